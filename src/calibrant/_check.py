@@ -1,0 +1,36 @@
+"""Checks of parameters: one sentence that says what must hold and what was found."""
+
+from collections.abc import Iterable
+from operator import index
+from typing import Any
+
+
+def whole(name: str, value: Any, *, least: int) -> int:
+    """Return `value` as an int if it is a whole number from `least` up."""
+    try:
+        number = index(value)
+    except TypeError:
+        raise TypeError(
+            f"`{name}` must be a whole number; found {value!r} ({type(value).__name__})."
+        ) from None
+    if isinstance(value, bool) or number < least:
+        raise ValueError(f"`{name}` must be a whole number from {least}; found {value!r}.")
+    return number
+
+
+def function(name: str, value: Any) -> None:
+    """Refuse `value` if it cannot be called."""
+    if not callable(value):
+        raise TypeError(f"`{name}` must be a function; found {value!r}.")
+
+
+def listed(names: Iterable[Any], limit: int = 5) -> str:
+    """Write the first few of `names` for a sentence: 'a', 'b' (and 3 more)."""
+    names = list(names)
+    text = ", ".join(repr(name) for name in names[:limit])
+    return text if len(names) <= limit else f"{text} (and {len(names) - limit} more)"
+
+
+def more(count: int) -> str:
+    """Write how many further places have the fault that was just shown."""
+    return f" (and {count - 1:,} more)" if count > 1 else ""

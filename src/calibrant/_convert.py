@@ -1,0 +1,87 @@
+"""From what people have (arrays, tensors, frames, lists) to NumPy arrays."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def to_numpy(name: str, value: Any) -> Array:
+    """Return `value` as an ndarray, without a copy where its memory allows it."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(f"`{name}` must not have missing values; some entries are masked.")
+    if isinstance(value, np.ndarray):
+        return np.asarray(value)
+    if isinstance(value, list | tuple):
+        tensors = bool(value) and _is_tensor(value[0])
+        return _array(name, [to_numpy(name, item) for item in value] if tensors else value)
+    table = _narwhals(value)
+    if hasattr(table, "columns"):
+        return columns(name, value, table.columns)
+    if table is not None:
+        return _series(name, table)
+    return _tensor(name, value) if _is_tensor(value) else _array(name, value)
+
+
+def column_names(value: Any) -> list[str] | None:
+    """Return the column names of a data frame or table; None of anything else."""
+    names = getattr(_narwhals(value), "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def columns(name: str, frame: Any, chosen: list[str]) -> Array:
+    """Lay columns of a frame side by side in one (n, m) array: the only copy that is made."""
+    table = _narwhals(frame)
+    arrays = [_series(name, table.get_column(column)) for column in chosen]
+    for column, array in zip(chosen, arrays, strict=True):
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"`{name}` must be numbers; column {column!r} holds {array.dtype}.")
+    out = np.empty((len(table), len(chosen)), np.result_type(*arrays) if arrays else float)
+    for j, array in enumerate(arrays):
+        out[:, j] = array
+    return out
+
+
+def _narwhals(value: Any) -> Any:
+    """Return a narwhals frame or series of `value`; None if it is neither."""
+    if isinstance(value, np.ndarray | list | tuple):
+        return None
+    import narwhals.stable.v2 as nw  # noqa: PLC0415 (a third of the time to import calibrant)
+
+    table = nw.from_native(value, pass_through=True, eager_only=True, allow_series=True)
+    return table if isinstance(table, nw.DataFrame | nw.Series) else None
+
+
+def _series(name: str, series: Any) -> Array:
+    missing = series.is_null()
+    if missing.any():
+        row = int(missing.arg_true()[0])
+        where = f"column {series.name!r}, row {row}" if series.name else f"row {row}"
+        raise ValueError(f"`{name}` must not have missing values; {where} is missing.")
+    return np.asarray(series.to_numpy())
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic)
+
+
+def _tensor(name: str, value: Any) -> Array:
+    value = value.detach() if hasattr(value, "detach") else value  # torch: leave the graph
+    if str(getattr(value, "dtype", "")).endswith("bfloat16"):  # NumPy has no such type
+        value = value.float() if hasattr(value, "float") else value.astype("float32")
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        return _array(name, value, hint=f" For a tensor on a GPU use {name}.cpu().")
+
+
+def _array(name: str, value: Any, hint: str = "") -> Array:
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).rstrip(".")
+        raise TypeError(
+            f"`{name}` must be an array, a frame or a list of rows of one length; {reason}.{hint}"
+        ) from error

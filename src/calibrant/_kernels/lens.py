@@ -1,0 +1,52 @@
+"""Induced predictions and labels, row by row."""
+
+from calibrant._kernels.jit import kernel
+
+
+@kernel
+def top(probs, labels, start, stop, k, out, outcome):
+    """Write the k largest entries and the rest, and the rank of the label (k: none of them).
+
+    Equal entries rank by class index. out (n, k + 1), outcome (n,).
+    """
+    m = probs.shape[1]
+    for i in range(start, stop):
+        for r in range(k):
+            out[i, r] = -1.0
+        least = out[i, k - 1]
+        for j in range(m):
+            p = probs[i, j]
+            if p > least:
+                r = k - 1
+                while r > 0 and out[i, r - 1] < p:
+                    out[i, r] = out[i, r - 1]
+                    r -= 1
+                out[i, r] = p
+                least = out[i, k - 1]
+        rest = 1.0
+        for r in range(k):
+            rest -= out[i, r]
+        out[i, k] = max(rest, 0.0)
+
+        y = labels[i]
+        p = probs[i, y]
+        outcome[i] = k
+        if p >= least:
+            rank = 0
+            for j in range(m):
+                q = probs[i, j]
+                rank += q > p or (q == p and j < y)
+            outcome[i] = min(rank, k)
+
+
+@kernel
+def group(probs, start, stop, group_of, out):
+    """Add up the classes of each group in float64: out (n, groups), group_of (m,)."""
+    m = probs.shape[1]
+    sums = out[0].astype("float64")
+    for i in range(start, stop):
+        sums[:] = 0.0
+        for j in range(m):
+            sums[group_of[j]] += probs[i, j]
+        for g in range(sums.shape[0]):
+            out[i, g] = sums[g]

@@ -1,0 +1,49 @@
+"""Blocks of work on several threads.
+
+Kernels release Python's global lock, so plain threads run them in parallel. A block writes
+only what belongs to it, and blocks are cut by the size of the work and never by the number
+of threads: the result is the same, bit for bit, for any number.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+ENTRIES = 1 << 19  # numbers that a block of rows reads
+
+
+def count() -> int:
+    """Return the number of threads: `CALIBRANT_THREADS`, or the cores this process may use."""
+    asked = os.environ.get("CALIBRANT_THREADS", "")
+    if asked:
+        if not asked.isdigit() or int(asked) < 1:
+            raise ValueError(f"`CALIBRANT_THREADS` must be a whole number from 1; found {asked!r}.")
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def blocks(total: int, size: int) -> list[tuple[int, int]]:
+    """Cut range(total) into spans of at most `size`."""
+    return [(start, min(start + size, total)) for start in range(0, total, size)]
+
+
+def row_blocks(shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Cut the rows of an (n, m) array into spans of about `ENTRIES` numbers."""
+    return blocks(shape[0], max(1, ENTRIES // shape[1]))
+
+
+def run(work: Callable[[int, int], None], spans: list[tuple[int, int]]) -> None:
+    """Call ``work(start, stop)`` for every span."""
+    n_threads = min(count(), len(spans))
+    if n_threads <= 1:
+        for span in spans:
+            work(*span)
+        return
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        for future in [pool.submit(work, *span) for span in spans]:
+            future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -1,0 +1,261 @@
+"""Arrays at the border: a clear refusal, or an array that everything below can rely on."""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import _kernels
+from calibrant._check import listed, more
+from calibrant._convert import to_numpy
+from calibrant._kernels import threads
+
+Array = NDArray[Any]
+
+TOLERANCE = 1e-3  # half precision, or four decimals of a few classes, are no further from 1
+LOGITS = "Are these logits? Use Predictions.from_logits."
+
+
+def probabilities(value: Any) -> Array:
+    """Return rows that sum to 1 to rounding, as float32 or float64 (n, m) in C order."""
+    array = _floats("probs", value)
+    if array.ndim == 1:
+        return _binary(array)
+    probs = _private(array, value)
+    rounding = float(np.finfo(probs.dtype).eps) * (4.0 + probs.shape[1] ** 0.5)
+    if _scan(probs, rounding):
+        probs = probs if probs.flags.writeable else probs.copy()
+        threads.run(
+            lambda start, stop: _kernels.rows.rescale(probs, start, stop, rounding),
+            threads.row_blocks(probs.shape),
+        )
+    return probs
+
+
+def softmax(value: Any) -> Array:
+    """Return the probabilities of logits (n, m), or (n,) for class 1 against class 0."""
+    array = _floats("logits", value)
+    if array.ndim == 1:
+        logits = np.zeros((array.shape[0], 2), array.dtype)
+        logits[:, 1] = array
+    else:
+        logits = np.array(array, order="C")
+    bad = np.flatnonzero(~np.isfinite(logits.max(axis=1)))  # nan, +inf, or -inf throughout
+    if bad.size:
+        raise ValueError(
+            "`logits` must be finite, or -inf for some classes of a row; row"
+            f" {bad[0]} is {logits[bad[0]].tolist()}{more(bad.size)}."
+        )
+    threads.run(
+        lambda start, stop: _kernels.rows.softmax(logits, start, stop),
+        threads.row_blocks(logits.shape),
+    )
+    return logits
+
+
+def names(classes: Sequence[Any] | None, m: int) -> tuple[str, ...]:
+    """Return m different class names; "0", "1", … where none are given."""
+    if classes is None:
+        return tuple(str(j) for j in range(m))
+    if isinstance(classes, str):
+        raise TypeError(f"`classes` must be a list of names; found the string {classes!r}.")
+    found = tuple(str(c) for c in classes)
+    if len(found) != m:
+        raise ValueError(f"`classes` must name the {m} classes of `probs`; found {len(found)}.")
+    twice = sorted({name for name in found if found.count(name) > 1}) if m < 10_000 else []
+    if twice or len(set(found)) != m:
+        raise ValueError(f"`classes` must differ from one another; found {listed(twice)} twice.")
+    return found
+
+
+def outcomes(value: Any, n: int, m: int, classes: Sequence[Any] | None) -> NDArray[np.int32]:
+    """Return labels as integers 0, …, m-1."""
+    array = to_numpy("labels", value)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != m):
+        raise ValueError(
+            f"`labels` must be of shape ({n},), or ({n}, {m}) if one-hot; found {array.shape}."
+        )
+    if array.shape[0] != n:
+        raise ValueError(f"`labels` must be as many as `probs`: {n:,}; found {array.shape[0]:,}.")
+    if array.ndim == 2:
+        return _one_hot(array)
+    if array.dtype.kind in "OUST":
+        array = _plain_integers(array)
+    if array.dtype.kind in "OUST":
+        return _by_name(array, classes)
+    return _integers(array, m, classes)
+
+
+def weights(value: Any, n: int) -> NDArray[np.float64]:
+    """Return finite weights that are not negative and not all zero."""
+    array = to_numpy("weights", value)
+    if array.shape != (n,):
+        raise ValueError(f"`weights` must be of shape ({n},); found {array.shape}.")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"`weights` must be numbers; found {array.dtype}.")
+    array = np.array(array, np.float64)
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if bad.size:
+        raise ValueError(
+            f"`weights` must be finite and not negative; row {bad[0]} has"
+            f" {array[bad[0]]}{more(bad.size)}."
+        )
+    if not array.any():
+        raise ValueError("`weights` must not all be zero.")
+    return array
+
+
+def _floats(name: str, value: Any) -> Array:
+    """Return float32 or float64 of one or two dimensions with at least one row."""
+    array = to_numpy(name, value)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"`{name}` must be numbers; found {array.dtype}.")
+    if array.ndim not in (1, 2):
+        raise ValueError(f"`{name}` must be of shape (n, m) or (n,); found {array.shape}.")
+    if array.shape[0] == 0:
+        raise ValueError(f"`{name}` must have at least one row; found none.")
+    if array.ndim == 2 and array.shape[1] < 2:
+        raise ValueError(
+            f"`{name}` must have a column for each of at least two classes; found"
+            f" {array.shape[1]}. For a binary problem give the column of class 1 as one dimension."
+        )
+    narrow = array.dtype.kind == "f" and array.dtype.itemsize <= 4
+    return array.astype(np.float32 if narrow else np.float64, copy=False)
+
+
+def _binary(event: Array) -> Array:
+    """Return (1 - p, p) of P(class 1)."""
+    bad = np.flatnonzero(~((event >= 0) & (event <= 1 + TOLERANCE)))
+    if bad.size:
+        value = event[bad[0]]
+        what = "finite" if not np.isfinite(value) else "between 0 and 1"
+        hint = "" if not np.isfinite(value) else f" {LOGITS}"
+        raise ValueError(
+            f"`probs` must be {what}; row {bad[0]} is {value}{more(bad.size)}.{hint}"
+        )
+    out = np.empty((event.shape[0], 2), event.dtype)
+    np.minimum(event, 1, out=out[:, 1])
+    np.subtract(1, out[:, 1], out=out[:, 0])
+    return out
+
+
+def _private(array: Array, value: Any) -> Array:
+    """Return `array` in C order; a copy if somebody else could write to it."""
+    fresh = array is not value and array.base is None
+    if array.flags.c_contiguous and (fresh or _read_only(array)):
+        return array
+    return np.array(array, order="C")
+
+
+def _read_only(array: Any) -> bool:
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return True
+
+
+def _scan(probs: Array, rounding: float) -> int:
+    """Refuse bad rows; return how many good ones must be divided by their sum."""
+    spans = threads.row_blocks(probs.shape)
+    reports = np.zeros((len(spans), 7), np.int64)
+    shown = probs.view()
+    shown.flags.writeable = False
+
+    def work(start: int, stop: int) -> None:
+        report = reports[start // spans[0][1]]
+        _kernels.rows.scan(shown, start, stop, rounding, TOLERANCE, report)
+
+    threads.run(work, spans)
+    counts = reports.sum(axis=0)
+    firsts = [reports[np.argmax(reports[:, kind + 1] > 0), kind] for kind in (0, 2, 4)]
+    if counts[1]:
+        row = probs[firsts[0]]
+        column = int(np.argmax(~np.isfinite(row)))
+        raise ValueError(
+            f"`probs` must be finite; row {firsts[0]} has {row[column]} in column"
+            f" {column}{more(counts[1])}."
+        )
+    if counts[3]:
+        row = probs[firsts[1]]
+        raise ValueError(
+            f"`probs` must not be negative; row {firsts[1]} has {row.min()} in column"
+            f" {row.argmin()}{more(counts[3])}. {LOGITS}"
+        )
+    if counts[5]:
+        total = probs[firsts[2]].sum(dtype=np.float64)
+        raise ValueError(
+            f"`probs` rows must sum to 1; row {firsts[2]} sums to {total:.6g}"
+            f"{more(counts[5])}. {LOGITS}"
+        )
+    return int(counts[6])
+
+
+def _one_hot(array: Array) -> NDArray[np.int32]:
+    ones = array == 1
+    bad = np.flatnonzero((ones.sum(axis=1) != 1) | (~ones & (array != 0)).any(axis=1))
+    if bad.size:
+        raise ValueError(
+            "`labels` of two dimensions must be one-hot: a single 1 in each row, the rest 0; row"
+            f" {bad[0]} is {array[bad[0]].tolist()}{more(bad.size)}."
+        )
+    return ones.argmax(axis=1).astype(np.int32)
+
+
+def _plain_integers(array: Array) -> Array:
+    """Return an object array that holds only integers as an array of integers."""
+    if array.dtype.kind == "O" and all(isinstance(item, Integral) for item in array):
+        return array.astype(np.int64)
+    return array
+
+
+def _by_name(array: Array, classes: Sequence[Any] | None) -> NDArray[np.int32]:
+    if classes is None:
+        raise ValueError(
+            f"`labels` are names ({str(array[0])!r}, …), so `classes` must say in which order the"
+            " columns of `probs` stand."
+        )
+    place = {str(name): j for j, name in enumerate(classes)}
+    found, where = np.unique(array.astype(str), return_inverse=True)
+    codes = np.array([place.get(str(name), -1) for name in found], np.int32)[where]
+    return _all_known(codes, array, classes)
+
+
+def _all_known(codes: Array, array: Array, classes: Sequence[Any]) -> NDArray[np.int32]:
+    bad = np.flatnonzero(codes < 0)
+    if bad.size:
+        raise ValueError(
+            f"`labels` must be among the classes {listed(list(classes))}; row {bad[0]} is"
+            f" {array[bad[0]]!s}{more(bad.size)}."
+        )
+    return codes.astype(np.int32, copy=False)
+
+
+def _integers(array: Array, m: int, classes: Sequence[Any] | None) -> NDArray[np.int32]:
+    whole = array.dtype.kind in "biu"
+    if not whole:
+        bad = np.flatnonzero(~(array == np.floor(array)) | ~np.isfinite(array))
+        if bad.size:
+            raise ValueError(
+                f"`labels` must be whole numbers; row {bad[0]} is {array[bad[0]]}{more(bad.size)}."
+            )
+    if classes is not None and all(isinstance(c, Integral) for c in classes):
+        return _by_number(array, classes)
+    bad = np.flatnonzero((array < 0) | (array >= m))
+    if bad.size:
+        raise ValueError(
+            f"`labels` must be from 0 to {m - 1}; row {bad[0]} is {array[bad[0]]}{more(bad.size)}."
+            " If they are names of classes, give `classes` as well."
+        )
+    return array.astype(np.int32)
+
+
+def _by_number(array: Array, classes: Sequence[Any]) -> NDArray[np.int32]:
+    order = np.argsort(np.asarray(classes))
+    ranked = np.asarray(classes)[order]
+    place = np.searchsorted(ranked, array).clip(max=len(ranked) - 1)
+    return _all_known(np.where(ranked[place] == array, order[place], -1), array, classes)

@@ -1,0 +1,206 @@
+"""Histogram regression of the calibration function, §4.1."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _kernels
+from calibrant._kernels import threads
+from calibrant.distances import Distance, from_norms, measure
+from calibrant.partitions import FittedPartition, Partition
+from calibrant.predictions import Predictions
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Binned:
+    """Predictions sorted into cells: all that is needed of them when labels are redrawn.
+
+    Parameters
+    ----------
+    data : the predictions
+    fitted : the cells
+    rows : (n,) row numbers sorted by cell; those of cell c are rows[starts[c]:starts[c + 1]]
+    starts : (cells + 1,)
+    mass : (cells,) number of rows of each cell, or their weight
+    """
+
+    data: Predictions
+    fitted: FittedPartition
+    rows: NDArray[np.integer[Any]]
+    starts: NDArray[np.int64]
+    mass: Floats
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return int(self.mass.size)
+
+    @property
+    def proportions(self) -> Floats:
+        """Share of the rows (or weight) in each cell, p-hat."""
+        return self.mass / self.mass.sum()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CalibrationFunction:
+    r"""The estimate r-hat of the calibration function: constant on every cell.
+
+    .. math:: \hat r^{(c)}_y = \frac{|\{i : g(x_i) \in \Phi^{(c)}, y_i = y\}|}
+                                    {|\{i : g(x_i) \in \Phi^{(c)}\}|}
+
+    Parameters
+    ----------
+    fitted : the cells
+    classes : (m,) names of the outcomes
+    mass : (cells,) number of rows in each cell, or their weight
+    predicted : (cells, m) mean prediction, g-hat
+    observed : (cells, m) outcome frequencies, r-hat
+    weighted : whether `mass` is a weight
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, partitions
+    >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
+    >>> fn = calibration_function(data, partitions.EqualWidth(2))
+    >>> fn.observed[:, 1].tolist(), fn.deviations[:, 1].tolist()
+    ([0.5, 1.0], [0.25, 0.25])
+    >>> fn([0.4, 0.6]).tolist()
+    [0.0, 1.0]
+    """
+
+    fitted: FittedPartition
+    classes: tuple[str, ...]
+    mass: Floats
+    predicted: Floats
+    observed: Floats
+    weighted: bool
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return int(self.mass.size)
+
+    @property
+    def counts(self) -> Array:
+        """Number of rows in each cell (cells,); their weight if there are weights."""
+        return self.mass if self.weighted else self.mass.astype(np.int64)
+
+    @property
+    def proportions(self) -> Floats:
+        """Share of the rows in each cell (cells,), p-hat."""
+        return self.mass / self.mass.sum()
+
+    @property
+    def deviations(self) -> Floats:
+        """Outcome frequency minus mean prediction (cells, m)."""
+        return self.observed - self.predicted
+
+    def __call__(self, mu: ArrayLike) -> Floats:
+        """Return r-hat at predictions mu (m,) or (k, m); 0 in a cell without rows."""
+        points = np.asarray(mu, np.float64)
+        m = len(self.classes)
+        if points.ndim not in (1, 2) or points.shape[-1] != m:
+            raise ValueError(f"`mu` must be of shape ({m},) or (k, {m}); found {points.shape}.")
+        cells = self.fitted.assign(np.atleast_2d(points))
+        values = np.where(cells[:, None] >= 0, self.observed[cells], 0.0)
+        return values.reshape(points.shape)
+
+    def __str__(self) -> str:
+        return f"calibration function of {len(self.classes)} outcomes on {self.n_cells} cells"
+
+
+def calibration_function(data: Predictions, partition: Partition) -> CalibrationFunction:
+    """Estimate the calibration function of `data` by histogram regression on `partition`.
+
+    Parameters
+    ----------
+    data : Predictions
+    partition : Partition
+
+    Returns
+    -------
+    CalibrationFunction
+    """
+    binned = bin_predictions(data, partition)
+    predicted, observed = cell_means(binned, data.labels, 0, binned.n_cells)
+    return CalibrationFunction(
+        binned.fitted, data.classes, binned.mass, predicted, observed, data.weighted
+    )
+
+
+def bin_predictions(data: Predictions, partition: Partition) -> Binned:
+    """Fit `partition` and sort the rows by cell."""
+    fitted, cells = partition.locate(data)
+    starts = np.zeros(fitted.n_cells + 1, np.int64)
+    rows = np.empty(data.n, np.int32 if data.n < 2**31 else np.int64)
+    _kernels.cells.sort(cells, starts, rows)
+    mass = np.diff(starts).astype(np.float64)
+    if data.weighted:
+        weights, step = data.kernel_weights
+        _kernels.cells.masses(weights, step, rows, starts, 0, fitted.n_cells, mass)
+    return Binned(data, fitted, rows, starts, mass)
+
+
+def cell_means(binned: Binned, labels: Array, first: int, last: int) -> tuple[Floats, Floats]:
+    """Return mean prediction and outcome frequencies of cells first … last - 1: (cells, m)."""
+    data = binned.data
+    predicted = np.zeros((last - first, data.m))
+    observed = np.zeros((last - first, data.m))
+    _kernels.cells.means(
+        data.probs,
+        labels,
+        *data.kernel_weights,
+        binned.rows,
+        binned.starts,
+        first,
+        last,
+        binned.mass,
+        predicted,
+        observed,
+    )
+    return predicted, observed
+
+
+def cell_distances(binned: Binned, labels: Array, distance: Distance) -> Floats:
+    """Return d(r-hat, g-hat) of every cell (cells,) for these labels (n,)."""
+    data = binned.data
+    convert = from_norms(distance)
+    if convert is None:
+        return np.concatenate(
+            [
+                measure(distance, *reversed(cell_means(binned, labels, first, last)))
+                for first, last in cell_blocks(binned)
+            ]
+        )
+    norms = np.empty((2, binned.n_cells))
+    threads.run(
+        lambda first, last: _kernels.cells.norms(
+            data.probs,
+            labels,
+            *data.kernel_weights,
+            binned.rows,
+            binned.starts,
+            first,
+            last,
+            binned.mass,
+            norms,
+        ),
+        list(cell_blocks(binned)),
+    )
+    return convert(norms)
+
+
+def cell_blocks(binned: Binned) -> Iterator[tuple[int, int]]:
+    """Cut the cells into spans of about `threads.ENTRIES` probabilities, at least one cell."""
+    size = max(1, threads.ENTRIES // binned.data.m)
+    marks = np.searchsorted(binned.starts, np.arange(size, binned.data.n, size))
+    ends = np.unique(np.append(marks, binned.n_cells))
+    yield from zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)

@@ -1,0 +1,84 @@
+"""Groups of classes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from calibrant import _kernels
+from calibrant._check import listed
+from calibrant._kernels import threads
+from calibrant.lenses.lens import Lens
+from calibrant.predictions import Predictions
+
+Members = Sequence[int | str]
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Groups(Lens):
+    """A fixed partition of the classes, Example 2 (ii): psi(y, mu) = i if y is in A_i.
+
+    Parameters
+    ----------
+    groups : the members of each group, by name or index; every class in exactly one group.
+        A mapping gives the groups names; without one, a group is named after its members.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> data = Predictions([[0.25, 0.25, 0.5]], ["dog"], classes=["cat", "dog", "car"])
+    >>> pets = Groups([["cat", "dog"], ["car"]])(data)
+    >>> pets.classes, pets.probs.tolist(), pets.labels.tolist()
+    (('cat+dog', 'car'), [[0.5, 0.5]], [0])
+    >>> Groups({"pet": ["cat", "dog"], "thing": ["car"]})(data).classes
+    ('pet', 'thing')
+    """
+
+    groups: tuple[tuple[int | str, ...], ...]
+    names: tuple[str, ...] | None
+
+    def __init__(self, groups: Sequence[Members] | Mapping[str, Members]) -> None:
+        named = isinstance(groups, Mapping)
+        members = tuple(tuple(g) for g in (groups.values() if named else groups))
+        if len(members) < 2 or not all(members):
+            raise ValueError(
+                "`groups` must be at least two groups with at least one class each; found"
+                f" {members!r}."
+            )
+        object.__setattr__(self, "groups", members)
+        object.__setattr__(self, "names", tuple(str(name) for name in groups) if named else None)
+
+    def __call__(self, data: Predictions) -> Predictions:
+        group_of = self._group_of(data)
+        probs = np.empty((data.n, len(self.groups)), data.probs.dtype)
+        threads.run(
+            lambda start, stop: _kernels.lens.group(data.probs, start, stop, group_of, probs),
+            threads.row_blocks(data.probs.shape),
+        )
+        names = self.names or tuple(
+            "+".join(data.classes[data.index(label)] for label in members)
+            for members in self.groups
+        )
+        return data.induced(probs, group_of[data.labels], names)
+
+    def _group_of(self, data: Predictions) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+        group_of = np.full(data.m, -1, np.int32)
+        for g, members in enumerate(self.groups):
+            for label in members:
+                j = data.index(label)
+                if group_of[j] >= 0:
+                    raise ValueError(
+                        "`groups` must have every class once; found"
+                        f" {data.classes[j]!r} a second time."
+                    )
+                group_of[j] = g
+        left_out = [data.classes[j] for j in np.flatnonzero(group_of < 0)]
+        if left_out:
+            raise ValueError(f"`groups` must have every class once; {listed(left_out)} missing.")
+        return group_of
+
+    def __str__(self) -> str:
+        groups = self.names or ["+".join(str(label) for label in g) for g in self.groups]
+        return f"groups {' | '.join(groups)}"

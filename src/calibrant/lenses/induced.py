@@ -1,0 +1,94 @@
+"""A lens from any function psi(y, mu)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._check import function, listed, whole
+from calibrant.lenses.lens import Lens
+from calibrant.predictions import Predictions
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Induced(Lens):
+    r"""Any psi(y, mu); the induced predictions follow from it, §3.1.
+
+    pi_psi(mu)({z}) is the sum of mu({y}) over the classes y with psi(y, mu) = z.
+
+    Parameters
+    ----------
+    psi : function of the class index y and the prediction mu (m,) that returns an outcome
+    outcomes : the values psi may return, in order; or k for 0, …, k - 1
+    vectorized : whether psi takes y and all predictions (n, m) at once and returns an array
+        (n,) of outcomes. Otherwise it is called n·m times.
+
+    Examples
+    --------
+    Is the outcome among the classes that were given at least 10 %?
+
+    >>> from calibrant import Predictions
+    >>> lens = Induced(lambda y, mu: "likely" if mu[y] >= 0.1 else "unlikely",
+    ...                ["likely", "unlikely"])
+    >>> data = lens(Predictions([[0.0625, 0.25, 0.6875]], [0]))
+    >>> data.probs.tolist(), data.labels.tolist()
+    ([[0.9375, 0.0625]], [1])
+    """
+
+    psi: Callable[[int, NDArray[Any]], Any]
+    outcomes: tuple[Any, ...]
+    vectorized: bool
+
+    def __init__(
+        self,
+        psi: Callable[[int, NDArray[Any]], Any],
+        outcomes: Sequence[Any] | int,
+        *,
+        vectorized: bool = False,
+    ) -> None:
+        function("psi", psi)
+        if isinstance(outcomes, int):
+            outcomes = range(whole("outcomes", outcomes, least=2))
+        values = tuple(outcomes)
+        if len(values) < 2 or len(set(values)) != len(values):
+            raise ValueError(
+                f"`outcomes` must be at least two different values; found {listed(values)}."
+            )
+        object.__setattr__(self, "psi", psi)
+        object.__setattr__(self, "outcomes", values)
+        object.__setattr__(self, "vectorized", vectorized)
+
+    def __call__(self, data: Predictions) -> Predictions:
+        place = {value: z for z, value in enumerate(self.outcomes)}
+        sums = np.zeros((data.n, len(place)))
+        labels = np.empty(data.n, np.int32)
+        rows = np.arange(data.n)
+        for y in range(data.m):
+            z = self._outcomes_of(y, data.probs, place)
+            sums[rows, z] += data.probs[:, y]
+            mine = data.labels == y
+            labels[mine] = z[mine]
+        names = tuple(str(value) for value in self.outcomes)
+        return data.induced(sums.astype(data.probs.dtype, copy=False), labels, names)
+
+    def _outcomes_of(self, y: int, probs: NDArray[Any], place: dict[Any, int]) -> NDArray[Any]:
+        values = self.psi(y, probs) if self.vectorized else [self.psi(y, mu) for mu in probs]
+        values = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        if len(values) != len(probs):
+            raise ValueError(
+                f"`psi` must return an outcome for each of the {len(probs):,} rows; it returned"
+                f" {len(values):,}."
+            )
+        unknown = {value for value in values if value not in place}
+        if unknown:
+            raise ValueError(
+                f"`psi` must return one of the outcomes {listed(place)}; for class {y} it returned"
+                f" {listed(unknown)}."
+            )
+        return np.fromiter((place[value] for value in values), np.int32, len(values))
+
+    def __str__(self) -> str:
+        return f"induced by {getattr(self.psi, '__name__', 'psi')}"

@@ -1,0 +1,47 @@
+"""All classes of all rows as one binary problem."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from calibrant.lenses.lens import Lens
+from calibrant.predictions import Predictions
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pooled(Lens):
+    """All n·m pairs (predicted probability, did this class occur), Example 4.
+
+    Notes
+    -----
+    The pairs of a row are not independent, since exactly one of its classes occurs. So this
+    is the one lens that is applied after labels are redrawn or rows resampled.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> pairs = Pooled()(Predictions([[0.25, 0.75]], [1]))
+    >>> pairs.probs[:, 0].tolist(), pairs.labels.tolist()
+    ([0.25, 0.75], [1, 0])
+    """
+
+    @property
+    def rowwise(self) -> bool:
+        """Whether each row stays one row: no, it becomes m of them."""
+        return False
+
+    def __call__(self, data: Predictions) -> Predictions:
+        n, m = data.probs.shape
+        probs = np.empty((n * m, 2), data.probs.dtype)
+        probs[:, 0] = data.probs.reshape(-1)
+        np.subtract(1, probs[:, 0], out=probs[:, 1])
+        np.maximum(probs[:, 1], 0, out=probs[:, 1])
+        labels = np.ones(n * m, np.int32)
+        labels[np.arange(n) * m + data.labels] = 0
+        weights = np.repeat(data.weights, m) if data.weighted else None
+        return Predictions.trusted(probs, labels, ("occurs", "does not occur"), weights)
+
+    def __str__(self) -> str:
+        return "pooled"

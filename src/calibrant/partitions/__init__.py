@@ -1,0 +1,22 @@
+"""Partitions Phi of the simplex, §4.1 and Appendix B.
+
+A partition is fitted to `Predictions` and gives a `FittedPartition`, which knows the cells
+that hold rows and can assign other predictions to them.
+"""
+
+from calibrant.partitions.equal_mass import EqualMass
+from calibrant.partitions.equal_width import EqualWidth
+from calibrant.partitions.from_function import FromFunction
+from calibrant.partitions.partition import FittedPartition, Partition
+from calibrant.partitions.simplex_cells import SimplexCells
+from calibrant.partitions.variance_tree import VarianceTree
+
+__all__ = [
+    "EqualMass",
+    "EqualWidth",
+    "FittedPartition",
+    "FromFunction",
+    "Partition",
+    "SimplexCells",
+    "VarianceTree",
+]

@@ -1,0 +1,90 @@
+"""Bins with equally many predictions."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._check import whole
+from calibrant.partitions.partition import Cells
+from calibrant.predictions import Predictions
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EqualMass:
+    """Quantile bins of a binary problem: k bins with n/k predictions each, or nearly.
+
+    With the predictions sorted, value v is in bin ⌊k (W(v) + w(v)/2) / W⌋, where W(v) is the
+    weight below v, w(v) the weight at v and W all of it. So equal values stay together, and
+    there are fewer than k bins where a value is heavy.
+
+    Parameters
+    ----------
+    k : number of bins
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> data = Predictions([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 0, 1, 0, 1, 1])
+    >>> EqualMass(3).fit(data).assign(data.probs).tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole("k", self.k, least=1))
+
+    @property
+    def fixed(self) -> bool:
+        """Whether equal predictions always share a cell: no, the bins follow the data."""
+        return False
+
+    def fit(self, data: Predictions) -> "FittedIntervals":
+        """Find the lower ends of the bins."""
+        if data.m != 2:
+            raise ValueError(
+                f"EqualMass needs a problem with two outcomes; found {data.m}. Look through a lens"
+                " such as TopLabel() or Marginal(…), or use VarianceTree()."
+            )
+        present = data.weights > 0
+        values, where = np.unique(data.probs[present, data.event], return_inverse=True)
+        mass = np.bincount(where, data.weights[present])
+        middle = np.cumsum(mass) - 0.5 * mass
+        bins = np.floor(self.k * middle / mass.sum()).clip(max=self.k - 1)
+        return FittedIntervals(values[np.diff(bins, prepend=-1) > 0], data.event)
+
+    def locate(self, data: Predictions) -> tuple["FittedIntervals", Cells]:
+        """Return the fitted form and the cell of every row."""
+        fitted = self.fit(data)
+        return fitted, fitted.assign(data.probs)
+
+    def __str__(self) -> str:
+        return f"{self.k} equal masses"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FittedIntervals:
+    """Bins [low_0, low_1), …, [low_last, 1]; what is below low_0 belongs to the first.
+
+    Parameters
+    ----------
+    lows : (cells,) the smallest value of each bin
+    coordinate : which of the two outcomes is binned
+    """
+
+    lows: NDArray[Any]
+    coordinate: int
+
+    @property
+    def n_cells(self) -> int:
+        """Number of bins."""
+        return int(self.lows.size)
+
+    def assign(self, probs: NDArray[Any]) -> Cells:
+        """Return the bin of each row of probs (n, 2)."""
+        bins = np.searchsorted(self.lows, probs[:, self.coordinate], side="right") - 1
+        return bins.clip(min=0).astype(np.int32)

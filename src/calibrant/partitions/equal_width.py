@@ -1,0 +1,73 @@
+"""Boxes of equal width."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import _kernels
+from calibrant._check import whole
+from calibrant.partitions import grid
+from calibrant.partitions.partition import Cells, axes
+from calibrant.predictions import Predictions
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EqualWidth:
+    """k intervals [j/k, (j+1)/k) along each of the first m - 1 coordinates; the last is closed.
+
+    Two-class data as a user gives them are cut along P(class 1). Only cells that hold rows
+    exist, so the k^(m-1) possible ones cost nothing.
+
+    Parameters
+    ----------
+    k : number of intervals
+
+    Notes
+    -----
+    With more than two outcomes the cells depend on the order of the classes, since the last
+    coordinate is not cut. Cells are numbered by their intervals, first coordinate first.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> data = Predictions([0.0, 0.05, 0.1, 0.95, 1.0], [0, 0, 1, 1, 1])
+    >>> EqualWidth(10).fit(data).assign(data.probs).tolist()
+    [0, 0, 1, 2, 2]
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole("k", self.k, least=1))
+
+    @property
+    def fixed(self) -> bool:
+        """Whether equal predictions always share a cell: yes."""
+        return True
+
+    def fit(self, data: Predictions) -> grid.FittedGrid:
+        """Find the boxes that hold predictions."""
+        return self.locate(data)[0]
+
+    def locate(self, data: Predictions) -> tuple[grid.FittedGrid, Cells]:
+        """Return the fitted form and the cell of every row."""
+        first, count = axes(data)
+        edges = np.arange(self.k + 1) / self.k
+
+        def make_keys(probs: NDArray[Any]) -> grid.Keys:
+            per_word, keys = grid.empty_keys(probs.shape[0], count, self.k)
+            grid.by_rows(
+                lambda start, stop: _kernels.grid.box_keys(
+                    probs, start, stop, first, count, edges, per_word, keys
+                ),
+                probs,
+            )
+            return keys
+
+        return grid.locate(data.probs, make_keys, float(self.k) ** count)
+
+    def __str__(self) -> str:
+        return f"{self.k} equal widths"

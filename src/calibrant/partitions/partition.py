@@ -1,0 +1,57 @@
+"""What every partition is."""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.predictions import Predictions
+
+Cells = NDArray[np.int32]
+
+
+class FittedPartition(Protocol):
+    """The cells that hold at least one row of the predictions they were fitted to.
+
+    Law: ``assign(data.probs)`` of the predictions it was fitted to gives every cell number
+    0, …, n_cells - 1 at least once, and rows in one cell have one number.
+    """
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells that hold rows."""
+        ...
+
+    def assign(self, probs: NDArray[Any]) -> Cells:
+        """Return the cell of each row of probs (n, m); -1 for a cell that held no row."""
+        ...
+
+
+class Partition(Protocol):
+    """A way to cut the simplex into cells.
+
+    Law: ``fit`` looks at predictions and weights, never at labels, so a test that redraws
+    labels may keep the cells.
+    """
+
+    @property
+    def fixed(self) -> bool:
+        """Whether two equal predictions share a cell whatever the other rows are."""
+        ...
+
+    def fit(self, data: Predictions) -> FittedPartition:
+        """Find the cells of these predictions."""
+        ...
+
+    def locate(self, data: Predictions) -> tuple[FittedPartition, Cells]:
+        """Return ``fit(data)`` and the cell of every row, in one go."""
+        ...
+
+
+def axes(data: Predictions) -> tuple[int, int]:
+    """Return the first coordinate to cut along, and how many.
+
+    The first m - 1 coordinates fix a point of the simplex. Of two outcomes it is the one that
+    the problem is about.
+    """
+    return (data.event, 1) if data.m == 2 else (0, data.m - 1)

@@ -1,0 +1,113 @@
+"""The data-dependent partition of Appendix B."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import _kernels
+from calibrant._check import whole
+from calibrant._kernels import threads
+from calibrant.partitions.partition import Cells
+from calibrant.predictions import Predictions
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class VarianceTree:
+    """Cut at the mean of the coordinate of highest variance, again and again; Appendix B.
+
+    A node with at least `min_size` rows is split: left is ``p_j < threshold``. Children may be
+    smaller than `min_size`. A node whose split would leave one side empty is a leaf.
+
+    Parameters
+    ----------
+    min_size : the fewest rows (or weight) that are split
+    split : cut at the "mean" or at the "median"
+
+    Notes
+    -----
+    Variances that agree up to rounding count as equal and the lower coordinate is cut. Of two
+    outcomes, whose variances are equal, it is the one that the problem is about. Leaves are
+    numbered from left to right, so in one dimension by their predictions.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> data = Predictions([0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1])
+    >>> VarianceTree(3).fit(data).assign(data.probs).tolist()
+    [0, 1, 1, 2]
+    """
+
+    min_size: int = 1000
+    split: Literal["mean", "median"] = "mean"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "min_size", whole("min_size", self.min_size, least=1))
+        if self.split not in ("mean", "median"):
+            raise ValueError(f"`split` must be 'mean' or 'median'; found {self.split!r}.")
+
+    @property
+    def fixed(self) -> bool:
+        """Whether equal predictions always share a cell: no, the cells follow the data."""
+        return False
+
+    def fit(self, data: Predictions) -> "FittedTree":
+        """Grow the tree."""
+        return self.locate(data)[0]
+
+    def locate(self, data: Predictions) -> tuple["FittedTree", Cells]:
+        """Return the fitted form and the cell of every row."""
+        first, count = (data.event, 1) if data.m == 2 else (0, data.m)
+        rows = np.arange(data.n, dtype=np.int32 if data.n < 2**31 else np.int64)
+        cells = np.empty(data.n, np.int32)
+        tree = _kernels.tree.fit(
+            data.probs,
+            *data.kernel_weights,
+            first,
+            count,
+            float(self.min_size),
+            self.split == "median",
+            rows,
+            cells,
+        )
+        return FittedTree(*tree), cells
+
+    def __str__(self) -> str:
+        return f"variance tree of {self.min_size}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FittedTree:
+    """The nodes of a grown tree, the root first.
+
+    Parameters
+    ----------
+    axis : (nodes,) the coordinate that is cut; -1 for a leaf
+    threshold : (nodes,) left is below it
+    left : (nodes,) the left child; of a leaf, its cell
+    right : (nodes,) the right child
+    """
+
+    axis: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of leaves."""
+        return int((self.axis < 0).sum())
+
+    def assign(self, probs: NDArray[Any]) -> Cells:
+        """Return the leaf of each row of probs (n, m)."""
+        cells = np.empty(probs.shape[0], np.int32)
+        threads.run(
+            lambda start, stop: _kernels.tree.assign(
+                probs, start, stop, self.axis, self.threshold, self.left, self.right, cells
+            ),
+            threads.row_blocks(probs.shape),
+        )
+        return cells

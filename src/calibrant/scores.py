@@ -1,0 +1,69 @@
+"""Scores of predictions, §2.1: how good they are, of which calibration is one part.
+
+All are means over the rows, weighted if there are weights.
+"""
+
+import numpy as np
+
+from calibrant import _kernels
+from calibrant._kernels import threads
+from calibrant.predictions import Predictions
+
+
+def log_score(data: Predictions) -> float:
+    """Mean of -log g(x)_y, the negative log-likelihood of a row; smaller is better.
+
+    Infinite if an outcome was given probability 0.
+
+    Examples
+    --------
+    >>> round(log_score(Predictions([0.5, 0.75], [0, 1])), 6)
+    0.490415
+    """
+    return _mean(data, 1)
+
+
+def brier_score(data: Predictions) -> float:
+    """Mean of ‖g(x) - e_y‖₂² over all classes, from 0 to 2; smaller is better.
+
+    Examples
+    --------
+    >>> brier_score(Predictions([0.5, 0.75], [0, 1]))
+    0.3125
+    """
+    return _mean(data, 2)
+
+
+def spherical_score(data: Predictions) -> float:
+    """Mean of g(x)_y / ‖g(x)‖₂, from 0 to 1; larger is better.
+
+    Examples
+    --------
+    >>> round(spherical_score(Predictions([0.5, 1.0], [0, 1])), 6)
+    0.853553
+    """
+    return _mean(data, 3)
+
+
+def accuracy(data: Predictions) -> float:
+    """Share of rows whose most probable class is the outcome; ties go to the lower index.
+
+    Examples
+    --------
+    >>> accuracy(Predictions([0.5, 0.75], [1, 1]))
+    0.5
+    """
+    return _mean(data, 4)
+
+
+def _mean(data: Predictions, which: int) -> float:
+    spans = threads.row_blocks(data.probs.shape)
+    sums = np.zeros((len(spans), 5))
+    threads.run(
+        lambda start, stop: _kernels.rows.score_sums(
+            data.probs, data.labels, *data.kernel_weights, start, stop, sums[start // spans[0][1]]
+        ),
+        spans,
+    )
+    total = sums.sum(axis=0)
+    return float(total[which] / total[0])
