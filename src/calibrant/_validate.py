@@ -134,9 +134,7 @@ def _binary(event: Array) -> Array:
         value = event[bad[0]]
         what = "finite" if not np.isfinite(value) else "between 0 and 1"
         hint = "" if not np.isfinite(value) else f" {LOGITS}"
-        raise ValueError(
-            f"`probs` must be {what}; row {bad[0]} is {value}{more(bad.size)}.{hint}"
-        )
+        raise ValueError(f"`probs` must be {what}; row {bad[0]} is {value}{more(bad.size)}.{hint}")
     out = np.empty((event.shape[0], 2), event.dtype)
     np.minimum(event, 1, out=out[:, 1])
     np.subtract(1, out[:, 1], out=out[:, 0])
@@ -203,7 +201,7 @@ def _one_hot(array: Array) -> NDArray[np.int32]:
             "`labels` of two dimensions must be one-hot: a single 1 in each row, the rest 0; row"
             f" {bad[0]} is {array[bad[0]].tolist()}{more(bad.size)}."
         )
-    return ones.argmax(axis=1).astype(np.int32)
+    return np.asarray(ones.argmax(axis=1), np.int32)
 
 
 def _plain_integers(array: Array) -> Array:

@@ -45,7 +45,7 @@ class Binned:
     @property
     def proportions(self) -> Floats:
         """Share of the rows (or weight) in each cell, p-hat."""
-        return self.mass / self.mass.sum()
+        return np.asarray(self.mass / self.mass.sum())
 
 
 @final
@@ -96,7 +96,7 @@ class CalibrationFunction:
     @property
     def proportions(self) -> Floats:
         """Share of the rows in each cell (cells,), p-hat."""
-        return self.mass / self.mass.sum()
+        return np.asarray(self.mass / self.mass.sum())
 
     @property
     def deviations(self) -> Floats:
@@ -140,7 +140,7 @@ def bin_predictions(data: Predictions, partition: Partition) -> Binned:
     """Fit `partition` and sort the rows by cell."""
     fitted, cells = partition.locate(data)
     starts = np.zeros(fitted.n_cells + 1, np.int64)
-    rows = np.empty(data.n, np.int32 if data.n < 2**31 else np.int64)
+    rows: Array = np.empty(data.n, np.int32 if data.n < 2**31 else np.int64)
     _kernels.cells.sort(cells, starts, rows)
     mass = np.diff(starts).astype(np.float64)
     if data.weighted:

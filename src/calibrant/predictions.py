@@ -253,7 +253,9 @@ class Predictions:
         if isinstance(label, str):
             if label in self.classes:
                 return self.classes.index(label)
-            raise ValueError(f"`label` must be a class; {label!r} is not among {listed(self.classes)}.")
+            raise ValueError(
+                f"`label` must be a class; {label!r} is not among {listed(self.classes)}."
+            )
         j = whole("label", label, least=0)
         if j >= self.m:
             raise ValueError(f"`label` must be a class from 0 to {self.m - 1}; found {j}.")

@@ -84,6 +84,7 @@ class ExpectedMiscalibration:
     distance: Distance = total_variation
 
     def __call__(self, data: Predictions) -> float:
+        """Return the expected miscalibration of `data`."""
         return self.evaluate(self.prepare(data), data.labels)
 
     def prepare(self, data: Predictions) -> Binned:
@@ -134,6 +135,7 @@ class WorstMiscalibration:
     distance: Distance = total_variation
 
     def __call__(self, data: Predictions) -> float:
+        """Return the worst-case miscalibration of `data`."""
         return self.evaluate(self.prepare(data), data.labels)
 
     def prepare(self, data: Predictions) -> Binned:

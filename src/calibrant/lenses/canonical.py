@@ -21,6 +21,7 @@ class Canonical(Lens):
     """
 
     def __call__(self, data: Predictions) -> Predictions:
+        """Return the same problem."""
         return data
 
     def __str__(self) -> str:

@@ -40,17 +40,19 @@ class Groups(Lens):
     names: tuple[str, ...] | None
 
     def __init__(self, groups: Sequence[Members] | Mapping[str, Members]) -> None:
-        named = isinstance(groups, Mapping)
-        members = tuple(tuple(g) for g in (groups.values() if named else groups))
+        names = tuple(str(name) for name in groups) if isinstance(groups, Mapping) else None
+        listing = groups.values() if isinstance(groups, Mapping) else groups
+        members = tuple(tuple(group) for group in listing)
         if len(members) < 2 or not all(members):
             raise ValueError(
                 "`groups` must be at least two groups with at least one class each; found"
                 f" {members!r}."
             )
         object.__setattr__(self, "groups", members)
-        object.__setattr__(self, "names", tuple(str(name) for name in groups) if named else None)
+        object.__setattr__(self, "names", names)
 
     def __call__(self, data: Predictions) -> Predictions:
+        """Add up the classes of each group."""
         group_of = self._group_of(data)
         probs = np.empty((data.n, len(self.groups)), data.probs.dtype)
         threads.run(

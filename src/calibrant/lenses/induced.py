@@ -62,6 +62,7 @@ class Induced(Lens):
         object.__setattr__(self, "vectorized", vectorized)
 
     def __call__(self, data: Predictions) -> Predictions:
+        """Apply psi to every class of every row."""
         place = {value: z for z, value in enumerate(self.outcomes)}
         sums = np.zeros((data.n, len(place)))
         labels = np.empty(data.n, np.int32)

@@ -58,6 +58,7 @@ class Chain(Lens):
         return self.first.rowwise and self.second.rowwise
 
     def __call__(self, data: Predictions) -> Predictions:
+        """Look through `first`, then through `second`."""
         return self.second(self.first(data))
 
     def __str__(self) -> str:

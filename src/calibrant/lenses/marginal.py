@@ -30,6 +30,7 @@ class Marginal(Lens):
     label: int | str
 
     def __call__(self, data: Predictions) -> Predictions:
+        """Return the binary problem of the class."""
         j = data.index(self.label)
         probs = np.empty((data.n, 2), data.probs.dtype)
         probs[:, 0] = data.probs[:, j]

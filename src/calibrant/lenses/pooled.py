@@ -33,6 +33,7 @@ class Pooled(Lens):
         return False
 
     def __call__(self, data: Predictions) -> Predictions:
+        """Return the n·m pairs as one binary problem."""
         n, m = data.probs.shape
         probs = np.empty((n * m, 2), data.probs.dtype)
         probs[:, 0] = data.probs.reshape(-1)

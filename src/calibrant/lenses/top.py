@@ -38,6 +38,7 @@ class TopK(Lens):
         object.__setattr__(self, "k", whole("k", self.k, least=1))
 
     def __call__(self, data: Predictions) -> Predictions:
+        """Rank the classes of every row."""
         k = self.k
         if k >= data.m:
             raise ValueError(
@@ -74,6 +75,7 @@ class TopLabel(Lens):
     """
 
     def __call__(self, data: Predictions) -> Predictions:
+        """Return the binary problem of the predicted class."""
         return TopK(1)(data)
 
     def __str__(self) -> str:
