@@ -1,0 +1,76 @@
+# Every target sets up what it needs; a fresh clone needs only Python (3.11 or newer) and make.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+BENCH := .venv-bench/bin
+
+# A stamp file says that its extra is installed. It is older than pyproject.toml when the
+# dependencies may have changed; then pip runs again.
+PACKAGE := .venv/package.stamp
+TEST := .venv/test.stamp
+LINT := .venv/lint.stamp
+PEERS := .venv-bench/bench.stamp
+
+# Two installs into one environment at a time would break it.
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean package-env test-env lint-env bench-env
+
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(PACKAGE) ## Estimate the miscalibration of an example data set
+	$(BIN)/python examples/closed_form.py
+
+test: $(TEST) ## Run the tests and the examples in docstrings
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(LINT) ## Check style, types, layers and spelling
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+bench: $(PEERS) ## Measure speed and memory against other libraries; writes docs/benchmarks.md
+	$(BENCH)/python -m benchmarks
+
+clean: ## Remove environments, caches and build outputs
+	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .import_linter_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+package-env: $(PACKAGE)
+test-env: $(TEST)
+lint-env: $(LINT)
+bench-env: $(PEERS)
+
+# $(1): the environment. A version check first, since pip's own message comes late.
+define create
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed; make PYTHON=/path/to/python chooses one.")'
+	test -x $(1)/bin/pip || $(PYTHON) -m venv $(1)
+endef
+
+$(PACKAGE): pyproject.toml
+	$(call create,.venv)
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(TEST): pyproject.toml
+	$(call create,.venv)
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@ $(PACKAGE)
+
+$(LINT): pyproject.toml
+	$(call create,.venv)
+	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	@touch $@ $(PACKAGE)
+
+# An environment of its own, so that other libraries never decide which versions we are tested with.
+$(PEERS): pyproject.toml
+	$(call create,.venv-bench)
+	$(BENCH)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
