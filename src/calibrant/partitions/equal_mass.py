@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._check import whole
-from calibrant.partitions.partition import Cells
+from calibrant.partitions.partition import Cells, points
 from calibrant.predictions import Predictions
 
 
@@ -86,5 +86,6 @@ class FittedIntervals:
 
     def assign(self, probs: NDArray[Any]) -> Cells:
         """Return the bin of each row of probs (n, 2)."""
-        bins = np.searchsorted(self.lows, probs[:, self.coordinate], side="right") - 1
+        values = points(probs, 2)[:, self.coordinate]
+        bins = np.searchsorted(self.lows, values, side="right") - 1
         return bins.clip(min=0).astype(np.int32)

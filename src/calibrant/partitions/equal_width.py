@@ -1,6 +1,7 @@
 """Boxes of equal width."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -55,19 +56,20 @@ class EqualWidth:
     def locate(self, data: Predictions) -> tuple[grid.FittedGrid, Cells]:
         """Return the fitted form and the cell of every row."""
         first, count = axes(data)
-        edges = np.arange(self.k + 1) / self.k
-
-        def make_keys(probs: NDArray[Any]) -> grid.Keys:
-            per_word, keys = grid.empty_keys(probs.shape[0], count, self.k)
-            grid.by_rows(
-                lambda start, stop: _kernels.grid.box_keys(
-                    probs, start, stop, first, count, edges, per_word, keys
-                ),
-                probs,
-            )
-            return keys
-
-        return grid.locate(data.probs, make_keys, float(self.k) ** count)
+        return grid.locate(data, partial(_box_keys, first, count, self.k), self.k**count)
 
     def __str__(self) -> str:
         return f"{self.k} equal widths"
+
+
+def _box_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.Keys:
+    """Return the keys of the boxes of probs (n, m)."""
+    edges = np.arange(k + 1) / k
+    per_word, keys = grid.empty_keys(probs.shape[0], count, k)
+    grid.by_rows(
+        lambda start, stop: _kernels.grid.box_keys(
+            probs, start, stop, first, count, edges, per_word, keys
+        ),
+        probs,
+    )
+    return keys

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from calibrant import _kernels
 from calibrant._kernels import threads
-from calibrant.partitions.partition import Cells
+from calibrant.partitions.partition import Cells, axes, points
+from calibrant.predictions import Predictions
 
 Keys = NDArray[np.uint64]
 MakeKeys = Callable[[NDArray[Any]], Keys]
@@ -33,10 +34,14 @@ class FittedGrid:
     ----------
     keys : (cells, words) the key of each cell
     make_keys : the keys of new predictions (n, m)
+    m : number of outcomes
+    first : the first coordinate that is cut
     """
 
     keys: Keys
     make_keys: MakeKeys
+    m: int
+    first: int
 
     @property
     def n_cells(self) -> int:
@@ -45,7 +50,7 @@ class FittedGrid:
 
     def assign(self, probs: NDArray[Any]) -> Cells:
         """Return the cell of each row of probs (n, m); -1 for a cell that held no row."""
-        both = np.concatenate((self.keys, self.make_keys(probs)))
+        both = np.concatenate((self.keys, self.make_keys(points(probs, self.m))))
         cells = number(both)[1][self.n_cells :]
         return np.where(cells < self.n_cells, cells, np.int32(-1))
 
@@ -60,20 +65,22 @@ def number(keys: Keys) -> tuple[NDArray[np.int64], Cells]:
     return examples[:found].copy(), cells
 
 
-def locate(probs: NDArray[Any], make_keys: MakeKeys, space: float) -> tuple[FittedGrid, Cells]:
+def locate(data: Predictions, make_keys: MakeKeys, space: int) -> tuple[FittedGrid, Cells]:
     """Number the cells in the order of their keys; `space` is how many keys there could be."""
-    keys = make_keys(probs)
+    keys = make_keys(data.probs)
+    first = axes(data)[0]
     if space <= SMALL and keys.shape[1] == 1:
-        seen = np.full(int(space), -1, np.int32)
+        seen = np.full(space, -1, np.int32)
         cells = np.empty(keys.shape[0], np.int32)
         _kernels.grid.number_small(keys, seen, cells)
-        return FittedGrid(np.flatnonzero(seen >= 0).astype(np.uint64)[:, None], make_keys), cells
+        occupied = np.flatnonzero(seen >= 0).astype(np.uint64)[:, None]
+        return FittedGrid(occupied, make_keys, data.m, first), cells
     examples, cells = number(keys)
     found = keys[examples]
     order = np.lexsort(found.T[::-1])
     rank = np.empty(order.size, np.int32)
     rank[order] = np.arange(order.size, dtype=np.int32)
-    return FittedGrid(found[order], make_keys), rank[cells]
+    return FittedGrid(found[order], make_keys, data.m, first), rank[cells]
 
 
 def by_rows(work: Callable[[int, int], None], probs: NDArray[Any]) -> None:

@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.predictions import Predictions
 
@@ -46,6 +46,14 @@ class Partition(Protocol):
     def locate(self, data: Predictions) -> tuple[FittedPartition, Cells]:
         """Return ``fit(data)`` and the cell of every row, in one go."""
         ...
+
+
+def points(probs: ArrayLike, m: int) -> NDArray[Any]:
+    """Return predictions to be assigned to cells, (n, m), or refuse another shape."""
+    array = np.asarray(probs)
+    if array.ndim != 2 or array.shape[1] != m:
+        raise ValueError(f"`probs` must be of shape (n, {m}); found {array.shape}.")
+    return array
 
 
 def axes(data: Predictions) -> tuple[int, int]:

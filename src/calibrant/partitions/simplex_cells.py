@@ -1,6 +1,7 @@
 """Simplices of equal size."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -51,37 +52,39 @@ class SimplexCells:
     def locate(self, data: Predictions) -> tuple[grid.FittedGrid, Cells]:
         """Return the fitted form and the cell of every row."""
         first, count = axes(data)
-        edges = np.arange(self.k + 1) / self.k
-        base = max(self.k, count)
+        space = max(self.k, count) ** (2 * count)
+        return grid.locate(data, partial(_simplex_keys, first, count, self.k), space)
 
-        def make_keys(probs: NDArray[Any]) -> grid.Keys:
-            per_word, keys = grid.empty_keys(probs.shape[0], 2 * count, base)
-            grid.by_rows(
-                lambda start, stop: _kernels.grid.simplex_keys(
-                    probs, start, stop, first, count, edges, base, per_word, keys
-                ),
-                probs,
-            )
-            return keys
-
-        return grid.locate(data.probs, make_keys, float(base) ** (2 * count))
-
-    def vertices(self, fitted: grid.FittedGrid, m: int) -> NDArray[np.float64]:
+    def vertices(self, fitted: grid.FittedGrid) -> NDArray[np.float64]:
         """Return the corners of each cell as points of the simplex: (cells, m corners, m).
 
         Cell (f, order): start at c = f and add 1 to its coordinates one after the other, the
-        one with the largest fractional part first. Then p_i = (c_i - c_{i-1}) / k. For a
-        two-class problem the coordinate is that of class 0.
+        one with the largest fractional part first. Then p_i = (c_i - c_{i-1}) / k.
         """
-        count = m - 1
+        m, count = fitted.m, fitted.m - 1
         digits = _digits(fitted.keys, 2 * count, max(self.k, count))
         whole, rank = digits[:, :count], digits[:, count:]
         steps = np.arange(m)[:, None] > count - 1 - rank[:, None, :]  # (cells, m, count)
         c = (whole[:, None, :] + steps) / self.k
-        return np.diff(c, axis=-1, prepend=0.0, append=1.0)
+        corners = np.diff(c, axis=-1, prepend=0.0, append=1.0)
+        return corners if fitted.first == 0 else corners[..., ::-1]  # two classes, about class 1
 
     def __str__(self) -> str:
         return f"{self.k} simplex cells an edge"
+
+
+def _simplex_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.Keys:
+    """Return the keys of the simplices of probs (n, m)."""
+    edges = np.arange(k + 1) / k
+    base = max(k, count)
+    per_word, keys = grid.empty_keys(probs.shape[0], 2 * count, base)
+    grid.by_rows(
+        lambda start, stop: _kernels.grid.simplex_keys(
+            probs, start, stop, first, count, edges, base, per_word, keys
+        ),
+        probs,
+    )
+    return keys
 
 
 def _digits(keys: grid.Keys, digits: int, base: int) -> NDArray[np.int64]:

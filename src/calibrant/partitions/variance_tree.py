@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from calibrant import _kernels
 from calibrant._check import whole
 from calibrant._kernels import threads
-from calibrant.partitions.partition import Cells
+from calibrant.partitions.partition import Cells, points
 from calibrant.predictions import Predictions
 
 
@@ -62,7 +62,7 @@ class VarianceTree:
         first, count = (data.event, 1) if data.m == 2 else (0, data.m)
         rows = np.arange(data.n, dtype=np.int32 if data.n < 2**31 else np.int64)
         cells = np.empty(data.n, np.int32)
-        tree = _kernels.tree.fit(
+        axis, threshold, left, right = _kernels.tree.fit(
             data.probs,
             *data.kernel_weights,
             first,
@@ -72,7 +72,7 @@ class VarianceTree:
             rows,
             cells,
         )
-        return FittedTree(*tree), cells
+        return FittedTree(axis, threshold, left, right, data.m), cells
 
     def __str__(self) -> str:
         return f"variance tree of {self.min_size}"
@@ -89,12 +89,14 @@ class FittedTree:
     threshold : (nodes,) left is below it
     left : (nodes,) the left child; of a leaf, its cell
     right : (nodes,) the right child
+    m : number of outcomes
     """
 
     axis: NDArray[np.int32]
     threshold: NDArray[np.float64]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
+    m: int
 
     @property
     def n_cells(self) -> int:
@@ -103,6 +105,7 @@ class FittedTree:
 
     def assign(self, probs: NDArray[Any]) -> Cells:
         """Return the leaf of each row of probs (n, m)."""
+        probs = points(probs, self.m)
         cells = np.empty(probs.shape[0], np.int32)
         threads.run(
             lambda start, stop: _kernels.tree.assign(
