@@ -26,7 +26,7 @@ def function(name: str, value: Any) -> None:
 
 def listed(names: Iterable[Any], limit: int = 5) -> str:
     """Write the first few of `names` for a sentence: 'a', 'b' (and 3 more)."""
-    names = list(names)
+    names = [name.item() if hasattr(name, "item") else name for name in names]
     text = ", ".join(repr(name) for name in names[:limit])
     return text if len(names) <= limit else f"{text} (and {len(names) - limit} more)"
 

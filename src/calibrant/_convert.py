@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._check import listed
+
 Array = NDArray[Any]
 
 
@@ -25,13 +27,21 @@ def to_numpy(name: str, value: Any) -> Array:
     return _tensor(name, value) if _is_tensor(value) else _array(name, value)
 
 
-def column_names(value: Any) -> list[str] | None:
-    """Return the column names of a data frame or table; None of anything else."""
+def column_names(value: Any) -> list[Any] | None:
+    """Return the column names of a data frame or table; None of anything else.
+
+    Those of pandas may be integers, and then stay so: they are names of classes.
+    """
     names = getattr(_narwhals(value), "columns", None)
-    return None if names is None else [str(name) for name in names]
+    return None if names is None else list(names)
 
 
-def columns(name: str, frame: Any, chosen: list[str]) -> Array:
+def is_bfloat16(value: Any) -> bool:
+    """Whether `value` is an array of a type that NumPy lacks, with 8 bits of precision."""
+    return str(getattr(value, "dtype", "")).endswith("bfloat16")
+
+
+def columns(name: str, frame: Any, chosen: list[Any]) -> Array:
     """Lay columns of a frame side by side in one (n, m) array: the only copy that is made."""
     table = _narwhals(frame)
     arrays = [_series(name, table.get_column(column)) for column in chosen]
@@ -49,9 +59,30 @@ def _narwhals(value: Any) -> Any:
     if isinstance(value, np.ndarray | list | tuple):
         return None
     import narwhals.stable.v2 as nw  # noqa: PLC0415 (a third of the time to import calibrant)
+    from narwhals.exceptions import DuplicateError  # noqa: PLC0415
 
-    table = nw.from_native(value, pass_through=True, eager_only=True, allow_series=True)
+    try:
+        table = nw.from_native(
+            _arrow_table(value), pass_through=True, eager_only=True, allow_series=True
+        )
+    except DuplicateError:
+        names = [str(name) for name in value.columns]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(
+            f"The columns of a frame must have different names; found {listed(twice)} twice."
+        ) from None
     return table if isinstance(table, nw.DataFrame | nw.Series) else None
+
+
+def _arrow_table(value: Any) -> Any:
+    """Return Arrow arrays and record batches as the chunked forms that narwhals knows."""
+    if not type(value).__module__.startswith("pyarrow"):
+        return value
+    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 (the user has it)
+
+    if isinstance(value, pa.Array):
+        return pa.chunked_array([value])
+    return pa.Table.from_batches([value]) if isinstance(value, pa.RecordBatch) else value
 
 
 def _series(name: str, series: Any) -> Array:
@@ -69,7 +100,7 @@ def _is_tensor(value: Any) -> bool:
 
 def _tensor(name: str, value: Any) -> Array:
     value = value.detach() if hasattr(value, "detach") else value  # torch: leave the graph
-    if str(getattr(value, "dtype", "")).endswith("bfloat16"):  # NumPy has no such type
+    if is_bfloat16(value):
         value = value.float() if hasattr(value, "float") else value.astype("float32")
     try:
         return np.from_dlpack(value)

@@ -1,6 +1,6 @@
 """Arrays at the border: a clear refusal, or an array that everything below can rely on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from calibrant import _kernels
 from calibrant._check import listed, more
-from calibrant._convert import to_numpy
+from calibrant._convert import column_names, columns, is_bfloat16, to_numpy
 from calibrant._kernels import threads
 
 Array = NDArray[Any]
 
 TOLERANCE = 1e-3  # half precision, or four decimals of a few classes, are no further from 1
+BFLOAT16_TOLERANCE = 2.0**-8  # entries are rounded by up to 2^-9 of their size
 LOGITS = "Are these logits? Use Predictions.from_logits."
 
 
@@ -25,7 +26,7 @@ def probabilities(value: Any) -> Array:
         return _binary(array)
     probs = _private(array, value)
     rounding = float(np.finfo(probs.dtype).eps) * (4.0 + probs.shape[1] ** 0.5)
-    if _scan(probs, rounding):
+    if _scan(probs, rounding, BFLOAT16_TOLERANCE if is_bfloat16(value) else TOLERANCE):
         probs = probs if probs.flags.writeable else probs.copy()
         threads.run(
             lambda start, stop: _kernels.rows.rescale(probs, start, stop, rounding),
@@ -55,6 +56,14 @@ def softmax(value: Any) -> Array:
     return logits
 
 
+def as_tuple(classes: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the names of classes so that they can be read more than once."""
+    try:
+        return tuple(classes)
+    except TypeError:
+        raise TypeError(f"`classes` must be a list of names; found {classes!r}.") from None
+
+
 def names(classes: Sequence[Any] | None, m: int) -> tuple[str, ...]:
     """Return m different class names; "0", "1", … where none are given."""
     if classes is None:
@@ -72,7 +81,7 @@ def names(classes: Sequence[Any] | None, m: int) -> tuple[str, ...]:
 
 def outcomes(value: Any, n: int, m: int, classes: Sequence[Any] | None) -> NDArray[np.int32]:
     """Return labels as integers 0, …, m-1."""
-    array = to_numpy("labels", value)
+    array = _by_column(value, classes)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != m):
@@ -87,6 +96,8 @@ def outcomes(value: Any, n: int, m: int, classes: Sequence[Any] | None) -> NDArr
         array = _plain_integers(array)
     if array.dtype.kind in "OUST":
         return _by_name(array, classes)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"`labels` must be whole numbers or names; found {array.dtype}.")
     return _integers(array, m, classes)
 
 
@@ -106,6 +117,8 @@ def weights(value: Any, n: int) -> NDArray[np.float64]:
         )
     if not array.any():
         raise ValueError("`weights` must not all be zero.")
+    if array.max() > np.finfo(np.float64).max / n:
+        raise ValueError(f"`weights` must have a finite sum; the largest is {array.max()}.")
     return array
 
 
@@ -142,8 +155,12 @@ def _binary(event: Array) -> Array:
 
 
 def _private(array: Array, value: Any) -> Array:
-    """Return `array` in C order; a copy if somebody else could write to it."""
-    fresh = array is not value and array.base is None
+    """Return `array` in C order; a copy if somebody else could write to it.
+
+    What came from a list or a frame is ours. Any other object may have handed out its memory.
+    """
+    ours = isinstance(value, list | tuple) or column_names(value) is not None
+    fresh = ours and array.base is None
     if array.flags.c_contiguous and (fresh or _read_only(array)):
         return array
     return np.array(array, order="C")
@@ -157,7 +174,7 @@ def _read_only(array: Any) -> bool:
     return True
 
 
-def _scan(probs: Array, rounding: float) -> int:
+def _scan(probs: Array, rounding: float, tolerance: float) -> int:
     """Refuse bad rows; return how many good ones must be divided by their sum."""
     spans = threads.row_blocks(probs.shape)
     reports = np.zeros((len(spans), 7), np.int64)
@@ -166,7 +183,7 @@ def _scan(probs: Array, rounding: float) -> int:
 
     def work(start: int, stop: int) -> None:
         report = reports[start // spans[0][1]]
-        _kernels.rows.scan(shown, start, stop, rounding, TOLERANCE, report)
+        _kernels.rows.scan(shown, start, stop, rounding, tolerance, report)
 
     threads.run(work, spans)
     counts = reports.sum(axis=0)
@@ -191,6 +208,18 @@ def _scan(probs: Array, rounding: float) -> int:
             f"{more(counts[5])}. {LOGITS}"
         )
     return int(counts[6])
+
+
+def _by_column(value: Any, classes: Sequence[Any] | None) -> Array:
+    """Return labels as an array; the columns of a one-hot frame in the order of `classes`."""
+    found = column_names(value)
+    if found is None or classes is None or len(found) != len(classes):
+        return to_numpy("labels", value)
+    place = {str(column): column for column in found}
+    wanted = [str(name) for name in classes]
+    if set(wanted) != set(place):
+        return to_numpy("labels", value)
+    return columns("labels", value, [place[name] for name in wanted])
 
 
 def _one_hot(array: Array) -> NDArray[np.int32]:

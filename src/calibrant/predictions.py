@@ -71,6 +71,8 @@ class Predictions:
         self, probs: Array, labels: Any, classes: Sequence[Any] | None, weights: Any
     ) -> None:
         n, m = probs.shape
+        if classes is not None and not isinstance(classes, str):
+            classes = _validate.as_tuple(classes)
         self._set(
             probs,
             _validate.outcomes(labels, n, m, classes),
