@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _kernels
 from calibrant._kernels import threads
+from calibrant._validate import TOLERANCE
 from calibrant.distances import Distance, from_norms, measure
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
@@ -109,6 +110,10 @@ class CalibrationFunction:
         m = len(self.classes)
         if points.ndim not in (1, 2) or points.shape[-1] != m:
             raise ValueError(f"`mu` must be of shape ({m},) or (k, {m}); found {points.shape}.")
+        off = ~((points >= 0).all(axis=-1) & (np.abs(points.sum(axis=-1) - 1) <= TOLERANCE))
+        if off.any():
+            found = np.atleast_2d(points)[np.argmax(off)].tolist()
+            raise ValueError(f"`mu` must not be negative and sum to 1; found {found}.")
         cells = self.fitted.assign(np.atleast_2d(points))
         values = np.where(cells[:, None] >= 0, self.observed[cells], 0.0)
         return values.reshape(points.shape)
@@ -174,12 +179,12 @@ def cell_distances(binned: Binned, labels: Array, distance: Distance) -> Floats:
     data = binned.data
     convert = from_norms(distance)
     if convert is None:
-        return np.concatenate(
-            [
-                measure(distance, *reversed(cell_means(binned, labels, first, last)))
-                for first, last in cell_blocks(binned)
-            ]
-        )
+        found = np.zeros(binned.n_cells)
+        for first, last in cell_blocks(binned):
+            held = binned.mass[first:last] > 0  # rows of weight 0 are absent
+            predicted, observed = cell_means(binned, labels, first, last)
+            found[first:last][held] = measure(distance, observed[held], predicted[held])
+        return found
     norms = np.empty((2, binned.n_cells))
     threads.run(
         lambda first, last: _kernels.cells.norms(

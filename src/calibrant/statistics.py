@@ -10,6 +10,7 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._check import function
 from calibrant.calibration import Binned, bin_predictions, cell_distances, cell_means
 from calibrant.distances import Distance, total_variation
 from calibrant.partitions import Partition
@@ -83,6 +84,9 @@ class ExpectedMiscalibration:
     partition: Partition
     distance: Distance = total_variation
 
+    def __post_init__(self) -> None:
+        _check_choice(self.partition, self.distance)
+
     def __call__(self, data: Predictions) -> float:
         """Return the expected miscalibration of `data`."""
         return self.evaluate(self.prepare(data), data.labels)
@@ -133,6 +137,9 @@ class WorstMiscalibration:
 
     partition: Partition
     distance: Distance = total_variation
+
+    def __post_init__(self) -> None:
+        _check_choice(self.partition, self.distance)
 
     def __call__(self, data: Predictions) -> float:
         """Return the worst-case miscalibration of `data`."""
@@ -198,6 +205,12 @@ class WorstCell:
         shown = sorted(np.argsort(-gaps, kind="stable")[:3].tolist())
         text = ", ".join(f"{self.classes[j]}: {values[j]:.3f}" for j in shown)
         return text if len(self.classes) <= 3 else f"{text}, …"
+
+
+def _check_choice(partition: Any, distance: Any) -> None:
+    if isinstance(partition, type) or not hasattr(partition, "locate"):
+        raise TypeError(f"`partition` must be one such as EqualWidth(10); found {partition!r}.")
+    function("distance", distance)
 
 
 def _name(distance: Distance) -> str:

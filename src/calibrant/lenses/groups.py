@@ -63,6 +63,8 @@ class Groups(Lens):
             "+".join(data.classes[data.index(label)] for label in members)
             for members in self.groups
         )
+        if len(set(names)) < len(names):
+            raise ValueError(f"`groups` must have different names; found {listed(names)}.")
         return data.induced(probs, group_of[data.labels], names)
 
     def _group_of(self, data: Predictions) -> np.ndarray[tuple[int], np.dtype[np.int32]]:

@@ -50,10 +50,10 @@ class Induced(Lens):
         vectorized: bool = False,
     ) -> None:
         function("psi", psi)
-        if isinstance(outcomes, int):
+        if isinstance(outcomes, int | np.integer):
             outcomes = range(whole("outcomes", outcomes, least=2))
         values = tuple(outcomes)
-        if len(values) < 2 or len(set(values)) != len(values):
+        if len(values) < 2 or len({str(value) for value in values}) != len(values):
             raise ValueError(
                 f"`outcomes` must be at least two different values; found {listed(values)}."
             )
