@@ -1,0 +1,55 @@
+"""Time to import the package, in fresh processes."""
+
+import subprocess
+import sys
+from functools import partial
+
+from benchmarks import timing
+
+ROUNDS = 15
+BAR = 0.3  # seconds
+
+EMPTY = "python, nothing imported"
+NUMPY = "import numpy"
+OURS = "import calibrant"
+FIRST = "import calibrant, first estimate"
+
+PROGRAMS = {
+    EMPTY: "pass",
+    NUMPY: "import numpy",
+    OURS: "import calibrant",
+    FIRST: "import calibrant as c; c.statistics.ExpectedMiscalibration("
+    "c.partitions.EqualWidth(15))(c.Predictions([0.2, 0.7], [0, 1]))",
+}
+
+HEAVY = ("numba", "matplotlib", "plotly")
+
+
+def run(program: str) -> None:
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def check() -> None:
+    """The heavy dependencies wait until they are used."""
+    run(f"import sys, calibrant; assert not {set(HEAVY)!r} & set(sys.modules)")
+
+
+def report() -> str:
+    """Return the section as Markdown."""
+    check()
+    tasks = {name: partial(run, program) for name, program in PROGRAMS.items()}
+    seconds = timing.interleaved(tasks, ROUNDS)
+    rows = [
+        [
+            f"`{name}`" if name in (NUMPY, OURS) else name,
+            timing.milliseconds(timing.best(seconds[name])),
+            f"{timing.ratio(seconds[name], seconds[NUMPY]):.2f}",
+        ]
+        for name in tasks
+    ]
+    text = (
+        f"A whole process each time, best of {ROUNDS}; the bar is {BAR:g} s for `import"
+        f" calibrant`, which loads none of {', '.join(HEAVY)}. The first estimate also loads"
+        " numba and the machine code that an earlier process has left on disk."
+    )
+    return "## Import\n\n" + text + "\n\n" + timing.table(["", "time", "× import numpy"], rows)
