@@ -50,12 +50,12 @@ def simplex_keys(probs, start, stop, first, count, edges, base, per_word, keys):
             total += probs[i, first + c]
             whole[c] = interval(total, edges)
             fraction[c] = total * k - whole[c]
+            word = c // per_word
+            keys[i, word] = keys[i, word] * np.uint64(base) + np.uint64(whole[c])
         for c in range(count):
             rank = 0
             for d in range(count):
                 rank += fraction[d] < fraction[c] or (fraction[d] == fraction[c] and d < c)
-            word = c // per_word
-            keys[i, word] = keys[i, word] * np.uint64(base) + np.uint64(whole[c])
             word = (count + c) // per_word
             keys[i, word] = keys[i, word] * np.uint64(base) + np.uint64(rank)
 
