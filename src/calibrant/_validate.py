@@ -247,7 +247,8 @@ def _by_name(array: Array, classes: Sequence[Any] | None) -> NDArray[np.int32]:
             " columns of `probs` stand."
         )
     place = {str(name): j for j, name in enumerate(classes)}
-    found, where = np.unique(array.astype(str), return_inverse=True)
+    plain = array.astype(object) if array.dtype.kind == "T" else array  # NumPy cannot go directly
+    found, where = np.unique(plain.astype(str), return_inverse=True)
     codes = np.array([place.get(str(name), -1) for name in found], np.int32)[where]
     return _all_known(codes, array, classes)
 

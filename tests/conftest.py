@@ -1,0 +1,27 @@
+"""Settings of the whole suite: hypothesis without chance, and where reference files are."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run, and no clock: the first call of a kernel compiles it.
+settings.register_profile(
+    "fixed",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("fixed")
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """Return the folder of reference values and real predictions beside the repository."""
+    if not (SHARED / "reference" / "values.json").exists():
+        pytest.skip("needs ../shared, which is not there")
+    return SHARED
