@@ -25,6 +25,8 @@ help: ## Say what there is
 demo: $(PACKAGE) ## Estimate the miscalibration of an example data set
 	$(BIN)/python examples/closed_form.py
 
+# One process: the kernels already use all cores, and every further process of pytest-xdist
+# would compile or load them for itself. PYTEST_ARGS="-n auto" asks for it nevertheless.
 test: $(TEST) ## Run the tests and the examples in docstrings
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
