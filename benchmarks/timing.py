@@ -1,7 +1,6 @@
 """Clocks, memory and tables that every section uses."""
 
 import gc
-import statistics
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -41,14 +40,14 @@ def peak_bytes(task: Task) -> int:
         tracemalloc.stop()
 
 
-def best(seconds: Sequence[float]) -> float:
-    """Return the fastest run: the one that was disturbed least."""
-    return min(seconds)
+def best(seconds: dict[str, list[float]]) -> dict[str, float]:
+    """Return the fastest run of each task: the one that other work disturbed least."""
+    return {name: min(runs) for name, runs in seconds.items()}
 
 
-def ratio(seconds: Sequence[float], reference: Sequence[float]) -> float:
-    """Return the median over the rounds of a task's time in units of another's."""
-    return statistics.median(a / b for a, b in zip(seconds, reference, strict=True))
+def verdict(claim: str, holds: bool) -> str:
+    """Say whether a bar is met."""
+    return f"- {claim}: {'met' if holds else '**missed**'}"
 
 
 def milliseconds(seconds: float) -> str:
