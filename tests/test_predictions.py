@@ -312,6 +312,7 @@ def test_from_frame(make):
 
 def test_from_frame_refuses():
     frame = pd.DataFrame({**COLUMNS, "y": NAMED})
+    half = pd.DataFrame({"cat": [0.5, 0.5], "y": [0, 1]})
     with pytest.raises(TypeError, match=r"`frame` must be a data frame; found ndarray\."):
         Predictions.from_frame(np.eye(2), label="y", probs=["a"])
     with pytest.raises(
@@ -323,7 +324,6 @@ def test_from_frame_refuses():
     with pytest.raises(
         ValueError, match=r"`classes` must differ from one another; found 'cat' twice"
     ):
-        half = pd.DataFrame({"cat": [0.5, 0.5], "y": [0, 1]})
         Predictions.from_frame(half, label="y", probs=["cat", "cat"])
     with pytest.raises(TypeError, match=r"`probs` must be numbers; column 'y' holds object\."):
         Predictions.from_frame(frame.astype({"y": object}), label="y", probs=["cat", "y"])

@@ -1,0 +1,180 @@
+import pickle
+
+import families
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from strategies import problems
+
+from calibrant import Predictions, distances, statistics
+from calibrant.distances import euclidean, squared_euclidean, total_variation
+from calibrant.lenses import TopLabel
+from calibrant.partitions import EqualWidth, FromFunction, VarianceTree
+from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
+
+# The kernel subtracts sums and divides, the loops subtract two means: an ulp of 1 or so per
+# class. A root turns 1e-16 into 1e-8, so the euclidean distance is compared by its square.
+ROUNDING = 1e-14
+
+
+@given(problems())
+def test_equals_loops(data):
+    for partition in families.partitions_of(data.m):
+        cells = partition.locate(data)[1].tolist()
+        for distance in (total_variation, squared_euclidean):
+            oracle = oracles.DISTANCES[distance.__name__]
+            found = ExpectedMiscalibration(partition, distance)(data)
+            expected = oracles.expected_miscalibration(data, cells, oracle)
+            assert found == pytest.approx(expected, rel=1e-12, abs=ROUNDING)
+            found = WorstMiscalibration(partition, distance)(data)
+            expected = oracles.worst_miscalibration(data, cells, oracle)
+            assert found == pytest.approx(expected, rel=1e-12, abs=ROUNDING)
+        found = WorstMiscalibration(partition, euclidean)(data)
+        expected = oracles.worst_miscalibration(data, cells, oracles.euclidean)
+        assert found**2 == pytest.approx(expected**2, rel=1e-12, abs=ROUNDING)
+
+
+@given(problems())
+def test_prepare_then_evaluate_is_the_call(data):
+    labels = (data.labels + 1) % data.m
+    for partition in families.partitions_of(data.m):
+        for make in (ExpectedMiscalibration, WorstMiscalibration):
+            statistic = make(partition)
+            prepared = statistic.prepare(data)
+            assert statistic.evaluate(prepared, data.labels) == statistic(data)
+            assert statistic.evaluate(prepared, labels) == statistic(data.with_labels(labels))
+
+
+@given(problems())
+def test_locate_finds_the_worst_cell(data):
+    for partition in families.partitions_of(data.m):
+        statistic = WorstMiscalibration(partition)
+        worst = statistic.locate(data)
+        table = oracles.cell_table(data, partition.locate(data)[1].tolist())
+        assert worst.value == statistic(data)
+        mass, predicted, observed = table[worst.cell]
+        assert worst.count == mass
+        np.testing.assert_allclose(worst.predicted, predicted, rtol=0, atol=ROUNDING)
+        np.testing.assert_allclose(worst.observed, observed, rtol=0, atol=ROUNDING)
+        here = oracles.total_variation(observed, predicted)
+        assert here == pytest.approx(worst.value, rel=1e-12, abs=ROUNDING)
+
+
+@given(problems(max_n=6))
+def test_combine_takes_many_replicates_at_once(data):
+    rng = np.random.default_rng(0)
+    for statistic in (ExpectedMiscalibration(EqualWidth(3)), WorstMiscalibration(EqualWidth(3))):
+        binned = statistic.prepare(data)
+        many = rng.random((4, binned.n_cells))
+        found = statistic.combine(many, binned.mass)
+        assert found.shape == (4,)
+        one = [float(statistic.combine(row, binned.mass)) for row in many]
+        np.testing.assert_allclose(found, one, rtol=1e-14)
+
+
+def test_by_hand():
+    data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
+    partition = EqualWidth(2)
+    assert ExpectedMiscalibration(partition)(data) == 0.25
+    assert ExpectedMiscalibration(partition, squared_euclidean)(data) == 0.125
+    assert ExpectedMiscalibration(partition, euclidean)(data) == 0.125**0.5
+    uneven = Predictions([0.25, 0.75, 0.75, 0.75], [0, 1, 1, 1])
+    assert ExpectedMiscalibration(partition)(uneven) == 0.25
+    assert WorstMiscalibration(partition)(Predictions([0.25, 0.75], [1, 1])) == 0.75
+
+
+def test_the_worst_cell_in_words():
+    data = Predictions([0.25, 0.25, 0.75], [1, 1, 1], ["no", "yes"], weights=[1, 1, 5])
+    worst = WorstMiscalibration(EqualWidth(2)).locate(data)
+    assert (worst.cell, worst.count, worst.value) == (0, 2.0, 0.75)
+    text = (
+        "0.75 in cell 0 (2 rows): predicted no: 0.750, yes: 0.250; observed no: 0.000, yes: 1.000"
+    )
+    assert str(worst) == text
+
+
+def test_of_many_classes_the_worst_three_are_shown():
+    probs = np.full((1, 6), 0.125)
+    probs[0, 4] = 0.375
+    worst = WorstMiscalibration(EqualWidth(1)).locate(Predictions(probs, [5]))
+    assert str(worst).count("…") == 2
+    assert "5: 1.000" in str(worst)
+    assert "4: 0.375" in str(worst)
+
+
+def test_the_first_of_equally_bad_cells_is_named():
+    data = Predictions([0.25, 0.75], [1, 0])
+    assert WorstMiscalibration(EqualWidth(2)).locate(data).cell == 0
+
+
+def test_a_cell_without_weight_is_never_the_worst():
+    data = Predictions([0.25, 0.75], [1, 1], weights=[0, 1])
+    worst = WorstMiscalibration(EqualWidth(2))
+    assert worst(data) == 0.25
+    assert worst.locate(data).cell == 1
+
+
+def test_expected_calibration_error_of_guo_et_al():
+    rng = np.random.default_rng(2)
+    probs = rng.dirichlet(np.ones(5), 2000)
+    data = Predictions(probs, rng.integers(0, 5, 2000))
+    confidence, hit = probs.max(axis=1), probs.argmax(axis=1) == data.labels
+    total = 0.0
+    for j in range(15):
+        inside = (confidence >= j / 15) & (confidence < (j + 1) / 15)
+        if inside.any():
+            total += inside.mean() * abs(hit[inside].mean() - confidence[inside].mean())
+    found = ExpectedMiscalibration(EqualWidth(15))(TopLabel()(data))
+    assert found == pytest.approx(total, rel=1e-12)  # 2,000 additions in another order
+
+
+def test_defaults_are_visible():
+    assert ExpectedMiscalibration(EqualWidth(10)).distance is distances.total_variation
+    assert WorstMiscalibration(EqualWidth(10)).distance is distances.total_variation
+    assert ExpectedMiscalibration(EqualWidth(10)) == ExpectedMiscalibration(EqualWidth(10))
+
+
+def test_statistics_say_what_they_are():
+    assert (
+        str(ExpectedMiscalibration(EqualWidth(10))) == "expected total variation on 10 equal widths"
+    )
+    worst = WorstMiscalibration(VarianceTree(50), squared_euclidean)
+    assert str(worst) == "worst squared euclidean on variance tree of 50"
+
+
+@pytest.mark.parametrize("make", [ExpectedMiscalibration, WorstMiscalibration])
+def test_refuses_bad_choices(make):
+    with pytest.raises(
+        TypeError, match=r"`partition` must be one such as EqualWidth\(10\); found 10"
+    ):
+        make(10)
+    with pytest.raises(
+        TypeError, match=r"`partition` must be one such as .*; found <class .*EqualWidth"
+    ):
+        make(EqualWidth)
+    with pytest.raises(TypeError, match=r"`distance` must be a function; found 'tv'\."):
+        make(EqualWidth(10), "tv")
+
+
+@pytest.mark.parametrize("make", [ExpectedMiscalibration, WorstMiscalibration])
+def test_statistics_are_values(make):
+    statistic = make(EqualWidth(10), euclidean)
+    assert pickle.loads(pickle.dumps(statistic)) == statistic
+    with pytest.raises(AttributeError):
+        statistic.partition = EqualWidth(3)
+
+
+def test_a_partition_of_the_users_own_class():
+    class Halves:
+        fixed = True
+
+        def fit(self, data):
+            return self.locate(data)[0]
+
+        def locate(self, data):
+            return EqualWidth(2).locate(data)
+
+    data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
+    assert ExpectedMiscalibration(Halves())(data) == 0.25
+    assert statistics.ExpectedMiscalibration(FromFunction(lambda p: p[:, 1] >= 0.5))(data) == 0.25
