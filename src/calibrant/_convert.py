@@ -78,7 +78,7 @@ def _arrow_table(value: Any) -> Any:
     """Return Arrow arrays and record batches as the chunked forms that narwhals knows."""
     if not type(value).__module__.startswith("pyarrow"):
         return value
-    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 (the user has it)
+    import pyarrow as pa  # noqa: PLC0415 (the user has it)
 
     if isinstance(value, pa.Array):
         return pa.chunked_array([value])
