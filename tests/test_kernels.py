@@ -1,0 +1,240 @@
+"""Each compiled loop against the same in NumPy or plain Python."""
+
+import threading
+from hashlib import sha256
+from math import fsum
+from pathlib import Path
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import problems
+
+from calibrant import _kernels, _validate
+from calibrant._kernels import threads
+from calibrant.partitions import grid
+
+RNG = np.random.default_rng(0)
+
+
+def test_unknown_kernels_are_refused():
+    with pytest.raises(
+        AttributeError, match=r"module 'calibrant\._kernels' has no attribute 'fast'"
+    ):
+        _kernels.fast  # noqa: B018
+
+
+def test_stored_machine_code_is_named_after_all_sources():
+    jit = _kernels.rows.row_sum
+    folder = Path(_kernels.__file__).parent
+    sources = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
+    assert jit.py_func.__qualname__ == f"row_sum_{sha256(sources).hexdigest()[:12]}"
+
+
+@given(st.lists(st.floats(0, 1, width=32), max_size=40))
+def test_row_sum(row):
+    for dtype in (np.float32, np.float64):
+        found = _kernels.rows.row_sum(np.array(row, dtype))
+        assert found == pytest.approx(fsum(row), rel=1e-15 * 40)  # 40 additions
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scan_counts_faults_and_remembers_the_first(dtype):
+    probs = np.full((30, 3), 1 / 3, dtype)
+    probs[4, 1] = np.nan
+    probs[9, 2] = np.inf
+    probs[[5, 6, 7]] = [-0.5, 1.0, 0.5]
+    probs[[11, 29]] = 0.5
+    probs[20] = [0.5, 0.25, 0.2502]
+    probs.flags.writeable = False
+    report = np.zeros(7, np.int64)
+    _kernels.rows.scan(probs, 0, 30, 1e-6, 1e-3, report)
+    assert report.tolist() == [4, 2, 5, 3, 11, 2, 1]
+    part = np.zeros(7, np.int64)
+    _kernels.rows.scan(probs, 6, 12, 1e-6, 1e-3, part)
+    assert part.tolist() == [9, 1, 6, 2, 11, 1, 0]
+
+
+def test_rescale_touches_only_rows_that_need_it():
+    probs = np.array([[0.5, 0.5], [0.5, 0.5002], [0.25, 0.75]])
+    _kernels.rows.rescale(probs, 0, 3, 1e-9)
+    assert probs[[0, 2]].tolist() == [[0.5, 0.5], [0.25, 0.75]]
+    assert probs[1].sum() == pytest.approx(1, abs=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_softmax(dtype):
+    logits = RNG.normal(0, 5, (50, 11)).astype(dtype)
+    wide = logits.astype(float)
+    expected = np.exp(wide - wide.max(axis=1, keepdims=True))
+    expected /= expected.sum(axis=1, keepdims=True)
+    _kernels.rows.softmax(logits, 0, 50)
+    # NumPy's exp and this one differ by an ulp or two, and so do sums of 11 of them.
+    np.testing.assert_allclose(logits, expected, rtol=8 * np.finfo(dtype).eps, atol=0)
+
+
+@given(st.floats(0, 1), st.integers(1, 200))
+def test_interval(p, k):
+    edges = np.arange(k + 1) / k
+    assert _kernels.grid.interval(p, edges) == oracles.interval(p, k)
+
+
+def test_interval_on_and_beside_every_edge():
+    for k in range(1, 400):
+        edges = np.arange(k + 1) / k
+        for p in (np.nextafter(edges, -1).clip(0), edges, np.nextafter(edges, 2).clip(max=1)):
+            found = [_kernels.grid.interval(q, edges) for q in p]
+            expected = (np.searchsorted(edges, p, side="right") - 1).clip(max=k - 1)
+            assert found == expected.tolist()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**64 - 1)), min_size=1, max_size=40))
+def test_equal_keys_get_one_number(pairs):
+    keys = np.array(pairs, np.uint64)
+    examples, cells = grid.number(keys)
+    first = {}
+    expected = [first.setdefault(pair, len(first)) for pair in pairs]
+    assert cells.tolist() == expected
+    assert [pairs[i] for i in examples] == list(first)
+
+
+def test_many_keys_get_different_numbers():
+    keys = np.arange(20_000, dtype=np.uint64)[:, None] << np.uint64(40)
+    examples, cells = grid.number(keys)
+    np.testing.assert_array_equal(cells, np.arange(20_000))
+    np.testing.assert_array_equal(examples, np.arange(20_000))
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=30))
+def test_small_keys_are_ranked(values):
+    seen, cells = np.full(21, -1, np.int32), np.empty(len(values), np.int32)
+    found = _kernels.grid.number_small(np.array(values, np.uint64)[:, None], seen, cells)
+    assert cells.tolist() == oracles.ranked(values)
+    assert found == len(set(values))
+
+
+@pytest.mark.parametrize("base", [1, 2, 3, 10, 999, 2**31, 2**33])
+def test_digits_fit_into_words(base):
+    per_word, keys = grid.empty_keys(3, 7, base)
+    assert base**per_word <= 2**64
+    assert keys.shape[1] * per_word >= 7
+    assert not keys.any()
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40))
+def test_sort_is_stable(values):
+    cells = np.array(oracles.ranked(values), np.int32)
+    starts = np.zeros(cells.max() + 2, np.int64)
+    rows = np.empty(cells.size, np.int32)
+    _kernels.cells.sort(cells, starts, rows)
+    assert rows.tolist() == np.argsort(cells, kind="stable").tolist()
+    assert starts.tolist() == [0, *np.bincount(cells).cumsum().tolist()]
+
+
+@given(problems())
+def test_means_and_norms(data):
+    cells = np.array(oracles.equal_width(data, 3), np.int32)
+    starts = np.zeros(cells.max() + 2, np.int64)
+    rows = np.empty(data.n, np.int32)
+    _kernels.cells.sort(cells, starts, rows)
+    count = starts.size - 1
+    mass = np.zeros(count)
+    weights, step = data.kernel_weights
+    _kernels.cells.masses(weights, step, rows, starts, 0, count, mass)
+    predicted, observed = np.zeros((count, data.m)), np.zeros((count, data.m))
+    norms = np.empty((2, count))
+    common = (data.probs, data.labels, weights, step, rows, starts, 0, count, mass)
+    _kernels.cells.means(*common, predicted, observed)
+    _kernels.cells.norms(*common, norms)
+    table = oracles.cell_table(data, cells.tolist())
+    for c in range(count):
+        nothing = (0.0, [0.0] * data.m, [0.0] * data.m)
+        total, p, o = table.get(c, nothing)
+        assert mass[c] == total
+        # A dozen additions of numbers below 1, each rounded once.
+        np.testing.assert_allclose(predicted[c], p, atol=1e-14)
+        np.testing.assert_allclose(observed[c], o, atol=1e-14)
+        gap = [a - b for a, b in zip(o, p, strict=True)]
+        assert norms[0, c] == pytest.approx(fsum(map(abs, gap)), abs=1e-13)
+        assert norms[1, c] == pytest.approx(fsum(d * d for d in gap), abs=1e-13)
+
+
+def test_sums_do_not_depend_on_float32():
+    """A million times 0.1 in float32 is 100,000 to nine digits, not 100,958."""
+    assert _kernels.rows.row_sum(np.full(1_000_000, 0.1, np.float32)) == pytest.approx(
+        1_000_000 * float(np.float32(0.1)), rel=1e-12
+    )
+
+
+@given(problems())
+def test_groups(data):
+    group_of = np.arange(data.m, dtype=np.int32) % 2
+    out = np.empty((data.n, 2), data.probs.dtype)
+    _kernels.lens.group(data.probs, 0, data.n, group_of, out)
+    expected = [[fsum(p[0::2]), fsum(p[1::2])] for p in data.probs.tolist()]
+    np.testing.assert_allclose(out, expected, rtol=2 * np.finfo(out.dtype).eps)
+
+
+# Threads
+
+
+@given(st.integers(0, 1000), st.integers(1, 300))
+def test_blocks_cover_everything_once(total, size):
+    spans = threads.blocks(total, size)
+    assert [i for start, stop in spans for i in range(start, stop)] == list(range(total))
+    assert all(stop - start <= size for start, stop in spans)
+
+
+def test_row_blocks_are_at_least_one_row():
+    assert threads.row_blocks((3, 10**7)) == [(0, 1), (1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5", " "])
+def test_refuses_a_bad_number_of_threads(monkeypatch, asked):
+    monkeypatch.setenv("CALIBRANT_THREADS", asked)
+    with pytest.raises(
+        ValueError, match=rf"`CALIBRANT_THREADS` must be a whole number from 1; found '{asked}'"
+    ):
+        threads.count()
+
+
+def test_the_number_of_threads(monkeypatch):
+    monkeypatch.delenv("CALIBRANT_THREADS", raising=False)
+    assert threads.count() >= 1
+    monkeypatch.setenv("CALIBRANT_THREADS", "3")
+    assert threads.count() == 3
+
+
+@pytest.mark.parametrize("count", ["1", "2"])
+def test_work_is_done_once_by_the_threads_that_were_asked_for(monkeypatch, count):
+    monkeypatch.setenv("CALIBRANT_THREADS", count)
+    done, names = [], set()
+
+    def work(start, stop):
+        done.append((start, stop))
+        names.add(threading.current_thread())
+
+    threads.run(work, threads.blocks(100, 7))
+    assert sorted(done) == threads.blocks(100, 7)
+    assert (threading.main_thread() in names) == (count == "1")
+    assert len(names) <= int(count)
+
+
+@pytest.mark.parametrize("count", ["1", "2"])
+def test_errors_come_out_of_threads(monkeypatch, count):
+    monkeypatch.setenv("CALIBRANT_THREADS", count)
+
+    def work(start, _):
+        if start == 14:
+            raise ZeroDivisionError("row 14")
+
+    with pytest.raises(ZeroDivisionError, match="row 14"):
+        threads.run(work, threads.blocks(100, 7))
+
+
+def test_tolerances_cover_the_rounding_they_are_for():
+    half_ulp, bfloat16_half_ulp = np.finfo(np.float16).eps / 2, 2.0**-9
+    assert half_ulp < _validate.TOLERANCE
+    assert bfloat16_half_ulp < _validate.BFLOAT16_TOLERANCE

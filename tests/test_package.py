@@ -1,0 +1,77 @@
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import calibrant
+from calibrant import distances, lenses, partitions, scores, statistics
+
+
+def run(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_importing_loads_nothing_heavy():
+    code = "import sys, calibrant; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = set(run(code).split())
+    assert {"calibrant", "numpy"} <= loaded
+    heavy = {"numba", "llvmlite", "matplotlib", "plotly", "narwhals", "polars", "pandas", "pyarrow"}
+    assert not loaded & (heavy | {"torch", "scipy"})
+
+
+def test_arrays_need_no_frame_library():
+    code = """
+import sys
+from calibrant import Predictions
+Predictions([0.5, 0.25], [0, 1])
+print(*sorted({name.split('.')[0] for name in sys.modules}))
+"""
+    assert not set(run(code).split()) & {"narwhals", "polars", "pandas", "pyarrow", "torch"}
+
+
+@pytest.mark.parametrize("module", [calibrant, lenses, partitions])
+def test_every_public_name_exists(module):
+    assert sorted(module.__all__) == sorted(set(module.__all__))
+    for name in module.__all__:
+        assert hasattr(module, name), name
+
+
+def test_the_names_of_the_map():
+    wanted = {
+        lenses: "Canonical TopLabel TopK Marginal Groups Pooled Induced",
+        partitions: "EqualWidth SimplexCells EqualMass VarianceTree",
+        distances: "total_variation euclidean squared_euclidean",
+        statistics: "ExpectedMiscalibration WorstMiscalibration",
+        scores: "log_score brier_score spherical_score accuracy",
+        calibrant: "Predictions calibration_function CalibrationFunction",
+    }
+    for module, names in wanted.items():
+        assert not [name for name in names.split() if not hasattr(module, name)]
+
+
+def test_no_public_name_looks_like_a_test():
+    for module in (calibrant, lenses, partitions, distances, statistics, scores):
+        assert not [name for name in vars(module) if name.lower().startswith("test")]
+
+
+def test_every_module_and_every_public_function_has_a_docstring():
+    for info in pkgutil.walk_packages(calibrant.__path__, "calibrant."):
+        assert importlib.import_module(info.name).__doc__, info.name
+    for module in (calibrant, lenses, partitions):
+        assert all(getattr(module, name).__doc__ for name in module.__all__)
+
+
+def test_version_is_that_of_the_distribution():
+    from importlib.metadata import version
+
+    assert calibrant.__version__ == version("calibrant")
+
+
+def test_types_are_shipped():
+    from importlib.resources import files
+
+    assert files("calibrant").joinpath("py.typed").is_file()
