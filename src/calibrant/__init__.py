@@ -2,11 +2,28 @@
 
 The objects of *Evaluating model calibration in classification* (AISTATS 2019), each in the
 module that is named after it: `Predictions`, `lenses`, `partitions`, `distances`,
-`statistics`, `scores`, and `calibration_function`, which puts them together.
+`statistics`, `resampling`, `scores`. What puts them together: `calibration_function`,
+`calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`, `cellwise`.
 """
 
-from calibrant import distances, lenses, partitions, scores, statistics
+from calibrant import distances, lenses, partitions, resampling, scores, statistics
 from calibrant.calibration import CalibrationFunction, calibration_function
+from calibrant.inference import (
+    CalibrationTest,
+    Cellwise,
+    Classwise,
+    Comparison,
+    Difference,
+    Estimate,
+    Evaluation,
+    EvaluationRow,
+    calibration_test,
+    cellwise,
+    classwise,
+    compare,
+    estimate,
+    evaluate,
+)
 from calibrant.predictions import Predictions
 from calibrant.scores import accuracy, brier_score, log_score, spherical_score
 
@@ -14,14 +31,29 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CalibrationFunction",
+    "CalibrationTest",
+    "Cellwise",
+    "Classwise",
+    "Comparison",
+    "Difference",
+    "Estimate",
+    "Evaluation",
+    "EvaluationRow",
     "Predictions",
     "accuracy",
     "brier_score",
     "calibration_function",
+    "calibration_test",
+    "cellwise",
+    "classwise",
+    "compare",
     "distances",
+    "estimate",
+    "evaluate",
     "lenses",
     "log_score",
     "partitions",
+    "resampling",
     "scores",
     "spherical_score",
     "statistics",

@@ -18,6 +18,17 @@ def whole(name: str, value: Any, *, least: int) -> int:
     return number
 
 
+def fraction(name: str, value: Any) -> float:
+    """Return `value` as a float if it is strictly between 0 and 1."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"`{name}` must be a number; found {value!r}.") from None
+    if not 0 < number < 1:
+        raise ValueError(f"`{name}` must be between 0 and 1; found {value!r}.")
+    return number
+
+
 def function(name: str, value: Any) -> None:
     """Refuse `value` if it cannot be called."""
     if not callable(value):

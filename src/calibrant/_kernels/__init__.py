@@ -7,7 +7,7 @@ named: ``_kernels.rows.scan``.
 from importlib import import_module
 from types import ModuleType
 
-COMPILED = ("cells", "grid", "lens", "rows", "tree")
+COMPILED = ("cells", "classes", "draws", "grid", "laws", "lens", "null", "rows", "tree")
 
 
 def __getattr__(name: str) -> ModuleType:

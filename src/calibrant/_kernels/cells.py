@@ -76,3 +76,25 @@ def norms(probs, labels, weights, step, rows, starts, first, last, mass, norm):
                 d = (o[j] - p[j]) / mass[c]
                 norm[0, c] += abs(d)
                 norm[1, c] += d * d
+
+
+@kernel
+def sums(probs, weights, step, rows, starts, predicted):
+    """Add up the weighted predictions of each cell: predicted (cells, m), zero before."""
+    for c in range(predicted.shape[0]):
+        for r in rows[starts[c] : starts[c + 1]]:
+            w = weights[r * step]
+            for j in range(probs.shape[1]):
+                predicted[c, j] += w * probs[r, j]
+
+
+@kernel
+def variances(law, weights, step, rows, starts, mean, variance):
+    """Add up w p and w² p (1 - p) of the rows of each cell: (cells, m), zero before."""
+    for c in range(mean.shape[0]):
+        for r in rows[starts[c] : starts[c + 1]]:
+            w = weights[r * step]
+            for j in range(law.shape[1]):
+                p = np.float64(law[r, j])
+                mean[c, j] += w * p
+                variance[c, j] += w * w * p * (1.0 - p)

@@ -34,16 +34,28 @@ def row_blocks(shape: tuple[int, ...]) -> list[tuple[int, int]]:
     return blocks(shape[0], max(1, ENTRIES // shape[1]))
 
 
-def run(work: Callable[[int, int], None], spans: list[tuple[int, int]]) -> None:
-    """Call ``work(start, stop)`` for every span."""
+def run(
+    work: Callable[[int, int], None],
+    spans: list[tuple[int, int]],
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Call ``work(start, stop)`` for every span, and ``progress(done, total)`` after each.
+
+    An exception, or the user's interrupt, ends the work after the spans that have begun.
+    """
     n_threads = min(count(), len(spans))
     if n_threads <= 1:
-        for span in spans:
-            work(*span)
+        for start, stop in spans:
+            work(start, stop)
+            if progress is not None:
+                progress(stop, spans[-1][1])
         return
     pool = ThreadPoolExecutor(n_threads)
     try:
-        for future in [pool.submit(work, *span) for span in spans]:
+        futures = [pool.submit(work, *span) for span in spans]
+        for future, (_, stop) in zip(futures, spans, strict=True):
             future.result()
+            if progress is not None:
+                progress(stop, spans[-1][1])
     finally:
         pool.shutdown(cancel_futures=True)

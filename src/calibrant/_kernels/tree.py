@@ -6,144 +6,222 @@ from calibrant._kernels.jit import kernel
 
 
 @kernel
-def widest(probs, weights, step, rows, first, count, mean, square):
-    """Return the coordinate of largest variance; ties up to rounding go to the lower one."""
-    mean[:] = 0.0
-    square[:] = 0.0
-    total = 0.0
-    for r in rows:
-        w = weights[r * step]
-        total += w
-        for c in range(count):
-            mean[c] += w * probs[r, first + c]
-    mean /= total
-    for r in rows:
-        w = weights[r * step]
-        for c in range(count):
-            d = probs[r, first + c] - mean[c]
-            square[c] += w * d * d
-    limit = square.max() * (1.0 - 1e-12)
+def means(probs, weights, step, rows, mean, low):
+    """Write the weighted mean of each coordinate, low (coordinates,) being room to work in.
+
+    The sums are compensated, so that the order of the rows does not move a threshold.
+    """
+    count = probs.shape[1]
+    total = total_low = 0.0
     for c in range(count):
-        if square[c] >= limit:
-            return first + c
-    return first
+        mean[c] = low[c] = 0.0
+    for r in rows:
+        w = weights[r * step]
+        s = total + w
+        part = s - total
+        total_low += (total - (s - part)) + (w - part)
+        total = s
+        for c in range(count):
+            x = w * probs[r, c]
+            old = mean[c]
+            s = old + x
+            part = s - old
+            low[c] += (old - (s - part)) + (x - part)
+            mean[c] = s
+    total += total_low
+    for c in range(count):
+        mean[c] = (mean[c] + low[c]) / total
 
 
 @kernel
-def centre(probs, weights, step, rows, j):
-    """Weighted mean with compensated sums, so that the order of rows does not move it."""
-    high = low = mass = mass_low = 0.0
+def widest(probs, weights, step, rows, mean, square):
+    """Return the coordinate of largest variance; ties up to rounding go to the lower one."""
+    count = probs.shape[1]
+    if count == 1:
+        return 0
+    for c in range(count):
+        square[c] = 0.0
     for r in rows:
         w = weights[r * step]
-        x = w * np.float64(probs[r, j])
-        s = high + x
-        low += (high - s) + x if high >= x else (x - s) + high
-        high = s
-        s = mass + w
-        mass_low += (mass - s) + w if mass >= w else (w - s) + mass
-        mass = s
-    return (high + low) / (mass + mass_low)
+        for c in range(count):
+            d = probs[r, c] - mean[c]
+            square[c] += w * d * d
+    largest = 0.0
+    for c in range(count):
+        largest = max(largest, square[c])
+    c = 0
+    while square[c] < largest * (1.0 - 1e-12):
+        c += 1
+    return c
+
+
+@kernel
+def extreme(v, start, stop, sign):
+    """Return the largest (sign 1) or smallest (sign -1) of v[start:stop]."""
+    best = v[start]
+    for k in range(start + 1, stop):
+        if sign * v[k] > sign * best:
+            best = v[k]
+    return best
 
 
 @kernel
 def middle(probs, weights, step, rows, j):
-    """Weighted median: half the weight on either side, the mean of two where it falls between."""
-    values = np.empty(rows.shape[0])
+    """Weighted median: half the weight on either side, the mean of two where it falls between.
+
+    Selects by three-way partition, on rows of positive weight.
+    """
+    v = np.empty(rows.shape[0])
+    w = np.empty(rows.shape[0])
+    high = 0
     mass = 0.0
-    for r in range(rows.shape[0]):
-        values[r] = probs[rows[r], j]
-        mass += weights[rows[r] * step]
-    order = np.argsort(values)
+    for r in rows:
+        if weights[r * step] > 0.0:
+            v[high] = probs[r, j]
+            w[high] = weights[r * step]
+            mass += w[high]
+            high += 1
+    half = 0.5 * mass
+    low = 0
     below = 0.0
-    for o in range(order.shape[0]):
-        below += weights[rows[order[o]] * step]
-        if 2.0 * below == mass and mass > 0.0:
-            after = o + 1
-            while weights[rows[order[after]] * step] == 0.0:
-                after += 1
-            return 0.5 * (values[order[o]] + values[order[after]])
-        if 2.0 * below > mass:
-            return values[order[o]]
-    return values[order[-1]]
+    while True:
+        pivot = v[(low + high) // 2]
+        less = low
+        more = high
+        at = low
+        left = 0.0
+        equal = 0.0
+        while at < more:
+            if v[at] < pivot:
+                left += w[at]
+                v[at], v[less] = v[less], v[at]
+                w[at], w[less] = w[less], w[at]
+                less += 1
+                at += 1
+            elif v[at] > pivot:
+                more -= 1
+                v[at], v[more] = v[more], v[at]
+                w[at], w[more] = w[more], w[at]
+            else:
+                equal += w[at]
+                at += 1
+        if less > low and below + left == half:
+            return 0.5 * (extreme(v, low, less, 1.0) + pivot)
+        if below + left > half:
+            high = less
+        elif below + left + equal > half or more == high:
+            return pivot
+        elif below + left + equal == half:
+            return 0.5 * (pivot + extreme(v, more, high, -1.0))
+        else:
+            below += left + equal
+            low = more
 
 
 @kernel
-def fit(probs, weights, step, first, count, min_size, median, rows, cells):
+def grown(table):
+    """Return a copy with room for twice as many rows."""
+    out = np.empty((2 * table.shape[0], table.shape[1]), table.dtype)
+    for r in range(table.shape[0]):
+        for c in range(table.shape[1]):
+            out[r, c] = table[r, c]
+    return out
+
+
+@kernel
+def partition(probs, weights, step, rows, j, threshold, buffer):
+    """Move rows below the threshold to the front, keeping orders; return how many there are.
+
+    Returns -1 if one side has no weight.
+    """
+    below = above = 0
+    weight_below = weight_above = 0.0
+    for r in rows:
+        if probs[r, j] < threshold:
+            rows[below] = r
+            below += 1
+            weight_below += weights[r * step]
+        else:
+            buffer[above] = r
+            above += 1
+            weight_above += weights[r * step]
+    for k in range(above):
+        rows[below + k] = buffer[k]
+    return below if weight_below > 0.0 and weight_above > 0.0 else -1
+
+
+@kernel
+def fit(probs, weights, step, min_size, median, rows, cells):
     """Split rows of weight `min_size` or more; leaves are numbered from left to right.
 
+    probs : (n, coordinates) those that may be cut
     rows : (n,) the row numbers, reordered so that those of a leaf stand together
     cells : (n,) the leaf of each row
-    Returns the coordinate (-1: a leaf), threshold and children of each node; of a leaf, the
-    left child is its number.
+    Returns the number of nodes; nodes (…, 3): coordinate (-1: a leaf), left child (of a leaf,
+    its number) and right child; and thresholds (…, 1).
     """
-    capacity = 64
-    axis = np.empty(capacity, np.int32)
-    threshold = np.empty(capacity)
-    left = np.empty(capacity, np.int32)
-    right = np.empty(capacity, np.int32)
-    stack = [(0, rows.shape[0], -1)]
-    mean = np.empty(count)
-    square = np.empty(count)
+    nodes = np.empty((64, 3), np.int32)
+    thresholds = np.empty((64, 1))
+    stack = np.empty((64, 3), np.int64)  # first row, last row + 1, whose right child it is
+    stack[0, 0] = 0
+    stack[0, 1] = rows.shape[0]
+    stack[0, 2] = -1
+    waiting = 1
+    mean = np.empty(probs.shape[1])
+    square = np.empty(probs.shape[1])
     buffer = np.empty_like(rows)
-    nodes = leaves = 0
-    while len(stack) > 0:
-        start, stop, parent = stack.pop()
-        if nodes == capacity:
-            capacity *= 2
-            axis = np.concatenate((axis, np.empty_like(axis)))
-            threshold = np.concatenate((threshold, np.empty_like(threshold)))
-            left = np.concatenate((left, np.empty_like(left)))
-            right = np.concatenate((right, np.empty_like(right)))
-        node = nodes
-        nodes += 1
+    found = leaves = 0
+    while waiting > 0:
+        waiting -= 1
+        start, stop, parent = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2]
+        if found == nodes.shape[0]:
+            nodes = grown(nodes)
+            thresholds = grown(thresholds)
+        if waiting + 2 > stack.shape[0]:
+            stack = grown(stack)
+        node = found
+        found += 1
         if parent >= 0:
-            right[parent] = node
-        axis[node] = -1
+            nodes[parent, 2] = node
         mine = rows[start:stop]
-        size = 0.0
-        for r in mine:
-            size += weights[r * step]
-        if size >= min_size and size > 0.0:
-            j = widest(probs, weights, step, mine, first, count, mean, square)
-            if median:
-                t = middle(probs, weights, step, mine, j)
-            else:
-                t = centre(probs, weights, step, mine, j)
-            below = 0
-            above = 0
-            some_below = False
-            some_above = False
+        size = float(stop - start)
+        if step:
+            size = 0.0
             for r in mine:
-                if probs[r, j] < t:
-                    some_below = some_below or weights[r * step] > 0.0
-                    rows[start + below] = r
-                    below += 1
-                else:
-                    some_above = some_above or weights[r * step] > 0.0
-                    buffer[above] = r
-                    above += 1
-            rows[start + below : stop] = buffer[:above]
-            if some_below and some_above:
-                axis[node] = j
-                threshold[node] = t
-                left[node] = node + 1
-                stack.append((start + below, stop, node))
-                stack.append((start, start + below, -1))
-                continue
-        for r in rows[start:stop]:
-            cells[r] = leaves
-        left[node] = leaves
-        right[node] = -1
-        threshold[node] = 0.0
-        leaves += 1
-    return axis[:nodes].copy(), threshold[:nodes].copy(), left[:nodes].copy(), right[:nodes].copy()
+                size += weights[r]
+        below = -1
+        if size >= min_size and size > 0.0:
+            means(probs, weights, step, mine, mean, square)
+            j = widest(probs, weights, step, mine, mean, square)
+            t = middle(probs, weights, step, mine, j) if median else mean[j]
+            below = partition(probs, weights, step, mine, j, t, buffer)
+        if below >= 0:
+            nodes[node, 0] = j
+            nodes[node, 1] = node + 1
+            thresholds[node, 0] = t
+            stack[waiting, 0] = start + below
+            stack[waiting, 1] = stop
+            stack[waiting, 2] = node
+            stack[waiting + 1, 0] = start
+            stack[waiting + 1, 1] = start + below
+            stack[waiting + 1, 2] = -1
+            waiting += 2
+        else:
+            for r in mine:
+                cells[r] = leaves
+            nodes[node, 0] = -1
+            nodes[node, 1] = leaves
+            nodes[node, 2] = -1
+            thresholds[node, 0] = 0.0
+            leaves += 1
+    return found, nodes, thresholds
 
 
 @kernel
-def assign(probs, start, stop, axis, threshold, left, right, cells):
+def assign(probs, start, stop, nodes, thresholds, cells):
     """Walk every row down the tree."""
     for i in range(start, stop):
         node = 0
-        while axis[node] >= 0:
-            node = left[node] if probs[i, axis[node]] < threshold[node] else right[node]
-        cells[i] = left[node]
+        while nodes[node, 0] >= 0:
+            node = nodes[node, 1 if probs[i, nodes[node, 0]] < thresholds[node] else 2]
+        cells[i] = nodes[node, 1]

@@ -2,7 +2,10 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
 
@@ -27,6 +30,10 @@ class Lens(ABC):
     @abstractmethod
     def __call__(self, data: Predictions) -> Predictions:
         """Return the induced problem."""
+
+    def relabel(self, data: Predictions, labels: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the induced outcomes of `data` if its outcomes were `labels` (n,)."""
+        return self(data.with_labels(labels)).labels
 
     def __rshift__(self, then: "Lens") -> "Lens":
         """Look through this lens, then through `then`."""

@@ -1,9 +1,10 @@
 """All classes of all rows as one binary problem."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.lenses.lens import Lens
 from calibrant.predictions import Predictions
@@ -39,10 +40,15 @@ class Pooled(Lens):
         probs[:, 0] = data.probs.reshape(-1)
         np.subtract(1, probs[:, 0], out=probs[:, 1])
         np.maximum(probs[:, 1], 0, out=probs[:, 1])
-        labels = np.ones(n * m, np.int32)
-        labels[np.arange(n) * m + data.labels] = 0
+        labels = self.relabel(data, data.labels)
         weights = np.repeat(data.weights, m) if data.weighted else None
         return Predictions.trusted(probs, labels, ("occurs", "does not occur"), weights)
+
+    def relabel(self, data: Predictions, labels: NDArray[Any]) -> NDArray[np.int32]:
+        """Return 0 for the class of each row that occurs and 1 for the others: (n·m,)."""
+        out = np.ones(data.n * data.m, np.int32)
+        out[np.arange(data.n) * data.m + labels] = 0
+        return out
 
     def __str__(self) -> str:
         return "pooled"

@@ -60,19 +60,21 @@ class VarianceTree:
     def locate(self, data: Predictions) -> tuple["FittedTree", Cells]:
         """Return the fitted form and the cell of every row."""
         first, count = (data.event, 1) if data.m == 2 else (0, data.m)
+        probs = np.ascontiguousarray(data.probs[:, first : first + count])
+        probs.flags.writeable = False
         rows = np.arange(data.n, dtype=np.int32 if data.n < 2**31 else np.int64)
         cells = np.empty(data.n, np.int32)
-        axis, threshold, left, right = _kernels.tree.fit(
-            data.probs,
+        found, nodes, thresholds = _kernels.tree.fit(
+            probs,
             *data.kernel_weights,
-            first,
-            count,
             float(self.min_size),
             self.split == "median",
             rows,
             cells,
         )
-        return FittedTree(axis, threshold, left, right, data.m), cells
+        nodes = nodes[:found].copy()
+        nodes[nodes[:, 0] >= 0, 0] += first
+        return FittedTree(nodes, thresholds[:found, 0].copy(), data.m), cells
 
     def __str__(self) -> str:
         return f"variance tree of {self.min_size}"
@@ -85,23 +87,20 @@ class FittedTree:
 
     Parameters
     ----------
-    axis : (nodes,) the coordinate that is cut; -1 for a leaf
-    threshold : (nodes,) left is below it
-    left : (nodes,) the left child; of a leaf, its cell
-    right : (nodes,) the right child
+    nodes : (nodes, 3) the coordinate that is cut, the left and the right child; of a leaf,
+        -1, its cell and -1
+    thresholds : (nodes,) left is below it
     m : number of outcomes
     """
 
-    axis: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
+    nodes: NDArray[np.int32]
+    thresholds: NDArray[np.float64]
     m: int
 
     @property
     def n_cells(self) -> int:
         """Number of leaves."""
-        return int((self.axis < 0).sum())
+        return int((self.nodes[:, 0] < 0).sum())
 
     def assign(self, probs: NDArray[Any]) -> Cells:
         """Return the leaf of each row of probs (n, m)."""
@@ -109,7 +108,7 @@ class FittedTree:
         cells = np.empty(probs.shape[0], np.int32)
         threads.run(
             lambda start, stop: _kernels.tree.assign(
-                probs, start, stop, self.axis, self.threshold, self.left, self.right, cells
+                probs, start, stop, self.nodes, self.thresholds, cells
             ),
             threads.row_blocks(probs.shape),
         )

@@ -1,0 +1,91 @@
+"""All classes at once: the cells and sums of every marginal in one sweep over the rows.
+
+The cells of class j are offsets[j] … offsets[j + 1] - 1; tables have one entry for each.
+"""
+
+import numpy as np
+
+from calibrant._kernels.draws import accumulate, draw, replicate_keys, room, row_key
+from calibrant._kernels.grid import interval
+from calibrant._kernels.jit import kernel
+
+
+@kernel
+def boxes(probs, labels, weights, step, start, stop, edges, cells, mass, predicted, observed):
+    """Find the interval of every entry and add it up: cells (n, m), tables (m · k,).
+
+    Most entries of many classes are below the first edge, so these are added without a
+    branch, class by class side by side.
+    """
+    m = probs.shape[1]
+    k = edges.shape[0] - 1
+    first = edges[1]
+    low_mass = np.zeros(m)
+    low_sum = np.zeros(m)
+    for i in range(start, stop):
+        w = weights[i * step]
+        for j in range(m):
+            p = np.float64(probs[i, j])
+            inside = w if p < first else 0.0
+            low_mass[j] += inside
+            low_sum[j] += inside * p
+            cells[i, j] = 0
+        for j in range(m):
+            p = np.float64(probs[i, j])
+            if p >= first:
+                c = interval(p, edges)
+                cells[i, j] = c
+                mass[j * k + c] += w
+                predicted[j * k + c] += w * p
+        y = labels[i]
+        observed[y * k + cells[i, y]] += w
+    for j in range(m):
+        mass[j * k] += low_mass[j]
+        predicted[j * k] += low_sum[j]
+
+
+@kernel
+def sums(probs, labels, weights, step, start, stop, offsets, cells, mass, predicted, observed):
+    """Add up entries whose cells (n, m) are known: tables (all cells,)."""
+    m = probs.shape[1]
+    for i in range(start, stop):
+        w = weights[i * step]
+        for j in range(m):
+            c = offsets[j] + cells[i, j]
+            mass[c] += w
+            predicted[c] += w * probs[i, j]
+        observed[offsets[labels[i]] + cells[i, labels[i]]] += w
+
+
+@kernel
+def count_block(law, weights, step, offsets, cells, key, b0, counts):
+    """Add the weight of drawn classes: counts (all cells, size), zero before."""
+    n, m = law.shape
+    size = counts.shape[1]
+    replicates = replicate_keys(key, b0, size)
+    cdf = room(m)
+    u = np.empty(size)
+    labels = np.empty(size, np.int64)
+    for i in range(n):
+        scale = accumulate(law[i], cdf)
+        draw(cdf, scale, row_key(key, i), replicates, u, labels)
+        w = weights[i * step]
+        for t in range(size):
+            y = labels[t]
+            counts[offsets[y] + cells[i, y], t] += w
+
+
+@kernel
+def distances(counts, predicted, mass, offsets, total, kind, out):
+    """Write the expected distance of each class: out (m, size); kind 0, 1, 2 as in `null`."""
+    size = counts.shape[1]
+    for j in range(offsets.shape[0] - 1):
+        for t in range(size):
+            out[j, t] = 0.0
+        for c in range(offsets[j], offsets[j + 1]):
+            if mass[c] > 0.0:
+                linear = (1.0 if kind == 0 else np.sqrt(2.0)) / total
+                square = 2.0 / (mass[c] * total)
+                for t in range(size):
+                    d = abs(counts[c, t] - predicted[c])
+                    out[j, t] += square * d * d if kind == 2 else linear * d

@@ -1,0 +1,263 @@
+"""Replicates of the cell statistics under redrawn labels, without laying anything out.
+
+The six built-in statistics of a replicate are written together: expected total variation,
+Euclidean and squared Euclidean distance, then the worst of each. They follow from the 1-norm
+and the squared 2-norm of a cell's deviation, so they cost little more than one of them.
+"""
+
+import numpy as np
+
+from calibrant._kernels.draws import accumulate, draw, replicate_keys, room, row_key, unit
+from calibrant._kernels.jit import kernel
+
+
+@kernel
+def add(value, high, low):
+    """Add to a compensated sum; return its two parts."""
+    s = high + value
+    if high >= value:
+        return s, low + ((high - s) + value)
+    return s, low + ((value - s) + high)
+
+
+@kernel
+def collect(one, two, share, sums, low):
+    """Add a cell to the statistics of a block: sums (6, size), low (3, size) their small parts.
+
+    The sums are compensated, so that two replicates with the same labels, and the statistic
+    itself, are equal to the last digits however many cells there are.
+    """
+    for t in range(one.shape[0]):
+        tv = 0.5 * one[t]
+        square = two[t]
+        root = np.sqrt(square)
+        sums[0, t], low[0, t] = add(share * tv, sums[0, t], low[0, t])
+        sums[1, t], low[1, t] = add(share * root, sums[1, t], low[1, t])
+        sums[2, t], low[2, t] = add(share * square, sums[2, t], low[2, t])
+        sums[3, t] = max(sums[3, t], tv)
+        sums[4, t] = max(sums[4, t], root)
+        sums[5, t] = max(sums[5, t], square)
+
+
+@kernel
+def write(sums, low, out, b0):
+    """Write the statistics of a block to out (6, B)."""
+    for s in range(6):
+        for t in range(sums.shape[1]):
+            out[s, b0 + t] = sums[s, t] + low[s, t] if s < 3 else sums[s, t]
+
+
+@kernel
+def dense_norms(counts, predicted, scale, one, two):
+    """Norms of (counts - predicted) * scale for each replicate; counts (m, size) become 0."""
+    size = counts.shape[1]
+    for t in range(size):
+        one[t] = two[t] = 0.0
+    for j in range(counts.shape[0]):
+        for t in range(size):
+            d = (counts[j, t] - predicted[j]) * scale
+            one[t] += abs(d)
+            two[t] += d * d
+            counts[j, t] = 0.0
+
+
+@kernel
+def rest_norms(predicted):
+    """Return the class of largest prediction, and the two norms of all others."""
+    top = 0
+    for j in range(predicted.shape[0]):
+        if predicted[j] > predicted[top]:
+            top = j
+    one = two = 0.0
+    for j in range(predicted.shape[0]):
+        if j != top:
+            one += predicted[j]
+            two += predicted[j] * predicted[j]
+    return top, one, two
+
+
+@kernel
+def single_norms(labels, predicted, w, one, two):
+    """Do the same for a cell of one row of weight w and its labels (size,)."""
+    top, rest_one, rest_two = rest_norms(predicted)
+    g = predicted[top]
+    scale = 1.0 / w
+    for t in range(labels.shape[0]):
+        j = labels[t]
+        if j == top:
+            a = rest_one + abs(w - g)
+            q = rest_two + (w - g) * (w - g)
+        else:
+            h = predicted[j]
+            a = g + (rest_one + (abs(w - h) - h))
+            q = g * g + (rest_two + w * (w - 2.0 * h))
+        one[t] = a * scale
+        two[t] = q * scale * scale
+
+
+@kernel
+def sparse_norms(seen, counts, predicted, scale, one, two):
+    """Do the same through the classes seen (rows, size); the others add a constant.
+
+    The class of largest prediction is kept out of that constant: where nearly all
+    probability is on one class, taking it off again would leave nothing but rounding.
+    """
+    top, rest_one, rest_two = rest_norms(predicted)
+    for t in range(counts.shape[1]):
+        d = predicted[top] - counts[top, t]
+        counts[top, t] = 0.0
+        a = rest_one
+        q = rest_two
+        for s in range(seen.shape[0]):
+            j = seen[s, t]
+            count = counts[j, t]
+            if count != 0.0:
+                g = predicted[j]
+                a += abs(count - g) - g
+                q += count * (count - 2.0 * g)
+                counts[j, t] = 0.0
+        one[t] = (max(a, 0.0) + abs(d)) * scale
+        two[t] = (max(q, 0.0) + d * d) * scale * scale
+
+
+@kernel
+def exact_block(drawn, probs, weights, step, rows, starts, mass, total, key, b0, b1, out):
+    """Statistics of replicates b0 … b1 - 1 with labels drawn from `drawn`: out (6, B).
+
+    Cells with fewer rows than half the classes are handled through the classes that occur.
+    """
+    size = b1 - b0
+    m = probs.shape[1]
+    replicates = replicate_keys(key, b0, size)
+    few = max(m // 2, 2)
+    seen = np.empty((few, size), np.int64)
+    counts = np.zeros((m, size))
+    predicted = np.empty(m)
+    cdf = room(m)
+    u = np.empty(size)
+    one = np.empty(size)
+    two = np.empty(size)
+    sums = np.zeros((6, size))
+    low = np.zeros((3, size))
+    for c in range(mass.shape[0]):
+        if mass[c] <= 0.0:
+            continue
+        mine = rows[starts[c] : starts[c + 1]]
+        several = mine.shape[0] > 1
+        sparse = mine.shape[0] < few
+        for j in range(m):
+            predicted[j] = 0.0
+        for s in range(mine.shape[0]):
+            i = mine[s]
+            w = weights[i * step]
+            for j in range(m):
+                predicted[j] += w * probs[i, j]
+            scale = accumulate(drawn[i], cdf)
+            labels = seen[s if sparse else 0]
+            draw(cdf, scale, row_key(key, i), replicates, u, labels)
+            if several:
+                for t in range(size):
+                    counts[labels[t], t] += w
+        if not several:
+            single_norms(seen[0], predicted, mass[c], one, two)
+        elif sparse:
+            sparse_norms(seen[: mine.shape[0]], counts, predicted, 1.0 / mass[c], one, two)
+        else:
+            dense_norms(counts, predicted, 1.0 / mass[c], one, two)
+        collect(one, two, mass[c] / total, sums, low)
+    write(sums, low, out, b0)
+
+
+@kernel
+def quantile(cdf, start, stop, u):
+    """Return the first index in start … stop - 1 with cdf > u; the last one if none."""
+    low = start
+    left = stop - 1 - start
+    while left > 0:
+        half = left >> 1
+        if u >= cdf[low + half]:
+            low += half + 1
+            left -= half + 1
+        else:
+            left = half
+    return low
+
+
+@kernel
+def event_counts(cdf, offsets, lows, first, last, key, b0, counts):
+    """Draw the number of events in cells first … last - 1 from their laws: counts (size, cells)."""
+    size = counts.shape[0]
+    replicates = replicate_keys(key, b0, size)
+    for c in range(first, last):
+        row = row_key(key, c)
+        for t in range(size):
+            k = quantile(cdf, offsets[c], offsets[c + 1], unit(row, replicates[t]))
+            counts[t, c - first] = lows[c] + (k - offsets[c])
+
+
+@kernel
+def binary_block(cdf, offsets, lows, predicted, mass, total, key, b0, b1, out):
+    """Statistics of replicates of a binary problem, one draw a cell: out (6, B).
+
+    predicted : (cells, 2) sums of the predicted probabilities of the event and of the other
+    """
+    size = b1 - b0
+    one = np.empty(size)
+    two = np.empty(size)
+    counts = np.empty((size, 1))
+    sums = np.zeros((6, size))
+    low = np.zeros((3, size))
+    for c in range(mass.shape[0]):
+        event_counts(cdf, offsets, lows, c, c + 1, key, b0, counts)
+        for t in range(size):
+            d = (counts[t, 0] - predicted[c, 0]) / mass[c]
+            e = ((mass[c] - counts[t, 0]) - predicted[c, 1]) / mass[c]
+            one[t] = abs(d) + abs(e)
+            two[t] = d * d + e * e
+        collect(one, two, mass[c] / total, sums, low)
+    write(sums, low, out, b0)
+
+
+@kernel
+def resampled(probs, labels, times, drawn, weights, step, rows, starts, key, b, out):
+    """Statistics of a data set in which row i stands times[i] times: out (6, B), column b.
+
+    drawn : (n, m) what each copy draws a new label from; (0, m) if it keeps its own
+    """
+    n, m = probs.shape
+    redraw = drawn.shape[0] > 0
+    replicate = replicate_keys(key, b, 1)
+    predicted = np.empty(m)
+    counts = np.zeros((m, 1))
+    cdf = room(m)
+    u = np.empty(1)
+    label = np.empty(1, np.int64)
+    one = np.empty(1)
+    two = np.empty(1)
+    sums = np.zeros((6, 1))
+    low = np.zeros((3, 1))
+    total = 0.0
+    for i in range(n):
+        total += times[i] * weights[i * step]
+    for c in range(starts.shape[0] - 1):
+        mass = 0.0
+        for j in range(m):
+            predicted[j] = 0.0
+        for i in rows[starts[c] : starts[c + 1]]:
+            w = times[i] * weights[i * step]
+            if w == 0.0:
+                continue
+            mass += w
+            for j in range(m):
+                predicted[j] += w * probs[i, j]
+            if redraw:
+                scale = accumulate(drawn[i], cdf)
+                for copy in range(times[i]):
+                    draw(cdf, scale, row_key(key, i + copy * n), replicate, u, label)
+                    counts[label[0], 0] += weights[i * step]
+            else:
+                counts[labels[i], 0] += w
+        if mass > 0.0:
+            dense_norms(counts, predicted, 1.0 / mass, one, two)
+            collect(one, two, mass / total, sums, low)
+    write(sums, low, out, b)

@@ -1,0 +1,32 @@
+"""Randomness: whatever the user gives becomes one 64-bit key.
+
+Kernels turn (key, replicate, row) into a number by hashing, so the same key gives the same
+draws whatever the number of threads, the order of the work or the size of its pieces.
+"""
+
+from typing import Any
+
+import numpy as np
+
+Rng = int | np.random.Generator | None
+
+
+def make_key(rng: Any) -> np.uint64:
+    """Return the key of a seed, of the next state of a generator, or of fresh entropy."""
+    if isinstance(rng, np.random.Generator):
+        return np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool)
+    if rng is not None and not whole:
+        raise TypeError(
+            f"`rng` must be a whole number, a numpy.random.Generator or None; found {rng!r}."
+        )
+    if rng is not None and int(rng) < 0:
+        raise ValueError(f"`rng` must be a whole number from 0; found {rng}.")
+    seed = None if rng is None else int(rng)
+    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+
+
+def derive(key: np.uint64, *purpose: int) -> np.uint64:
+    """Return the key for one of several independent purposes."""
+    seed = np.random.SeedSequence([int(key), *purpose])
+    return np.uint64(seed.generate_state(1, np.uint64)[0])

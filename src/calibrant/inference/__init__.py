@@ -1,0 +1,25 @@
+"""Tests, standard errors and comparisons, §4.3: where statistics and resamplers meet."""
+
+from calibrant.inference.cells import Cellwise, cellwise
+from calibrant.inference.classes import Classwise, classwise
+from calibrant.inference.comparison import Comparison, Difference, compare
+from calibrant.inference.estimation import Estimate, estimate
+from calibrant.inference.evaluation import Evaluation, EvaluationRow, evaluate
+from calibrant.inference.testing import CalibrationTest, calibration_test
+
+__all__ = [
+    "CalibrationTest",
+    "Cellwise",
+    "Classwise",
+    "Comparison",
+    "Difference",
+    "Estimate",
+    "Evaluation",
+    "EvaluationRow",
+    "calibration_test",
+    "cellwise",
+    "classwise",
+    "compare",
+    "estimate",
+    "evaluate",
+]

@@ -1,0 +1,121 @@
+"""Labels redrawn in fixed cells: what the exact test needs of a replicate."""
+
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import _kernels
+from calibrant._kernels import threads
+from calibrant.calibration import Binned
+from calibrant.inference.laws import CountLaws, count_laws
+
+Floats = NDArray[np.float64]
+
+BUILT_IN = 6  # expected total variation, Euclidean, squared Euclidean; the worst of each
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CellDraws:
+    """Outcome counts of every cell, with labels drawn from `law` in replicate after replicate.
+
+    Parameters
+    ----------
+    binned : the predictions, sorted into cells
+    law : (n, m) the probabilities that labels are drawn from
+    key : of the draws
+    counts_law : the exact laws of the event's count, for binary problems without weights.
+        Then one number is drawn for a cell; otherwise one for each of its rows.
+    """
+
+    binned: Binned
+    law: NDArray[Any]
+    key: np.uint64
+    counts_law: CountLaws | None
+
+    @classmethod
+    def of(cls, binned: Binned, law: NDArray[Any], key: np.uint64) -> Self:
+        """Prepare the draws; of whole cells where that is possible."""
+        whole = binned.data.m == 2 and not binned.data.weighted
+        return cls(binned, law, key, count_laws(binned, law) if whole else None)
+
+    def statistics(self, n_resamples: int, progress: Any = None) -> Floats:
+        """Return the built-in statistics of all replicates: (6, n_resamples)."""
+        out = np.empty((BUILT_IN, n_resamples))
+        total = float(self.binned.mass.sum())
+        size = 256
+        if self.counts_law is not None:
+            size = 1024
+            sums = self._event_sums()
+            laws = self.counts_law
+
+            def work(b0: int, b1: int) -> None:
+                _kernels.null.binary_block(
+                    laws.cdf,
+                    laws.offsets,
+                    laws.lows,
+                    sums,
+                    self.binned.mass,
+                    total,
+                    self.key,
+                    b0,
+                    b1,
+                    out,
+                )
+        else:
+            data = self.binned.data
+
+            def work(b0: int, b1: int) -> None:
+                _kernels.null.exact_block(
+                    self.law,
+                    data.probs,
+                    *data.kernel_weights,
+                    self.binned.rows,
+                    self.binned.starts,
+                    self.binned.mass,
+                    total,
+                    self.key,
+                    b0,
+                    b1,
+                    out,
+                )
+
+        threads.run(work, threads.blocks(n_resamples, size), progress)
+        return out
+
+    def _event_sums(self) -> Floats:
+        """Add up the predictions of each cell, the event first: (cells, 2)."""
+        data = self.binned.data
+        sums = np.zeros((self.binned.n_cells, 2))
+        _kernels.cells.sums(
+            data.probs, *data.kernel_weights, self.binned.rows, self.binned.starts, sums
+        )
+        return sums if data.event == 0 else np.ascontiguousarray(sums[:, ::-1])
+
+    def counts(self, b0: int, b1: int, first: int, last: int) -> Floats:
+        """Return the outcome counts of cells first … last - 1: (b1 - b0, cells, m)."""
+        data = self.binned.data
+        out = np.zeros((b1 - b0, last - first, data.m))
+        if self.counts_law is not None:
+            laws = self.counts_law
+            events = np.empty(out.shape[:2])
+            _kernels.null.event_counts(
+                laws.cdf, laws.offsets, laws.lows, first, last, self.key, b0, events
+            )
+            out[:, :, data.event] = events
+            out[:, :, 1 - data.event] = self.binned.mass[first:last] - events
+        else:
+            _kernels.draws.count_block(
+                self.law,
+                *data.kernel_weights,
+                self.binned.rows,
+                self.binned.starts,
+                first,
+                last,
+                self.key,
+                b0,
+                out,
+            )
+        return out

@@ -1,0 +1,221 @@
+"""Replicates of statistics: where a statistic, a lens and a resampler meet.
+
+The plain definition of replicate b is ``statistic(lens(resampler.draw(data, key, b)))``. The
+other ways below avoid doing again what does not change between replicates.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import _kernels
+from calibrant._kernels import threads
+from calibrant.calibration import bin_predictions, cell_means
+from calibrant.distances import euclidean, measure, squared_euclidean, total_variation
+from calibrant.inference.draws import BUILT_IN, CellDraws
+from calibrant.lenses import Canonical, Lens
+from calibrant.partitions import Partition
+from calibrant.predictions import Predictions
+from calibrant.resampling import (
+    Bootstrap,
+    Consistency,
+    Exact,
+    Resampler,
+    draw_times,
+    label_key,
+)
+from calibrant.statistics import CellStatistic, ExpectedMiscalibration, WorstMiscalibration
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Predictions], float]
+Progress = Callable[[int, int], None]
+
+DISTANCES = (total_variation, euclidean, squared_euclidean)
+ROOM = 1 << 21  # numbers in a block of drawn counts or labels
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which replicates to make.
+
+    Parameters
+    ----------
+    resampler : the source of data sets
+    n_resamples : how many
+    key : of the draws
+    progress : called with (done, total)
+    """
+
+    resampler: Resampler
+    n_resamples: int
+    key: np.uint64
+    progress: Progress | None = None
+
+
+def replicates(
+    data: Predictions, statistics: Sequence[Statistic], lens: Lens, plan: Plan
+) -> Floats:
+    """Return the statistics of every replicate: (statistics, n_resamples).
+
+    Statistics on cells that are given together must share one partition; they share draws.
+    """
+    on_cells = all(isinstance(s, ExpectedMiscalibration | WorstMiscalibration) for s in statistics)
+    identity = getattr(plan.resampler, "rho", None) is None
+    if not lens.rowwise or not (identity or isinstance(lens, Canonical)):
+        return _lens_last(data, statistics, lens, plan, on_cells)
+    induced = lens(data)
+    if not on_cells:
+        return _one_by_one(induced, statistics, Canonical(), plan)
+    return _on_cells(induced, cast(Sequence[CellStatistic], statistics), plan)
+
+
+def _on_cells(data: Predictions, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:
+    partition = statistics[0].partition
+    built_in = all(s.distance in DISTANCES for s in statistics)
+    if isinstance(plan.resampler, Exact):
+        binned = bin_predictions(data, partition)
+        draws = CellDraws.of(binned, plan.resampler.law(data), plan.key)
+        if built_in:
+            return _pick(draws.statistics(plan.n_resamples, plan.progress), statistics)
+        return _from_counts(draws, statistics, plan)
+    if built_in and isinstance(plan.resampler, Bootstrap | Consistency):
+        return _pick(_resampled(data, partition, plan), statistics)
+    return _threaded(data, statistics, plan)
+
+
+def _pick(built_in: Floats, statistics: Sequence[CellStatistic]) -> Floats:
+    """Choose rows of the built-in statistics (6, B)."""
+    return built_in[
+        [DISTANCES.index(s.distance) + 3 * isinstance(s, WorstMiscalibration) for s in statistics]
+    ]
+
+
+def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:
+    """Evaluate any distance on drawn counts, a block of replicates and of cells at a time."""
+    binned = draws.binned
+    m = binned.data.m
+    out = np.empty((len(statistics), plan.n_resamples))
+    mass = np.where(binned.mass > 0, binned.mass, 1.0)
+    predicted = cell_means(binned, binned.data.labels, 0, binned.n_cells)[0]
+    cells = threads.blocks(binned.n_cells, max(1, ROOM // m))
+    size = max(1, ROOM // (cells[0][1] * m))
+
+    def work(b0: int, b1: int) -> None:
+        distances = np.empty((len(statistics), b1 - b0, binned.n_cells))
+        for first, last in cells:
+            observed = draws.counts(b0, b1, first, last) / mass[first:last, None]
+            for s, statistic in enumerate(statistics):
+                distances[s, :, first:last] = measure(
+                    statistic.distance,
+                    observed,
+                    np.broadcast_to(predicted[first:last], observed.shape),
+                )
+        for s, statistic in enumerate(statistics):
+            out[s, b0:b1] = statistic.combine(distances[s], binned.mass)
+
+    for b0, b1 in threads.blocks(plan.n_resamples, size):
+        work(b0, b1)
+        if plan.progress is not None:
+            plan.progress(b1, plan.n_resamples)
+    return out
+
+
+def _resampled(data: Predictions, partition: Partition, plan: Plan) -> Floats:
+    """Return the built-in statistics of data sets with rows drawn again: (6, B).
+
+    A data-dependent partition is fitted to each of them, as weights: a row that was drawn
+    twice counts twice.
+    """
+    fixed = bin_predictions(data, partition) if partition.fixed else None
+    law = plan.resampler.law(data) if isinstance(plan.resampler, Consistency) else _NO_LAW
+    labels_key = label_key(plan.key)
+    weights, step = data.kernel_weights
+    out = np.empty((BUILT_IN, plan.n_resamples))
+
+    def work(b0: int, b1: int) -> None:
+        for b in range(b0, b1):
+            times = draw_times(data.n, plan.key, b)
+            binned = fixed or bin_predictions(data.weighted_by(times), partition)
+            _kernels.null.resampled(
+                data.probs,
+                data.labels,
+                times,
+                law,
+                weights,
+                step,
+                binned.rows,
+                binned.starts,
+                labels_key,
+                b,
+                out,
+            )
+
+    threads.run(work, threads.blocks(plan.n_resamples, 16), plan.progress)
+    return out
+
+
+_NO_LAW = np.empty((0, 1))
+_NO_LAW.flags.writeable = False
+
+
+def _threaded(data: Predictions, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:
+    """Refit the partition in every replicate."""
+    out = np.empty((len(statistics), plan.n_resamples))
+
+    def work(b0: int, b1: int) -> None:
+        for b in range(b0, b1):
+            drawn = plan.resampler.draw(data, plan.key, b)
+            binned = statistics[0].prepare(drawn)
+            out[:, b] = [s.evaluate(binned, drawn.labels) for s in statistics]
+
+    threads.run(work, threads.blocks(plan.n_resamples, 16), plan.progress)
+    return out
+
+
+def _lens_last(
+    data: Predictions, statistics: Sequence[Statistic], lens: Lens, plan: Plan, on_cells: bool
+) -> Floats:
+    """Look through the lens after the draw, as a lens that mixes rows demands."""
+    if not (on_cells and isinstance(plan.resampler, Exact)):
+        return _one_by_one(data, statistics, lens, plan)
+    cells = cast(Sequence[CellStatistic], statistics)
+    binned = cells[0].prepare(lens(data))
+    out = np.empty((len(cells), plan.n_resamples))
+    for b0, b1 in threads.blocks(plan.n_resamples, max(1, ROOM // data.n)):
+        labels = plan.resampler.labels(data, plan.key, b0, b1)
+        for b in range(b0, b1):
+            seen = lens.relabel(data, labels[b - b0])
+            out[:, b] = [s.evaluate(binned, seen) for s in cells]
+            if plan.progress is not None:
+                plan.progress(b + 1, plan.n_resamples)
+    return out
+
+
+def _one_by_one(
+    data: Predictions, statistics: Sequence[Statistic], lens: Lens, plan: Plan
+) -> Floats:
+    """Follow the plain definition."""
+    out = np.empty((len(statistics), plan.n_resamples))
+    for b in range(plan.n_resamples):
+        drawn = lens(plan.resampler.draw(data, plan.key, b))
+        out[:, b] = [number(s(drawn), f"resample {b}") for s in statistics]
+        if plan.progress is not None:
+            plan.progress(b + 1, plan.n_resamples)
+    return out
+
+
+def number(value: Any, where: str) -> float:
+    """Return what a statistic gave as a float, or refuse it."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`statistic` must return a number; for {where} it returned {value!r}."
+        ) from None
+    if np.isnan(found):
+        raise ValueError(f"`statistic` must return a number; for {where} it returned nan.")
+    return found

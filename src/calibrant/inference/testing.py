@@ -1,0 +1,101 @@
+"""The test of a hypothesis of calibration, §4.3."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._check import function, whole
+from calibrant._random import Rng, make_key
+from calibrant.inference.pvalues import pvalue, shown
+from calibrant.inference.replicates import Plan, Progress, Statistic, number, replicates
+from calibrant.lenses import Canonical, Lens
+from calibrant.predictions import Predictions
+from calibrant.resampling import Bootstrap, Exact, Resampler
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CalibrationTest:
+    """The result of a test: the statistic, and what it would have been under the hypothesis.
+
+    Parameters
+    ----------
+    statistic : of the data
+    null : (n_resamples,) of the resampled data sets
+    """
+
+    statistic: float
+    null: NDArray[np.float64]
+
+    @property
+    def pvalue(self) -> float:
+        """P-value, (1 + #{null ≥ statistic}) / (n_resamples + 1)."""
+        return float(pvalue(self.statistic, self.null))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {
+            "statistic": self.statistic,
+            "pvalue": self.pvalue,
+            "null_mean": float(self.null.mean()),
+            "null_sd": float(self.null.std()),
+            "n_resamples": self.null.size,
+            "null": self.null.tolist(),
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.statistic:.4g} against {self.null.mean():.4g} ± {self.null.std():.2g} if"
+            f" calibrated: {shown(self.pvalue)} ({self.null.size} resamples)"
+        )
+
+
+def calibration_test(
+    data: Predictions,
+    statistic: Statistic,
+    *,
+    lens: Lens = Canonical(),
+    resampler: Resampler = Exact(),
+    n_resamples: int = 999,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> CalibrationTest:
+    r"""Test whether the predictions are calibrated as seen through `lens`.
+
+    .. math:: p = \frac{1 + |\{b : h(D^{*b}) \ge h(D)\}|}{B + 1}
+
+    Parameters
+    ----------
+    data : Predictions
+    statistic : large if calibration is bad: an object of `statistics`, or any function of
+        `Predictions` that returns a number
+    lens : what aspect of the predictions is tested
+    resampler : draws data sets under the hypothesis; `Exact` makes the p-value valid for
+        every number of rows
+    n_resamples : number of resampled data sets, B
+    rng : seed, generator or None; the same seed gives the same null distribution
+    progress : function of (done, total), called now and then
+
+    Returns
+    -------
+    CalibrationTest
+
+    Examples
+    --------
+    >>> from calibrant import partitions, statistics
+    >>> data = Predictions([0.9] * 50, [1] * 30 + [0] * 20)
+    >>> eta = statistics.ExpectedMiscalibration(partitions.EqualWidth(10))
+    >>> calibration_test(data, eta, rng=0).pvalue
+    0.001
+    """
+    function("statistic", statistic)
+    if isinstance(resampler, Bootstrap):
+        raise ValueError(
+            "`resampler` must draw data sets under the hypothesis, as Exact does; Bootstrap"
+            " resamples what was observed. Use it in estimate()."
+        )
+    plan = Plan(resampler, whole("n_resamples", n_resamples, least=1), make_key(rng), progress)
+    value = number(statistic(lens(data)), "the data")
+    return CalibrationTest(value, replicates(data, [statistic], lens, plan)[0])
