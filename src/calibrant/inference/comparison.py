@@ -106,8 +106,8 @@ class Difference:
         row = self.rows[0]
         return (
             f"{self.first} minus {self.second} ({row.lens}, {row.partition},"
-            f" {distance_name(row.distance)}): {self.estimate.value:+.4f}, {self.level:.0%} interval"
-            f" {low:+.4f} to {high:+.4f}. {self.conclusion}"
+            f" {distance_name(row.distance)}): {self.estimate.value:+.4f}, {self.level:.0%}"
+            f" interval {low:+.4f} to {high:+.4f}. {self.conclusion}"
         )
 
 

@@ -129,7 +129,7 @@ def default_lenses(data: Predictions) -> tuple[Lens, ...]:
 
 
 def default_partitions(data: Predictions) -> tuple[Partition, ...]:
-    """Return ten equal widths, and a tree that splits nodes of a tenth of the rows, at most 1000."""
+    """Return ten equal widths, and a tree that splits nodes of 1000, or a tenth of all rows."""
     return (EqualWidth(10), VarianceTree(max(2, min(1000, data.n // 10))))
 
 
