@@ -13,13 +13,15 @@ from calibrant._random import Rng, make_key
 from calibrant.calibration import Binned, CalibrationFunction, bin_predictions, cell_means
 from calibrant.inference.draws import CellDraws
 from calibrant.inference.pvalues import pvalue
-from calibrant.inference.replicates import ROOM, Progress
+from calibrant.inference.replicates import ROOM, Plan, Progress
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
-from calibrant.resampling import Exact
+from calibrant.resampling import Consistency, Exact
 
 Floats = NDArray[np.float64]
+
+OUTLINE = 49  # points of an ellipse, the first again at the end
 
 
 @final
@@ -34,6 +36,8 @@ class Cellwise:
     level : of these limits
     centre, spread : (cells, m) mean and standard deviation of the deviations under it, exact
     largest : (n_resamples,) the largest standardised deviation of any cell, in each replicate
+    regions : (cells, points, 3) for three outcomes, an ellipse around the outcome frequencies
+        that each cell would show under the hypothesis, in a share `level` of the replicates
     """
 
     function: CalibrationFunction
@@ -43,11 +47,12 @@ class Cellwise:
     centre: Floats
     spread: Floats
     largest: Floats
+    regions: Floats | None = None
 
     @property
     def standardised(self) -> Floats:
         """Largest |deviation - centre| / spread over the outcomes of each cell (cells,)."""
-        return _standardise(self.function.deviations, self.centre, self.spread)
+        return standardise(self.function.deviations, self.centre, self.spread)
 
     @property
     def adjusted_pvalues(self) -> Floats:
@@ -90,7 +95,7 @@ def cellwise(
     partition: Partition,
     *,
     lens: Lens = Canonical(),
-    resampler: Exact = Exact(),
+    resampler: Exact | Consistency = Exact(),
     n_resamples: int = 999,
     level: float = 0.9,
     rng: Rng = None,
@@ -107,8 +112,8 @@ def cellwise(
     ----------
     data : Predictions
     partition : the cells
-    lens : what aspect of the predictions is looked at; one that keeps a row for a row
-    resampler : `Exact`, with any hypothesis
+    lens : what aspect of the predictions is looked at
+    resampler : draws data sets under the hypothesis; the cells stay those of the data
     n_resamples : number of data sets drawn under the hypothesis
     level : of the pointwise limits, half of the rest on either side
     rng : seed, generator or None
@@ -130,22 +135,123 @@ def cellwise(
     """
     n_resamples = whole("n_resamples", n_resamples, least=1)
     fraction("level", level)
-    if not isinstance(resampler, Exact):
-        raise TypeError(f"`resampler` must be Exact, whose cells stay; found {resampler!r}.")
-    if not lens.rowwise:
-        raise ValueError(f"`lens` must keep a row for a row; {lens} does not.")
+    if not isinstance(resampler, Exact | Consistency):
+        raise TypeError(
+            f"`resampler` must draw under the hypothesis, as Exact does; found {resampler!r}."
+        )
     if resampler.rho is not None and not isinstance(lens, Canonical):
         raise ValueError("`rho` is a hypothesis on the predictions themselves: use Canonical().")
     induced = lens(data)
     binned = bin_predictions(induced, partition)
-    draws = CellDraws.of(binned, resampler.law(induced), make_key(rng))
     predicted, observed = cell_means(binned, induced.labels, 0, binned.n_cells)
     function = CalibrationFunction(
         binned.fitted, induced.classes, binned.mass, predicted, observed, induced.weighted
     )
-    centre, spread = _moments(binned, draws.law, predicted)
-    lower, upper, largest = _limits(draws, predicted, centre, spread, n_resamples, level, progress)
-    return Cellwise(function, lower, upper, level, centre, spread, largest)
+    law = resampler.law(induced) if lens.rowwise else induced.probs
+    centre, spread = _moments(binned, law, predicted)
+    summary = _Summary.empty(predicted, centre, spread, n_resamples, level)
+    if isinstance(resampler, Exact) and lens.rowwise:
+        draws = CellDraws.of(binned, law, make_key(rng))
+        for first, last in threads.blocks(
+            binned.n_cells, max(1, ROOM // (n_resamples * induced.m))
+        ):
+            summary.add(first, last, draws.frequencies(0, n_resamples, first, last))
+            if progress is not None:
+                progress(last, binned.n_cells)
+        if draws.counts_law is not None:
+            summary.limits[:] = _exact_limits(draws, predicted, level)
+    else:
+        plan = Plan(resampler, n_resamples, make_key(rng), progress)
+        summary.add(0, binned.n_cells, _plain_frequencies(data, lens, binned, plan))
+    return Cellwise(
+        function,
+        summary.limits[0],
+        summary.limits[1],
+        level,
+        centre,
+        spread,
+        summary.largest,
+        summary.regions,
+    )
+
+
+def _plain_frequencies(data: Predictions, lens: Lens, binned: Binned, plan: Plan) -> Floats:
+    """Return outcome frequency minus mean prediction, as frequencies around the cells' own.
+
+    For resamplers that redraw predictions: (n_resamples, cells, m), nan where a cell is empty.
+    """
+    m = binned.data.m
+    out = np.empty((plan.n_resamples, binned.n_cells, m))
+    predicted = cell_means(binned, binned.data.labels, 0, binned.n_cells)[0]
+    for b in range(plan.n_resamples):
+        drawn = lens(plan.resampler.draw(data, plan.key, b))
+        cells = binned.fitted.assign(drawn.probs)
+        sums = np.zeros((binned.n_cells, m))
+        for j in range(m):
+            occurred = np.bincount(cells, drawn.weights * (drawn.labels == j), binned.n_cells)
+            expected = np.bincount(cells, drawn.weights * drawn.probs[:, j], binned.n_cells)
+            sums[:, j] = occurred - expected
+        mass = np.bincount(cells, drawn.weights, binned.n_cells)[:, None]
+        out[b] = predicted + np.divide(sums, mass, out=np.full_like(sums, np.nan), where=mass > 0)
+        if plan.progress is not None:
+            plan.progress(b + 1, plan.n_resamples)
+    return out
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """Limits, regions and the largest deviation, filled in block by block of cells."""
+
+    predicted: Floats
+    centre: Floats
+    spread: Floats
+    level: float
+    limits: Floats
+    largest: Floats
+    regions: Floats | None
+
+    @classmethod
+    def empty(
+        cls, predicted: Floats, centre: Floats, spread: Floats, n_resamples: int, level: float
+    ) -> "_Summary":
+        n_cells, m = predicted.shape
+        return cls(
+            predicted,
+            centre,
+            spread,
+            level,
+            np.empty((2, n_cells, m)),
+            np.zeros(n_resamples),
+            np.empty((n_cells, OUTLINE, 3)) if m == 3 else None,
+        )
+
+    def add(self, first: int, last: int, frequencies: Floats) -> None:
+        """Take in the outcome frequencies (n_resamples, cells, m) of some cells."""
+        deviations = frequencies - self.predicted[first:last]
+        t = standardise(deviations, self.centre[first:last], self.spread[first:last])
+        np.fmax(self.largest, np.fmax.reduce(t, axis=-1), out=self.largest)
+        tails = [(1 - self.level) / 2, (1 + self.level) / 2]
+        quantile = np.nanquantile if np.isnan(deviations).any() else np.quantile
+        self.limits[:, first:last] = quantile(deviations, tails, axis=0, method="inverted_cdf")
+        if self.regions is not None:
+            middle = self.predicted[first:last] + self.centre[first:last]
+            self.regions[first:last] = _ellipses(frequencies - middle, middle, self.level)
+
+
+def _ellipses(deviations: Floats, middle: Floats, level: float) -> Floats:
+    """Return ellipses (cells, points, 3) that hold a share `level` of deviations (B, cells, 3)."""
+    deviations = np.nan_to_num(deviations)
+    covariance = np.einsum("bci,bcj->cij", deviations, deviations) / deviations.shape[0]
+    values, vectors = np.linalg.eigh(covariance)
+    axes = vectors[:, :, 1:] * np.sqrt(np.maximum(values[:, None, 1:], 0.0))  # (cells, 3, 2)
+    inverse = np.linalg.pinv(axes, rcond=1e-9)
+    radius = np.quantile(
+        np.linalg.norm(np.einsum("cki,bci->bck", inverse, deviations), axis=-1), level, axis=0
+    )
+    turn = np.linspace(0, 2 * np.pi, OUTLINE)
+    circle = np.stack((np.cos(turn), np.sin(turn)))  # (2, points)
+    return middle[:, None, :] + radius[:, None, None] * np.einsum("cik,kp->cpi", axes, circle)
 
 
 def _moments(binned: Binned, law: NDArray[Any], predicted: Floats) -> tuple[Floats, Floats]:
@@ -159,7 +265,7 @@ def _moments(binned: Binned, law: NDArray[Any], predicted: Floats) -> tuple[Floa
     return centre, np.sqrt(variance) / mass
 
 
-def _standardise(deviations: Floats, centre: Floats, spread: Floats) -> Floats:
+def standardise(deviations: Floats, centre: Floats, spread: Floats) -> Floats:
     """Return the largest |deviation - centre| / spread over the outcomes (…, cells).
 
     Where the spread is zero, anything but rounding is infinitely far off.
@@ -170,40 +276,13 @@ def _standardise(deviations: Floats, centre: Floats, spread: Floats) -> Floats:
     return np.asarray(scaled.max(axis=-1))
 
 
-def _limits(
-    draws: CellDraws,
-    predicted: Floats,
-    centre: Floats,
-    spread: Floats,
-    n_resamples: int,
-    level: float,
-    progress: Progress | None,
-) -> tuple[Floats, Floats, Floats]:
-    binned = draws.binned
-    mass = np.where(binned.mass > 0, binned.mass, 1.0)[:, None]
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    limits = np.empty((2, *predicted.shape))
-    largest = np.zeros(n_resamples)
-    size = max(1, ROOM // (n_resamples * binned.data.m))
-    for first, last in threads.blocks(binned.n_cells, size):
-        counts = draws.counts(0, n_resamples, first, last)
-        deviations = counts / mass[first:last] - predicted[first:last]
-        t = _standardise(deviations, centre[first:last], spread[first:last])
-        np.maximum(largest, t.max(axis=-1), out=largest)
-        limits[:, first:last] = np.quantile(deviations, tails, axis=0, method="inverted_cdf")
-        if progress is not None:
-            progress(last, binned.n_cells)
-    if draws.counts_law is not None:
-        limits = _exact_limits(draws, predicted, tails)
-    return limits[0], limits[1], largest
-
-
-def _exact_limits(draws: CellDraws, predicted: Floats, tails: Floats) -> Floats:
+def _exact_limits(draws: CellDraws, predicted: Floats, level: float) -> Floats:
     """Return the Poisson-binomial limits of both outcomes: (2, cells, 2)."""
     assert draws.counts_law is not None
     event = draws.binned.data.event
     limits = np.empty((2, *predicted.shape))
-    events = np.stack([draws.counts_law.quantile(float(tail)) for tail in tails])
+    tails = ((1 - level) / 2, (1 + level) / 2)
+    events = np.stack([draws.counts_law.quantile(tail) for tail in tails])
     share = events / draws.binned.mass
     limits[:, :, event] = share - predicted[:, event]
     limits[:, :, 1 - event] = (1 - share[::-1]) - predicted[:, 1 - event]

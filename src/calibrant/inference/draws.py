@@ -119,3 +119,8 @@ class CellDraws:
                 out,
             )
         return out
+
+    def frequencies(self, b0: int, b1: int, first: int, last: int) -> Floats:
+        """Return the outcome frequencies of cells first … last - 1: (b1 - b0, cells, m)."""
+        mass = self.binned.mass[first:last, None]
+        return self.counts(b0, b1, first, last) / np.where(mass > 0, mass, 1.0)

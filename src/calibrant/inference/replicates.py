@@ -99,7 +99,6 @@ def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Pl
     binned = draws.binned
     m = binned.data.m
     out = np.empty((len(statistics), plan.n_resamples))
-    mass = np.where(binned.mass > 0, binned.mass, 1.0)
     predicted = cell_means(binned, binned.data.labels, 0, binned.n_cells)[0]
     cells = threads.blocks(binned.n_cells, max(1, ROOM // m))
     size = max(1, ROOM // (cells[0][1] * m))
@@ -107,7 +106,7 @@ def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Pl
     def work(b0: int, b1: int) -> None:
         distances = np.empty((len(statistics), b1 - b0, binned.n_cells))
         for first, last in cells:
-            observed = draws.counts(b0, b1, first, last) / mass[first:last, None]
+            observed = draws.frequencies(b0, b1, first, last)
             for s, statistic in enumerate(statistics):
                 distances[s, :, first:last] = measure(
                     statistic.distance,
