@@ -113,6 +113,7 @@ def test_a_cell_without_weight_is_never_the_worst():
     worst = WorstMiscalibration(EqualWidth(2))
     assert worst(data) == 0.25
     assert worst.locate(data).cell == 1
+    assert worst.combine(np.array([9.0, 0.25]), np.array([0.0, 1.0])) == 0.25
 
 
 def test_expected_calibration_error_of_guo_et_al():
