@@ -19,8 +19,6 @@ NAMES = ["cat", "dog", "car"]
 NAMED = ["cat", "dog", "dog"]
 P1 = [0.25, 0.5, 1.0]
 
-torch = pytest.importorskip("torch")
-
 
 def same(data, probs=PROBS, labels=LABELS, classes=("0", "1", "2")):
     """Check the contents; all the probabilities used here are exact in half precision."""
@@ -73,16 +71,10 @@ def test_whole_numbers_are_probabilities_too(dtype):
         np.array(PROBS)[::-1][::-1],
         np.repeat(np.array(PROBS), 2, axis=1)[:, ::2],
         np.ma.array(PROBS),
-        torch.tensor(PROBS),
-        torch.tensor(PROBS, dtype=torch.float64, requires_grad=True),
-        torch.tensor(PROBS).half(),
-        torch.tensor(PROBS).bfloat16(),
-        torch.tensor(PROBS).T.contiguous().T,
-        [torch.tensor(p) for p in PROBS],
     ],
     ids=str,
 )
-def test_arrays_and_tensors(probs):
+def test_arrays(probs):
     same(Predictions(probs, LABELS))
 
 
@@ -125,7 +117,6 @@ def test_float32_frames_stay_float32(make):
         pl.Series,
         pa.array,
         lambda p: pa.chunked_array([p]),
-        torch.tensor,
     ],
 )
 def test_one_dimension_is_class_one(make):
@@ -157,8 +148,6 @@ def test_one_dimension_is_class_one(make):
         pl.DataFrame(np.eye(3)[LABELS]),
         pa.array(LABELS),
         pa.chunked_array([LABELS[:1], LABELS[1:]]),
-        torch.tensor(LABELS),
-        torch.eye(3)[LABELS],
     ],
     ids=lambda labels: f"{type(labels).__module__}-{getattr(labels, 'dtype', '')}",
 )
@@ -222,7 +211,7 @@ def test_one_hot_frames_are_read_by_their_columns():
     assert Predictions(PROBS, other, NAMES).labels.tolist() == [1, 2, 2]  # by position
 
 
-@pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pa.array, torch.tensor])
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pa.array])
 def test_weights(make):
     data = Predictions(PROBS, LABELS, weights=make([2, 0, 1]))
     assert data.weights.tolist() == [2.0, 0.0, 1.0]
@@ -358,7 +347,7 @@ class Holder:
         return self.array
 
 
-@pytest.mark.parametrize("wrap", [np.asarray, Holder, torch.from_numpy, np.ma.asarray])
+@pytest.mark.parametrize("wrap", [np.asarray, Holder, np.ma.asarray])
 def test_nobody_else_can_write(wrap):
     array, weights, labels = np.array(PROBS), np.array([1.0, 2.0, 3.0]), np.array(LABELS, np.int32)
     data = Predictions(wrap(array), labels, weights=weights)
@@ -479,15 +468,6 @@ def test_rounded_rows_are_accepted_and_sum_to_one(m, dtype):
     limit = eps * (5 + m**0.5)
     np.testing.assert_allclose(data.probs.sum(axis=1, dtype=float), 1, rtol=0, atol=limit)
     np.testing.assert_allclose(data.probs, probs.astype(float), rtol=1.1e-3)
-
-
-@pytest.mark.parametrize("m", [2, 10, 1000])
-def test_bfloat16_softmax_is_accepted(m):
-    logits = torch.tensor(np.random.default_rng(m).normal(0, 3, (200, m)))
-    probs = torch.softmax(logits, 1).bfloat16()
-    data = Predictions(probs, np.zeros(200, int))
-    assert data.probs.dtype == np.float32
-    np.testing.assert_allclose(data.probs, probs.float().numpy(), rtol=2.0**-8)
 
 
 def test_float32_rows_keep_every_bit():
@@ -625,8 +605,3 @@ def test_many_unknown_classes_are_counted_and_not_all_listed():
 def test_refuses_weights(weights, match):
     with pytest.raises((ValueError, TypeError), match=match):
         Predictions(PROBS, LABELS, weights=weights)
-
-
-def test_a_tensor_that_cannot_be_read_says_how():
-    with pytest.raises(TypeError, match=r"`probs` must be an array.*use probs\.cpu\(\)"):
-        Predictions(torch.empty((3, 2), device="meta"), [0, 1, 0])
