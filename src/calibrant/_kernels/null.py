@@ -96,28 +96,55 @@ def single_norms(labels, predicted, w, one, two):
 
 
 @kernel
-def sparse_norms(seen, counts, predicted, scale, one, two):
+def large_classes(predicted, least, large):
+    """Write the classes predicted at least `least`; return how many, and the norms of the rest."""
+    found = 0
+    one = two = 0.0
+    for j in range(predicted.shape[0]):
+        g = predicted[j]
+        if g >= least:
+            large[found] = j
+            found += 1
+        else:
+            one += g
+            two += g * g
+    return found, one, two
+
+
+@kernel
+def sparse_norms(seen, counts, predicted, least, large, scale, one, two):
     """Do the same through the classes seen (rows, size); the others add a constant.
 
-    The class of largest prediction is kept out of that constant: where nearly all
-    probability is on one class, taking it off again would leave nothing but rounding.
+    least : half the smallest weight of a row
+    large : (m,) room
+    Classes that are predicted at least this much are kept out of the constant. A count of
+    any other is more than twice its prediction, so it only adds: nothing cancels, and the
+    last digits are right even where nearly all probability is on the classes that occur.
     """
-    top, rest_one, rest_two = rest_norms(predicted)
-    for t in range(counts.shape[1]):
-        d = predicted[top] - counts[top, t]
-        counts[top, t] = 0.0
-        a = rest_one
-        q = rest_two
-        for s in range(seen.shape[0]):
+    size = counts.shape[1]
+    found, rest_one, rest_two = large_classes(predicted, least, large)
+    for t in range(size):
+        one[t] = rest_one
+        two[t] = rest_two
+    for k in range(found):
+        j = large[k]
+        for t in range(size):
+            d = counts[j, t] - predicted[j]
+            one[t] += abs(d)
+            two[t] += d * d
+            counts[j, t] = 0.0
+    for s in range(seen.shape[0]):
+        for t in range(size):
             j = seen[s, t]
             count = counts[j, t]
             if count != 0.0:
-                g = predicted[j]
-                a += abs(count - g) - g
-                q += count * (count - 2.0 * g)
+                extra = count - 2.0 * predicted[j]
+                one[t] += extra
+                two[t] += count * extra
                 counts[j, t] = 0.0
-        one[t] = (max(a, 0.0) + abs(d)) * scale
-        two[t] = (max(q, 0.0) + d * d) * scale * scale
+    for t in range(size):
+        one[t] *= scale
+        two[t] *= scale * scale
 
 
 @kernel
@@ -131,6 +158,7 @@ def exact_block(drawn, probs, weights, step, rows, starts, mass, total, key, b0,
     replicates = replicate_keys(key, b0, size)
     few = max(m // 2, 2)
     seen = np.empty((few, size), np.int64)
+    large = np.empty(m, np.int64)
     counts = np.zeros((m, size))
     predicted = np.empty(m)
     cdf = room(m)
@@ -145,11 +173,14 @@ def exact_block(drawn, probs, weights, step, rows, starts, mass, total, key, b0,
         mine = rows[starts[c] : starts[c + 1]]
         several = mine.shape[0] > 1
         sparse = mine.shape[0] < few
+        least = np.inf
         for j in range(m):
             predicted[j] = 0.0
         for s in range(mine.shape[0]):
             i = mine[s]
             w = weights[i * step]
+            if w > 0.0:
+                least = min(least, 0.5 * w)
             for j in range(m):
                 predicted[j] += w * probs[i, j]
             scale = accumulate(drawn[i], cdf)
@@ -161,7 +192,8 @@ def exact_block(drawn, probs, weights, step, rows, starts, mass, total, key, b0,
         if not several:
             single_norms(seen[0], predicted, mass[c], one, two)
         elif sparse:
-            sparse_norms(seen[: mine.shape[0]], counts, predicted, 1.0 / mass[c], one, two)
+            mine_seen = seen[: mine.shape[0]]
+            sparse_norms(mine_seen, counts, predicted, least, large, 1.0 / mass[c], one, two)
         else:
             dense_norms(counts, predicted, 1.0 / mass[c], one, two)
         collect(one, two, mass[c] / total, sums, low)
