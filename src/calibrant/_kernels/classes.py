@@ -11,7 +11,7 @@ from calibrant._kernels.jit import kernel
 
 
 @kernel
-def boxes(probs, labels, weights, step, start, stop, edges, cells, mass, predicted, observed):
+def boxes(probs, weights, step, start, stop, edges, cells, mass, predicted):
     """Find the interval of every entry and add it up: cells (n, m), tables (m · k,).
 
     Most entries of many classes are below the first edge, so these are added without a
@@ -37,15 +37,13 @@ def boxes(probs, labels, weights, step, start, stop, edges, cells, mass, predict
                 cells[i, j] = c
                 mass[j * k + c] += w
                 predicted[j * k + c] += w * p
-        y = labels[i]
-        observed[y * k + cells[i, y]] += w
     for j in range(m):
         mass[j * k] += low_mass[j]
         predicted[j * k] += low_sum[j]
 
 
 @kernel
-def sums(probs, labels, weights, step, start, stop, offsets, cells, mass, predicted, observed):
+def sums(probs, weights, step, start, stop, offsets, cells, mass, predicted):
     """Add up entries whose cells (n, m) are known: tables (all cells,)."""
     m = probs.shape[1]
     for i in range(start, stop):
@@ -54,7 +52,6 @@ def sums(probs, labels, weights, step, start, stop, offsets, cells, mass, predic
             c = offsets[j] + cells[i, j]
             mass[c] += w
             predicted[c] += w * probs[i, j]
-        observed[offsets[labels[i]] + cells[i, labels[i]]] += w
 
 
 @kernel

@@ -131,10 +131,10 @@ class ClassCells:
             data.n,
             int(offsets[-1]),
             lambda start, stop, *parts: _kernels.classes.sums(
-                data.probs, data.labels, *data.kernel_weights, start, stop, offsets, cells, *parts
+                data.probs, *data.kernel_weights, start, stop, offsets, cells, *parts
             ),
         )
-        return cls(cells, offsets, *tables)
+        return cls(cells, offsets, *tables, _occurred(data, cells, offsets))
 
     @classmethod
     def _boxes(cls, data: Predictions, partition: EqualWidth) -> Self:
@@ -145,10 +145,11 @@ class ClassCells:
             data.n,
             data.m * k,
             lambda start, stop, *parts: _kernels.classes.boxes(
-                data.probs, data.labels, *data.kernel_weights, start, stop, edges, cells, *parts
+                data.probs, *data.kernel_weights, start, stop, edges, cells, *parts
             ),
         )
-        return cls(cells, np.arange(data.m + 1) * k, *tables)
+        offsets = np.arange(data.m + 1) * k
+        return cls(cells, offsets, *tables, _occurred(data, cells, offsets))
 
     def distances(self, counts: Floats, distance: Distance) -> Floats:
         """Return the expected distance of each class (m, size) for counts (all cells, size)."""
@@ -224,8 +225,18 @@ def classwise(
 
 
 def _tables(n: int, size: int, work: Any) -> Floats:
-    """Add up three tables (3, size) over blocks of rows; few blocks, since tables are large."""
+    """Add up two tables (2, size) over blocks of rows; few blocks, since tables are large."""
     spans = threads.blocks(n, max(-(-n // 8), 1 << 12))
-    parts = np.zeros((len(spans), 3, size))
+    parts = np.zeros((len(spans), 2, size))
     threads.run(lambda start, stop: work(start, stop, *parts[start // spans[0][1]]), spans)
     return np.asarray(parts.sum(axis=0))
+
+
+def _occurred(data: Predictions, cells: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:
+    """Add up the weight that occurred in each cell, row by row as replicates do.
+
+    In another order the last digits would differ, and a replicate with the same labels would
+    not tie with the data.
+    """
+    places = offsets[data.labels] + cells[np.arange(data.n), data.labels]
+    return np.bincount(places, data.weights, minlength=int(offsets[-1]))
