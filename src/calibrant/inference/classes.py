@@ -59,23 +59,32 @@ class Classwise:
         return holm(self.pvalues)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers."""
-        return {
+        """Return plain numbers; no p-values if only the estimates were asked for."""
+        found: dict[str, Any] = {
             "classes": list(self.classes),
             "values": self.values.tolist(),
-            "null_means": self.null.mean(axis=1).tolist(),
-            "pvalues": self.pvalues.tolist(),
-            "adjusted_pvalues": self.adjusted_pvalues.tolist(),
             "mean": self.mean,
-            "mean_pvalue": self.mean_pvalue,
             "n_resamples": self.null.shape[1],
         }
+        if self.null.size:
+            found |= {
+                "null_means": self.null.mean(axis=1).tolist(),
+                "pvalues": self.pvalues.tolist(),
+                "adjusted_pvalues": self.adjusted_pvalues.tolist(),
+                "mean_pvalue": self.mean_pvalue,
+            }
+        return found
 
     def table(self) -> str:
         """Return the classes as a table, the worst first."""
         return table.text(*self._table())
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
+        if not self.null.size:
+            order = np.argsort(-self.values, kind="stable")
+            return ["class", "estimate"], [
+                [self.classes[j], f"{self.values[j]:.4f}"] for j in order
+            ]
         lines = [
             [self.classes[j], f"{self.values[j]:.4f}", f"{null:.4f}", f"{p:.3g}", f"{q:.3g}"]
             for j, null, p, q in zip(
