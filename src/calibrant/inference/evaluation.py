@@ -13,7 +13,7 @@ from calibrant.calibration import bin_predictions
 from calibrant.distances import Distance, euclidean, total_variation
 from calibrant.inference import table
 from calibrant.inference.pvalues import holm, pvalue
-from calibrant.inference.replicates import Plan, Progress, replicates
+from calibrant.inference.replicates import Plan, Progress, check_hypothesis, replicates
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
 from calibrant.predictions import Predictions
@@ -177,6 +177,7 @@ def evaluate(
     >>> print(evaluate(Predictions(p, labels), rng=0))
     evaluation of 500 rows and 2 classes: 0 of 4 combinations reject calibration at 5 % (Holm)
     """
+    check_hypothesis(resampler)
     whole("n_resamples", n_resamples, least=1)
     whole("n_bootstrap", n_bootstrap, least=2)
     lenses = default_lenses(data) if lenses is None else tuple(lenses)

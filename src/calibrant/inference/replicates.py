@@ -56,6 +56,15 @@ class Plan:
     progress: Progress | None = None
 
 
+def check_hypothesis(resampler: Resampler) -> None:
+    """Refuse a resampler that does not draw data sets under a hypothesis."""
+    if isinstance(resampler, Bootstrap):
+        raise ValueError(
+            "`resampler` must draw data sets under the hypothesis, as Exact does; Bootstrap"
+            " resamples what was observed. Use it in estimate()."
+        )
+
+
 def replicates(
     data: Predictions, statistics: Sequence[Statistic], lens: Lens, plan: Plan
 ) -> Floats:

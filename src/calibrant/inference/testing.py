@@ -9,10 +9,17 @@ from numpy.typing import NDArray
 from calibrant._check import function, whole
 from calibrant._random import Rng, make_key
 from calibrant.inference.pvalues import pvalue, shown
-from calibrant.inference.replicates import Plan, Progress, Statistic, number, replicates
+from calibrant.inference.replicates import (
+    Plan,
+    Progress,
+    Statistic,
+    check_hypothesis,
+    number,
+    replicates,
+)
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
-from calibrant.resampling import Bootstrap, Exact, Resampler
+from calibrant.resampling import Exact, Resampler
 
 
 @final
@@ -91,11 +98,7 @@ def calibration_test(
     0.001
     """
     function("statistic", statistic)
-    if isinstance(resampler, Bootstrap):
-        raise ValueError(
-            "`resampler` must draw data sets under the hypothesis, as Exact does; Bootstrap"
-            " resamples what was observed. Use it in estimate()."
-        )
+    check_hypothesis(resampler)
     plan = Plan(resampler, whole("n_resamples", n_resamples, least=1), make_key(rng), progress)
     value = number(statistic(lens(data)), "the data")
     return CalibrationTest(value, replicates(data, [statistic], lens, plan)[0])
