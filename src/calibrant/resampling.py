@@ -112,8 +112,8 @@ class Consistency:
 
     def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
         """Return rows drawn with replacement, with new labels."""
-        times = draw_times(data.n, key, b)
-        labels = np.empty(data.n, np.int32)
+        times = draw_times(data, key, b)
+        labels = np.empty(times.sum(), np.int32)
         _kernels.draws.copy_labels(self.law(data), times, label_key(key), b, labels)
         return data.take(np.repeat(np.arange(data.n), times)).with_labels(labels)
 
@@ -127,8 +127,8 @@ class Bootstrap:
 
     Notes
     -----
-    Rows are drawn with equal probability and keep their weights. A data set lists the copies
-    of a row one after the other.
+    Rows are drawn with equal probability and keep their weights; a row of weight 0 is absent.
+    A data set lists the copies of a row one after the other.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Bootstrap:
 
     def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
         """Return rows drawn with replacement."""
-        return data.take(np.repeat(np.arange(data.n), draw_times(data.n, key, b)))
+        return data.take(np.repeat(np.arange(data.n), draw_times(data, key, b)))
 
 
 def hypothesis(rho: Rho | None, data: Predictions) -> Array:
@@ -177,8 +177,14 @@ def _draw_labels(law: Array, key: np.uint64, b0: int, b1: int) -> NDArray[np.int
     return labels
 
 
-def draw_times(n: int, key: np.uint64, b: int) -> NDArray[np.int64]:
-    """Return how often each of n rows is drawn in replicate b: (n,)."""
-    times = np.empty(n, np.int64)
-    _kernels.draws.draw_times(n, key, b, times)
+def draw_times(data: Predictions, key: np.uint64, b: int) -> NDArray[np.int64]:
+    """Return how often each row is drawn in replicate b: (n,); never if its weight is 0."""
+    times = np.zeros(data.n, np.int64)
+    if data.weighted and not data.weights.all():
+        present = np.flatnonzero(data.weights)
+        drawn = np.empty(present.size, np.int64)
+        _kernels.draws.draw_times(present.size, key, b, drawn)
+        times[present] = drawn
+    else:
+        _kernels.draws.draw_times(data.n, key, b, times)
     return times

@@ -146,7 +146,7 @@ def _resampled(data: Predictions, partition: Partition, plan: Plan) -> Floats:
 
     def work(b0: int, b1: int) -> None:
         for b in range(b0, b1):
-            times = draw_times(data.n, plan.key, b)
+            times = draw_times(data, plan.key, b)
             binned = fixed or bin_predictions(data.weighted_by(times), partition)
             _kernels.null.resampled(
                 data.probs,
