@@ -208,6 +208,7 @@ def compare(
     fraction("level", level)
     if len(models) < 2:
         raise ValueError(f"`models` must be at least two; found {len(models)}.")
+    _check_classes(models)
     if paired:
         _check_pairs(models)
     key = int(make_key(rng))
@@ -248,13 +249,18 @@ def _differences(evaluations: Mapping[str, Evaluation], level: float) -> tuple[D
     )
 
 
-def _check_pairs(models: Mapping[str, Predictions]) -> None:
+def _check_classes(models: Mapping[str, Predictions]) -> None:
     (first, a), *others = models.items()
     for name, b in others:
         if a.classes != b.classes:
             raise ValueError(
                 f"`models` must have the same classes; those of {first!r} and {name!r} differ."
             )
+
+
+def _check_pairs(models: Mapping[str, Predictions]) -> None:
+    (first, a), *others = models.items()
+    for name, b in others:
         where = f"{a.n:,} and {b.n:,} rows" if a.n != b.n else _first_difference(a, b)
         if where:
             raise ValueError(
