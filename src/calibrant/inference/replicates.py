@@ -73,13 +73,24 @@ def replicates(
     Statistics on cells that are given together must share one partition; they share draws.
     """
     on_cells = all(isinstance(s, ExpectedMiscalibration | WorstMiscalibration) for s in statistics)
-    identity = getattr(plan.resampler, "rho", None) is None
-    if not lens.rowwise or not (identity or isinstance(lens, Canonical)):
+    lens_first = lens.rowwise and _commutes(plan.resampler)
+    if not (lens_first or isinstance(lens, Canonical)):
         return _lens_last(data, statistics, lens, plan, on_cells)
     induced = lens(data)
     if not on_cells:
         return _one_by_one(induced, statistics, Canonical(), plan)
     return _on_cells(induced, cast(Sequence[CellStatistic], statistics), plan)
+
+
+def _commutes(resampler: Resampler) -> bool:
+    """Whether a resampler may draw what a lens of one row for a row has induced.
+
+    Labels drawn from the predictions themselves may, and rows. A hypothesis about the
+    predictions, or a resampler of the user's, must see them as they are.
+    """
+    if isinstance(resampler, Exact | Consistency):
+        return resampler.rho is None
+    return isinstance(resampler, Bootstrap)
 
 
 def _on_cells(data: Predictions, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:
