@@ -159,6 +159,7 @@ def hypothesis(rho: Rho | None, data: Predictions) -> Array:
             "`rho` must return probabilities that sum to 1; row"
             f" {bad[0]} is {law[bad[0]].tolist()}."
         )
+    law /= totals[:, None]
     law.flags.writeable = False
     return law
 
