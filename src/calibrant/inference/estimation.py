@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant._check import fraction, function, whole
 from calibrant._random import Rng, make_key
+from calibrant.inference.pvalues import rounding
 from calibrant.inference.replicates import Plan, Progress, Statistic, number, replicates
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
@@ -43,11 +44,16 @@ class Estimate:
         """Return the bias-corrected percentile interval of Efron.
 
         Its quantiles are shifted by how far the value is from the median of the replicates.
+        Replicates that are equal to it up to rounding count half.
         """
         from scipy.special import ndtr, ndtri  # noqa: PLC0415
 
         tail = (1 - fraction("level", level)) / 2
-        below = np.mean(self.replicates < self.value) + np.mean(self.replicates == self.value) / 2
+        slack = rounding(self.value)
+        below = (
+            np.mean(self.replicates < self.value - slack)
+            + np.mean(self.replicates <= self.value + slack)
+        ) / 2
         size = self.replicates.size
         shift = ndtri(np.clip(below, 0.5 / size, 1 - 0.5 / size))
         levels = ndtr(2 * shift + ndtri([tail, 1 - tail]))

@@ -20,10 +20,15 @@ def pvalue(observed: ArrayLike, null: Floats) -> Any:
     0.5
     """
     h = np.asarray(observed, np.float64)
-    slack = np.where(np.isfinite(h), 100 * np.spacing(np.abs(np.where(np.isfinite(h), h, 0.0))), 0)
-    hits = (null >= (h - slack)[..., None]).sum(axis=-1)
+    hits = (null >= (h - rounding(h))[..., None]).sum(axis=-1)
     p = (1 + hits) / (null.shape[-1] + 1)
     return float(p) if p.ndim == 0 else p
+
+
+def rounding(value: ArrayLike) -> Any:
+    """Return how far from `value` numbers may be that differ from it by rounding: 100 ulp."""
+    finite = np.isfinite(value)
+    return np.where(finite, 100 * np.spacing(np.abs(np.where(finite, value, 0.0))), 0.0)
 
 
 def holm(pvalues: ArrayLike) -> Floats:
