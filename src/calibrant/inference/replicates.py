@@ -124,14 +124,14 @@ def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Pl
     size = max(1, ROOM // (cells[0][1] * m))
 
     def work(b0: int, b1: int) -> None:
-        distances = np.empty((len(statistics), b1 - b0, binned.n_cells))
+        distances = np.zeros((len(statistics), b1 - b0, binned.n_cells))
         for first, last in cells:
-            observed = draws.frequencies(b0, b1, first, last)
+            held = binned.mass[first:last] > 0  # rows of weight 0 are absent
+            observed = draws.frequencies(b0, b1, first, last)[:, held]
+            expected = np.broadcast_to(predicted[first:last][held], observed.shape)
             for s, statistic in enumerate(statistics):
-                distances[s, :, first:last] = measure(
-                    statistic.distance,
-                    observed,
-                    np.broadcast_to(predicted[first:last], observed.shape),
+                distances[s, :, first:last][:, held] = measure(
+                    statistic.distance, observed, expected
                 )
         for s, statistic in enumerate(statistics):
             out[s, b0:b1] = statistic.combine(distances[s], binned.mass)
