@@ -101,7 +101,8 @@ class ExpectedMiscalibration:
 
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         """Average distances (…, cells) with the mass (cells,) of the cells."""
-        return np.asarray(distances @ (mass / mass.sum()))
+        # A matrix product would round a replicate's sum according to how many are beside it.
+        return np.asarray((distances * (mass / mass.sum())).sum(axis=-1))
 
     def __str__(self) -> str:
         return f"expected {_name(self.distance)} on {self.partition}"
