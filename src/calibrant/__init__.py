@@ -3,11 +3,13 @@
 The objects of *Evaluating model calibration in classification* (AISTATS 2019), each in the
 module that is named after it: `Predictions`, `lenses`, `partitions`, `distances`,
 `statistics`, `resampling`, `scores`. What puts them together: `calibration_function`,
-`calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`, `cellwise`.
+`calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`, `cellwise`,
+`reliability_diagram`.
 """
 
 from calibrant import distances, lenses, partitions, resampling, scores, statistics
 from calibrant.calibration import CalibrationFunction, calibration_function
+from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import (
     CalibrationTest,
     Cellwise,
@@ -40,6 +42,7 @@ __all__ = [
     "Evaluation",
     "EvaluationRow",
     "Predictions",
+    "ReliabilityDiagram",
     "accuracy",
     "brier_score",
     "calibration_function",
@@ -53,6 +56,7 @@ __all__ = [
     "lenses",
     "log_score",
     "partitions",
+    "reliability_diagram",
     "resampling",
     "scores",
     "spherical_score",
