@@ -11,28 +11,27 @@ from calibrant._kernels.jit import kernel
 
 @kernel
 def interval(p, edges):
-    """Return j with edges[j] <= p < edges[j + 1]; the last interval is closed.
+    """Return j with j / k <= p < (j + 1) / k; the last interval is closed. p is not negative.
 
-    The edges are j / k, and p * k may round across one: so look, and step if need be.
+    edges : (k + 1,) j / k inside, -inf and inf at the ends
+    p * k may round across an edge: so look, and step if need be.
     """
     k = edges.shape[0] - 1
-    j = min(max(int(p * k), 0), k - 1)
-    if p < edges[j] and j > 0:
-        j -= 1
-    elif j < k - 1 and p >= edges[j + 1]:
-        j += 1
-    return j
+    j = int(min(p * k, k - 1.0))
+    return j - (p < edges[j]) + (p >= edges[j + 1])
 
 
 @kernel
 def box_keys(probs, start, stop, first, count, edges, per_word, keys):
     """Write the intervals of coordinates first … first + count - 1 as digits of base k."""
-    k = edges.shape[0] - 1
+    k = np.uint64(edges.shape[0] - 1)
     for i in range(start, stop):
-        for c in range(count):
-            j = interval(np.float64(probs[i, first + c]), edges)
-            word = c // per_word
-            keys[i, word] = keys[i, word] * np.uint64(k) + np.uint64(j)
+        for word in range(keys.shape[1]):
+            key = np.uint64(0)
+            for c in range(word * per_word, min((word + 1) * per_word, count)):
+                j = interval(np.float64(probs[i, first + c]), edges)
+                key = key * k + np.uint64(j)
+            keys[i, word] = key
 
 
 @kernel

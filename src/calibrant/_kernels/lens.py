@@ -40,6 +40,36 @@ def top(probs, labels, start, stop, k, out, outcome):
 
 
 @kernel
+def top_one(bits, labels, start, stop, out, outcome):
+    """Write the largest entry of each row, and whether the label is another class (0 or 1).
+
+    bits : (n, m) the probabilities' bits as integers, out (n, 2) likewise. Numbers that are
+        not negative order like their bits, and integers are compared many at a time.
+    """
+    m = bits.shape[1]
+    for i in range(start, stop):
+        best = bits[i, 0]
+        for j in range(1, m):
+            best = max(best, bits[i, j])
+        out[i, 0] = best
+        y = labels[i]
+        before = 0
+        if bits[i, y] == best:
+            for j in range(y):
+                before += bits[i, j] == best
+            outcome[i] = min(before, 1)
+        else:
+            outcome[i] = 1
+
+
+@kernel
+def complete(probs, start, stop):
+    """Write what is left of 1 to the second of two columns."""
+    for i in range(start, stop):
+        probs[i, 1] = max(1.0 - probs[i, 0], 0.0)
+
+
+@kernel
 def group(probs, start, stop, group_of, out):
     """Add up the classes of each group in float64: out (n, groups), group_of (m,)."""
     m = probs.shape[1]

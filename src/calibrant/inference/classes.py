@@ -15,7 +15,7 @@ from calibrant.inference import table
 from calibrant.inference.pvalues import holm, pvalue, shown
 from calibrant.inference.replicates import DISTANCES, ROOM, Progress
 from calibrant.lenses import Marginal
-from calibrant.partitions import EqualWidth, Partition
+from calibrant.partitions import EqualWidth, Partition, grid
 from calibrant.predictions import Predictions
 
 Floats = NDArray[np.float64]
@@ -149,7 +149,7 @@ class ClassCells:
     def _boxes(cls, data: Predictions, partition: EqualWidth) -> Self:
         k = partition.k
         cells = np.empty((data.n, data.m), np.uint8 if k <= 256 else np.int32)
-        edges = np.arange(k + 1) / k
+        edges = grid.edges(k)
         tables = _tables(
             data.n,
             data.m * k,

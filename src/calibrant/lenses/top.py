@@ -47,12 +47,18 @@ class TopK(Lens):
             )
         probs = np.empty((data.n, k + 1), data.probs.dtype)
         labels = np.empty(data.n, np.int32)
-        threads.run(
-            lambda start, stop: _kernels.lens.top(
-                data.probs, data.labels, start, stop, k, probs, labels
-            ),
-            threads.row_blocks(data.probs.shape),
-        )
+        bits = np.dtype(f"i{probs.itemsize}")
+
+        def work(start: int, stop: int) -> None:
+            if k == 1:
+                _kernels.lens.top_one(
+                    data.probs.view(bits), data.labels, start, stop, probs.view(bits), labels
+                )
+                _kernels.lens.complete(probs, start, stop)
+            else:
+                _kernels.lens.top(data.probs, data.labels, start, stop, k, probs, labels)
+
+        threads.run(work, threads.row_blocks(data.probs.shape))
         return data.induced(probs, labels, _ranks(k))
 
     def __str__(self) -> str:

@@ -64,7 +64,7 @@ class EqualWidth:
 
 def _box_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.Keys:
     """Return the keys of the boxes of probs (n, m)."""
-    edges = np.arange(k + 1) / k
+    edges = grid.edges(k)
     per_word, keys = grid.empty_keys(probs.shape[0], count, k)
     grid.by_rows(
         lambda start, stop: _kernels.grid.box_keys(

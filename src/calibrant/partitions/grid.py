@@ -83,6 +83,11 @@ def locate(data: Predictions, make_keys: MakeKeys, space: int) -> tuple[FittedGr
     return FittedGrid(found[order], make_keys, data.m, first), rank[cells]
 
 
+def edges(k: int) -> NDArray[np.float64]:
+    """Return the edges j / k of k intervals, open at the ends, so that every number is in one."""
+    return np.concatenate(([-np.inf], np.arange(1, k) / k, [np.inf]))
+
+
 def by_rows(work: Callable[[int, int], None], probs: NDArray[Any]) -> None:
     """Run `work` over blocks of rows."""
     threads.run(work, threads.row_blocks(probs.shape))

@@ -75,7 +75,7 @@ class SimplexCells:
 
 def _simplex_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.Keys:
     """Return the keys of the simplices of probs (n, m)."""
-    edges = np.arange(k + 1) / k
+    edges = grid.edges(k)
     base = max(k, count)
     per_word, keys = grid.empty_keys(probs.shape[0], 2 * count, base)
     grid.by_rows(
