@@ -605,3 +605,10 @@ def test_many_unknown_classes_are_counted_and_not_all_listed():
 def test_refuses_weights(weights, match):
     with pytest.raises((ValueError, TypeError), match=match):
         Predictions(PROBS, LABELS, weights=weights)
+
+
+def test_digits_as_names_are_matched_with_integer_labels():
+    data = Predictions([[0.2, 0.3, 0.5]] * 2, [8, 3], classes=["3", "5", "8"])
+    assert data.labels.tolist() == [2, 0]
+    with pytest.raises(ValueError, match="`labels` must be among the classes 3, 5, 8; row 0 is 1"):
+        Predictions([[0.2, 0.3, 0.5]], [1], classes=["3", "5", "8"])

@@ -89,7 +89,8 @@ def test_the_worst_cell_in_words():
     worst = WorstMiscalibration(EqualWidth(2)).locate(data)
     assert (worst.cell, worst.count, worst.value) == (0, 2.0, 0.75)
     text = (
-        "0.75 in cell 0 (2 rows): predicted no: 0.750, yes: 0.250; observed no: 0.000, yes: 1.000"
+        "0.75 in cell 0 (2 rows): mean of predictions no: 0.750, yes: 0.250;"
+        " of outcomes no: 0.000, yes: 1.000"
     )
     assert str(worst) == text
 

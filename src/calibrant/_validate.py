@@ -271,8 +271,8 @@ def _integers(array: Array, m: int, classes: Sequence[Any] | None) -> NDArray[np
             raise ValueError(
                 f"`labels` must be whole numbers; row {bad[0]} is {array[bad[0]]}{more(bad.size)}."
             )
-    if classes is not None and all(isinstance(c, Integral) for c in classes):
-        return _by_number(array, classes)
+    if classes is not None and all(_is_number(c) for c in classes):
+        return _by_number(array, [int(c) for c in classes])
     bad = np.flatnonzero((array < 0) | (array >= m))
     if bad.size:
         raise ValueError(
@@ -280,6 +280,11 @@ def _integers(array: Array, m: int, classes: Sequence[Any] | None) -> NDArray[np
             " If they are names of classes, give `classes` as well."
         )
     return array.astype(np.int32)
+
+
+def _is_number(name: Any) -> bool:
+    """Whether a class is named by a whole number, such as 3 or "3"."""
+    return isinstance(name, Integral) or (isinstance(name, str) and name.isdecimal())
 
 
 def _by_number(array: Array, classes: Sequence[Any]) -> NDArray[np.int32]:

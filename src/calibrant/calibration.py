@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Binned:
     """Predictions sorted into cells: all that is needed of them when labels are redrawn.
 
@@ -50,7 +50,7 @@ class Binned:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CalibrationFunction:
     r"""The estimate r-hat of the calibration function: constant on every cell.
 

@@ -71,8 +71,9 @@ def measure(distance: Distance, p: Array, q: Array) -> Array:
             f"`distance` must turn arrays of shape (…, m) into (…): {p.shape} into"
             f" {p.shape[:-1]}; it returned {found.shape}."
         )
-    if not (found >= 0).all():
+    bad = ~(found >= -1e-9)  # what is a little below 0 by rounding is 0
+    if bad.any():
         raise ValueError(
-            f"`distance` must be a number from 0 up; it returned {found[~(found >= 0)].flat[0]}."
+            f"`distance` must be a number from 0 up; it returned {found[bad].flat[0]}."
         )
-    return found
+    return np.maximum(found, 0.0)

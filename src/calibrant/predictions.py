@@ -26,9 +26,9 @@ class Predictions:
     labels : array (n,) or (n, m)
         Outcomes: integers 0, …, m-1, one-hot rows, or names out of `classes`.
     classes : m names, optional
-        Default: the columns of a frame, or "0", "1", …. Integer names, such as
-        scikit-learn's ``classes_``, are matched with integer labels; then a label is a name,
-        not a position.
+        Default: the columns of a frame, or "0", "1", …. Names that are whole numbers, such
+        as scikit-learn's ``classes_`` or the digits "3", "5", "8", are matched with integer
+        labels; then a label is a name, not a position.
     weights : array (n,), optional
         Not negative. A row of weight 2 counts as the row twice in every estimate.
 
@@ -73,10 +73,11 @@ class Predictions:
         n, m = probs.shape
         if classes is not None and not isinstance(classes, str):
             classes = _validate.as_tuple(classes)
+        names = _validate.names(classes, m)
         self._set(
             probs,
             _validate.outcomes(labels, n, m, classes),
-            _validate.names(classes, m),
+            names,
             None if weights is None else _validate.weights(weights, n),
             event=1,
         )

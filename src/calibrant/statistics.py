@@ -133,7 +133,7 @@ class WorstMiscalibration:
     >>> worst(data)
     0.25
     >>> print(worst.locate(data))
-    0.25 in cell 0 (2 rows): predicted 0: 0.750, 1: 0.250; observed 0: 0.500, 1: 0.500
+    0.25 in cell 0 (2 rows): mean of predictions 0: 0.750, 1: 0.250; of outcomes 0: 0.500, 1: 0.500
     """
 
     partition: Partition
@@ -175,7 +175,7 @@ class WorstMiscalibration:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WorstCell:
     """Where the worst-case miscalibration is.
 
@@ -197,8 +197,8 @@ class WorstCell:
 
     def __str__(self) -> str:
         return (
-            f"{self.value:.6g} in cell {self.cell} ({self.count:g} rows): predicted"
-            f" {self._shown(self.predicted)}; observed {self._shown(self.observed)}"
+            f"{self.value:.6g} in cell {self.cell} ({self.count:g} rows): mean of"
+            f" predictions {self._shown(self.predicted)}; of outcomes {self._shown(self.observed)}"
         )
 
     def _shown(self, values: Floats) -> str:

@@ -32,7 +32,7 @@ NO_FIT = (
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Series:
     """The cells of one model.
 
@@ -60,7 +60,7 @@ class Series:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ReliabilityDiagram:
     """Cells with their mean prediction, outcome frequency, limits and adjusted p-value.
 

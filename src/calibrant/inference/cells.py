@@ -25,7 +25,7 @@ OUTLINE = 49  # points of an ellipse, the first again at the end
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cellwise:
     """Deviations of every cell, and what they would be under the hypothesis.
 
@@ -199,7 +199,7 @@ def _plain_frequencies(data: Predictions, lens: Lens, binned: Binned, plan: Plan
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Summary:
     """Limits, regions and the largest deviation, filled in block by block of cells."""
 
@@ -251,7 +251,8 @@ def _ellipses(deviations: Floats, middle: Floats, level: float) -> Floats:
     )
     turn = np.linspace(0, 2 * np.pi, OUTLINE)
     circle = np.stack((np.cos(turn), np.sin(turn)))  # (2, points)
-    return middle[:, None, :] + radius[:, None, None] * np.einsum("cik,kp->cpi", axes, circle)
+    offset = np.einsum("cik,kp->cpi", axes, circle)
+    return np.asarray(middle[:, None, :] + radius[:, None, None] * offset)
 
 
 def _moments(binned: Binned, law: NDArray[Any], predicted: Floats) -> tuple[Floats, Floats]:

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Classwise:
     """The expected miscalibration of every marginal.
 
@@ -108,7 +108,7 @@ class Classwise:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ClassCells:
     """The cells of every class, and what they hold.
 

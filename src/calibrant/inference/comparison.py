@@ -32,7 +32,7 @@ SCORES = (accuracy, log_score, brier_score, spherical_score)
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Difference:
     """The difference of two models' estimates on the same rows, first minus second.
 
@@ -112,7 +112,7 @@ class Difference:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """Models side by side.
 

@@ -17,7 +17,7 @@ BUILT_IN = 6  # expected total variation, Euclidean, squared Euclidean; the wors
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CellDraws:
     """Outcome counts of every cell, with labels drawn from `law` in replicate after replicate.
 

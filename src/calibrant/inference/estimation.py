@@ -16,7 +16,7 @@ from calibrant.resampling import Bootstrap, Resampler
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """A statistic with its variability.
 

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class EvaluationRow:
     """One combination of lens, partition and distance.
 
@@ -90,7 +90,7 @@ HEADER = ("lens", "partition", "distance", "cells", "estimate", "if calibrated",
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
     """Estimates, null distributions and p-values of a grid of combinations.
 

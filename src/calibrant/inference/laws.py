@@ -21,7 +21,7 @@ NEGLIGIBLE = 1e-25  # ends of a law below this are dropped; a draw resolves no l
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CountLaws:
     """The law of the number of events in every cell.
 

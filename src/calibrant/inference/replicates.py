@@ -38,7 +38,7 @@ ROOM = 1 << 21  # numbers in a block of drawn counts or labels
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """Which replicates to make.
 

@@ -23,7 +23,7 @@ from calibrant.resampling import Exact, Resampler
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CalibrationTest:
     """The result of a test: the statistic, and what it would have been under the hypothesis.
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
-import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _kernels
