@@ -176,26 +176,34 @@ def cellwise(
 
 
 def _plain_frequencies(data: Predictions, lens: Lens, binned: Binned, plan: Plan) -> Floats:
-    """Return outcome frequency minus mean prediction, as frequencies around the cells' own.
+    """Return the outcome frequencies of all replicates: (n_resamples, cells, m).
 
-    For resamplers that redraw predictions: (n_resamples, cells, m), nan where a cell is empty.
+    For lenses that mix rows and resamplers that redraw predictions. Where predictions stay, a
+    replicate with the labels of the data has the frequencies of the data to the last digit.
     """
-    m = binned.data.m
-    out = np.empty((plan.n_resamples, binned.n_cells, m))
+    out = np.empty((plan.n_resamples, binned.n_cells, binned.data.m))
     predicted = cell_means(binned, binned.data.labels, 0, binned.n_cells)[0]
     for b in range(plan.n_resamples):
         drawn = lens(plan.resampler.draw(data, plan.key, b))
-        cells = binned.fitted.assign(drawn.probs)
-        sums = np.zeros((binned.n_cells, m))
-        for j in range(m):
-            occurred = np.bincount(cells, drawn.weights * (drawn.labels == j), binned.n_cells)
-            expected = np.bincount(cells, drawn.weights * drawn.probs[:, j], binned.n_cells)
-            sums[:, j] = occurred - expected
-        mass = np.bincount(cells, drawn.weights, binned.n_cells)[:, None]
-        out[b] = predicted + np.divide(sums, mass, out=np.full_like(sums, np.nan), where=mass > 0)
+        if isinstance(plan.resampler, Exact):
+            out[b] = cell_means(binned, drawn.labels, 0, binned.n_cells)[1]
+        else:
+            out[b] = predicted + _deviations(binned, drawn)
         if plan.progress is not None:
             plan.progress(b + 1, plan.n_resamples)
     return out
+
+
+def _deviations(binned: Binned, drawn: Predictions) -> Floats:
+    """Return the deviations of other rows in the same cells (cells, m), nan without rows."""
+    cells = binned.fitted.assign(drawn.probs)
+    sums = np.zeros((binned.n_cells, drawn.m))
+    for j in range(drawn.m):
+        occurred = np.bincount(cells, drawn.weights * (drawn.labels == j), binned.n_cells)
+        expected = np.bincount(cells, drawn.weights * drawn.probs[:, j], binned.n_cells)
+        sums[:, j] = occurred - expected
+    mass = np.bincount(cells, drawn.weights, binned.n_cells)[:, None]
+    return np.divide(sums, mass, out=np.full_like(sums, np.nan), where=mass > 0)
 
 
 @final
@@ -233,7 +241,11 @@ class _Summary:
         np.fmax(self.largest, np.fmax.reduce(t, axis=-1), out=self.largest)
         tails = [(1 - self.level) / 2, (1 + self.level) / 2]
         quantile = np.nanquantile if np.isnan(deviations).any() else np.quantile
-        self.limits[:, first:last] = quantile(deviations, tails, axis=0, method="inverted_cdf")
+        never = np.isnan(deviations).all(axis=0)  # no row in any replicate, so no limits
+        deviations[:, never] = 0.0
+        limits = quantile(deviations, tails, axis=0, method="inverted_cdf")
+        limits[:, never] = np.nan
+        self.limits[:, first:last] = limits
         if self.regions is not None:
             middle = self.predicted[first:last] + self.centre[first:last]
             self.regions[first:last] = _ellipses(frequencies - middle, middle, self.level)
