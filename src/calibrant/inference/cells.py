@@ -64,9 +64,13 @@ class Cellwise:
 
     def simultaneous(self, level: float) -> tuple[Floats, Floats]:
         """Return limits (cells, m) within which all deviations are with this probability."""
-        fraction("level", level)
         size = self.largest.size
-        rank = min(int(np.ceil(level * (size + 1))), size)
+        rank = int(np.ceil(fraction("level", level) * (size + 1) * (1 - 1e-12)))
+        if rank > size:
+            raise ValueError(
+                f"`level` must be at most {size}/{size + 1} with {size} resamples; found {level}."
+                " Use more resamples."
+            )
         reach = np.sort(self.largest)[rank - 1] * self.spread
         return self.centre - reach, self.centre + reach
 
