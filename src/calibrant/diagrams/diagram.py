@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Truth = Callable[[Floats], Floats]
 
+MOST_BINS = 50  # of the histogram: more are too thin to be seen
 LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
 NO_FIT = (
     "A diagram shows at most four outcomes; found {m}. Look through a lens: TopLabel() or"
@@ -54,7 +56,12 @@ class Series:
         """The estimated calibration function."""
         return self.cells.function
 
-    def significant(self, alpha: float) -> NDArray[np.bool_]:
+    @property
+    def shown(self) -> Mask:
+        """Which cells (cells,) are drawn: those that hold any weight."""
+        return self.function.mass > 0
+
+    def significant(self, alpha: float) -> Mask:
         """Which cells (cells,) are off, at a family-wise level `alpha`."""
         return self.cells.adjusted_pvalues <= alpha
 
@@ -104,10 +111,17 @@ class ReliabilityDiagram:
         classical : frequency over prediction with the diagonal, instead of the deviation;
             for two outcomes
         truth : the true calibration function of the event, to be drawn in; for two outcomes
-        regions : draw the consistency region of each cell; for three outcomes
+        regions : draw the consistency region of each cell, an ellipse that would hold its
+            outcome frequency with probability `level`; for three outcomes
+
+        Notes
+        -----
+        Everything is placed inside the figure if it has a layout engine, such as
+        ``layout="constrained"``. Otherwise the Axes is made smaller where labels need room.
         """
         from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
 
+        self._check(classical, truth, regions)
         if self.n_outcomes == 2:
             return static.line(self, ax, classical=classical, truth=truth)
         if self.n_outcomes == 3:
@@ -117,21 +131,46 @@ class ReliabilityDiagram:
     def figure(
         self, *, classical: bool = False, truth: Truth | None = None, regions: bool = False
     ) -> "Figure":
-        """Draw with plotly and return the Figure: for a browser, with numbers on hovering."""
+        """Draw with plotly and return the Figure: for a browser, with numbers on hovering.
+
+        The parameters are those of `plot`.
+        """
         from calibrant.diagrams import interactive  # noqa: PLC0415 (loads plotly)
 
+        self._check(classical, truth, regions)
         if self.n_outcomes == 2:
             return interactive.line(self, classical=classical, truth=truth)
         if self.n_outcomes == 3:
             return interactive.triangle(self, regions=regions)
         return interactive.tetrahedron(self)
 
+    def _check(self, classical: bool, truth: Truth | None, regions: bool) -> None:
+        m = self.n_outcomes
+        for name, given, needed in (
+            ("classical", classical, 2),
+            ("truth", truth is not None, 2),
+            ("regions", regions, 3),
+        ):
+            if given and m != needed:
+                raise ValueError(
+                    f"`{name}` is for diagrams of {needed} outcomes; this one has {m}."
+                )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         return {
             "classes": list(self.classes),
             "event": self.event,
-            "series": [{"name": s.name, **s.cells.to_dict()} for s in self.series],
+            "alpha": self.alpha,
+            "edges": self.edges.tolist(),
+            "series": [
+                {
+                    "name": s.name,
+                    "histogram": None if s.histogram is None else s.histogram.tolist(),
+                    **s.cells.to_dict(),
+                }
+                for s in self.series
+            ],
         }
 
     def __str__(self) -> str:
@@ -139,7 +178,7 @@ class ReliabilityDiagram:
         n_cells = sum(s.function.n_cells for s in self.series)
         return (
             f"reliability diagram of {self.n_outcomes} outcomes: {off} of {n_cells} cells are off"
-            f" at {self.alpha:.0%} (family-wise)"
+            f" at {100 * self.alpha:g}% (family-wise)"
         )
 
 
@@ -188,7 +227,8 @@ def reliability_diagram(
     first = next(iter(seen.values()))
     _check_outcomes(seen)
     partition = partition or _default_partition(first.m)
-    edges = np.linspace(0, 1, (partition.k if isinstance(partition, EqualWidth) else 20) + 1)
+    bins = min(partition.k, MOST_BINS) if isinstance(partition, EqualWidth) else 20
+    edges = np.linspace(0, 1, bins + 1)
     key = make_key(rng)
     series = []
     for number, (name, model) in enumerate(models.items()):

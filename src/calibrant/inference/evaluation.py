@@ -86,6 +86,8 @@ class EvaluationRow:
         ]
 
 
+LARGE = 1_000_000  # probabilities up to which the bootstrap fits trees again
+
 HEADER = ("lens", "partition", "distance", "cells", "estimate", "if calibrated", "p", "adjusted p")
 
 
@@ -161,7 +163,8 @@ def evaluate(
     distances : functions of two distributions
     resampler : draws data sets under the hypothesis
     n_resamples : number of data sets drawn under the hypothesis
-    n_bootstrap : number of data sets with rows drawn again, for the standard errors
+    n_bootstrap : number of data sets with rows drawn again, for the standard errors; up to a
+        million probabilities a data-dependent partition is fitted to each of them
     rng : seed, generator or None
     progress : function of (done, total), called now and then
 
@@ -192,7 +195,8 @@ def evaluate(
     for number, (lens, partition) in enumerate(grid):
         told = None if progress is None else part(progress, number, len(grid))
         plan = Plan(resampler, n_resamples, derive(key, 2, number), told)
-        bootstrap = Plan(Bootstrap(), n_bootstrap, derive(key, 3))
+        refit = data.probs.size <= LARGE
+        bootstrap = Plan(Bootstrap(refit), n_bootstrap, derive(key, 3))
         rows += _evaluate_cells(data, lens, partition, distances, (plan, bootstrap))
     adjusted = holm([row.pvalue for row in rows])
     return Evaluation(

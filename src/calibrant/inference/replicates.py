@@ -5,7 +5,7 @@ other ways below avoid doing again what does not change between replicates.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast, final
 
 import numpy as np
@@ -17,7 +17,7 @@ from calibrant.calibration import bin_predictions, cell_means
 from calibrant.distances import euclidean, measure, squared_euclidean, total_variation
 from calibrant.inference.draws import BUILT_IN, CellDraws
 from calibrant.lenses import Canonical, Lens
-from calibrant.partitions import Partition
+from calibrant.partitions import FromFunction, Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import (
     Bootstrap,
@@ -95,6 +95,9 @@ def _commutes(resampler: Resampler) -> bool:
 
 def _on_cells(data: Predictions, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:
     partition = statistics[0].partition
+    if isinstance(plan.resampler, Bootstrap) and not (plan.resampler.refit or partition.fixed):
+        partition = FromFunction(partition.fit(data).assign)
+        statistics = [replace(s, partition=partition) for s in statistics]  # type: ignore[type-var]
     built_in = all(s.distance in DISTANCES for s in statistics)
     if isinstance(plan.resampler, Exact):
         binned = bin_predictions(data, partition)
@@ -152,7 +155,12 @@ def _resampled(data: Predictions, partition: Partition, plan: Plan) -> Floats:
     fixed = bin_predictions(data, partition) if partition.fixed else None
     law = plan.resampler.law(data) if isinstance(plan.resampler, Consistency) else _NO_LAW
     labels_key = label_key(plan.key)
-    weights, step = data.kernel_weights
+    order: Any = slice(None)
+    shown = data
+    if fixed is not None and law is _NO_LAW:  # read the rows as they lie in the cells
+        order, shown = fixed.rows, data.take(fixed.rows)
+        fixed = replace(fixed, rows=np.arange(data.n, dtype=fixed.rows.dtype))
+    weights, step = shown.kernel_weights
     out = np.empty((BUILT_IN, plan.n_resamples))
 
     def work(b0: int, b1: int) -> None:
@@ -160,9 +168,9 @@ def _resampled(data: Predictions, partition: Partition, plan: Plan) -> Floats:
             times = draw_times(data, plan.key, b)
             binned = fixed or bin_predictions(data.weighted_by(times), partition)
             _kernels.null.resampled(
-                data.probs,
-                data.labels,
-                times,
+                shown.probs,
+                shown.labels,
+                times[order],
                 law,
                 weights,
                 step,

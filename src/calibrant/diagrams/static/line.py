@@ -1,17 +1,38 @@
 """Two outcomes: the deviation over the prediction, or the classical view."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import AutoLocator
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from calibrant.diagrams.diagram import ReliabilityDiagram, Series, Truth
-from calibrant.diagrams.style import BLUE, GREY, INK, MODELS, PALE, VERMILLION, event_name
+from calibrant.diagrams.static.keys import PER_INCH, add_legend, inches, keep_inside, lines_for
+from calibrant.diagrams.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    MODELS,
+    MUTED,
+    PALE,
+    VERMILLION,
+    event_name,
+    limits_name,
+    off_name,
+    percent,
+    truth_at,
+)
 
 Floats = NDArray[np.float64]
 
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 STRIP = 0.2  # share of the height for the distribution of predictions
 
 
@@ -21,120 +42,154 @@ def line(
     """Draw marks for the cells over bars for the distribution of predictions."""
     if ax is None:
         ax = plt.subplots(figsize=(4.2, 3.4), layout="constrained")[1]
-    x = np.linspace(0, 1, 201)
+    if ax.name != "rectilinear":
+        raise TypeError(f"`ax` must be a plain Axes for two outcomes; found {ax.name!r}.")
     ax.plot([0, 1], [0, 1 if classical else 0], color=INK, lw=0.8, zorder=1)
     if truth is not None:
+        x = truth_at()
         y = np.asarray(truth(x)) - (0 if classical else x)
-        ax.plot(x, y, color="#009E73", lw=1.4, zorder=2, label="true")
+        ax.plot(x, y, color=GREEN, lw=1.4, zorder=3)
     for number, series in enumerate(diagram.series):
         _draw_cells(diagram, ax, series, number, classical)
-    _limits(diagram, ax, truth, classical)
+    _set_range(diagram, ax, truth, classical)
     _draw_histogram(diagram, ax)
     _label(diagram, ax, classical)
+    add_legend(ax, dict(_handles(diagram, truth is not None)), "", above=True)
+    keep_inside(ax)
     return ax
 
 
 def _draw_cells(
     diagram: ReliabilityDiagram, ax: Axes, series: Series, number: int, classical: bool
 ) -> None:
-    e = diagram.event
-    fn, cells = series.function, series.cells
-    alone = len(diagram.series) == 1
-    shift = 0.0 if alone else 0.012 * (number - (len(diagram.series) - 1) / 2)
-    x = fn.predicted[:, e]
+    e, shown = diagram.event, series.shown
+    n_models = len(diagram.series)
+    x, y = series.function.predicted[shown, e], series.function.deviations[shown, e]
     zero = x if classical else np.zeros_like(x)
-    off = series.significant(diagram.alpha)
-    colour = BLUE if alone else MODELS[number % len(MODELS)]
-    reach = np.stack((-cells.lower[:, e], cells.upper[:, e])).clip(min=0)
-    ax.errorbar(
-        x + shift,
-        zero,
-        yerr=reach,
-        fmt="none",
-        ecolor=GREY if alone else colour,
-        elinewidth=3.5 if alone else 2.5,
+    # Models stand side by side on the page; in the data they keep their true positions.
+    aside = ScaledTranslation(
+        2.5 * (number - (n_models - 1) / 2) / PER_INCH, 0, ax.figure.dpi_scale_trans
+    )
+    place = ax.transData + aside
+    thin = min(1.0, 18 * inches(ax) / max(x.size, 1))
+    ax.vlines(
+        x,
+        zero + series.cells.lower[shown, e],
+        zero + series.cells.upper[shown, e],
+        color=GREY if n_models == 1 else MODELS[number % len(MODELS)],
+        linewidth=max(0.6, (3.5 if n_models == 1 else 2.0) * thin),
         alpha=0.55,
         zorder=2,
-        label=f"{cells.level:.0%} if calibrated" if alone else None,
+        transform=place,
     )
-    y = zero + fn.deviations[:, e]
-    plain: Any = {"ls": "none", "zorder": 4}
-    far = VERMILLION if alone else colour
-    if (~off).any():
-        label = "not significant" if alone else series.name
-        ax.plot(x[~off] + shift, y[~off], "x", color=colour, ms=5.5, mew=1.4, label=label, **plain)
-    if off.any():
-        label = f"off ({diagram.alpha:.0%}, all cells)" if alone else f"{series.name}, off"
-        ax.plot(x[off] + shift, y[off], "o", color=far, ms=5.5, label=label, **plain)
+    off = series.significant(diagram.alpha)[shown]
+    for which, style in zip((~off, off), _marks(number, n_models), strict=True):
+        if which.any():
+            size = style["ms"] * max(0.5, thin)
+            points = {**style, "ms": size, "ls": "none", "zorder": 4, "transform": place}
+            ax.plot(x[which], (zero + y)[which], clip_on=False, **points)
 
 
-def _limits(diagram: ReliabilityDiagram, ax: Axes, truth: Truth | None, classical: bool) -> None:
+def _marks(number: int, n_models: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the marks of cells that are not significant and of those that are."""
+    if n_models == 1:
+        return (
+            {"marker": "x", "color": BLUE, "ms": 5.5, "mew": 1.4},
+            {"marker": "o", "color": VERMILLION, "ms": 5.5},
+        )
+    style = {"marker": MARKERS[number % len(MARKERS)], "color": MODELS[number % len(MODELS)]}
+    return {**style, "ms": 4.5, "mfc": "white", "mew": 1.1}, {**style, "ms": 5.0, "mec": "white"}
+
+
+def _set_range(diagram: ReliabilityDiagram, ax: Axes, truth: Truth | None, classical: bool) -> None:
+    """Give the marks the upper part of the Axes and the histogram the lower one."""
+    low, high = (-0.02, 1.02) if classical else _extent(diagram, truth)
     ax.set_xlim(-0.02, 1.02)
-    if classical:
-        ax.set_ylim(-0.02 - STRIP / (1 - STRIP) * 1.04, 1.02)
-        ax.set_yticks(np.linspace(0, 1, 6))
-        return
+    ax.set_ylim(low - (high - low) * STRIP / (1 - STRIP), high)
+    ax.yaxis.set_major_locator(_TicksAbove(low))
+    ax.spines["left"].set_bounds(low, high)
+
+
+class _TicksAbove(AutoLocator):
+    """The usual ticks, but none beside the histogram."""
+
+    def __init__(self, bottom: float) -> None:
+        super().__init__()
+        self.bottom = bottom
+
+    def __call__(self) -> Any:
+        return [tick for tick in super().__call__() if tick >= self.bottom]
+
+
+def _extent(diagram: ReliabilityDiagram, truth: Truth | None) -> tuple[float, float]:
     e = diagram.event
     ends = [np.zeros(1)]
     for series in diagram.series:
         cells = series.cells
-        ends += [series.function.deviations[:, e], cells.lower[:, e], cells.upper[:, e]]
+        ends += [
+            values[series.shown, e]
+            for values in (series.function.deviations, cells.lower, cells.upper)
+        ]
     if truth is not None:
-        x = np.concatenate([s.function.predicted[:, e] for s in diagram.series])
-        ends.append(np.asarray(truth(x)) - x)
-    low, high = min(a.min() for a in ends), max(a.max() for a in ends)
-    room = max(high - low, 0.02)
-    low, high = low - 0.08 * room, high + 0.12 * room
-    ax.set_ylim(low - (high - low) * STRIP / (1 - STRIP), high)
+        ends.append(np.asarray(truth(truth_at())) - truth_at())
+    every = np.concatenate(ends)
+    low, high = float(np.nanmin(every)), float(np.nanmax(every))
+    room = max(high - low, 1e-3)
+    return low - 0.10 * room, high + 0.08 * room
 
 
 def _draw_histogram(diagram: ReliabilityDiagram, ax: Axes) -> None:
     """Draw the share of predictions in the lowest part of the Axes."""
-    edges = diagram.edges
-    width = np.diff(edges) / len(diagram.series)
-    tallest = max(float(s.histogram.max()) for s in diagram.series if s.histogram is not None)
+    drawn = [s.histogram for s in diagram.series if s.histogram is not None]
+    tallest = max(float(h.max()) for h in drawn)
     transform = ax.get_xaxis_transform()
-    for number, series in enumerate(diagram.series):
-        if series.histogram is None:
-            continue
-        colour = PALE if len(diagram.series) == 1 else MODELS[number % len(MODELS)]
-        ax.bar(
-            edges[:-1] + number * width,
-            0.78 * STRIP * series.histogram / tallest,
-            width=width,
-            align="edge",
+    for number, histogram in enumerate(drawn):
+        alone = len(drawn) == 1
+        ax.stairs(
+            0.72 * STRIP * histogram / tallest,
+            diagram.edges,
             transform=transform,
-            color=colour,
-            edgecolor="white",
-            linewidth=0.5,
-            alpha=1.0 if len(diagram.series) == 1 else 0.6,
+            fill=alone,
+            color=PALE if alone else MODELS[number % len(MODELS)],
+            linewidth=0 if alone else 1.1,
             zorder=0,
+            clip_on=False,
         )
-        if len(diagram.series) == 1:
-            top = int(series.histogram.argmax())
-            ax.text(
-                (edges[top] + edges[top + 1]) / 2,
-                0.80 * STRIP,
-                f"{series.histogram[top]:.0%}",
-                transform=transform,
-                ha="center",
-                va="bottom",
-                fontsize="x-small",
-                color=GREY,
-            )
-    ax.axhline(ax.get_ylim()[0] + (ax.get_ylim()[1] - ax.get_ylim()[0]) * STRIP, color="none")
+    top = int(max(drawn, key=np.max).argmax())
+    ax.text(
+        (diagram.edges[top] + diagram.edges[top + 1]) / 2,
+        0.74 * STRIP,
+        percent(float(f"{tallest:.2g}")),
+        transform=transform,
+        ha="center",
+        va="bottom",
+        fontsize="x-small",
+        color=MUTED,
+    )
 
 
 def _label(diagram: ReliabilityDiagram, ax: Axes, classical: bool) -> None:
-    ax.set_xlabel(f"predicted probability of {event_name(diagram)}")
+    text = f"predicted probability of {event_name(diagram)}"
+    size = ax.xaxis.label.get_fontsize()
+    ax.set_xlabel(lines_for(text, 1.15 * inches(ax), size), parse_math=False)
     ax.set_ylabel("observed frequency" if classical else "observed − predicted")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-        ncols=3,
-        frameon=False,
-        fontsize="x-small",
-        handletextpad=0.4,
-        columnspacing=1.2,
-    )
+
+
+def _handles(diagram: ReliabilityDiagram, truth: bool) -> Iterator[tuple[str, Any]]:
+    """Name the marks, in the order in which they are read."""
+    first, n_models = diagram.series[0], len(diagram.series)
+    if n_models == 1:
+        for name, style in zip(("not significant", off_name(diagram)), _marks(0, 1), strict=True):
+            yield name, Line2D([], [], ls="none", **style)
+    else:
+        for number, series in enumerate(diagram.series):
+            yield series.name, Line2D([], [], ls="none", **_marks(number, n_models)[1])
+        yield off_name(diagram), Line2D([], [], ls="none", marker="o", color=INK, ms=4.5)
+        hollow = Line2D([], [], ls="none", marker="o", color=INK, mfc="white", ms=4.5)
+        yield "not significant", hollow
+    yield limits_name(first), Line2D([], [], color=GREY, lw=3.5, alpha=0.55)
+    if truth:
+        yield "true", Line2D([], [], color=GREEN, lw=1.4)
+    if n_models == 1:
+        yield "share of predictions", Patch(color=PALE)

@@ -11,79 +11,110 @@ from mpl_toolkits.mplot3d import proj3d
 from mpl_toolkits.mplot3d.axes3d import Axes3D
 from numpy.typing import NDArray
 
-from calibrant.diagrams.diagram import ReliabilityDiagram
-from calibrant.diagrams.static.triangle import add_bar, add_legend, short
+from calibrant.diagrams.diagram import ReliabilityDiagram, Series
+from calibrant.diagrams.static.keys import (
+    SHARE_COLOURS,
+    add_legend,
+    add_scale,
+    inches,
+    keep_inside,
+    lines_for,
+)
+from calibrant.diagrams.static.triangle import ARROWS, arrow_handles
 from calibrant.diagrams.style import GREY, MUTED, VERMILLION
 from calibrant.diagrams.style import tetrahedron as corners_of
 
 Floats = NDArray[np.float64]
 
+BEHIND = (1, 2)  # the edge that the others hide from the default angle
+
 
 def tetrahedron(diagram: ReliabilityDiagram, ax: Axes | None) -> Axes:
     """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies."""
     if ax is None:
-        ax = plt.figure(figsize=(5.0, 4.4)).add_axes((0.03, -0.04, 0.92, 1), projection="3d")
+        figure = plt.figure(figsize=(4.6, 4.2), layout="constrained")
+        ax = figure.add_subplot(projection="3d")
     if not isinstance(ax, Axes3D):
         raise TypeError('`ax` must have projection="3d" for four outcomes.')
     series = diagram.series[0]
-    fn = series.function
-    off = series.significant(diagram.alpha)
     corners = corners_of()
-    for a, b in combinations(corners, 2):
-        ax.plot(*np.stack((a, b)).T, color=GREY, lw=0.8, zorder=0)
-    tails, heads = fn.predicted @ corners, fn.observed @ corners
-    share = fn.proportions
-    dots = ax.scatter(
-        *tails.T,
-        c=share,
-        s=8 + 60 * share / share.max(),
-        cmap="Blues",
+    for pair in combinations(range(4), 2):
+        style = "--" if pair == BEHIND else "-"
+        ax.plot(*corners[list(pair)].T, color=GREY, lw=0.8, ls=style, zorder=0)
+    dots = _draw_shares(ax, series, corners)
+    _draw_arrows(diagram, ax, series, corners)
+    _set_view(ax)
+    _label(diagram, ax, corners)
+    add_scale(ax, dots)
+    add_legend(ax, arrow_handles(diagram), ARROWS, above=False)
+    keep_inside(ax)
+    return ax
+
+
+def _draw_shares(ax: Any, series: Series, corners: Floats) -> Any:
+    shares = series.function.proportions[series.shown]
+    return ax.scatter(
+        *(series.function.predicted[series.shown] @ corners).T,
+        c=shares,
+        s=6 + 45 * shares / shares.max(),
+        cmap=SHARE_COLOURS,
         vmin=0,
-        vmax=share.max(),
+        vmax=shares.max(),
         edgecolors=GREY,
         linewidths=0.4,
         depthshade=False,
     )
-    for which, colour, width in ((~off, MUTED, 0.7), (off, VERMILLION, 1.8)):
-        for tail, head in zip(tails[which], heads[which], strict=True):
-            ax.add_artist(_Arrow(tail, head, color=colour, lw=width))
-    _label(diagram, ax, corners)
-    add_bar(ax, dots)
-    add_legend(diagram, ax, (-0.04, 1.04))
-    return ax
+
+
+def _draw_arrows(diagram: ReliabilityDiagram, ax: Any, series: Series, corners: Floats) -> None:
+    off = series.significant(diagram.alpha)
+    ends = np.stack((series.function.predicted, series.function.observed), axis=1) @ corners
+    for which, style in (
+        (~off, {"color": MUTED, "lw": 0.6, "alpha": 0.7}),
+        (off, {"color": VERMILLION, "lw": 1.6}),
+    ):
+        for pair in ends[which & series.shown]:
+            ax.add_artist(_Arrow(pair, **style))
 
 
 class _Arrow(FancyArrowPatch):
-    """An arrow in space whose head faces the viewer from every side."""
+    """An arrow in space (2, 3) whose head faces the viewer from every side."""
 
-    def __init__(self, tail: Floats, head: Floats, **style: Any) -> None:
-        super().__init__(
-            (0, 0), (0, 0), arrowstyle="-|>", mutation_scale=8, shrinkA=0, shrinkB=0, **style
-        )
-        self._ends = np.stack((tail, head))
+    def __init__(self, ends: Floats, **style: Any) -> None:
+        super().__init__((0, 0), (0, 0), arrowstyle="-|>", shrinkA=0, shrinkB=0, **style)
+        self.ends = ends
 
     def do_3d_projection(self) -> float:
-        """Place the arrow on the page; return its depth."""
+        """Place the arrow on the page, its head no longer than itself; return its depth."""
         axes: Any = self.axes
-        x, y, z = proj3d.proj_transform(*self._ends.T, axes.get_proj())
+        x, y, z = proj3d.proj_transform(*self.ends.T, axes.get_proj())
         self.set_positions((x[0], y[0]), (x[1], y[1]))
+        page = axes.transData.transform(np.stack((x, y), axis=1))
+        length = float(np.hypot(*(page[1] - page[0]))) * 72 / axes.figure.dpi
+        self.set_mutation_scale(min(8.0, max(1.0, 1.5 * length)))
         return float(np.min(z))
 
 
-def _label(diagram: ReliabilityDiagram, ax: Any, corners: Floats) -> None:
+def _set_view(ax: Any) -> None:
     ax.set_axis_off()
-    ax.set_box_aspect((1, 1, 0.85), zoom=1.0)
-    ax.view_init(elev=20, azim=82)
+    ax.view_init(elev=18, azim=76)
+    ax.set_xlim(-0.87, 0.87)
+    ax.set_ylim(-0.5, 1.0)
+    ax.set_zlim(0, np.sqrt(2))
+    ax.set_box_aspect((np.sqrt(3), 1.5, np.sqrt(2)), zoom=1.15)
+
+
+def _label(diagram: ReliabilityDiagram, ax: Any, corners: Floats) -> None:
+    """Name the corners, each on the side away from the middle."""
     middle = corners.mean(axis=0)
     x, y, _ = proj3d.proj_transform(*corners.T, ax.get_proj())
-    sideways = np.abs(x - np.median(x)) > 0.3 * np.ptp(x)
+    aside = np.abs(x - x.mean()) > 0.3 * np.ptp(x)
     for j, name in enumerate(diagram.classes):
-        place = middle + 1.06 * (corners[j] - middle)
-        left = x[j] < np.median(x)
         ax.text(
-            *place,
-            short(name, 14),
-            ha=("right" if left else "left") if sideways[j] else "center",
-            va="center" if sideways[j] else ("bottom" if y[j] > np.median(y) else "top"),
+            *(middle + 1.06 * (corners[j] - middle)),
+            lines_for(name, (0.22 if aside[j] else 0.6) * inches(ax), 8.3),
+            ha=("right" if x[j] < x.mean() else "left") if aside[j] else "center",
+            va="center" if aside[j] else ("bottom" if y[j] > y.mean() else "top"),
             fontsize="small",
+            parse_math=False,
         )

@@ -8,75 +8,58 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
-from matplotlib.ticker import PercentFormatter
 from mpltern.ternary import TernaryAxes
 from numpy.typing import NDArray
 
-from calibrant.diagrams.diagram import ReliabilityDiagram
-from calibrant.diagrams.style import GREY, INK, MUTED, VERMILLION
+from calibrant.diagrams.diagram import Mask, ReliabilityDiagram, Series
+from calibrant.diagrams.static.keys import (
+    SHARE_COLOURS,
+    add_legend,
+    add_scale,
+    inches,
+    keep_inside,
+    lines_for,
+)
+from calibrant.diagrams.style import GREY, INK, MUTED, VERMILLION, limits_name, off_name
 
 Floats = NDArray[np.float64]
 
-SHARE = PercentFormatter(1, decimals=None)
+ARROWS = "arrows from mean prediction to outcome frequency"
 
 
 def triangle(diagram: ReliabilityDiagram, ax: Axes | None, *, regions: bool) -> Axes:
     """Draw cells coloured by the share of predictions, and arrows to the outcome frequency."""
     if ax is None:
-        figure = plt.figure(figsize=(5.0, 4.1))
-        ax = figure.add_axes((0.10, 0.15, 0.74, 0.72), projection="ternary")
+        figure = plt.figure(figsize=(4.6, 4.2), layout="constrained")
+        ax = figure.add_subplot(projection="ternary")
     if not isinstance(ax, TernaryAxes):
         raise TypeError(
             '`ax` must have projection="ternary" for three outcomes, as in'
             ' plt.subplots(subplot_kw={"projection": "ternary"}) after `import mpltern`.'
         )
     series = diagram.series[0]
-    fn = series.function
+    shares = _draw_shares(ax, series)
+    if regions:
+        _draw_regions(ax, series)
     off = series.significant(diagram.alpha)
-    shares = _draw_shares(ax, series.corners, fn.proportions, fn.predicted)
-    if regions and series.cells.regions is not None:
-        outlines = LineCollection(
-            list(_plane(ax, series.cells.regions)),
-            colors=INK,
-            linewidths=0.5,
-            linestyles=":",
-            zorder=3,
-        )
-        ax.add_collection(outlines, autolim=False)
-    for which, colour, width in ((~off, MUTED, 0.004), (off, VERMILLION, 0.007)):
-        _arrows(ax, fn.predicted[which], fn.observed[which], colour, width)
+    for which, colour, width in ((~off, MUTED, 0.0045), (off, VERMILLION, 0.0085)):
+        _arrows(ax, series, which & series.shown, colour, width)
     _label(diagram, ax)
-    add_bar(ax, shares)
-    add_legend(diagram, ax, (-0.16, 1.12))
+    add_scale(ax, shares)
+    handles = arrow_handles(diagram)
+    if regions:
+        handles[limits_name(series)] = Line2D([], [], color=INK, lw=0.8, ls=":")
+    add_legend(ax, handles, ARROWS, above=False)
+    keep_inside(ax)
     return ax
 
 
-def add_legend(diagram: ReliabilityDiagram, ax: Any, place: tuple[float, float]) -> None:
-    """Say what the colours of the arrows mean, in the free corner on the left."""
-    names = (f"off ({diagram.alpha:.0%}, all cells)", "not significant")
-    lines = [
-        Line2D([], [], color=colour, lw=width, label=name)
-        for name, colour, width in zip(names, (VERMILLION, MUTED), (2, 1.2), strict=True)
-    ]
-    ax.legend(
-        handles=lines,
-        title="from mean prediction\nto outcome frequency",
-        loc="upper left",
-        bbox_to_anchor=place,
-        frameon=False,
-        fontsize="x-small",
-        title_fontsize="x-small",
-        alignment="left",
-        handlelength=1.4,
-    )
-
-
-def add_bar(ax: Any, shares: Any) -> None:
-    """Draw the scale of the colours in the free corner on the right."""
-    bar = ax.figure.colorbar(shares, cax=ax.inset_axes((0.92, 0.5, 0.035, 0.45)), format=SHARE)
-    bar.set_label("share of predictions", fontsize="x-small")
-    bar.ax.tick_params(labelsize="x-small")
-    bar.outline.set_visible(False)
+def arrow_handles(diagram: ReliabilityDiagram) -> dict[str, Any]:
+    """Say what the colours of arrows mean, for the legend."""
+    return {
+        off_name(diagram): Line2D([], [], color=VERMILLION, lw=2.2),
+        "not significant": Line2D([], [], color=MUTED, lw=1.0),
+    }
 
 
 def _plane(ax: Any, points: Floats) -> Floats:
@@ -85,17 +68,17 @@ def _plane(ax: Any, points: Floats) -> Floats:
     return np.asarray(flat).reshape(*points.shape[:-1], 2)
 
 
-def _draw_shares(ax: Any, corners: Floats | None, shares: Floats, predicted: Floats) -> Any:
+def _draw_shares(ax: Any, series: Series) -> Any:
     """Colour the cells, or dots at the mean predictions of cells that are no simplices."""
+    shares = series.function.proportions[series.shown]
     top = float(shares.max())
-    if corners is None:
-        xy = _plane(ax, predicted)
+    if series.corners is None:
         return Axes.scatter(
             ax,
-            *xy.T,
+            *_plane(ax, series.function.predicted[series.shown]).T,
             c=shares,
-            s=12 + 90 * shares / top,
-            cmap="Blues",
+            s=8 + 55 * shares / top,
+            cmap=SHARE_COLOURS,
             vmin=0,
             vmax=top,
             edgecolors=GREY,
@@ -104,9 +87,9 @@ def _draw_shares(ax: Any, corners: Floats | None, shares: Floats, predicted: Flo
             clip_on=False,
         )
     cells = PolyCollection(
-        list(_plane(ax, corners)),
+        list(_plane(ax, series.corners[series.shown])),
         array=shares,
-        cmap="Blues",
+        cmap=SHARE_COLOURS,
         edgecolors="white",
         linewidths=0.8,
         zorder=1,
@@ -116,10 +99,18 @@ def _draw_shares(ax: Any, corners: Floats | None, shares: Floats, predicted: Flo
     return cells
 
 
-def _arrows(ax: Any, tails: Floats, heads: Floats, colour: str, width: float) -> None:
-    if not tails.size:
-        return
-    start, stop = _plane(ax, tails), _plane(ax, heads)
+def _draw_regions(ax: Any, series: Series) -> None:
+    assert series.cells.regions is not None
+    outlines = _plane(ax, series.cells.regions[series.shown])
+    style: Any = {"colors": INK, "linewidths": 0.7, "linestyles": ":", "zorder": 3}
+    ax.add_collection(LineCollection(list(outlines), **style), autolim=False)
+
+
+def _arrows(ax: Any, series: Series, which: Mask, colour: str, width: float) -> None:
+    """Draw arrows in one layer, edged in white so that they show on dark cells."""
+    start = _plane(ax, series.function.predicted[which])
+    stop = _plane(ax, series.function.observed[which])
+    crowd = min(1.0, 7 / np.sqrt(series.function.n_cells))
     Axes.quiver(
         ax,
         *start.T,
@@ -128,42 +119,25 @@ def _arrows(ax: Any, tails: Floats, heads: Floats, colour: str, width: float) ->
         scale_units="xy",
         scale=1,
         units="width",
-        width=width,
+        width=width * crowd,
         headwidth=4,
         headlength=5,
         headaxislength=4.5,
         minlength=0.5,
         color=colour,
+        edgecolors="white",
+        linewidths=0.35 * crowd,
         zorder=4,
         clip_on=False,
     )
 
 
 def _label(diagram: ReliabilityDiagram, ax: Any) -> None:
-    for name, corner, offset, va in zip(
-        diagram.classes, np.eye(3), (8, -24, -24), ("bottom", "top", "top"), strict=True
-    ):
-        ax.annotate(
-            short(name),
-            _plane(ax, corner),
-            xytext=(0, offset),
-            textcoords="offset points",
-            ha="center",
-            va=va,
-            fontsize="small",
-            annotation_clip=False,
-        )
+    room = 0.5 * inches(ax)
+    setters = (ax.set_tlabel, ax.set_llabel, ax.set_rlabel)
+    for name, put in zip(diagram.classes, setters, strict=True):
+        put(lines_for(name, room, 8.3), fontsize="small", parse_math=False)
     for axis in (ax.taxis, ax.laxis, ax.raxis):
         axis.set_ticks([0.25, 0.5, 0.75])
-        axis.set_tick_params(labelsize="x-small", color=GREY, labelcolor=GREY)
+        axis.set_tick_params(labelsize="x-small", color=GREY, labelcolor=MUTED)
     ax.grid(False)
-
-
-def short(name: str, width: int = 22) -> str:
-    """Break a long name of a group at its plus signs."""
-    lines = [""]
-    for part in name.replace("+", "+\n").split("\n"):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
