@@ -1,0 +1,118 @@
+"""Standard errors and intervals."""
+
+import json
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from calibrant import Predictions, accuracy, brier_score, estimate
+from calibrant.inference.estimation import Estimate
+from calibrant.lenses import TopLabel
+from calibrant.partitions import EqualWidth
+from calibrant.statistics import ExpectedMiscalibration
+
+RNG = np.random.default_rng(0)
+
+
+def test_the_standard_error_of_accuracy_is_binomial():
+    hits, n, size = 130, 200, 4000
+    data = Predictions([0.9] * n, [1] * hits + [0] * (n - hits))
+    found = estimate(data, accuracy, n_resamples=size, rng=1)
+    assert found.value == 0.65
+    exact = np.sqrt(0.65 * 0.35 / n)
+    # The variance of 4,000 nearly normal numbers: limits of a chi-square, budget 1e-6.
+    ratio = found.standard_error**2 / exact**2 * (size - 1)
+    assert chi2.ppf(5e-7, size - 1) < ratio < chi2.isf(5e-7, size - 1)
+    assert abs(found.replicates.mean() - 0.65) < 5 * exact / np.sqrt(size)  # a chance of 6e-7
+
+
+def test_weights_count_as_often_as_they_say():
+    # The bootstrap draws rows, so twice the weight everywhere changes nothing.
+    probs, labels = RNG.dirichlet(np.ones(3), 80), RNG.integers(0, 3, 80)
+    one, two = (
+        estimate(Predictions(probs, labels, weights=np.full(80, w)), brier_score, rng=2).replicates
+        for w in (1.0, 2.0)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_plain_definition():
+    value = Estimate(0.5, np.array([0.1, 0.4, 0.6, 0.9]))
+    assert value.standard_error == pytest.approx(np.sqrt(0.34 / 3), rel=1e-15)
+    assert np.isnan(Estimate(0.5, np.array([0.1])).standard_error)
+    assert str(value) == "0.5 ± 0.34"
+    told = json.loads(json.dumps(value.to_dict(), allow_nan=False))
+    assert told["interval_95"] == list(value.interval())
+    assert told["bias_corrected_interval_95"] == list(value.bias_corrected_interval(0.95))
+    assert (told["value"], told["n_resamples"]) == (0.5, 4)
+
+
+def linear_quantile(values, q):
+    """Between the two nearest of sorted values, at q (n - 1)."""
+    values = sorted(values)
+    place = q * (len(values) - 1)
+    low = min(int(place), len(values) - 2)
+    return values[low] + (place - low) * (values[low + 1] - values[low])
+
+
+def bias_corrected(value, replicates, level):
+    """Efron (1981): Φ(2 z₀ + z) instead of Φ(z), with z₀ = Φ⁻¹(share below the value)."""
+    normal = NormalDist()
+    below = sum(r < value for r in replicates) + 0.5 * sum(r == value for r in replicates)
+    shift = normal.inv_cdf(below / len(replicates))
+    tails = (1 - level) / 2, (1 + level) / 2
+    return tuple(
+        linear_quantile(replicates, normal.cdf(2 * shift + normal.inv_cdf(q))) for q in tails
+    )
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
+def test_intervals(level):
+    replicates = RNG.gamma(2, size=499)
+    for value in (1.0, 2.0, float(np.median(replicates)), float(replicates[7])):
+        found = Estimate(value, replicates)
+        tails = (1 - level) / 2, (1 + level) / 2
+        expected = [linear_quantile(replicates, q) for q in tails]
+        # One interpolation, and two forms of the normal distribution that agree to 1e-15.
+        assert found.interval(level) == pytest.approx(expected, rel=1e-13)
+        corrected = bias_corrected(value, replicates.tolist(), level)
+        assert found.bias_corrected_interval(level) == pytest.approx(corrected, rel=1e-11)
+
+
+def test_the_correction_is_none_at_the_median_and_moves_towards_the_value():
+    replicates = np.arange(1.0, 100.0)
+    middle = Estimate(50.0, replicates)
+    assert middle.bias_corrected_interval() == pytest.approx(middle.interval(), rel=1e-12)
+    low, high = Estimate(70.0, replicates).bias_corrected_interval()
+    assert low > middle.interval()[0]
+    assert high > middle.interval()[1]
+    for outside in (0.0, 1000.0):  # the share is kept off 0 and 1
+        low, high = Estimate(outside, replicates).bias_corrected_interval()
+        assert 1 <= low <= high <= 99
+
+
+def test_replicates_that_equal_the_value_up_to_rounding_count_half():
+    replicates = np.concatenate([np.full(40, 0.3), RNG.random(60)])
+    exact = Estimate(0.3, replicates).bias_corrected_interval()
+    moved = replicates.copy()
+    moved[:40] = np.nextafter(0.3, 1)
+    assert Estimate(0.3, moved).bias_corrected_interval() == pytest.approx(exact, rel=1e-12)
+
+
+def test_constant_data_have_no_error():
+    data = Predictions([0.75] * 20, [1] * 20)
+    found = estimate(data, ExpectedMiscalibration(EqualWidth(4)), rng=0)
+    assert found.value == 0.25
+    assert found.standard_error == 0
+    assert found.interval() == found.bias_corrected_interval() == (0.25, 0.25)
+
+
+def test_through_a_lens():
+    data = Predictions(RNG.dirichlet(np.ones(4), 50), RNG.integers(0, 4, 50))
+    eta = ExpectedMiscalibration(EqualWidth(3))
+    found = estimate(data, eta, lens=TopLabel(), n_resamples=20, rng=3)
+    direct = estimate(TopLabel()(data), eta, n_resamples=20, rng=3)
+    assert found.value == direct.value
+    np.testing.assert_array_equal(found.replicates, direct.replicates)

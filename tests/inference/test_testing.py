@@ -1,0 +1,207 @@
+"""The test as a user calls it: its result, and one sentence for every bad setting."""
+
+import json
+
+import numpy as np
+import pytest
+
+from calibrant import (
+    Predictions,
+    calibration_test,
+    cellwise,
+    classwise,
+    compare,
+    estimate,
+    evaluate,
+    log_score,
+)
+from calibrant.inference.pvalues import holm, pvalue, shown
+from calibrant.inference.testing import CalibrationTest
+from calibrant.lenses import TopLabel
+from calibrant.partitions import EqualWidth
+from calibrant.resampling import Bootstrap
+from calibrant.statistics import ExpectedMiscalibration
+
+RNG = np.random.default_rng(0)
+DATA = Predictions(RNG.dirichlet(np.ones(3), 60), RNG.integers(0, 3, 60))
+ETA = ExpectedMiscalibration(EqualWidth(4))
+
+
+def test_the_result():
+    found = calibration_test(DATA, ETA, lens=TopLabel(), n_resamples=99, rng=0)
+    assert found.statistic == ETA(TopLabel()(DATA))
+    assert found.null.shape == (99,)
+    assert found.pvalue == (1 + np.sum(found.null >= found.statistic)) / 100
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["null"] == found.null.tolist()
+    assert told["pvalue"] == found.pvalue
+    assert told["null_mean"] == found.null.mean()
+    assert told["n_resamples"] == 99
+    text = str(CalibrationTest(0.25, np.array([0.125, 0.375])))
+    assert text == "0.25 against 0.25 ± 0.12 if calibrated: p = 0.667 (2 resamples)"
+
+
+def test_an_infinite_statistic():
+    """A class that was given probability 0 occurs: no replicate can be as bad."""
+    data = Predictions([[0.5, 0.5, 0.0]] * 4, [2, 0, 1, 0])
+    assert calibration_test(data, log_score, n_resamples=19, rng=0).pvalue == 0.05
+
+
+def test_one_resample():
+    assert calibration_test(DATA, ETA, n_resamples=1, rng=0).pvalue in (0.5, 1.0)
+
+
+def test_a_single_row():
+    found = calibration_test(Predictions([0.25], [1]), ETA, n_resamples=999, rng=0)
+    assert found.statistic == 0.75
+    assert set(found.null.tolist()) == {0.25, 0.75}
+
+
+@pytest.mark.parametrize(
+    ("null", "expected"),
+    [([0.1, 0.2], 1 / 3), ([0.3, 0.3], 1.0), ([0.1, 0.3], 2 / 3), ([0.4, 0.2], 2 / 3)],
+)
+def test_pvalue_by_hand(null, expected):
+    assert pvalue(0.3, np.array(null)) == expected
+
+
+def test_rounding_makes_no_difference_and_more_does():
+    for h in (1e-12, 0.3, 7.0, 1e9):
+        step = np.spacing(h)
+        assert pvalue(h, np.array([h - 99 * step])) == 1
+        assert pvalue(h, np.array([h - 102 * step])) == 0.5
+    assert pvalue(0.0, np.array([0.0, 1.0])) == 1
+    assert pvalue(np.inf, np.array([1.0, 2.0])) == 1 / 3
+    assert pvalue(np.inf, np.array([1.0, np.inf])) == 2 / 3
+    assert pvalue([0.1, 0.9], np.array([[0.5, 0.5], [0.5, 0.5]])).tolist() == [1, 1 / 3]
+
+
+def test_shown():
+    assert shown(0.0314) == "p = 0.031"
+    assert shown(0.00002) == "p = 2e-05"
+
+
+def plain_holm(p):
+    """Holm's steps as they are taught: the smallest times n, the next times n - 1, …"""
+    order = sorted(range(len(p)), key=lambda i: p[i])
+    out, largest = [0.0] * len(p), 0.0
+    for step, i in enumerate(order):
+        largest = max(largest, (len(p) - step) * p[i])
+        out[i] = min(1.0, largest)
+    return out
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 10, 50])
+def test_holm(size):
+    p = np.round(RNG.random(size), 1) * RNG.choice([0.001, 0.1, 1], size)
+    assert holm(p).tolist() == plain_holm(p.tolist())
+
+
+CALLS = {
+    "calibration_test": lambda **s: calibration_test(DATA, ETA, **s),
+    "estimate": lambda **s: estimate(DATA, ETA, **s),
+    "evaluate": lambda **s: evaluate(DATA, n_bootstrap=2, **s),
+    "compare": lambda **s: compare({"a": DATA, "b": DATA}, n_bootstrap=2, **s),
+    "cellwise": lambda **s: cellwise(DATA, EqualWidth(2), **s),
+    "classwise": lambda **s: classwise(DATA, **s),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_resamples_are_whole_numbers(name):
+    least = 0 if name == "classwise" else 1
+    with pytest.raises(
+        ValueError, match=rf"`n_resamples` must be a whole number from {least}; found -1\."
+    ):
+        CALLS[name](n_resamples=-1)
+    with pytest.raises(
+        ValueError, match=r"`n_resamples` must be a whole number from .; found True"
+    ):
+        CALLS[name](n_resamples=True)
+    for wrong in (99.0, "99", None):
+        with pytest.raises(
+            TypeError, match=rf"`n_resamples` must be a whole number; found {wrong!r} \("
+        ):
+            CALLS[name](n_resamples=wrong)
+    if least:
+        with pytest.raises(
+            ValueError, match=r"`n_resamples` must be a whole number from 1; found 0"
+        ):
+            CALLS[name](n_resamples=0)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_bad_seeds_are_refused(name):
+    with pytest.raises(TypeError, match=r"`rng` must be a whole number, a numpy\.random\.Gen"):
+        CALLS[name](rng="seed", n_resamples=1)
+    with pytest.raises(ValueError, match=r"`rng` must be a whole number from 0; found -3\."):
+        CALLS[name](rng=-3, n_resamples=1)
+
+
+@pytest.mark.parametrize("name", ["calibration_test", "evaluate", "compare"])
+def test_the_bootstrap_is_no_hypothesis(name):
+    with pytest.raises(
+        ValueError,
+        match=r"`resampler` must draw data sets under the hypothesis, as Exact does; Bootstrap "
+        r"resamples what was observed\. Use it in estimate\(\)\.",
+    ):
+        CALLS[name](resampler=Bootstrap(), n_resamples=1)
+
+
+def test_the_bootstrap_is_no_hypothesis_for_cells():
+    with pytest.raises(TypeError, match=r"`resampler` must draw under the hypothesis, as Exact"):
+        CALLS["cellwise"](resampler=Bootstrap(), n_resamples=1)
+
+
+@pytest.mark.parametrize("run", [calibration_test, estimate])
+def test_statistics_must_return_numbers(run):
+    with pytest.raises(TypeError, match=r"`statistic` must be a function; found 3\."):
+        run(DATA, 3)
+    with pytest.raises(TypeError, match=r"`statistic` must return a number; for the data it retu"):
+        run(DATA, lambda _: None)
+    with pytest.raises(TypeError, match=r"`statistic` must return a number; for the data it retu"):
+        run(DATA, lambda data: data.probs)
+    with pytest.raises(
+        ValueError, match=r"`statistic` must return a number; for the data it returned nan\."
+    ):
+        run(DATA, lambda _: float("nan"))
+    calls = iter([0.5, 0.5, 0.5, float("nan")])
+    with pytest.raises(
+        ValueError, match=r"`statistic` must return a number; for resample 2 it returned nan\."
+    ):
+        run(DATA, lambda _: next(calls), n_resamples=9)
+
+
+def test_a_distance_that_is_not_a_number_is_refused():
+    with pytest.raises(ValueError, match=r"`distance` must be a number from 0 up; it returned nan"):
+        calibration_test(
+            DATA, ExpectedMiscalibration(EqualWidth(2), lambda p, _: p[..., 0] * np.nan)
+        )
+
+
+def test_an_empty_restriction_is_refused():
+    with pytest.raises(ValueError, match=r"`where` must keep at least one row; it keeps none\."):
+        DATA.restrict(lambda probs: probs[:, 0] > 2)
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, 95, float("nan")])
+def test_levels_are_between_0_and_1(level):
+    message = rf"`level` must be between 0 and 1; found {level}"
+    found = estimate(DATA, ETA, n_resamples=9, rng=0)
+    for call in (
+        found.interval,
+        found.bias_corrected_interval,
+        lambda q: cellwise(DATA, EqualWidth(2), level=q, n_resamples=9),
+        cellwise(DATA, EqualWidth(2), n_resamples=9, rng=0).simultaneous,
+        lambda q: compare({"a": DATA, "b": DATA}, level=q),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call(level)
+    with pytest.raises(TypeError, match=r"`level` must be a number; found 'high'\."):
+        found.interval("high")
+
+
+def test_threads_are_counted_from_one(monkeypatch):
+    monkeypatch.setenv("CALIBRANT_THREADS", "0")
+    with pytest.raises(ValueError, match=r"`CALIBRANT_THREADS` must be a whole number from 1"):
+        calibration_test(DATA, ETA, n_resamples=9)
