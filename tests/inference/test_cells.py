@@ -1,0 +1,311 @@
+"""Every cell: limits against lists of all outcomes, and errors held for all cells at once."""
+
+import json
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+from chance import TRIALS, agrees, models, most, wrap
+from scipy.stats import binom
+
+from calibrant import Predictions, calibration_function, cellwise
+from calibrant._random import make_key
+from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
+from calibrant.partitions import EqualWidth, FromFunction, VarianceTree
+from calibrant.resampling import Consistency, Exact
+
+RNG = np.random.default_rng(0)
+THREE = Predictions(RNG.dirichlet(np.ones(3), 90), RNG.integers(0, 3, 90))
+
+
+def listed(data, cells):
+    """Return probabilities (all outcomes,) and deviations (all outcomes, cells, m)."""
+    law = data.probs / data.probs.sum(axis=1, keepdims=True)
+    weights, found = [], []
+    mass = np.bincount(cells, data.weights)
+    predicted = np.stack(
+        [np.bincount(cells, data.weights * data.probs[:, j]) / mass for j in range(data.m)], axis=-1
+    )
+    for labels in product(range(data.m), repeat=data.n):
+        weights.append(prod(law[i, y] for i, y in enumerate(labels)))
+        onehot = np.eye(data.m)[list(labels)] * data.weights[:, None]
+        observed = np.stack([np.bincount(cells, onehot[:, j]) for j in range(data.m)], axis=-1)
+        found.append(observed / mass[:, None] - predicted)
+    return np.array(weights), np.array(found)
+
+
+def quantile(values, weights, level):
+    """Return the smallest value with at least this probability at or below it."""
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weights[order])
+    return values[order][np.argmax(total >= level * (1 - 1e-9))]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
+@pytest.mark.parametrize("event", [0, 1])
+def test_binary_limits_are_exact(level, event):
+    p = np.array([0.12, 0.3, 0.31, 0.6, 0.65, 0.9, 0.95, 1.0])
+    data = Predictions(p, [0, 1, 0, 1, 0, 1, 1, 1])
+    if event == 0:
+        data = Marginal(1)(data)
+    assert data.event == event
+    partition = EqualWidth(3)
+    cells = partition.locate(data)[1]
+    weights, deviations = listed(data, cells)
+    found = cellwise(data, partition, level=level, n_resamples=1, rng=0)
+    for c in range(found.function.n_cells):
+        for j in (0, 1):
+            low = quantile(deviations[:, c, j], weights, (1 - level) / 2)
+            high = quantile(deviations[:, c, j], weights, (1 + level) / 2)
+            # The limits of the other outcome are those of the event turned around. Where a
+            # tail is exact, at a step of the law, they may be the neighbouring steps.
+            if j == data.event:
+                assert found.lower[c, j] == pytest.approx(low, abs=1e-12)
+                assert found.upper[c, j] == pytest.approx(high, abs=1e-12)
+    other = 1 - data.event
+    np.testing.assert_allclose(found.lower[:, other], -found.upper[:, data.event], atol=1e-12)
+    np.testing.assert_allclose(found.upper[:, other], -found.lower[:, data.event], atol=1e-12)
+
+
+def test_binary_limits_of_equal_predictions_are_binomial():
+    data = Predictions([0.3] * 500 + [0.8] * 40, [0] * 540)
+    found = cellwise(data, EqualWidth(2), level=0.95, n_resamples=1, rng=0)
+    for c, (n, p) in enumerate(((500, 0.3), (40, 0.8))):
+        expected = binom.ppf([0.025, 0.975], n, p) / n - p
+        # Sums of up to 500 predictions.
+        assert [found.lower[c, 1], found.upper[c, 1]] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 1.0, 3.0]])
+def test_moments_and_limits_of_three_classes(weights):
+    probs = [[0.2, 0.3, 0.5], [0.25, 0.35, 0.4], [0.6, 0.4, 0.0], [0.7, 0.2, 0.1], [0.1, 0.1, 0.8]]
+    data = Predictions(probs, [0, 1, 0, 0, 2], weights=weights)
+    partition = EqualWidth(2)
+    law, deviations = listed(data, partition.locate(data)[1])
+    size = 20_000
+    found = cellwise(data, partition, level=0.8, n_resamples=size, rng=1)
+    centre = np.einsum("o,ocj->cj", law, deviations)
+    spread = np.sqrt(np.einsum("o,ocj->cj", law, deviations**2) - centre**2)
+    # Sums over 243 outcomes, and a difference of squares before the root.
+    np.testing.assert_allclose(found.centre, centre, atol=1e-13)
+    np.testing.assert_allclose(found.spread, spread, atol=1e-8)
+    # A limit is an empirical quantile: the law at it, and just below it, straddle the tail up
+    # to the chance of 20,000 draws.
+    for c, j in np.ndindex(centre.shape):
+        for limit, tail in ((found.lower[c, j], 0.1), (found.upper[c, j], 0.9)):
+            at = law[deviations[:, c, j] <= limit + 1e-9].sum()
+            below = law[deviations[:, c, j] < limit - 1e-9].sum()
+            assert at >= tail or agrees(size * tail, size, at, tests=60)
+            assert below <= tail or agrees(size * tail, size, below, tests=60)
+
+
+def test_the_largest_standardised_deviation_follows_its_law():
+    data = Predictions(
+        [[0.2, 0.3, 0.5], [0.25, 0.35, 0.4], [0.6, 0.4, 0.0], [0.7, 0.2, 0.1]], [0, 1, 0, 0]
+    )
+    partition, size = EqualWidth(2), 20_000
+    law, deviations = listed(data, partition.locate(data)[1])
+    found = cellwise(data, partition, n_resamples=size, rng=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = np.nanmax(np.abs(deviations) / np.where(found.spread > 0, found.spread, np.nan), axis=2)
+    largest = t.max(axis=1)
+    possible = law > 0
+    atoms = np.unique(largest[possible].round(9))
+    counts = np.array([(found.largest >= a - 1e-8).sum() for a in atoms])
+    tails = np.array([law[largest >= a - 1e-8].sum() for a in atoms]).clip(max=1)
+    assert agrees(counts, size, tails, tests=atoms.size).all()
+    own = t[law.argmax()]  # any outcome will do
+    drawn = data.with_labels(np.array(list(product(range(3), repeat=4))[law.argmax()]))
+    again = cellwise(drawn, partition, n_resamples=size, rng=2)
+    np.testing.assert_allclose(again.standardised, own, rtol=1e-9)
+    exact = np.array([law[largest >= h - 1e-8].sum() for h in own]).clip(max=1)
+    hits = again.adjusted_pvalues * (size + 1) - 1
+    assert agrees(hits, size, exact, tests=own.size).all()
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, 90)])
+def test_the_plain_definition(weights):
+    """Deviations of drawn data sets, in the cells of the data."""
+    data = Predictions(THREE.probs, THREE.labels, weights=weights)
+    partition = VarianceTree(25)
+    found = cellwise(data, partition, level=0.8, n_resamples=49, rng=4)
+    drawn = [Exact().draw(data, make_key(4), b) for b in range(49)]
+    deviations = np.array([calibration_function(d, partition).deviations for d in drawn])
+    expected = np.quantile(deviations, [0.1, 0.9], axis=0, method="inverted_cdf")
+    np.testing.assert_allclose([found.lower, found.upper], expected, atol=1e-13)
+    largest = (np.abs(deviations) / found.spread).max(axis=(1, 2))
+    np.testing.assert_allclose(found.largest, largest, rtol=1e-11)
+    function = calibration_function(data, partition)
+    np.testing.assert_array_equal(found.function.deviations, function.deviations)
+    np.testing.assert_array_equal(found.function.counts, function.counts)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_family_wise_error_and_simultaneous_limits(m):
+    """A chance of 5 % that any cell of a calibrated model is off; without adjustment far more."""
+    partition = EqualWidth(8) if m == 2 else EqualWidth(3)
+    off = outside = unadjusted = 0
+    for trial, data in enumerate(models(m, 80, m)):
+        found = cellwise(data, partition, level=0.9, n_resamples=19, rng=trial)
+        off += found.adjusted_pvalues.min() <= 0.05
+        lower, upper = found.simultaneous(0.95)
+        deviations = found.function.deviations
+        slack = 1e-12  # rounding of limits that were reached exactly
+        outside += ((deviations < lower - slack) | (deviations > upper + slack)).any()
+        unadjusted += (
+            (deviations < found.lower - slack) | (deviations > found.upper + slack)
+        ).any()
+    limit = most(TRIALS, 0.05)
+    assert off <= limit
+    assert outside <= limit
+    assert unadjusted > limit
+
+
+def test_cells_without_spread():
+    probs = [[1.0, 0.0, 0.0]] * 5 + [[0.0, 0.5, 0.5]] * 20
+    right = Predictions(probs, [0] * 5 + [1, 2] * 10)
+    found = cellwise(right, EqualWidth(2), n_resamples=99, rng=0)
+    sure = found.spread.max(axis=1) == 0
+    assert sure.sum() == 1
+    assert found.standardised[sure] == 0
+    assert found.adjusted_pvalues.tolist() == [1, 1]
+    assert (found.lower[sure] == 0).all()
+    assert (found.upper[sure] == 0).all()
+    assert (found.simultaneous(0.9)[1][sure] == 0).all()
+    wrong = right.with_labels(np.array([1] + [0] * 4 + [1, 2] * 10))
+    off = cellwise(wrong, EqualWidth(2), n_resamples=99, rng=0)
+    assert off.standardised[sure] == np.inf
+    assert off.adjusted_pvalues[sure] == 0.01
+    json.dumps(off.to_dict(), allow_nan=False)
+
+
+def test_binary_cells_without_spread():
+    data = Predictions([0.0] * 4 + [1.0] * 3, [0] * 4 + [1] * 3)
+    found = cellwise(data, EqualWidth(2), n_resamples=19, rng=0)
+    assert found.adjusted_pvalues.tolist() == [1, 1]
+    assert not found.lower.any()
+    assert not found.upper.any()
+    wrong = cellwise(data.with_labels(np.array([1, 0, 0, 0, 1, 1, 1])), EqualWidth(2), rng=0)
+    assert wrong.adjusted_pvalues.tolist() == [0.001, 1]
+
+
+@pytest.mark.parametrize("resampler", [Exact(), Consistency()], ids=repr)
+def test_cells_without_weight(resampler):
+    weights = np.where(THREE.probs[:, 0] > 0.5, 0.0, 1.0)
+    data = Predictions(THREE.probs, THREE.labels, weights=weights)
+    partition = FromFunction(lambda probs: probs[:, 0] > 0.5)
+    found = cellwise(data, partition, resampler=resampler, n_resamples=19, rng=0)
+    absent = found.function.mass == 0
+    assert absent.tolist() == [False, True]
+    assert found.adjusted_pvalues[absent] == 1
+    assert np.isfinite(found.lower[~absent]).all()
+    assert np.isfinite(found.largest).all()
+
+
+def test_a_hypothesis_moves_the_centre():
+    def to_the_first(probs):
+        law = 0.7 * probs
+        law[:, 0] += 0.3
+        return law
+
+    found = cellwise(THREE, EqualWidth(1), resampler=Exact(to_the_first), n_resamples=99, rng=0)
+    mean = THREE.probs.mean(axis=0)
+    np.testing.assert_allclose(found.centre[0], to_the_first(mean[None])[0] - mean, atol=1e-13)
+    assert found.lower[0, 0] < found.centre[0, 0] < found.upper[0, 0]
+    # Rows that sum to a little more than 1 are the same hypothesis.
+    loose = Exact(lambda probs: 1.0008 * to_the_first(probs))
+    again = cellwise(THREE, EqualWidth(1), resampler=loose, n_resamples=99, rng=0)
+    np.testing.assert_allclose(again.centre, found.centre, atol=1e-13)
+    np.testing.assert_allclose(again.spread, found.spread, atol=1e-13)
+
+
+def test_through_lenses():
+    for lens in (TopLabel(), Marginal(2)):
+        found = cellwise(THREE, EqualWidth(4), lens=lens, n_resamples=49, rng=1)
+        direct = cellwise(lens(THREE), EqualWidth(4), n_resamples=49, rng=1)
+        np.testing.assert_array_equal(found.lower, direct.lower)
+        np.testing.assert_array_equal(found.largest, direct.largest)
+
+
+def test_pooled_cells_hold_their_error():
+    off = 0
+    for trial, data in enumerate(models(5, 15, 3, trials=600)):
+        found = cellwise(data, EqualWidth(3), lens=Pooled(), n_resamples=19, rng=trial)
+        off += found.adjusted_pvalues.min() <= 0.05
+    assert off <= most(600, 0.05)
+
+
+def test_a_pooled_deviation_that_cannot_occur_is_not_significant():
+    """In one cell as many events occur as are predicted, always: what is left is rounding."""
+    for n, m in ((17, 3), (60, 3), (17, 7), (60, 7)):
+        rng = np.random.default_rng([n, m])
+        data = wrap(rng.dirichlet(np.ones(m), n), rng.integers(0, m, n))
+        found = cellwise(data, EqualWidth(1), lens=Pooled(), n_resamples=99, rng=0)
+        assert found.adjusted_pvalues.tolist() == [1]
+
+
+def test_consistency_keeps_the_cells():
+    data = THREE
+    found = cellwise(data, EqualWidth(2), resampler=Consistency(), level=0.8, n_resamples=39, rng=3)
+    fitted = found.function.fitted
+    deviations = np.full((39, found.function.n_cells, 3), np.nan)
+    for b in range(39):
+        drawn = Consistency().draw(data, make_key(3), b)
+        cells = fitted.assign(drawn.probs)
+        for c in set(cells.tolist()):
+            mine = cells == c
+            deviations[b, c] = np.eye(3)[drawn.labels[mine]].mean(axis=0) - drawn.probs[mine].mean(
+                axis=0
+            )
+    expected = np.nanquantile(deviations, [0.1, 0.9], axis=0, method="inverted_cdf")
+    np.testing.assert_allclose([found.lower, found.upper], expected, atol=1e-13)
+
+
+def test_limits_need_enough_resamples():
+    found = cellwise(THREE, EqualWidth(2), n_resamples=19, rng=0)
+    lower, upper = found.simultaneous(0.95)  # the largest of 19
+    np.testing.assert_allclose(upper - found.centre, found.largest.max() * found.spread, rtol=1e-12)
+    np.testing.assert_allclose(lower + upper, 2 * found.centre, atol=1e-15)
+    with pytest.raises(
+        ValueError,
+        match=r"`level` must be at most 19/20 with 19 resamples; found 0\.96\. Use more resam",
+    ):
+        found.simultaneous(0.96)
+
+
+def test_adjusted_pvalues_agree_with_simultaneous_limits():
+    bad = Predictions(np.tile([0.2, 0.5, 0.9], 60), np.tile([1, 0, 1, 0, 1, 1], 30))
+    found = cellwise(bad, EqualWidth(4), n_resamples=99, rng=0)
+    lower, upper = found.simultaneous(0.95)
+    deviations = found.function.deviations
+    outside = ((deviations < lower - 1e-12) | (deviations > upper + 1e-12)).any(axis=1)
+    assert outside.tolist() == (found.adjusted_pvalues <= 0.05).tolist()
+    assert outside.any()
+    assert not outside.all()
+    assert str(found) == f"{outside.sum()} of 3 cells are off at 5 % (family-wise)"
+
+
+def test_plain_numbers():
+    found = cellwise(THREE, EqualWidth(2), n_resamples=19, rng=0)
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["lower"] == found.lower.tolist()
+    assert told["counts"] == found.function.counts.tolist()
+    assert told["adjusted_pvalues"] == found.adjusted_pvalues.tolist()
+    assert (told["level"], told["n_resamples"]) == (0.9, 19)
+
+
+def test_blocks_of_cells_change_no_bit(monkeypatch):
+    for data in (THREE, Predictions(RNG.random(90), RNG.integers(0, 2, 90))):
+        whole = cellwise(data, EqualWidth(5), n_resamples=39, rng=2)
+        with monkeypatch.context() as patch:
+            patch.setattr("calibrant.inference.cells.ROOM", 1)
+            parts = cellwise(data, EqualWidth(5), n_resamples=39, rng=2)
+        for name in ("lower", "upper", "largest", "centre", "spread"):
+            assert getattr(whole, name).tobytes() == getattr(parts, name).tobytes()
+
+
+def test_a_hypothesis_is_about_the_predictions_themselves():
+    with pytest.raises(ValueError, match=r"`rho` is a hypothesis on the predictions themselves"):
+        cellwise(THREE, EqualWidth(2), lens=TopLabel(), resampler=Exact(lambda p: p))
+    cellwise(THREE, EqualWidth(2), lens=Canonical(), resampler=Exact(lambda p: p), n_resamples=1)

@@ -1,0 +1,176 @@
+"""Every class at once: the same as one marginal after the other."""
+
+import json
+
+import numpy as np
+import pytest
+from chance import TRIALS, models, most
+
+from calibrant import Predictions, classwise
+from calibrant.distances import euclidean, squared_euclidean, total_variation
+from calibrant.inference.pvalues import holm
+from calibrant.lenses import Marginal
+from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
+from calibrant.resampling import Exact
+from calibrant.statistics import ExpectedMiscalibration
+
+from calibrant._random import make_key  # isort: skip
+
+RNG = np.random.default_rng(0)
+DISTANCES = (total_variation, euclidean, squared_euclidean)
+
+
+def hellinger(p, q):
+    return np.sqrt(np.square(np.sqrt(p) - np.sqrt(q)).sum(axis=-1) / 2)
+
+
+def above_a_third(probs):
+    return probs[:, 0] > 1 / 3
+
+
+PARTITIONS = [
+    EqualWidth(1),
+    EqualWidth(15),
+    EqualWidth(256),
+    EqualWidth(257),
+    SimplexCells(4),
+    EqualMass(5),
+    VarianceTree(20),
+    VarianceTree(7, "median"),
+    FromFunction(above_a_third),
+]
+
+
+def make(n, m, weights=None, dtype=np.float64):
+    probs = RNG.dirichlet(np.full(m, 0.4), n).astype(dtype)
+    probs[0] = np.eye(m)[0]
+    given = {
+        None: None,
+        "any": RNG.random(n),
+        "zeros": np.where(np.arange(n) % 3 == 0, 0.0, 1.5),
+    }[weights]
+    return Predictions(probs, RNG.integers(0, m, n), weights=given)
+
+
+@pytest.mark.parametrize("weights", [None, "any", "zeros"])
+@pytest.mark.parametrize("partition", PARTITIONS, ids=str)
+def test_values_are_those_of_each_marginal(partition, weights):
+    for m in (2, 3, 11):
+        data = make(70, m, weights)
+        for distance in (*DISTANCES, hellinger):
+            statistic = ExpectedMiscalibration(partition, distance)
+            expected = [statistic(Marginal(j)(data)) for j in range(m)]
+            found = classwise(data, partition, distance, n_resamples=0)
+            # Sums of 70 numbers in another order. A root near 0 turns their rounding, 1e-16,
+            # into 1e-8.
+            exact = {"rtol": 1e-12, "atol": 1e-8 if distance is hellinger else 1e-13}
+            np.testing.assert_allclose(found.values, expected, **exact)
+            assert found.mean == pytest.approx(np.mean(expected), rel=1e-7)
+
+
+def test_float32():
+    """A marginal of float32 rounds 1 - p to 24 bits, this does not: 6e-8 apart at most."""
+    data = make(200, 5, dtype=np.float32)
+    for distance in DISTANCES:
+        statistic = ExpectedMiscalibration(EqualWidth(10), distance)
+        expected = [statistic(Marginal(j)(data)) for j in range(5)]
+        found = classwise(data, EqualWidth(10), distance, n_resamples=0).values
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1.2e-7)
+
+
+def test_more_rows_than_a_block():
+    data = make(40_000, 3, "any")
+    found = classwise(data, EqualWidth(20), n_resamples=0).values
+    statistic = ExpectedMiscalibration(EqualWidth(20))
+    expected = [statistic(Marginal(j)(data)) for j in range(3)]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=40_000 * 2.3e-16)
+
+
+@pytest.mark.parametrize("weights", [None, "any", "zeros"])
+@pytest.mark.parametrize("partition", [EqualWidth(6), VarianceTree(15)], ids=str)
+def test_replicates_are_those_of_one_draw_for_all_classes(partition, weights):
+    data = make(60, 4, weights)
+    for distance in (*DISTANCES, hellinger):
+        found = classwise(data, partition, distance, n_resamples=8, rng=3)
+        statistic = ExpectedMiscalibration(partition, distance)
+        for b in range(8):
+            drawn = Exact().draw(data, make_key(3), b)
+            expected = [statistic(Marginal(j)(drawn)) for j in range(4)]
+            np.testing.assert_allclose(
+                found.null[:, b],
+                expected,
+                rtol=1e-12,
+                atol=1e-8 if distance is hellinger else 1e-13,
+            )
+
+
+def test_pvalues():
+    data = make(100, 4)
+    found = classwise(data, n_resamples=99, rng=0)
+    reached = found.null >= found.values[:, None] - 1e-13  # more than rounding, less than a row
+    expected = ((1 + reached.sum(axis=1)) / 100).tolist()
+    assert found.pvalues.tolist() == expected
+    assert found.adjusted_pvalues.tolist() == holm(expected).tolist()
+    means = found.null.mean(axis=0)
+    assert found.mean_pvalue == (1 + np.sum(means >= found.mean - 1e-13)) / 100
+
+
+def test_every_class_and_their_mean_hold_their_size():
+    hits = np.zeros(3, int)
+    mean = family = twin = 0
+    for trial, data in enumerate(models(1, 60, 3)):
+        found = classwise(data, EqualWidth(4), n_resamples=59, rng=trial)
+        hits += found.pvalues <= 0.05
+        mean += found.mean_pvalue <= 0.05
+        family += found.adjusted_pvalues.min() <= 0.05
+        twin += found.pvalues.min() <= 0.05  # three looks without adjustment
+    limit = most(TRIALS, 0.05)
+    assert max(*hits, mean, family) <= limit
+    assert twin > limit
+
+
+def test_estimates_alone():
+    data = make(50, 3)
+    found = classwise(data, n_resamples=0)
+    assert found.null.shape == (3, 0)
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told == {
+        "classes": ["0", "1", "2"],
+        "values": found.values.tolist(),
+        "mean": found.mean,
+        "n_resamples": 0,
+    }
+    lines = found.table().splitlines()
+    assert lines[0].split() == ["class", "estimate"]
+    assert lines[2].split() == [str(found.values.argmax()), f"{found.values.max():.4f}"]
+    assert str(found) == f"mean miscalibration of 3 classes: {found.mean:.4g}"
+    assert "estimate" in found._repr_html_()
+
+
+def test_plain_numbers_and_tables():
+    data = Predictions([[0.5, 0.5, 0.0]] * 40, [0] * 30 + [1] * 10, classes=["<a>", "b", "c"])
+    found = classwise(data, n_resamples=99, rng=0)
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["values"] == [0.25, 0.25, 0]
+    assert told["n_resamples"] == 99
+    assert told["null_means"] == pytest.approx(found.null.mean(axis=1))
+    lines = found.table().splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["<a>", "b", "c"]  # the worst first
+    assert "&lt;a&gt;" in found._repr_html_()
+    assert "<a>" not in found._repr_html_()
+    assert str(found).startswith("mean miscalibration of 3 classes: 0.1667, p = ")
+
+
+def test_blocks_and_threads_change_no_bit(monkeypatch):
+    data = make(300, 4, "any")
+    whole = classwise(data, n_resamples=40, rng=1).null
+    monkeypatch.setattr("calibrant.inference.classes.ROOM", 100)
+    for count in ("1", "2"):
+        monkeypatch.setenv("CALIBRANT_THREADS", count)
+        np.testing.assert_array_equal(classwise(data, n_resamples=40, rng=1).null, whole)
+        np.testing.assert_array_equal(classwise(data, n_resamples=3, rng=1).null, whole[:, :3])
+
+
+def test_a_bad_distance_is_refused():
+    with pytest.raises(ValueError, match=r"`distance` must turn arrays of shape \(…, m\) into"):
+        classwise(make(20, 3), EqualWidth(3), lambda p, q: p - q)
