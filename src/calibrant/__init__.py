@@ -7,7 +7,7 @@ module that is named after it: `Predictions`, `lenses`, `partitions`, `distances
 `reliability_diagram`.
 """
 
-from calibrant import distances, lenses, partitions, resampling, scores, statistics
+from calibrant import datasets, distances, lenses, partitions, resampling, scores, statistics
 from calibrant.calibration import CalibrationFunction, calibration_function
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import (
@@ -50,6 +50,7 @@ __all__ = [
     "cellwise",
     "classwise",
     "compare",
+    "datasets",
     "distances",
     "estimate",
     "evaluate",

@@ -1,6 +1,7 @@
 """Checks of parameters: one sentence that says what must hold and what was found."""
 
 from collections.abc import Iterable
+from math import isfinite
 from operator import index
 from typing import Any
 
@@ -15,6 +16,17 @@ def whole(name: str, value: Any, *, least: int) -> int:
         ) from None
     if isinstance(value, bool) or number < least:
         raise ValueError(f"`{name}` must be a whole number from {least}; found {value!r}.")
+    return number
+
+
+def finite(name: str, value: Any) -> float:
+    """Return `value` as a float if it is a finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"`{name}` must be a number; found {value!r}.") from None
+    if not isfinite(number):
+        raise ValueError(f"`{name}` must be finite; found {value!r}.")
     return number
 
 

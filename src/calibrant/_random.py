@@ -15,6 +15,15 @@ def make_key(rng: Any) -> np.uint64:
     """Return the key of a seed, of the next state of a generator, or of fresh entropy."""
     if isinstance(rng, np.random.Generator):
         return np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+    return np.uint64(np.random.SeedSequence(_seed(rng)).generate_state(1, np.uint64)[0])
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Return a generator for data that are made once, outside kernels."""
+    return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(_seed(rng))
+
+
+def _seed(rng: Any) -> int | None:
     whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool)
     if rng is not None and not whole:
         raise TypeError(
@@ -22,8 +31,7 @@ def make_key(rng: Any) -> np.uint64:
         )
     if rng is not None and int(rng) < 0:
         raise ValueError(f"`rng` must be a whole number from 0; found {rng}.")
-    seed = None if rng is None else int(rng)
-    return np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    return None if rng is None else int(rng)
 
 
 def derive(key: np.uint64, *purpose: int) -> np.uint64:

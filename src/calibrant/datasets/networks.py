@@ -1,0 +1,48 @@
+"""The predictions of three networks on CIFAR-10, which ship with the package."""
+
+from importlib.resources import files
+
+import numpy as np
+
+from calibrant._check import listed
+from calibrant.predictions import Predictions
+
+NETWORKS = ("lenet", "resnet", "densenet")
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the networks whose predictions ship with the package.
+
+    Examples
+    --------
+    >>> names()
+    ('lenet', 'resnet', 'densenet')
+    """
+    return NETWORKS
+
+
+def cifar10(name: str) -> Predictions:
+    """Return what a network predicts for the 10,000 test images of CIFAR-10.
+
+    Parameters
+    ----------
+    name : "lenet", "resnet" or "densenet"
+
+    Examples
+    --------
+    >>> data = cifar10("lenet")
+    >>> data.n, data.m, data.classes[5]
+    (10000, 10, 'dog')
+    """
+    if name not in NETWORKS:
+        raise ValueError(f"`name` must be one of {listed(NETWORKS)}; found {name!r}.")
+    file = files("calibrant.datasets").joinpath(f"{name}.npz")
+    if not file.is_file():
+        raise FileNotFoundError(
+            f"The predictions of {name!r} are not in this installation of calibrant; install it"
+            " again."
+        )
+    with file.open("rb") as opened, np.load(opened, allow_pickle=False) as found:
+        probs, labels, classes = found["probs"], found["labels"], found["classes"]
+    probs.flags.writeable = False  # ours alone, so it need not be copied
+    return Predictions(probs, labels.astype(np.int32), [str(name) for name in classes])
