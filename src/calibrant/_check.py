@@ -1,9 +1,10 @@
 """Checks of parameters: one sentence that says what must hold and what was found."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from math import isfinite
 from operator import index
-from typing import Any
+from typing import Any, final
 
 
 def whole(name: str, value: Any, *, least: int) -> int:
@@ -57,3 +58,16 @@ def listed(names: Iterable[Any], limit: int = 5) -> str:
 def more(count: int) -> str:
     """Write how many further places have the fault that was just shown."""
     return f" (and {count - 1:,} more)" if count > 1 else ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How a sentence speaks of where numbers came from: arrays, unless a file says otherwise."""
+
+    row: Callable[[int], str] = "row {}".format
+    column: Callable[[int], str] = "column {}".format
+    logits: str = "Are these logits? Use Predictions.from_logits."
+
+
+ARRAYS = Source()

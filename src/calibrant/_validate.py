@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _kernels
-from calibrant._check import listed, more
+from calibrant._check import ARRAYS, Source, listed, more
 from calibrant._convert import column_names, columns, is_bfloat16, to_numpy
 from calibrant._kernels import threads
 
@@ -16,17 +16,20 @@ Array = NDArray[Any]
 
 TOLERANCE = 1e-3  # half precision, or four decimals of a few classes, are no further from 1
 BFLOAT16_TOLERANCE = 2.0**-8  # entries are rounded by up to 2^-9 of their size
-LOGITS = "Are these logits? Use Predictions.from_logits."
 
 
-def probabilities(value: Any) -> Array:
-    """Return rows that sum to 1 to rounding, as float32 or float64 (n, m) in C order."""
+def probabilities(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Array:
+    """Return rows that sum to 1 to rounding, as float32 or float64 (n, m) in C order.
+
+    With `owned`, `value` is an array that nobody else holds: it is used, and changed, in place.
+    """
     array = _floats("probs", value)
     if array.ndim == 1:
-        return _binary(array)
-    probs = _private(array, value)
+        return _binary(array, source)
+    probs = array if owned and array.flags.c_contiguous else _private(array, value)
     rounding = float(np.finfo(probs.dtype).eps) * (4.0 + probs.shape[1] ** 0.5)
-    if _scan(probs, rounding, BFLOAT16_TOLERANCE if is_bfloat16(value) else TOLERANCE):
+    tolerance = BFLOAT16_TOLERANCE if is_bfloat16(value) else TOLERANCE
+    if _scan(probs, rounding, tolerance, source):
         probs = probs if probs.flags.writeable else probs.copy()
         threads.run(
             lambda start, stop: _kernels.rows.rescale(probs, start, stop, rounding),
@@ -35,19 +38,22 @@ def probabilities(value: Any) -> Array:
     return probs
 
 
-def softmax(value: Any) -> Array:
-    """Return the probabilities of logits (n, m), or (n,) for class 1 against class 0."""
+def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Array:
+    """Return the probabilities of logits (n, m), or (n,) for class 1 against class 0.
+
+    With `owned`, `value` is an array that nobody else holds: it is changed in place.
+    """
     array = _floats("logits", value)
     if array.ndim == 1:
         logits = np.zeros((array.shape[0], 2), array.dtype)
         logits[:, 1] = array
     else:
-        logits = np.array(array, order="C")
+        logits = array if owned and array.flags.c_contiguous else np.array(array, order="C")
     bad = np.flatnonzero(~np.isfinite(logits.max(axis=1)))  # nan, +inf, or -inf throughout
     if bad.size:
         raise ValueError(
-            "`logits` must be finite, or -inf for some classes of a row; row"
-            f" {bad[0]} is {logits[bad[0]].tolist()}{more(bad.size)}."
+            "`logits` must be finite, or -inf for some classes of a row;"
+            f" {source.row(int(bad[0]))} is {_start(logits[bad[0]])}{more(bad.size)}."
         )
     threads.run(
         lambda start, stop: _kernels.rows.softmax(logits, start, stop),
@@ -101,7 +107,7 @@ def outcomes(value: Any, n: int, m: int, classes: Sequence[Any] | None) -> NDArr
     return _integers(array, m, classes)
 
 
-def weights(value: Any, n: int) -> NDArray[np.float64]:
+def weights(value: Any, n: int, *, source: Source = ARRAYS) -> NDArray[np.float64]:
     """Return finite weights that are not negative and not all zero."""
     array = to_numpy("weights", value)
     if array.shape != (n,):
@@ -112,7 +118,7 @@ def weights(value: Any, n: int) -> NDArray[np.float64]:
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
         raise ValueError(
-            f"`weights` must be finite and not negative; row {bad[0]} has"
+            f"`weights` must be finite and not negative; {source.row(int(bad[0]))} has"
             f" {array[bad[0]]}{more(bad.size)}."
         )
     if not array.any():
@@ -140,14 +146,20 @@ def _floats(name: str, value: Any) -> Array:
     return array.astype(np.float32 if narrow else np.float64, copy=False)
 
 
-def _binary(event: Array) -> Array:
+def _start(row: Array, limit: int = 8) -> str:
+    """Write the row of a sentence, without the end of a long one."""
+    return str(row.tolist()) if row.size <= limit else f"{str(row[:limit].tolist())[:-1]}, …]"
+
+
+def _binary(event: Array, source: Source) -> Array:
     """Return (1 - p, p) of P(class 1)."""
     bad = np.flatnonzero(~((event >= 0) & (event <= 1 + TOLERANCE)))
     if bad.size:
         value = event[bad[0]]
         what = "finite" if not np.isfinite(value) else "between 0 and 1"
-        hint = "" if not np.isfinite(value) else f" {LOGITS}"
-        raise ValueError(f"`probs` must be {what}; row {bad[0]} is {value}{more(bad.size)}.{hint}")
+        hint = "" if not np.isfinite(value) else f" {source.logits}"
+        where = source.row(int(bad[0]))
+        raise ValueError(f"`probs` must be {what}; {where} is {value}{more(bad.size)}.{hint}")
     out = np.empty((event.shape[0], 2), event.dtype)
     np.minimum(event, 1, out=out[:, 1])
     np.subtract(1, out[:, 1], out=out[:, 0])
@@ -174,7 +186,7 @@ def _read_only(array: Any) -> bool:
     return True
 
 
-def _scan(probs: Array, rounding: float, tolerance: float) -> int:
+def _scan(probs: Array, rounding: float, tolerance: float, source: Source) -> int:
     """Refuse bad rows; return how many good ones must be divided by their sum."""
     spans = threads.row_blocks(probs.shape)
     reports = np.zeros((len(spans), 7), np.int64)
@@ -187,25 +199,25 @@ def _scan(probs: Array, rounding: float, tolerance: float) -> int:
 
     threads.run(work, spans)
     counts = reports.sum(axis=0)
-    firsts = [reports[np.argmax(reports[:, kind + 1] > 0), kind] for kind in (0, 2, 4)]
+    firsts = [int(reports[np.argmax(reports[:, kind + 1] > 0), kind]) for kind in (0, 2, 4)]
     if counts[1]:
         row = probs[firsts[0]]
         column = int(np.argmax(~np.isfinite(row)))
         raise ValueError(
-            f"`probs` must be finite; row {firsts[0]} has {row[column]} in column"
-            f" {column}{more(counts[1])}."
+            f"`probs` must be finite; {source.row(firsts[0])} has {row[column]} in"
+            f" {source.column(column)}{more(counts[1])}."
         )
     if counts[3]:
         row = probs[firsts[1]]
         raise ValueError(
-            f"`probs` must not be negative; row {firsts[1]} has {row.min()} in column"
-            f" {row.argmin()}{more(counts[3])}. {LOGITS}"
+            f"`probs` must not be negative; {source.row(firsts[1])} has {row.min()} in"
+            f" {source.column(int(row.argmin()))}{more(counts[3])}. {source.logits}"
         )
     if counts[5]:
         total = probs[firsts[2]].sum(dtype=np.float64)
         raise ValueError(
-            f"`probs` rows must sum to 1; row {firsts[2]} sums to {total:.6g}"
-            f"{more(counts[5])}. {LOGITS}"
+            f"`probs` rows must sum to 1; {source.row(firsts[2])} sums to {total:.6g}"
+            f"{more(counts[5])}. {source.logits}"
         )
     return int(counts[6])
 
@@ -283,8 +295,10 @@ def _integers(array: Array, m: int, classes: Sequence[Any] | None) -> NDArray[np
 
 
 def _is_number(name: Any) -> bool:
-    """Whether a class is named by a whole number, such as 3 or "3"."""
-    return isinstance(name, Integral) or (isinstance(name, str) and name.isdecimal())
+    """Whether a class is named by a whole number, such as 3, "3" or "-1"."""
+    return isinstance(name, Integral) or (
+        isinstance(name, str) and name.removeprefix("-").isdecimal()
+    )
 
 
 def _by_number(array: Array, classes: Sequence[Any]) -> NDArray[np.int32]:

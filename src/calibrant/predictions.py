@@ -184,12 +184,14 @@ class Predictions:
         if classes is None and len(chosen) > 1:
             classes = chosen
         matrix = columns("probs", frame, chosen)
-        return cls(
-            matrix[:, 0] if len(chosen) == 1 else matrix,
+        self = cls.__new__(cls)
+        self._check(
+            _validate.probabilities(matrix[:, 0] if len(chosen) == 1 else matrix, owned=True),
             frame[label],
             classes,
             None if weight is None else frame[weight],
         )
+        return self
 
     @property
     def n(self) -> int:
