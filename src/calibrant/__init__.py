@@ -4,30 +4,46 @@ The objects of *Evaluating model calibration in classification* (AISTATS 2019), 
 module that is named after it: `Predictions`, `lenses`, `partitions`, `distances`,
 `statistics`, `resampling`, `scores`. What puts them together: `calibration_function`,
 `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`, `cellwise`,
-`reliability_diagram`.
+`reliability_diagram`, `report`; `load` reads files and `datasets` has examples.
+
+A name is imported when it is first used, so that the command line answers at once.
 """
 
-from calibrant import datasets, distances, lenses, partitions, resampling, scores, statistics
-from calibrant.calibration import CalibrationFunction, calibration_function
-from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
-from calibrant.inference import (
-    CalibrationTest,
-    Cellwise,
-    Classwise,
-    Comparison,
-    Difference,
-    Estimate,
-    Evaluation,
-    EvaluationRow,
-    calibration_test,
-    cellwise,
-    classwise,
-    compare,
-    estimate,
-    evaluate,
-)
-from calibrant.predictions import Predictions
-from calibrant.scores import accuracy, brier_score, log_score, spherical_score
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibrant import (
+        datasets,
+        distances,
+        lenses,
+        partitions,
+        resampling,
+        scores,
+        statistics,
+    )
+    from calibrant.calibration import CalibrationFunction, calibration_function
+    from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
+    from calibrant.inference import (
+        CalibrationTest,
+        Cellwise,
+        Classwise,
+        Comparison,
+        Difference,
+        Estimate,
+        Evaluation,
+        EvaluationRow,
+        calibration_test,
+        cellwise,
+        classwise,
+        compare,
+        estimate,
+        evaluate,
+    )
+    from calibrant.loading import load
+    from calibrant.predictions import Predictions
+    from calibrant.reporting import report
+    from calibrant.scores import accuracy, brier_score, log_score, spherical_score
 
 __version__ = "0.1.0"
 
@@ -55,11 +71,54 @@ __all__ = [
     "estimate",
     "evaluate",
     "lenses",
+    "load",
     "log_score",
     "partitions",
     "reliability_diagram",
+    "report",
     "resampling",
     "scores",
     "spherical_score",
     "statistics",
 ]
+
+_HOMES = {
+    "calibration": ("CalibrationFunction", "calibration_function"),
+    "diagrams": ("ReliabilityDiagram", "reliability_diagram"),
+    "inference": (
+        "CalibrationTest",
+        "Cellwise",
+        "Classwise",
+        "Comparison",
+        "Difference",
+        "Estimate",
+        "Evaluation",
+        "EvaluationRow",
+        "calibration_test",
+        "cellwise",
+        "classwise",
+        "compare",
+        "estimate",
+        "evaluate",
+    ),
+    "loading": ("load",),
+    "predictions": ("Predictions",),
+    "reporting": ("report",),
+    "scores": ("accuracy", "brier_score", "log_score", "spherical_score"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    elif name in __all__:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

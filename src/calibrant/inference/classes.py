@@ -77,9 +77,10 @@ class Classwise:
 
     def table(self) -> str:
         """Return the classes as a table, the worst first."""
-        return table.text(*self._table())
+        return table.text(*self.rows())
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Return header and lines of the table, the worst class first."""
         if not self.null.size:
             order = np.argsort(-self.values, kind="stable")
             return ["class", "estimate"], [
@@ -100,7 +101,7 @@ class Classwise:
         return header, [lines[j] for j in order]
 
     def _repr_html_(self) -> str:
-        return table.html(*self._table())
+        return table.html(*self.rows())
 
     def __str__(self) -> str:
         text = f"mean miscalibration of {len(self.classes)} classes: {self.mean:.4g}"
@@ -136,21 +137,22 @@ class ClassCells:
             fitted, cells[:, j] = partition.locate(Marginal(j)(data))
             counts[j] = fitted.n_cells
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        tables = _tables(
+        mass, predicted = _tables(
             data.n,
             int(offsets[-1]),
             lambda start, stop, *parts: _kernels.classes.sums(
                 data.probs, *data.kernel_weights, start, stop, offsets, cells, *parts
             ),
         )
-        return cls(cells, offsets, *tables, _occurred(data, cells, offsets))
+        observed = _occurred(data, cells, offsets)
+        return cls(cells, offsets, mass, predicted, observed)
 
     @classmethod
     def _boxes(cls, data: Predictions, partition: EqualWidth) -> Self:
         k = partition.k
         cells = np.empty((data.n, data.m), np.uint8 if k <= 256 else np.int32)
         edges = grid.edges(k)
-        tables = _tables(
+        mass, predicted = _tables(
             data.n,
             data.m * k,
             lambda start, stop, *parts: _kernels.classes.boxes(
@@ -158,7 +160,8 @@ class ClassCells:
             ),
         )
         offsets = np.arange(data.m + 1) * k
-        return cls(cells, offsets, *tables, _occurred(data, cells, offsets))
+        observed = _occurred(data, cells, offsets)
+        return cls(cells, offsets, mass, predicted, observed)
 
     def distances(self, counts: Floats, distance: Distance) -> Floats:
         """Return the expected distance of each class (m, size) for counts (all cells, size)."""
@@ -248,4 +251,4 @@ def _occurred(data: Predictions, cells: NDArray[Any], offsets: NDArray[np.int64]
     not tie with the data.
     """
     places = offsets[data.labels] + cells[np.arange(data.n), data.labels]
-    return np.bincount(places, data.weights, minlength=int(offsets[-1]))
+    return np.bincount(places, data.weights, minlength=int(offsets[-1])).astype(np.float64)

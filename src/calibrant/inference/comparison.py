@@ -137,17 +137,8 @@ class Comparison:
             "differences": [difference.to_dict() for difference in self.differences],
         }
 
-    def table(self) -> str:
-        """Return the evaluations as a table, the models beside each other."""
-        return table.text(*self._table())
-
-    def score_table(self) -> str:
-        """Return the scores as a table."""
-        header = ["model", *(score.__name__.replace("_", " ") for score in SCORES)]
-        rows = [[name, *(f"{v:.4f}" for v in s.values())] for name, s in self.scores.items()]
-        return table.text(header, rows)
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Return header and lines of the evaluations, the models beside each other."""
         count = len(next(iter(self.evaluations.values())).rows)
         lines = [
             [name, *evaluation.rows[r].cells()]
@@ -156,8 +147,22 @@ class Comparison:
         ]
         return ["model", *HEADER], lines
 
+    def score_rows(self) -> tuple[list[str], list[list[str]]]:
+        """Return header and lines of the scores."""
+        header = ["model", *(score.__name__.replace("_", " ") for score in SCORES)]
+        lines = [[name, *(f"{v:.4f}" for v in s.values())] for name, s in self.scores.items()]
+        return header, lines
+
+    def table(self) -> str:
+        """Return the evaluations as a table."""
+        return table.text(*self.rows())
+
+    def score_table(self) -> str:
+        """Return the scores as a table."""
+        return table.text(*self.score_rows())
+
     def _repr_html_(self) -> str:
-        return table.html(*self._table())
+        return table.html(*self.rows())
 
     def __str__(self) -> str:
         return f"comparison of {', '.join(self.evaluations)}"

@@ -1,0 +1,57 @@
+"""Options and arguments that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Predictions and labels: CSV, TSV, Parquet, Arrow, NPZ or JSON lines.",
+    ),
+]
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE…", help="Files of predictions and labels.")
+]
+Label = Annotated[str | None, typer.Option(help="Column of the labels.")]
+Probs = Annotated[
+    str | None, typer.Option(help="Columns of the probabilities, separated by commas.")
+]
+Classes = Annotated[str | None, typer.Option(help="Names of the classes, separated by commas.")]
+Weight = Annotated[str | None, typer.Option(help="Column of the weights.")]
+Logits = Annotated[bool, typer.Option("--logits", help="The columns hold logits.")]
+Region = Annotated[
+    str | None, typer.Option(help='Only rows whose predictions fit, such as "dog > 0.1".')
+]
+LensText = Annotated[
+    str,
+    typer.Option("--lens", help="canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled."),
+]
+LensTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lens",
+        help="canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled; may be repeated.",
+    ),
+]
+PartitionText = Annotated[
+    str | None,
+    typer.Option(
+        "--partition", help="width:10, simplex:5, mass:15, tree:1000 or tree:1000:median."
+    ),
+]
+PartitionTexts = Annotated[
+    list[str] | None,
+    typer.Option("--partition", help="width:10, simplex:5, mass:15, tree:1000; may be repeated."),
+]
+DistanceText = Annotated[str, typer.Option("--distance", help="tv, euclidean or squared.")]
+DistanceTexts = Annotated[
+    list[str] | None,
+    typer.Option("--distance", help="tv, euclidean or squared; may be repeated."),
+]
+Resamples = Annotated[int, typer.Option(min=1, help="Number of data sets drawn.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]

@@ -1,0 +1,155 @@
+"""Strings of the command line, and only there, become objects.
+
+Lenses: ``canonical``, ``top``, ``top:3``, ``class:dog``, ``groups:0-2|3-5|6-9``, ``pooled``.
+Partitions: ``width:10``, ``simplex:5``, ``mass:15``, ``tree:1000``, ``tree:1000:median``.
+Distances: ``tv``, ``euclidean``, ``squared``. Regions: ``dog > 0.1``, ``max >= 0.9 and cat < 0.2``.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from calibrant import Predictions
+    from calibrant.distances import Distance
+    from calibrant.lenses import Lens
+    from calibrant.partitions import Partition
+
+T = TypeVar("T")
+
+OPERATORS: dict[str, Callable[[Any, float], Any]] = {
+    ">=": lambda p, x: p >= x,
+    "<=": lambda p, x: p <= x,
+    ">": lambda p, x: p > x,
+    "<": lambda p, x: p < x,
+}
+
+
+def parse_lens(text: str, data: "Predictions") -> "Lens":
+    """Return the lens that `text` names, for the classes of `data`."""
+    from calibrant import lenses  # noqa: PLC0415
+
+    kind, _, rest = text.partition(":")
+    if kind == "canonical" and not rest:
+        return lenses.Canonical()
+    if kind == "pooled" and not rest:
+        return lenses.Pooled()
+    if kind == "top":
+        return lenses.TopLabel() if not rest else lenses.TopK(_whole("--lens", text, rest))
+    if kind == "class" and rest:
+        return lenses.Marginal(data.classes[_class("--lens", rest, data)])
+    if kind == "groups" and rest:
+        groups = [_members(part, data) for part in rest.split("|")]
+        return _built("--lens", lambda: lenses.Groups(groups))
+    raise _bad(
+        "--lens",
+        text,
+        "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled",
+    )
+
+
+def parse_partition(text: str) -> "Partition":
+    """Return the partition that `text` names."""
+    from calibrant import partitions  # noqa: PLC0415
+
+    kind, *rest = text.split(":")
+    if kind in ("width", "simplex", "mass") and len(rest) == 1:
+        k = _whole("--partition", text, rest[0])
+        by_name: dict[str, Callable[[int], Partition]] = {
+            "width": partitions.EqualWidth,
+            "simplex": partitions.SimplexCells,
+            "mass": partitions.EqualMass,
+        }
+        return _built("--partition", lambda: by_name[kind](k))
+    if kind == "tree" and len(rest) in (1, 2):
+        size = _whole("--partition", text, rest[0])
+        split: Any = rest[1] if len(rest) == 2 else "mean"
+        return _built("--partition", lambda: partitions.VarianceTree(size, split))
+    raise _bad("--partition", text, "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median")
+
+
+def parse_distance(text: str) -> "Distance":
+    """Return the distance that `text` names."""
+    from calibrant import distances  # noqa: PLC0415
+
+    known = {
+        "tv": distances.total_variation,
+        "total_variation": distances.total_variation,
+        "euclidean": distances.euclidean,
+        "squared": distances.squared_euclidean,
+        "squared_euclidean": distances.squared_euclidean,
+    }
+    if text not in known:
+        raise _bad("--distance", text, "tv, euclidean or squared")
+    return known[text]
+
+
+def parse_region(text: str, data: "Predictions") -> Callable[[Any], Any]:
+    """Return the mask function of conditions such as ``dog > 0.1 and max < 0.9``."""
+    conditions = [_condition(part, text, data) for part in re.split(r"\s+and\s+", text.strip())]
+
+    def where(probs: Any) -> Any:
+        mask = conditions[0](probs)
+        for condition in conditions[1:]:
+            mask = mask & condition(probs)
+        return mask
+
+    return where
+
+
+def _condition(part: str, text: str, data: "Predictions") -> Callable[[Any], Any]:
+    found = re.fullmatch(r"(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)", part.strip())
+    try:
+        name, sign, limit = found.group(1), found.group(2), float(found.group(3))  # type: ignore[union-attr]
+    except (AttributeError, ValueError):
+        raise _bad("--region", text, 'conditions such as "dog > 0.1 and max < 0.9"') from None
+    compare = OPERATORS[sign]
+    if name == "max" and "max" not in data.classes:
+        return lambda probs: compare(probs.max(axis=1), limit)
+    j = _class("--region", name, data)
+    return lambda probs: compare(probs[:, j], limit)
+
+
+def _members(part: str, data: "Predictions") -> list[int]:
+    """Return the classes of a group: names or indices, separated by commas, or a range 0-2."""
+    members = []
+    for item in part.split(","):
+        word = item.strip()
+        span = re.fullmatch(r"(\d+)-(\d+)", word)
+        if span and word not in data.classes:
+            members += list(range(int(span.group(1)), int(span.group(2)) + 1))
+        else:
+            members.append(_class("--lens", word, data))
+    beyond = [j for j in members if j >= data.m]
+    if beyond:
+        raise _bad("--lens", part, f"classes from 0 to {data.m - 1}")
+    return members
+
+
+def _class(option: str, word: str, data: "Predictions") -> int:
+    """Return the index of a class that is given by name, or by index."""
+    if word in data.classes:
+        return data.classes.index(word)
+    if word.isdecimal() and int(word) < data.m:
+        return int(word)
+    shown = ", ".join(data.classes[:8]) + (", …" if data.m > 8 else "")
+    raise _bad(option, word, f"a class of the file: {shown}")
+
+
+def _whole(option: str, text: str, word: str) -> int:
+    if not word.isdecimal() or int(word) < 1:
+        raise _bad(option, text, "a whole number from 1 after the colon")
+    return int(word)
+
+
+def _built(option: str, build: Callable[[], T]) -> T:
+    try:
+        return build()
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
+
+
+def _bad(option: str, found: str, wanted: str) -> typer.BadParameter:
+    return typer.BadParameter(f"must be {wanted}; found {found!r}.", param_hint=option)
