@@ -7,120 +7,145 @@ from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 from plotly.graph_objects import Figure, Scatterternary
 
-from calibrant.diagrams.diagram import ReliabilityDiagram, Series
-from calibrant.diagrams.style import GREY, INK, MUTED, VERMILLION, hover_texts
+from calibrant.diagrams.diagram import Mask, ReliabilityDiagram, Series
+from calibrant.diagrams.interactive.layout import (
+    BELOW,
+    SHARE_COLOURS,
+    finish,
+    share_marker,
+    with_gaps,
+)
+from calibrant.diagrams.style import (
+    GREY,
+    INK,
+    MUTED,
+    VERMILLION,
+    escaped,
+    hover_texts,
+    limits_name,
+    off_name,
+)
 
 Floats = NDArray[np.float64]
+
+LEVELS = 32  # of colour; cells of one level are one trace, however many there are
 
 
 def triangle(diagram: ReliabilityDiagram, *, regions: bool) -> Figure:
     """Draw cells coloured by the share of predictions, and arrows to the outcome frequency."""
     series = diagram.series[0]
     figure = Figure()
-    _add_cells(figure, series)
-    if regions and series.cells.regions is not None:
-        _add_lines(figure, series.cells.regions, {"color": INK, "width": 1, "dash": "dot"})
+    if series.corners is not None:
+        _add_cells(figure, series.corners[series.shown], series.function.proportions[series.shown])
+    else:
+        _add_tails(diagram, figure, series)  # dots, under the arrows
+    if regions:
+        assert series.cells.regions is not None
+        style = {"color": INK, "width": 1, "dash": "dot"}
+        outlines = with_gaps(series.cells.regions[series.shown])
+        figure.add_trace(_lines(outlines, style, name=limits_name(series), showlegend=True))
     off = series.significant(diagram.alpha)
     for which, colour, width, name in (
-        (~off, MUTED, 1.5, "not significant"),
-        (off, VERMILLION, 3, f"off ({diagram.alpha:.0%}, all cells)"),
+        (~off, MUTED, 1.2, "not significant"),
+        (off, VERMILLION, 2.5, off_name(diagram)),
     ):
-        _add_arrows(figure, series, which, {"color": colour, "width": width}, name)
-    _add_tails(diagram, figure, series)
-    axis = {"showgrid": False, "ticks": "outside", "tickfont": {"size": 10, "color": GREY}}
-    figure.update_layout(
-        template="plotly_white",
-        margin={"l": 60, "r": 40, "t": 60, "b": 60},
-        legend={"orientation": "h", "y": -0.08, "x": 0.5, "xanchor": "center"},
-        ternary={
-            key: {**axis, "title": {"text": name}}
-            for key, name in zip(("aaxis", "baxis", "caxis"), diagram.classes, strict=True)
-        },
-        hoverlabel={"align": "left"},
+        _add_arrows(figure, series, which & series.shown, {"color": colour, "width": width}, name)
+    if series.corners is not None:
+        _add_tails(diagram, figure, series)  # invisible, above the arrows, for hovering
+    _add_names(diagram, figure)
+    axis = {
+        "title": {"text": ""},
+        "showgrid": False,
+        "ticks": "outside",
+        "tickvals": [0.25, 0.5, 0.75],
+        "tickfont": {"size": 10, "color": GREY},
+        "linecolor": INK,
+    }
+    return finish(
+        figure,
+        margin={"l": 90, "r": 40, "t": 80, "b": 100},
+        ternary=dict.fromkeys(("aaxis", "baxis", "caxis"), axis),
+        legend={**BELOW, "y": -0.18},
     )
-    return figure
 
 
 def _abc(points: Floats) -> dict[str, Floats]:
     return {"a": points[..., 0], "b": points[..., 1], "c": points[..., 2]}
 
 
-def _add_cells(figure: Figure, series: Series) -> None:
-    shares = series.function.proportions
-    if series.corners is None:
-        return
-    colours = sample_colorscale("Blues", (shares / shares.max()).tolist())
-    for corners, colour in zip(series.corners, colours, strict=True):
-        figure.add_trace(
-            Scatterternary(
-                **_abc(np.vstack((corners, corners[:1]))),
-                mode="lines",
-                fill="toself",
-                fillcolor=colour,
-                line={"color": "white", "width": 1},
-                hoverinfo="skip",
-                showlegend=False,
-            )
-        )
-
-
-def _add_lines(figure: Figure, lines: Floats, style: dict[str, Any], **more: Any) -> None:
-    """Draw many lines (lines, points, 3) as one trace, with gaps between them."""
-    gaps = np.full((lines.shape[0], 1, 3), np.nan)
-    points = np.concatenate((lines, gaps), axis=1).reshape(-1, 3)
+def _lines(points: Floats, style: dict[str, Any], **more: Any) -> Scatterternary:
     settings = {"hoverinfo": "skip", "showlegend": False, "mode": "lines", **more}
-    figure.add_trace(Scatterternary(**_abc(points), line=style, **settings))
+    return Scatterternary(**_abc(points), line=style, **settings)
+
+
+def _add_cells(figure: Figure, corners: Floats, shares: Floats) -> None:
+    """Fill the cells, those of one level of colour as one trace."""
+    level = np.ceil(LEVELS * shares / shares.max()).astype(int)
+    closed = np.concatenate((corners, corners[:, :1]), axis=1)
+    for found in np.unique(level):
+        (colour,) = sample_colorscale(SHARE_COLOURS, [found / LEVELS])
+        fill = {"fill": "toself", "fillcolor": colour}
+        style = {"color": "white", "width": 1}
+        figure.add_trace(_lines(with_gaps(closed[level == found]), style, **fill))
 
 
 def _add_arrows(
-    figure: Figure, series: Series, which: NDArray[np.bool_], style: dict[str, Any], name: str
+    figure: Figure, series: Series, which: Mask, style: dict[str, Any], name: str
 ) -> None:
-    if not which.any():
-        return
     fn = series.function
     lines = np.stack((fn.predicted[which], fn.observed[which]), axis=1)
-    size = [0, 9, 0] * len(lines)
-    _add_lines(
-        figure,
-        lines,
-        style,
-        mode="lines+markers",
-        marker={
-            "symbol": "arrow",
-            "size": size,
-            "angleref": "previous",
-            "color": style["color"],
-            "line": {"width": 0},
-        },
-        name=name,
-        showlegend=True,
+    figure.add_trace(
+        _lines(
+            with_gaps(lines),
+            style,
+            mode="lines+markers",
+            marker={
+                "symbol": "arrow",
+                "size": [0, 4 + 4 * style["width"], 0] * len(lines),
+                "angleref": "previous",
+                "color": style["color"],
+                "opacity": 1,
+                "line": {"width": 0},
+            },
+            cliponaxis=False,
+            name=name,
+            showlegend=True,
+        )
     )
 
 
 def _add_tails(diagram: ReliabilityDiagram, figure: Figure, series: Series) -> None:
-    shares = series.function.proportions
+    """Put marks at the mean predictions: dots, or nothing but the text on hovering."""
+    shown = series.shown
+    shares = series.function.proportions[shown]
     dots = series.corners is None
-    size = 6 + 18 * np.sqrt(shares / shares.max()) if dots else np.full(shares.size, 9.0)
+    size = 6 + 14 * np.sqrt(shares / shares.max()) if dots else np.full(shares.size, 12.0)
     figure.add_trace(
         Scatterternary(
-            **_abc(series.function.predicted),
+            **_abc(series.function.predicted[shown]),
             mode="markers",
-            marker={
-                "size": size,
-                "color": shares,
-                "cmin": 0,
-                "cmax": float(shares.max()),
-                "colorscale": "Blues",
-                "opacity": 0.9 if dots else 0.01,
-                "line": {"color": GREY, "width": 1 if dots else 0},
-                "colorbar": {
-                    "title": {"text": "share of<br>predictions"},
-                    "tickformat": ".0%",
-                    "len": 0.6,
-                },
-            },
-            text=hover_texts(diagram, series),
+            marker={**share_marker(shares, size), "opacity": 1 if dots else 0},
+            text=[text for text, s in zip(hover_texts(diagram, series), shown, strict=True) if s],
             hovertemplate="%{text}<extra></extra>",
+            showlegend=False,
+        )
+    )
+
+
+def _add_names(diagram: ReliabilityDiagram, figure: Figure) -> None:
+    """Name the corners; unlike titles of axes, several lines grow away from the triangle."""
+    figure.add_trace(
+        Scatterternary(
+            **_abc(np.eye(3)),
+            mode="text",
+            text=[
+                gap + escaped(name, 18)
+                for gap, name in zip(("", "<br>", "<br>"), diagram.classes, strict=True)
+            ],
+            textposition=["top center", "bottom center", "bottom center"],
+            textfont={"color": INK, "size": 13},
+            cliponaxis=False,
+            hoverinfo="skip",
             showlegend=False,
         )
     )

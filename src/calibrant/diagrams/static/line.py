@@ -85,8 +85,8 @@ def _draw_cells(
     off = series.significant(diagram.alpha)[shown]
     for which, style in zip((~off, off), _marks(number, n_models), strict=True):
         if which.any():
-            size = style["ms"] * max(0.5, thin)
-            points = {**style, "ms": size, "ls": "none", "zorder": 4, "transform": place}
+            small = {key: style[key] * max(0.5, thin) for key in ("ms", "mew")}
+            points = {**style, **small, "ls": "none", "zorder": 4, "transform": place}
             ax.plot(x[which], (zero + y)[which], clip_on=False, **points)
 
 
@@ -95,10 +95,10 @@ def _marks(number: int, n_models: int) -> tuple[dict[str, Any], dict[str, Any]]:
     if n_models == 1:
         return (
             {"marker": "x", "color": BLUE, "ms": 5.5, "mew": 1.4},
-            {"marker": "o", "color": VERMILLION, "ms": 5.5},
+            {"marker": "o", "color": VERMILLION, "ms": 5.5, "mew": 0},
         )
     style = {"marker": MARKERS[number % len(MARKERS)], "color": MODELS[number % len(MODELS)]}
-    return {**style, "ms": 4.5, "mfc": "white", "mew": 1.1}, {**style, "ms": 5.0, "mec": "white"}
+    return {**style, "ms": 4.5, "mew": 1.1, "mfc": "white"}, {**style, "ms": 4.5, "mew": 1.1}
 
 
 def _set_range(diagram: ReliabilityDiagram, ax: Axes, truth: Truth | None, classical: bool) -> None:

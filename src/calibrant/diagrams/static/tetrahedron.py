@@ -7,8 +7,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
+from matplotlib.text import Annotation
 from mpl_toolkits.mplot3d import proj3d
-from mpl_toolkits.mplot3d.axes3d import Axes3D
 from numpy.typing import NDArray
 
 from calibrant.diagrams.diagram import ReliabilityDiagram, Series
@@ -34,10 +34,15 @@ def tetrahedron(diagram: ReliabilityDiagram, ax: Axes | None) -> Axes:
     if ax is None:
         figure = plt.figure(figsize=(4.6, 4.2), layout="constrained")
         ax = figure.add_subplot(projection="3d")
-    if not isinstance(ax, Axes3D):
-        raise TypeError('`ax` must have projection="3d" for four outcomes.')
-    series = diagram.series[0]
-    corners = corners_of()
+    if ax.name != "3d":
+        raise TypeError(f'`ax` must have projection="3d" for four outcomes; found {ax.name!r}.')
+    _draw(diagram, ax)
+    keep_inside(ax)
+    return ax
+
+
+def _draw(diagram: ReliabilityDiagram, ax: Any) -> None:
+    series, corners = diagram.series[0], corners_of()
     for pair in combinations(range(4), 2):
         style = "--" if pair == BEHIND else "-"
         ax.plot(*corners[list(pair)].T, color=GREY, lw=0.8, ls=style, zorder=0)
@@ -47,8 +52,6 @@ def tetrahedron(diagram: ReliabilityDiagram, ax: Axes | None) -> Axes:
     _label(diagram, ax, corners)
     add_scale(ax, dots)
     add_legend(ax, arrow_handles(diagram), ARROWS, above=False)
-    keep_inside(ax)
-    return ax
 
 
 def _draw_shares(ax: Any, series: Series, corners: Floats) -> Any:
@@ -101,20 +104,38 @@ def _set_view(ax: Any) -> None:
     ax.set_xlim(-0.87, 0.87)
     ax.set_ylim(-0.5, 1.0)
     ax.set_zlim(0, np.sqrt(2))
-    ax.set_box_aspect((np.sqrt(3), 1.5, np.sqrt(2)), zoom=1.15)
+    ax.set_box_aspect((np.sqrt(3), 1.5, np.sqrt(2)), zoom=1.3)
 
 
 def _label(diagram: ReliabilityDiagram, ax: Any, corners: Floats) -> None:
     """Name the corners, each on the side away from the middle."""
-    middle = corners.mean(axis=0)
     x, y, _ = proj3d.proj_transform(*corners.T, ax.get_proj())
     aside = np.abs(x - x.mean()) > 0.3 * np.ptp(x)
     for j, name in enumerate(diagram.classes):
-        ax.text(
-            *(middle + 1.06 * (corners[j] - middle)),
-            lines_for(name, (0.22 if aside[j] else 0.6) * inches(ax), 8.3),
-            ha=("right" if x[j] < x.mean() else "left") if aside[j] else "center",
-            va="center" if aside[j] else ("bottom" if y[j] > y.mean() else "top"),
+        right, up = np.sign(x[j] - x.mean()), np.sign(y[j] - y.mean())
+        text = _Name(
+            lines_for(name, (0.3 if aside[j] else 0.7) * inches(ax), 8.3),
+            (0, 0),
+            xytext=(6 * right, 0) if aside[j] else (0, 6 * up),
+            textcoords="offset points",
+            ha=("left" if right > 0 else "right") if aside[j] else "center",
+            va="center" if aside[j] else ("bottom" if up > 0 else "top"),
             fontsize="small",
+            annotation_clip=False,
+            clip_on=False,
             parse_math=False,
         )
+        text.corner = corners[j]
+        ax.add_artist(text)
+
+
+class _Name(Annotation):
+    """A name that stays at its corner in space, and that layouts make room for."""
+
+    corner: Floats
+
+    def update_positions(self, renderer: Any) -> None:
+        """Follow the corner."""
+        axes: Any = self.axes
+        self.xy = proj3d.proj_transform(*self.corner, axes.get_proj())[:2]
+        super().update_positions(renderer)

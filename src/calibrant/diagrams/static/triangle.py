@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
-from mpltern.ternary import TernaryAxes
 from numpy.typing import NDArray
 
 from calibrant.diagrams.diagram import Mask, ReliabilityDiagram, Series
 from calibrant.diagrams.static.keys import (
+    PER_INCH,
     SHARE_COLOURS,
     add_legend,
     add_scale,
@@ -24,7 +24,8 @@ from calibrant.diagrams.style import GREY, INK, MUTED, VERMILLION, limits_name, 
 
 Floats = NDArray[np.float64]
 
-ARROWS = "arrows from mean prediction to outcome frequency"
+SMALL = 2.8  # inches: a smaller triangle has no room for numbers along its sides
+ARROWS = "arrows: from prediction to frequency"
 
 
 def triangle(diagram: ReliabilityDiagram, ax: Axes | None, *, regions: bool) -> Axes:
@@ -32,17 +33,23 @@ def triangle(diagram: ReliabilityDiagram, ax: Axes | None, *, regions: bool) -> 
     if ax is None:
         figure = plt.figure(figsize=(4.6, 4.2), layout="constrained")
         ax = figure.add_subplot(projection="ternary")
-    if not isinstance(ax, TernaryAxes):
+    if ax.name != "ternary":
         raise TypeError(
             '`ax` must have projection="ternary" for three outcomes, as in'
             ' plt.subplots(subplot_kw={"projection": "ternary"}) after `import mpltern`.'
         )
+    _draw(diagram, ax, regions)
+    keep_inside(ax)
+    return ax
+
+
+def _draw(diagram: ReliabilityDiagram, ax: Axes, regions: bool) -> None:
     series = diagram.series[0]
     shares = _draw_shares(ax, series)
     if regions:
         _draw_regions(ax, series)
     off = series.significant(diagram.alpha)
-    for which, colour, width in ((~off, MUTED, 0.0045), (off, VERMILLION, 0.0085)):
+    for which, colour, width in ((~off, MUTED, 1.0), (off, VERMILLION, 2.0)):
         _arrows(ax, series, which & series.shown, colour, width)
     _label(diagram, ax)
     add_scale(ax, shares)
@@ -50,8 +57,6 @@ def triangle(diagram: ReliabilityDiagram, ax: Axes | None, *, regions: bool) -> 
     if regions:
         handles[limits_name(series)] = Line2D([], [], color=INK, lw=0.8, ls=":")
     add_legend(ax, handles, ARROWS, above=False)
-    keep_inside(ax)
-    return ax
 
 
 def arrow_handles(diagram: ReliabilityDiagram) -> dict[str, Any]:
@@ -73,9 +78,11 @@ def _draw_shares(ax: Any, series: Series) -> Any:
     shares = series.function.proportions[series.shown]
     top = float(shares.max())
     if series.corners is None:
+        x, y = _plane(ax, series.function.predicted[series.shown]).T
         return Axes.scatter(
             ax,
-            *_plane(ax, series.function.predicted[series.shown]).T,
+            x,
+            y,
             c=shares,
             s=8 + 55 * shares / top,
             cmap=SHARE_COLOURS,
@@ -107,37 +114,52 @@ def _draw_regions(ax: Any, series: Series) -> None:
 
 
 def _arrows(ax: Any, series: Series, which: Mask, colour: str, width: float) -> None:
-    """Draw arrows in one layer, edged in white so that they show on dark cells."""
+    """Draw arrows `width` points wide, edged in white so that they show on dark cells."""
     start = _plane(ax, series.function.predicted[which])
     stop = _plane(ax, series.function.observed[which])
-    crowd = min(1.0, 7 / np.sqrt(series.function.n_cells))
-    Axes.quiver(
+    size = min(1.6, inches(ax) / 3) * min(1.0, 7 / np.sqrt(series.function.n_cells))
+    arrows = Axes.quiver(
         ax,
         *start.T,
         *(stop - start).T,
         angles="xy",
         scale_units="xy",
         scale=1,
-        units="width",
-        width=width * crowd,
+        units="inches",
+        width=width * size / PER_INCH,
         headwidth=4,
         headlength=5,
         headaxislength=4.5,
         minlength=0.5,
         color=colour,
         edgecolors="white",
-        linewidths=0.35 * crowd,
+        linewidths=0.4 * size,
         zorder=4,
         clip_on=False,
     )
+    arrows.set_in_layout(False)  # its extent is wrong by a factor of the resolution
 
 
 def _label(diagram: ReliabilityDiagram, ax: Any) -> None:
-    room = 0.5 * inches(ax)
-    setters = (ax.set_tlabel, ax.set_llabel, ax.set_rlabel)
-    for name, put in zip(diagram.classes, setters, strict=True):
-        put(lines_for(name, room, 8.3), fontsize="small", parse_math=False)
+    numbers = inches(ax) > SMALL
+    below = (-22 if numbers else -7, "top")  # under the numbers along the side
+    for name, corner, (offset, va) in zip(
+        diagram.classes, np.eye(3), ((6, "bottom"), below, below), strict=True
+    ):
+        ax.annotate(
+            lines_for(name, 0.4 * inches(ax), 8.3),
+            _plane(ax, corner),
+            xytext=(0, offset),
+            textcoords="offset points",
+            ha="center",
+            va=va,
+            fontsize="small",
+            annotation_clip=False,
+            parse_math=False,
+        )
     for axis in (ax.taxis, ax.laxis, ax.raxis):
         axis.set_ticks([0.25, 0.5, 0.75])
         axis.set_tick_params(labelsize="x-small", color=GREY, labelcolor=MUTED)
+        if not numbers:
+            axis.set_ticklabels(["", "", ""])
     ax.grid(False)

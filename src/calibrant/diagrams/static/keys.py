@@ -1,0 +1,100 @@
+"""Legends, scales of colours and room for them: what surrounds every picture."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.transforms import ScaledTranslation
+
+from calibrant.diagrams.style import SHARES, percent, wrapped
+
+SHARE_COLOURS = LinearSegmentedColormap.from_list("shares", SHARES)
+
+PER_INCH = 72  # points
+LETTER = 0.55  # mean width of a letter, in font sizes
+FEWEST = 10  # letters on a line
+
+
+def inches(ax: Axes) -> float:
+    """Return the width of an Axes."""
+    return float(ax.bbox.width) / _dpi(ax)
+
+
+def lines_for(text: str, room: float, size: Any) -> str:
+    """Break a text into lines that fit into `room` inches with letters of `size` points."""
+    return "\n".join(wrapped(text, max(FEWEST, int(room * PER_INCH / (LETTER * size)))))
+
+
+def add_legend(ax: Axes, handles: Mapping[str, Any], title: str, *, above: bool) -> None:
+    """Explain the marks above or below an Axes, in as many columns as fit.
+
+    Names are set as they are: no part of them is taken for a formula, and a leading
+    underscore hides nothing.
+    """
+    outer = ax.get_tightbbox()  # also settles the aspect, which the next lines rely on
+    drop = 0.0 if above or outer is None else ax.bbox.y0 - outer.y0
+    room = 1.15 * float(ax.bbox.width)
+    shift = ScaledTranslation(0, -drop / _dpi(ax), ax.figure.dpi_scale_trans)
+    names = [lines_for(name, 2.2, 7) for name in handles]
+    title = lines_for(title, inches(ax), 7)
+    for columns in (4, 3, 2, 1):
+        legend = ax.legend(
+            handles=list(handles.values()),
+            labels=["x"] * len(names),
+            title=title,
+            loc="lower center" if above else "upper center",
+            bbox_to_anchor=(0.5, 1.0 if above else 0.0),
+            bbox_transform=ax.transAxes + shift,
+            ncols=min(columns, len(names)),
+            frameon=False,
+            fontsize="x-small",
+            title_fontsize="x-small",
+            handlelength=1.4,
+            handletextpad=0.5,
+            columnspacing=1.2,
+            borderaxespad=0.3,
+        )
+        for text, name in zip(legend.get_texts(), names, strict=True):
+            text.set(text=name, parse_math=False)
+        if legend.get_window_extent().width <= room:
+            break
+
+
+def add_scale(ax: Axes, shares: Any) -> None:
+    """Draw the scale of the colours on the right."""
+    bar = ax.figure.colorbar(
+        shares,
+        ax=ax,
+        shrink=0.6,
+        fraction=0.05,
+        pad=0.06,
+        aspect=18,
+        ticks=MaxNLocator(5),
+        format=FuncFormatter(lambda share, _: percent(share)),
+    )
+    bar.set_label("share of predictions", fontsize="x-small")
+    bar.ax.tick_params(labelsize="x-small")
+    bar.outline.set_visible(False)
+
+
+def keep_inside(ax: Axes) -> None:
+    """Make an Axes smaller if labels would be cut off and no layout engine takes care of it."""
+    figure = ax.figure
+    if figure.get_layout_engine() is not None:
+        return
+    for _ in range(2):  # a smaller Axes changes what its labels cover
+        outer = ax.get_tightbbox()
+        if outer is None:
+            return
+        outer = outer.transformed(figure.transSubfigure.inverted())
+        place = ax.get_position(original=True)
+        x0, x1 = place.x0 + max(0.0, -outer.x0), place.x1 - max(0.0, outer.x1 - 1)
+        y0, y1 = place.y0 + max(0.0, -outer.y0), place.y1 - max(0.0, outer.y1 - 1)
+        if x0 < x1 and y0 < y1:
+            ax.set_position((x0, y0, x1 - x0, y1 - y0))
+
+
+def _dpi(ax: Axes) -> float:
+    return float(ax.figure.dpi)
