@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from chance import agrees
 
 from calibrant import Predictions
 from calibrant._random import make_key
@@ -140,3 +141,15 @@ def test_induced_problems_can_be_resampled():
     induced = TopLabel()(DATA)
     for resampler in ALL:
         assert resampler.draw(induced, KEY, 0).event == 0
+
+
+def test_which_rows_are_drawn_does_not_tell_their_labels():
+    """Two rows of 1/2: given that the first was drawn twice, its first label is still a coin."""
+    data = Predictions([0.5, 0.5 + 1e-9], [0, 0])
+    twice = [
+        int(drawn.labels[0])
+        for drawn in (Consistency().draw(data, KEY, b) for b in range(4000))
+        if (drawn.probs[:, 1] == 0.5).all()
+    ]
+    assert agrees(len(twice), 4000, 0.25, tests=2)
+    assert agrees(sum(twice), len(twice), 0.5, tests=2)

@@ -118,6 +118,18 @@ def test_equal_masses():
             assert_equal(fast(data, statistic, resampler), plain(data, statistic, resampler))
 
 
+@pytest.mark.parametrize("weights", [None, "any", "zeros"])
+@pytest.mark.parametrize("partition", [VarianceTree(10), EqualMass(4), EqualWidth(4)], ids=str)
+def test_a_bootstrap_that_keeps_the_cells(partition, weights):
+    for data in (make(60, 2, weights=weights), TopLabel()(make(60, 4, weights=weights))):
+        kept = FromFunction(partition.fit(data).assign)
+        for statistic, fixed in zip(all_statistics(partition), all_statistics(kept), strict=True):
+            found = fast(data, statistic, Bootstrap(refit=False))
+            assert_equal(found, plain(data, fixed, Bootstrap()))
+        moving = fast(data, statistic, Bootstrap())
+        assert partition.fixed == np.allclose(found, moving, rtol=1e-9)
+
+
 def own_total_variation(p, q):
     return np.abs(p - q).sum(axis=-1) / 2
 
