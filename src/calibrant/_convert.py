@@ -59,6 +59,14 @@ def columns(name: str, frame: Any, chosen: list[Any]) -> Array:
     return out
 
 
+def to_polars(frame: Any) -> Any:
+    """Return a frame of any library as one of polars, without a copy where that is possible."""
+    table = _narwhals(frame)
+    if not hasattr(table, "columns"):
+        raise TypeError(f"`frame` must be a data frame; found {type(frame).__name__}.")
+    return table.to_polars()
+
+
 def _narwhals(value: Any) -> Any:
     """Return a narwhals frame or series of `value`; None if it is neither."""
     if isinstance(value, np.ndarray | list | tuple):

@@ -1,0 +1,137 @@
+"""From a table and the user's options to `Predictions`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from calibrant import _validate
+from calibrant._check import Source, listed, more
+from calibrant.loading import labels, rules
+from calibrant.loading.table import Table
+from calibrant.predictions import Predictions
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LOGITS = "Are these logits? Then say so with `logits`."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user says about the columns; None where the rules shall find them."""
+
+    label: str | None = None
+    probs: str | Sequence[str] | None = None
+    classes: Sequence[Any] | None = None
+    weight: str | None = None
+    logits: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("label", "weight"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"`{name}` must be the name of a column; found {value!r}.")
+        if self.probs is None or isinstance(self.probs, str):
+            return
+        names = _validate.as_tuple(self.probs) if hasattr(self.probs, "__iter__") else (None,)
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError(f"`probs` must be names of columns; found {self.probs!r}.")
+
+    @property
+    def columns(self) -> list[str] | None:
+        """Return the columns of probabilities that were asked for."""
+        if self.probs is None:
+            return None
+        return [self.probs] if isinstance(self.probs, str) else list(self.probs)
+
+
+def predictions(table: Table, options: Options) -> Predictions:
+    """Choose the columns, read them once, and check what they hold."""
+    label = rules.label_column(table.kinds, options.label)
+    weight = [] if options.weight is None else [*_weight(table, options.weight)]
+    chosen = _probabilities(table, options, label, weight)
+    used = [*chosen.columns, *weight]
+    if label in used or len(set(used)) < len(used):
+        raise ValueError(
+            f"a column can be one thing only; {listed([label, *used])} were asked for as label,"
+            " probabilities and weight."
+        )
+    frame = table.read(used, label)
+    if frame.height == 0:
+        raise ValueError("there must be at least one row; found only the names of columns.")
+    _no_gaps(frame, table)
+    return _checked(frame, chosen, table, options)
+
+
+def _weight(table: Table, asked: str) -> tuple[str, ...]:
+    return rules.present("weight", table.kinds, [asked])
+
+
+def _probabilities(
+    table: Table, options: Options, label: str, weight: Sequence[str]
+) -> rules.Chosen:
+    if options.columns is not None:
+        return rules.by_request(table.kinds, options.columns, options.logits)
+    rest = {name: kind for name, kind in table.kinds.items() if name not in (label, *weight)}
+    found = rules.by_prefix(rest, options.logits)
+    if found is None:
+        values = labels.distinct(table.read([], label).to_series().drop_nulls())
+        found = rules.by_class(rest, values)
+    return rules.single(rest, options.logits) if found is None else found
+
+
+def _no_gaps(frame: pl.DataFrame, table: Table) -> None:
+    for series in frame.get_columns():
+        if series.null_count():
+            row = series.is_null().arg_max() or 0
+            raise ValueError(
+                "every row must have a value in the columns that are used;"
+                f" {table.place(row)} has none in column"
+                f" {series.name!r}{more(series.null_count())}."
+            )
+
+
+def _checked(
+    frame: pl.DataFrame, chosen: rules.Chosen, table: Table, options: Options
+) -> Predictions:
+    m = len(chosen.columns)
+    label = frame.to_series(frame.width - 1)
+    source = Source(table.place, lambda j: f"column {chosen.columns[j]!r}", _hint(chosen, options))
+    if m == 1:
+        names = columns = _two(label, chosen, options)
+    else:
+        names = _validate.names(chosen.classes if options.classes is None else _given(options), m)
+        columns = chosen.classes
+    weights = None
+    if options.weight is not None:
+        weights = _validate.weights(frame.to_series(m).to_numpy(), frame.height, source=source)
+    outcomes = labels.positions(label, names, columns, table.place)
+    make = _validate.softmax if options.logits else _validate.probabilities
+    matrix = frame[:, :m].to_numpy(order="c", writable=True)
+    probs = make(matrix[:, 0] if m == 1 else matrix, owned=True, source=source)
+    return Predictions.trusted(probs, outcomes, names, weights, event=1)
+
+
+def _two(label: pl.Series, chosen: rules.Chosen, options: Options) -> tuple[str, ...]:
+    given = _given(options)
+    if given is not None:
+        return _validate.names(given, 2)
+    return labels.binary_names(labels.distinct(label), next(iter(chosen.classes), None))
+
+
+def _given(options: Options) -> Sequence[Any] | None:
+    classes = options.classes
+    return classes if classes is None or isinstance(classes, str) else _validate.as_tuple(classes)
+
+
+def _hint(chosen: rules.Chosen, options: Options) -> str:
+    """Return the likely causes of numbers that are no probabilities."""
+    if options.probs is not None or len(chosen.columns) == 1:
+        return LOGITS
+    return (
+        f"The columns {listed(chosen.columns, 4)} were taken; others can be named with `probs`."
+        f" {LOGITS}"
+    )

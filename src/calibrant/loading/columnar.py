@@ -1,0 +1,109 @@
+"""Parquet and Arrow files, and frames in memory: they know the types of their columns."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+from calibrant._check import listed
+from calibrant.loading.table import Kind
+
+if TYPE_CHECKING:
+    import polars as pl
+
+T = TypeVar("T")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Columnar:
+    """A lazy frame; only the columns that are asked for are read."""
+
+    frame: pl.LazyFrame
+    spelled: dict[str, str]  # name without spaces around it → as it is in the file
+    types: dict[str, pl.DataType]
+    kinds: dict[str, Kind]
+
+    @classmethod
+    def of(cls, frame: pl.LazyFrame) -> Columnar:
+        """Wrap a lazy frame."""
+        schema = guarded(frame.collect_schema)
+        spelled = {name.strip(): name for name in schema}
+        if len(spelled) < len(schema):
+            names = [name.strip() for name in schema]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
+        types = {name: schema[column] for name, column in spelled.items()}
+        return cls(frame, spelled, types, {name: _kind(kind) for name, kind in types.items()})
+
+    def read(self, numbers: Sequence[str], label: str | None) -> pl.DataFrame:
+        """Return the columns; floats of 32 bits stay so if all of them are."""
+        import polars as pl  # noqa: PLC0415 (only files need it)
+        import polars.selectors as cs  # noqa: PLC0415
+
+        for name in numbers:
+            if self.kinds[name] == "other":
+                raise TypeError(f"column {name!r} must hold numbers; found {self.types[name]}.")
+        narrow = all(str(self.types[name]) in ("Float16", "Float32") for name in numbers)
+        spelled = [self.spelled[name] for name in numbers]
+        asked = [cs.by_name(*spelled).cast(pl.Float32 if narrow else pl.Float64)] if spelled else []
+        if label is not None:
+            asked.append(_label(cs.by_name(self.spelled[label]), self.types[label]))
+        frame = guarded(self.frame.select(asked).collect)
+        order = [*numbers, *([] if label is None else [label])]
+        return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in order])
+
+    def place(self, row: int) -> str:
+        """Return the words for a row."""
+        return f"row {row}"
+
+
+def parquet(path: Path) -> Columnar:
+    """Open a Parquet file."""
+    import polars as pl  # noqa: PLC0415
+
+    return Columnar.of(pl.scan_parquet(path, glob=False, hive_partitioning=False))
+
+
+def arrow(path: Path) -> Columnar:
+    """Open an Arrow or Feather file, or a stream of Arrow batches."""
+    import polars as pl  # noqa: PLC0415
+
+    with path.open("rb") as file:
+        head = file.read(6)
+    if head.startswith(b"\xff\xff\xff\xff"):
+        return Columnar.of(guarded(lambda: pl.read_ipc_stream(path)).lazy())
+    return Columnar.of(pl.scan_ipc(glob.escape(str(path)), hive_partitioning=False))
+
+
+def guarded(read: Callable[[], T]) -> T:
+    """Turn what polars says of a damaged file into a sentence."""
+    import polars as pl  # noqa: PLC0415
+
+    try:
+        return read()
+    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
+        reason = next(iter(str(error).splitlines()), "").strip().rstrip(".")
+        raise ValueError(
+            f"the file must be whole and readable; it is damaged or cut short ({reason}). Write"
+            " or copy it again."
+        ) from error
+
+
+def _label(column: Any, kind: pl.DataType) -> Any:
+    import polars as pl  # noqa: PLC0415
+
+    if isinstance(kind, pl.Categorical | pl.Enum | pl.Binary):
+        return column.cast(pl.String)
+    if isinstance(kind, pl.List | pl.Array | pl.Struct | pl.Object):
+        raise TypeError(f"labels must be whole numbers or names; found {kind}.")
+    return column
+
+
+def _kind(kind: pl.DataType) -> Kind:
+    if kind.is_integer():
+        return "whole"
+    return "float" if kind.is_numeric() else "other"

@@ -1,0 +1,109 @@
+"""From the values of a column of labels to the numbers of classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._check import listed, more
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NUMBER = re.compile(r"[+-]?\d{1,18}(\.0*)?", re.ASCII)
+TRUTHS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
+
+
+def distinct(series: pl.Series) -> list[str]:
+    """Return the different labels as texts, in the order of their first rows."""
+    return [_text(value) for value in series.unique(maintain_order=True).to_list()]
+
+
+def positions(
+    series: pl.Series,
+    names: Sequence[str],
+    columns: Sequence[str],
+    place: Callable[[int], str],
+) -> NDArray[np.int32]:
+    """Return the numbers of the classes.
+
+    A label is the name of a class, or of its column where the classes were renamed, or the
+    number that names it; where no names are numbers, it may be its place 0, …, m-1. All
+    labels must be so in the same way.
+    """
+    values = series.unique(maintain_order=True)
+    texts = [_text(value) for value in values.to_list()]
+    ways = [_by_name(texts, names), _by_name(texts, columns), _by_number(texts, names)]
+    found = next((way for way in ways if -1 not in way), max(ways, key=_matches))
+    codes = series.replace_strict(values, found, return_dtype=_int32()).to_numpy()
+    bad = np.flatnonzero(codes < 0)
+    if bad.size:
+        text = _text(series[int(bad[0])])
+        raise ValueError(
+            f"labels must be among the classes {listed(names)}{_or_places(names)};"
+            f" {place(int(bad[0]))} has {text!r} in column {series.name!r}{more(bad.size)}."
+        )
+    return np.array(codes, np.int32)
+
+
+def binary_names(texts: Sequence[str], event: str | None) -> tuple[str, str]:
+    """Return the names of class 0 and class 1 when there is one column of probabilities.
+
+    event : the class that the column is named for, if it is
+    """
+    if event is not None and event in texts:
+        others = [text for text in texts if text != event] or ["0" if event == "1" else ""]
+        if len(others) == 1:
+            return others[0] or f"not {event}", event
+    for truth in TRUTHS:
+        if set(texts) <= set(truth):
+            return truth
+    if -1 not in _by_number(texts, ("0", "1")):
+        return ("0", "1") if event in (None, "1") else (f"not {event}", str(event))
+    raise ValueError(
+        "labels beside one column of probabilities must be 0 and 1, or `classes` must name"
+        f" class 0 and class 1; found {listed(sorted(texts))}."
+    )
+
+
+def _by_name(texts: Sequence[str], names: Sequence[str]) -> list[int]:
+    place = {name: j for j, name in enumerate(names)}
+    return [place.get(text, -1) for text in texts]
+
+
+def _by_number(texts: Sequence[str], names: Sequence[str]) -> list[int]:
+    numbers = [_number(name) for name in names]
+    if None in numbers:
+        numbers = list(range(len(names)))
+    place = {number: j for j, number in enumerate(numbers)}
+    return [-1 if (number := _number(text)) is None else place.get(number, -1) for text in texts]
+
+
+def _or_places(names: Sequence[str]) -> str:
+    return "" if all(_number(name) is not None for name in names) else f" or 0 to {len(names) - 1}"
+
+
+def _matches(way: Sequence[int]) -> int:
+    return len(way) - way.count(-1)
+
+
+def _number(text: str) -> int | None:
+    return int(text.split(".", maxsplit=1)[0]) if NUMBER.fullmatch(text) else None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+def _int32() -> Any:
+    import polars as pl  # noqa: PLC0415 (only files need it)
+
+    return pl.Int32
