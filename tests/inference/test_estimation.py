@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from calibrant import Predictions, accuracy, brier_score, estimate
+from calibrant import Predictions, accuracy, brier_score, estimate, log_score
 from calibrant.inference.estimation import Estimate
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
@@ -107,6 +107,19 @@ def test_constant_data_have_no_error():
     assert found.value == 0.25
     assert found.standard_error == 0
     assert found.interval() == found.bias_corrected_interval() == (0.25, 0.25)
+
+
+def test_infinite_replicates():
+    """A class that was given probability 0 occurs: the log score is infinite if it is drawn."""
+    data = Predictions([[0.5, 0.5, 0.0]] * 3, [2, 0, 1])
+    found = estimate(data, log_score, n_resamples=99, rng=0)
+    assert found.value == np.inf
+    assert np.isnan(found.standard_error)
+    low, high = found.interval()
+    assert low == pytest.approx(np.log(2), rel=1e-15)
+    assert high == np.inf
+    assert found.bias_corrected_interval()[1] == np.inf
+    assert str(found) == "inf ± nan"
 
 
 def test_through_a_lens():

@@ -31,14 +31,14 @@ class Estimate:
 
     @property
     def standard_error(self) -> float:
-        """Standard deviation of the replicates; nan if there is only one."""
-        return float(self.replicates.std(ddof=1)) if self.replicates.size > 1 else float("nan")
+        """Standard deviation of the replicates; nan if there is only one, or an infinite one."""
+        known = self.replicates.size > 1 and np.isfinite(self.replicates).all()
+        return float(self.replicates.std(ddof=1)) if known else float("nan")
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the percentile interval: quantiles of the replicates."""
         tail = (1 - fraction("level", level)) / 2
-        low, high = np.quantile(self.replicates, [tail, 1 - tail])
-        return float(low), float(high)
+        return _quantiles(self.replicates, [tail, 1 - tail])
 
     def bias_corrected_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the bias-corrected percentile interval of Efron.
@@ -56,9 +56,7 @@ class Estimate:
         ) / 2
         size = self.replicates.size
         shift = ndtri(np.clip(below, 0.5 / size, 1 - 0.5 / size))
-        levels = ndtr(2 * shift + ndtri([tail, 1 - tail]))
-        low, high = np.quantile(self.replicates, levels)
-        return float(low), float(high)
+        return _quantiles(self.replicates, ndtr(2 * shift + ndtri([tail, 1 - tail])))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -72,6 +70,14 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{self.value:.4g} ± {self.standard_error:.2g}"
+
+
+def _quantiles(replicates: NDArray[np.float64], levels: Any) -> tuple[float, float]:
+    """Return two quantiles; between two infinite replicates, or at one, infinity."""
+    with np.errstate(invalid="ignore"):
+        found = np.quantile(replicates, levels)
+    low, high = np.where(np.isnan(found), np.quantile(replicates, levels, method="higher"), found)
+    return float(low), float(high)
 
 
 def estimate(
