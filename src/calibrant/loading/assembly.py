@@ -54,16 +54,13 @@ def predictions(table: Table, options: Options) -> Predictions:
     weight = [] if options.weight is None else [*_weight(table, options.weight)]
     chosen = _probabilities(table, options, label, weight)
     used = [*chosen.columns, *weight]
-    if label in used or len(set(used)) < len(used):
+    twice = sorted({name for name in (label, *weight) if [label, *used].count(name) > 1})
+    if twice:
         raise ValueError(
-            f"a column can be one thing only; {listed([label, *used])} were asked for as label,"
-            " probabilities and weight."
+            "a column must be one thing only: label, probability or weight; found"
+            f" {listed(twice)} twice."
         )
-    frame = table.read(used, label)
-    if frame.height == 0:
-        raise ValueError("there must be at least one row; found only the names of columns.")
-    _no_gaps(frame, table)
-    return _checked(frame, chosen, table, options)
+    return _checked(_read(table, used, label), chosen, table, options)
 
 
 def _weight(table: Table, asked: str) -> tuple[str, ...]:
@@ -77,13 +74,16 @@ def _probabilities(
         return rules.by_request(table.kinds, options.columns, options.logits)
     rest = {name: kind for name, kind in table.kinds.items() if name not in (label, *weight)}
     found = rules.by_prefix(rest, options.logits)
-    if found is None:
+    if found is None and len(rest) > 1:
         values = labels.distinct(table.read([], label).to_series().drop_nulls())
         found = rules.by_class(rest, values)
     return rules.single(rest, options.logits) if found is None else found
 
 
-def _no_gaps(frame: pl.DataFrame, table: Table) -> None:
+def _read(table: Table, used: Sequence[str], label: str) -> pl.DataFrame:
+    frame = table.read(used, label)
+    if frame.height == 0:
+        raise ValueError("there must be at least one row; found only the names of columns.")
     for series in frame.get_columns():
         if series.null_count():
             row = series.is_null().arg_max() or 0
@@ -92,6 +92,7 @@ def _no_gaps(frame: pl.DataFrame, table: Table) -> None:
                 f" {table.place(row)} has none in column"
                 f" {series.name!r}{more(series.null_count())}."
             )
+    return frame
 
 
 def _checked(
@@ -108,10 +109,11 @@ def _checked(
     weights = None
     if options.weight is not None:
         weights = _validate.weights(frame.to_series(m).to_numpy(), frame.height, source=source)
-    outcomes = labels.positions(label, names, columns, table.place)
     make = _validate.softmax if options.logits else _validate.probabilities
     matrix = frame[:, :m].to_numpy(order="c", writable=True)
+    del frame  # before the labels are worked on, so that their memory need not be on top
     probs = make(matrix[:, 0] if m == 1 else matrix, owned=True, source=source)
+    outcomes = labels.positions(label, names, columns, table.place)
     return Predictions.trusted(probs, outcomes, names, weights, event=1)
 
 

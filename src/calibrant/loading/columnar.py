@@ -5,16 +5,19 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from calibrant._check import listed
 from calibrant.loading.table import Kind
+from calibrant.loading.text import damaged, first_bytes
 
 if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
+STREAM = b"\xff\xff\xff\xff"  # how a stream of batches starts; with four zeros, how it ends
 
 
 @final
@@ -48,8 +51,10 @@ class Columnar:
             if self.kinds[name] == "other":
                 raise TypeError(f"column {name!r} must hold numbers; found {self.types[name]}.")
         narrow = all(str(self.types[name]) in ("Float16", "Float32") for name in numbers)
-        spelled = [self.spelled[name] for name in numbers]
-        asked = [cs.by_name(*spelled).cast(pl.Float32 if narrow else pl.Float64)] if spelled else []
+        width = pl.Float32() if narrow else pl.Float64()
+        same = [self.spelled[name] for name in numbers if self.types[name] == width]
+        other = [self.spelled[name] for name in numbers if self.types[name] != width]
+        asked = [cs.by_name(*same), cs.by_name(*other).cast(width)]
         if label is not None:
             asked.append(_label(cs.by_name(self.spelled[label]), self.types[label]))
         frame = guarded(self.frame.select(asked).collect)
@@ -72,11 +77,18 @@ def arrow(path: Path) -> Columnar:
     """Open an Arrow or Feather file, or a stream of Arrow batches."""
     import polars as pl  # noqa: PLC0415
 
-    with path.open("rb") as file:
-        head = file.read(6)
-    if head.startswith(b"\xff\xff\xff\xff"):
+    if first_bytes(path).startswith(STREAM):
+        _whole_stream(path)
         return Columnar.of(guarded(lambda: pl.read_ipc_stream(path)).lazy())
     return Columnar.of(pl.scan_ipc(glob.escape(str(path)), hive_partitioning=False))
+
+
+def _whole_stream(path: Path) -> None:
+    """Refuse a stream without its end: a reader would take the batches before the cut for all."""
+    with path.open("rb") as file:
+        file.seek(-min(8, path.stat().st_size), SEEK_END)
+        if file.read() != STREAM + bytes(4):
+            raise damaged(ValueError("the stream has no end"))
 
 
 def guarded(read: Callable[[], T]) -> T:
@@ -86,11 +98,7 @@ def guarded(read: Callable[[], T]) -> T:
     try:
         return read()
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
-        reason = next(iter(str(error).splitlines()), "").strip().rstrip(".")
-        raise ValueError(
-            f"the file must be whole and readable; it is damaged or cut short ({reason}). Write"
-            " or copy it again."
-        ) from error
+        raise damaged(error) from error
 
 
 def _label(column: Any, kind: pl.DataType) -> Any:

@@ -46,7 +46,9 @@ class Delimited:
             frame = self._collect(numbers, label, pl.String())
         except (pl.exceptions.PolarsError, OSError) as error:
             self._find_fault()
-            raise guarded_error(error) from error
+            raise ValueError(
+                f"the file must be a table of cells; it cannot be read ({text.reason(error)})."
+            ) from error
         return self._parsed(self._trimmed(frame), numbers)
 
     def _collect(
@@ -117,19 +119,23 @@ class Delimited:
 
     def _find_fault(self) -> None:
         """Raise the sentence for the first line that cannot be split into cells."""
-        before = 0
+        line, empty = 0, ""
         with _records(self.path, self.separator, strict=True) as records:
             try:
                 _header(records)
-                before = records.line_num
+                line = records.line_num + 1
                 for row, cells in enumerate(records):
-                    if cells and len(cells) != self.width:
-                        raise ValueError(self._ragged(row, before + 1, len(cells)))
-                    before = records.line_num
+                    if len(cells) != self.width and any(cell.strip() for cell in cells):
+                        raise ValueError(self._ragged(row, line, len(cells)))
+                    if not cells:
+                        empty = empty or f"row {row} (line {line})"
+                    line = records.line_num + 1
             except csv.Error as error:
                 raise ValueError(
-                    f"a quote that is opened must be closed; look at line {before + 1} ({error})."
+                    f"a quote that is opened must be closed; look at line {line} ({error})."
                 ) from None
+        if empty:
+            raise ValueError(f"every line must hold a row; {empty} is empty.")
 
     def _ragged(self, row: int, line: int, found: int) -> str:
         hint = (
@@ -143,14 +149,14 @@ class Delimited:
 
 def delimited(path: Path) -> Delimited:
     """Open a CSV or TSV file: read the header, and the kinds of columns from a few rows."""
-    tabs = ".tsv" in path.suffixes or ".tab" in path.suffixes
-    separator = "\t" if tabs else _separator(path)
+    separator = _separator(path)
     with _records(path, separator) as records:
-        cells = _header(records)
+        names = [cell.strip() for cell in _header(records)]
         skip = records.line_num
         sample = list(islice(records, SAMPLE))
-    names = [cell.strip() for cell in cells]
-    _refuse_header(names, cells)
+    _refuse_header(names)
+    if not any(any(cells) for cells in sample):
+        raise ValueError("there must be at least one row; found only the names of columns.")
     numbers = {name: j for j, name in enumerate(names) if name}
     kinds: dict[str, Kind] = {
         name: _kind([row[j] for row in sample if j < len(row)]) for name, j in numbers.items()
@@ -175,17 +181,19 @@ def _header(records: Any) -> list[str]:
 
 
 def _separator(path: Path) -> str:
-    """Return the comma, unless the header has none of them but one of the others."""
+    """Return the tab for TSV, the comma for CSV, or what is in its header instead of a comma."""
     with text.opened(path) as file:
         line = next((line for line in file if line.strip()), "")
+    if line.endswith("\r"):
+        raise ValueError("lines must end with \\n or \\r\\n; found \\r alone. Save the file again.")
+    if {".tsv", ".tab"} & {ending.lower() for ending in path.suffixes[-2:]}:
+        return "\t"
     return next((separator for separator in SEPARATORS if separator in line), ",")
 
 
-def _refuse_header(names: Sequence[str], cells: Sequence[str]) -> None:
+def _refuse_header(names: Sequence[str]) -> None:
     if not names:
         raise ValueError("the file must have a header and rows; it is empty.")
-    if any("\r" in cell for cell in cells):
-        raise ValueError("lines must end with \\n or \\r\\n; found \\r alone. Save the file again.")
     if all(_is_number(name) for name in names):
         raise ValueError(
             f"the first line must name the columns; it holds numbers ({listed(names, 3)}). Add a"
@@ -217,9 +225,3 @@ def _remedy(cell: str) -> str:
     if "," in cell:
         return " Write decimal points, not commas."
     return " Write 0.25, not 25%." if cell.endswith("%") else ""
-
-
-def guarded_error(error: Exception) -> ValueError:
-    """Return the sentence for what polars refuses and Python does not."""
-    reason = next(iter(str(error).splitlines()), "").strip().rstrip(".")
-    return ValueError(f"the file must be a table of cells; it cannot be read ({reason}).")

@@ -93,6 +93,8 @@ def load(
         return npz(file, options) if open_table is None else predictions(open_table(file), options)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{file.name}: {error}") from error
+    except OSError as error:
+        raise ValueError(f"{file.name}: the file must be readable; {error.strerror}.") from error
 
 
 def from_frame(
@@ -145,7 +147,7 @@ def _format(file: Path) -> tuple[Callable[[Path], Table] | None, tuple[bytes, ..
         return FORMATS[endings[-2]]
     if endings and endings[-1] in FORMATS:
         return FORMATS[endings[-1]]
+    found = repr(file.suffix) if file.suffix else "none"
     raise ValueError(
-        f"the ending must say what is in the file: {', '.join(FORMATS)}, or .csv.gz; found"
-        f" {file.suffix or 'none'!r}."
+        f"the ending must say what is in the file: {', '.join(FORMATS)}, or .csv.gz; found {found}."
     )

@@ -44,9 +44,8 @@ class JsonLines:
             frame = pl.scan_ndjson(source, schema=schema).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
             self._find_fault(numbers)
-            reason = next(iter(str(error).splitlines()), "").strip().rstrip(".")
             raise ValueError(
-                f"every line must be a JSON object; one cannot be read ({reason})."
+                f"every line must be a JSON object; one cannot be read ({text.reason(error)})."
             ) from error
         return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in wanted])
 
@@ -95,14 +94,19 @@ def _filled(file: Any) -> Iterator[tuple[int, str]]:
 def _object(line: int, written: str) -> dict[str, Any]:
     try:
         found = json.loads(written, object_pairs_hook=list)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise ValueError(f"every line must be a JSON object; line {line} is too deep.") from None
+    except json.JSONDecodeError as error:
         raise ValueError(
-            f"every line must be a JSON object; line {line} is broken ({error})."
+            f"every line must be a JSON object; line {line} is broken at character"
+            f" {error.pos + 1} ({error.msg})."
         ) from None
     if not isinstance(found, list) or not all(isinstance(pair, tuple) for pair in found):
         raise ValueError(
             f"every line must be a JSON object; line {line} is {written.strip()[:60]!r}."
         )
+    if not found:
+        raise ValueError(f"every line must be a JSON object with keys; line {line} has none.")
     keys = [key for key, _ in found]
     twice = (
         sorted({key for key in keys if keys.count(key) > 1}) if len(set(keys)) < len(keys) else []

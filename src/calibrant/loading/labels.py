@@ -18,9 +18,12 @@ NUMBER = re.compile(r"[+-]?\d{1,18}(\.0*)?", re.ASCII)
 TRUTHS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
 
 
+BLOCK = 1 << 16  # rows at a time: what polars keeps beside a column is larger than the column
+
+
 def distinct(series: pl.Series) -> list[str]:
     """Return the different labels as texts, in the order of their first rows."""
-    return [_text(value) for value in series.unique(maintain_order=True).to_list()]
+    return [_text(value) for value in _values(series).to_list()]
 
 
 def positions(
@@ -35,11 +38,14 @@ def positions(
     number that names it; where no names are numbers, it may be its place 0, …, m-1. All
     labels must be so in the same way.
     """
-    values = series.unique(maintain_order=True)
+    values = _values(series)
     texts = [_text(value) for value in values.to_list()]
     ways = [_by_name(texts, names), _by_name(texts, columns), _by_number(texts, names)]
     found = next((way for way in ways if -1 not in way), max(ways, key=_matches))
-    codes = series.replace_strict(values, found, return_dtype=_int32()).to_numpy()
+    codes = np.empty(len(series), np.int32)
+    for start in range(0, len(series), BLOCK):
+        part = series.slice(start, BLOCK).replace_strict(values, found, return_dtype=_int32())
+        codes[start : start + BLOCK] = part.to_numpy()
     bad = np.flatnonzero(codes < 0)
     if bad.size:
         text = _text(series[int(bad[0])])
@@ -47,7 +53,7 @@ def positions(
             f"labels must be among the classes {listed(names)}{_or_places(names)};"
             f" {place(int(bad[0]))} has {text!r} in column {series.name!r}{more(bad.size)}."
         )
-    return np.array(codes, np.int32)
+    return codes
 
 
 def binary_names(texts: Sequence[str], event: str | None) -> tuple[str, str]:
@@ -68,6 +74,14 @@ def binary_names(texts: Sequence[str], event: str | None) -> tuple[str, str]:
         "labels beside one column of probabilities must be 0 and 1, or `classes` must name"
         f" class 0 and class 1; found {listed(sorted(texts))}."
     )
+
+
+def _values(series: pl.Series) -> pl.Series:
+    found = series.clear()
+    for start in range(0, len(series), BLOCK):
+        part = series.slice(start, BLOCK).unique(maintain_order=True)
+        found = found.append(part).unique(maintain_order=True)
+    return found
 
 
 def _by_name(texts: Sequence[str], names: Sequence[str]) -> list[int]:

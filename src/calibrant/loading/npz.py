@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from calibrant import _validate
 from calibrant._check import Source, listed
 from calibrant.loading.assembly import LOGITS, Options
+from calibrant.loading.text import damaged
 from calibrant.predictions import Predictions
 
 PROBS = ("probs", "prob", "proba", "probabilities", "p", "y_prob")
@@ -29,10 +30,7 @@ def npz(path: Path, options: Options) -> Predictions:
         with zipfile.ZipFile(path) as archive:
             return _predictions(archive, options)
     except DAMAGE as error:
-        raise ValueError(
-            f"the file must be whole and readable; it is damaged or cut short ({error}). Write or"
-            " copy it again."
-        ) from error
+        raise damaged(error) from error
 
 
 def _predictions(archive: zipfile.ZipFile, options: Options) -> Predictions:
@@ -49,9 +47,11 @@ def _predictions(archive: zipfile.ZipFile, options: Options) -> Predictions:
     weights = _weights(archive, keys, options)
     make = _validate.softmax if options.logits else _validate.probabilities
     checked = make(probs, owned=True, source=source)
-    classes = _classes(archive, keys, options)
+    own = _own_classes(archive, keys)
+    classes = own if options.classes is None else _given(options.classes)
     names = _validate.names(classes, checked.shape[1])
-    labels = _validate.outcomes(_array(archive, labels_key), n, checked.shape[1], classes)
+    known = classes if own is None else own  # labels may use the names that are replaced
+    labels = _validate.outcomes(_array(archive, labels_key), n, checked.shape[1], known)
     checked_weights = None if weights is None else _validate.weights(weights, n, source=source)
     return Predictions.trusted(checked, labels, names, checked_weights, event=1)
 
@@ -91,12 +91,11 @@ def _weights(
     return _array(archive, "weights") if "weights" in keys else None
 
 
-def _classes(
-    archive: zipfile.ZipFile, keys: Iterable[str], options: Options
-) -> Sequence[Any] | None:
-    if options.classes is not None:
-        given = options.classes
-        return given if isinstance(given, str) else _validate.as_tuple(given)
+def _given(classes: Sequence[Any]) -> Sequence[Any]:
+    return classes if isinstance(classes, str) else _validate.as_tuple(classes)
+
+
+def _own_classes(archive: zipfile.ZipFile, keys: Iterable[str]) -> Sequence[Any] | None:
     if "classes" not in keys:
         return None
     found = _array(archive, "classes")

@@ -54,8 +54,7 @@ def present(option: str, names: Collection[str], asked: Sequence[str]) -> tuple[
     missing = [name for name in asked if name not in names and name.strip().lower() not in spelled]
     if missing:
         raise ValueError(
-            f"`{option}` must name columns of the file; {listed(missing)} not among"
-            f" {listed(names, 12)}."
+            f"`{option}` must name columns; {listed(missing)} not among {listed(names, 12)}."
         )
     found = tuple(name if name in names else spelled[name.strip().lower()] for name in asked)
     twice = sorted({name for name in found if found.count(name) > 1})

@@ -9,18 +9,29 @@ from pathlib import Path
 
 GZIP = b"\x1f\x8b"
 MAGIC = (
-    (b"PAR1", "a Parquet file", ".parquet"),
-    (b"ARROW1", "an Arrow file", ".arrow"),
-    (b"\xff\xff\xff\xff", "a stream of Arrow batches", ".arrow"),
-    (
-        b"PK\x03\x04",
-        "a ZIP archive, such as an NPZ or Excel file",
-        ".npz, or save the sheet as CSV",
-    ),
-    (b"\x93NUMPY", "a single NumPy array", ".npy, and save arrays with numpy.savez instead"),
-    (GZIP, "compressed with gzip", ".gz"),
-    (b"\x89HDF", "an HDF5 file", ".h5, and save it as Parquet instead"),
+    (b"PAR1", "a Parquet file", "Rename it to .parquet."),
+    (b"ARROW1", "an Arrow file", "Rename it to .arrow."),
+    (b"FEA1", "a Feather file of version 1", "Write it as version 2."),
+    (b"\xff\xff\xff\xff", "a stream of Arrow batches", "Rename it to .arrow."),
+    (b"PK\x03\x04", "a ZIP archive", "Rename it to .npz, or save an Excel sheet as CSV."),
+    (b"\x93NUMPY", "a single NumPy array", "Save arrays together with numpy.savez."),
+    (GZIP, "compressed with gzip", "Rename it to .csv.gz."),
+    (b"\x89HDF", "an HDF5 file", "Save it as Parquet."),
 )
+
+
+def reason(error: Exception) -> str:
+    """Return the first line of what a library says, without the insides that it may print."""
+    line = next(iter(str(error).splitlines()), "")
+    return line.partition(" {")[0].partition("(Error")[0].strip().rstrip(".")[:120]
+
+
+def damaged(error: Exception) -> ValueError:
+    """Return the sentence for a file that a library cannot read."""
+    return ValueError(
+        f"the file must be whole and readable; it is damaged or cut short ({reason(error)}). Write"
+        " or copy it again."
+    )
 
 
 def first_bytes(path: Path, count: int = 8) -> bytes:
@@ -34,11 +45,9 @@ def belongs(path: Path, *expected: bytes) -> None:
     head = first_bytes(path)
     if any(head.startswith(magic) for magic in expected):
         return
-    for magic, what, ending in MAGIC:
+    for magic, what, remedy in MAGIC:
         if head.startswith(magic):
-            raise ValueError(
-                f"the ending must fit what is in the file; this is {what}. Rename it to {ending}."
-            )
+            raise ValueError(f"the ending must fit what is in the file; this is {what}. {remedy}")
     if expected:
         start = head.decode("latin-1")
         raise ValueError(
@@ -60,10 +69,7 @@ def opened(path: Path) -> Iterator[io.TextIOWrapper]:
         except UnicodeDecodeError:
             raise ValueError(_not_utf8(path)) from None
         except (EOFError, OSError, zlib.error) as error:
-            raise ValueError(
-                f"the file must be whole and readable; it is damaged or cut short ({error})."
-                " Write or copy it again."
-            ) from error
+            raise damaged(error) from error
 
 
 def _not_utf8(path: Path) -> str:
