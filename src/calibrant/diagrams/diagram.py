@@ -226,7 +226,7 @@ def reliability_diagram(
     seen = {name: lens(model) for name, model in models.items()}
     first = next(iter(seen.values()))
     _check_outcomes(seen)
-    partition = partition or _default_partition(first.m)
+    partition = partition or default_partition(first.m)
     bins = min(partition.k, MOST_BINS) if isinstance(partition, EqualWidth) else 20
     edges = np.linspace(0, 1, bins + 1)
     key = make_key(rng)
@@ -260,7 +260,8 @@ def _series(
     return Series(name, cells, histogram, corners)
 
 
-def _default_partition(m: int) -> Partition:
+def default_partition(m: int) -> Partition:
+    """Return the cells of a diagram of m outcomes."""
     if m == 2:
         return EqualWidth(10)
     return SimplexCells(5 if m == 3 else 4)

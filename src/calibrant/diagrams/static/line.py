@@ -171,7 +171,7 @@ def _draw_histogram(diagram: ReliabilityDiagram, ax: Axes) -> None:
 def _label(diagram: ReliabilityDiagram, ax: Axes, classical: bool) -> None:
     text = f"predicted probability of {event_name(diagram)}"
     size = ax.xaxis.label.get_fontsize()
-    ax.set_xlabel(lines_for(text, 1.15 * inches(ax), size), parse_math=False)
+    ax.set_xlabel(lines_for(text, 0.95 * inches(ax), size), parse_math=False)
     ax.set_ylabel("observed frequency" if classical else "observed − predicted")
     ax.spines[["top", "right"]].set_visible(False)
 

@@ -162,4 +162,6 @@ def _label(diagram: ReliabilityDiagram, ax: Any) -> None:
         axis.set_tick_params(labelsize="x-small", color=GREY, labelcolor=MUTED)
         if not numbers:
             axis.set_ticklabels(["", "", ""])
+        if not axis.get_label_text():
+            axis.set_label_coords(0.5, 0.5)  # or mpltern looks for the place of no label for long
     ax.grid(False)
