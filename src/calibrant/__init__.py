@@ -4,7 +4,7 @@ The objects of *Evaluating model calibration in classification* (AISTATS 2019), 
 module that is named after it: `Predictions`, `lenses`, `partitions`, `distances`,
 `statistics`, `resampling`, `scores`. What puts them together: `calibration_function`,
 `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`, `cellwise`,
-`reliability_diagram`, `report`; `load` reads files and `datasets` has examples.
+`reliability_diagram`, `Trajectory`, `report`; `load` reads files and `datasets` has examples.
 
 A name is imported when it is first used, so that the command line answers at once.
 """
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from calibrant.predictions import Predictions
     from calibrant.reporting import report
     from calibrant.scores import accuracy, brier_score, log_score, spherical_score
+    from calibrant.trajectory import Trajectory, TrajectoryRow
 
 __version__ = "0.1.0"
 
@@ -59,6 +60,8 @@ __all__ = [
     "EvaluationRow",
     "Predictions",
     "ReliabilityDiagram",
+    "Trajectory",
+    "TrajectoryRow",
     "accuracy",
     "brier_score",
     "calibration_function",
@@ -105,6 +108,7 @@ _HOMES = {
     "predictions": ("Predictions",),
     "reporting": ("report",),
     "scores": ("accuracy", "brier_score", "log_score", "spherical_score"),
+    "trajectory": ("Trajectory", "TrajectoryRow"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
