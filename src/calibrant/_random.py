@@ -36,5 +36,5 @@ def _seed(rng: Any) -> int | None:
 
 def derive(key: np.uint64, *purpose: int) -> np.uint64:
     """Return the key for one of several independent purposes."""
-    seed = np.random.SeedSequence([int(key), *purpose])
+    seed = np.random.SeedSequence(int(key), spawn_key=purpose)
     return np.uint64(seed.generate_state(1, np.uint64)[0])

@@ -129,7 +129,8 @@ class Bootstrap:
     ----------
     refit : whether a data-dependent partition is fitted again to each data set. Keeping the
         cells is much faster and leaves out only that part of the variability which comes
-        from their moving edges, which is small where there are many rows
+        from their moving edges, which is small where there are many rows. It has an effect
+        for the built-in statistics, and for lenses that keep a row for a row
 
     Notes
     -----

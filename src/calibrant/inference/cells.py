@@ -11,6 +11,7 @@ from calibrant._check import fraction, whole
 from calibrant._kernels import threads
 from calibrant._random import Rng, make_key
 from calibrant.calibration import Binned, CalibrationFunction, bin_predictions, cell_means
+from calibrant.inference.arguments import check_data, check_lens
 from calibrant.inference.draws import CellDraws
 from calibrant.inference.pvalues import pvalue
 from calibrant.inference.replicates import ROOM, Plan, Progress
@@ -35,6 +36,7 @@ class Cellwise:
     lower, upper : (cells, m) pointwise limits of each deviation under the hypothesis
     level : of these limits
     centre, spread : (cells, m) mean and standard deviation of the deviations under it, exact
+        but for `Pooled`, whose pairs are taken as independent
     largest : (n_resamples,) the largest standardised deviation of any cell, in each replicate
     regions : (cells, points, 3) for three outcomes, an ellipse around the outcome frequencies
         that each cell would show under the hypothesis, in a share `level` of the replicates
@@ -137,6 +139,8 @@ def cellwise(
     >>> found.lower[:, 1].round(2).tolist(), found.upper[:, 1].round(2).tolist()
     ([-0.06, -0.07], [0.07, 0.06])
     """
+    check_data(data)
+    check_lens(lens)
     n_resamples = whole("n_resamples", n_resamples, least=1)
     fraction("level", level)
     if not isinstance(resampler, Exact | Consistency):

@@ -12,6 +12,7 @@ from calibrant._kernels import threads
 from calibrant._random import Rng, make_key
 from calibrant.distances import Distance, measure, total_variation
 from calibrant.inference import table
+from calibrant.inference.arguments import check_data
 from calibrant.inference.pvalues import holm, pvalue, shown
 from calibrant.inference.replicates import DISTANCES, ROOM, Progress
 from calibrant.lenses import Marginal
@@ -218,6 +219,7 @@ def classwise(
     >>> found.values.tolist(), found.adjusted_pvalues.round(3).tolist()
     ([0.25, 0.25, 0.0], [0.009, 0.009, 1.0])
     """
+    check_data(data)
     n_resamples = whole("n_resamples", n_resamples, least=0)
     cells = ClassCells.of(data, partition)
     values = cells.distances(cells.observed[:, None], distance)[:, 0]

@@ -229,7 +229,7 @@ def compare(
             n_resamples=n_resamples,
             n_bootstrap=n_bootstrap,
             rng=key,
-            progress=None if progress is None else part(progress, number, len(models)),
+            progress=part(progress, number, len(models)),
         )
         for number, (name, data) in enumerate(models.items())
     }

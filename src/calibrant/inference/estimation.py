@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant._check import fraction, function, whole
 from calibrant._random import Rng, make_key
+from calibrant.inference.arguments import check_data, check_lens
 from calibrant.inference.pvalues import rounding
 from calibrant.inference.replicates import Plan, Progress, Statistic, number, replicates
 from calibrant.lenses import Canonical, Lens
@@ -114,6 +115,8 @@ def estimate(
     >>> found.value, round(found.standard_error, 2)
     (0.6, 0.07)
     """
+    check_data(data)
+    check_lens(lens)
     function("statistic", statistic)
     plan = Plan(resampler, whole("n_resamples", n_resamples, least=1), make_key(rng), progress)
     value = number(statistic(lens(data)), "the data")

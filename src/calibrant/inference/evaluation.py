@@ -12,6 +12,7 @@ from calibrant._random import Rng, derive, make_key
 from calibrant.calibration import bin_predictions
 from calibrant.distances import Distance, euclidean, total_variation
 from calibrant.inference import table
+from calibrant.inference.arguments import check_data, check_lens
 from calibrant.inference.pvalues import holm, pvalue
 from calibrant.inference.replicates import Plan, Progress, check_hypothesis, replicates
 from calibrant.lenses import Canonical, Lens, TopLabel
@@ -180,6 +181,7 @@ def evaluate(
     >>> print(evaluate(Predictions(p, labels), rng=0))
     evaluation of 500 rows and 2 classes: 0 of 4 combinations reject calibration at 5 % (Holm)
     """
+    check_data(data)
     check_hypothesis(resampler)
     whole("n_resamples", n_resamples, least=1)
     whole("n_bootstrap", n_bootstrap, least=2)
@@ -189,14 +191,16 @@ def evaluate(
     for name, chosen in (("lenses", lenses), ("partitions", partitions), ("distances", distances)):
         if not chosen:
             raise ValueError(f"`{name}` must not be empty.")
+    for lens in lenses:
+        check_lens(lens)
     key = make_key(rng)
     grid = [(lens, partition) for lens in lenses for partition in partitions]
     rows: list[EvaluationRow] = []
     for number, (lens, partition) in enumerate(grid):
-        told = None if progress is None else part(progress, number, len(grid))
-        plan = Plan(resampler, n_resamples, derive(key, 2, number), told)
+        first, second = (part(progress, 2 * number + half, 2 * len(grid)) for half in (0, 1))
+        plan = Plan(resampler, n_resamples, derive(key, 2, number), first)
         refit = data.probs.size <= LARGE
-        bootstrap = Plan(Bootstrap(refit), n_bootstrap, derive(key, 3))
+        bootstrap = Plan(Bootstrap(refit), n_bootstrap, derive(key, 3), second)
         rows += _evaluate_cells(data, lens, partition, distances, (plan, bootstrap))
     adjusted = holm([row.pvalue for row in rows])
     return Evaluation(
@@ -234,9 +238,11 @@ def _evaluate_cells(
     ]
 
 
-def part(progress: Progress, number: int, parts: int) -> Progress:
-    """Report the progress of one of several equal parts as progress of the whole."""
-    return lambda done, total: progress(number * total + done, parts * total)
+def part(progress: Progress | None, number: int, parts: int) -> Progress | None:
+    """Report the progress of one of several parts as progress of the whole, in thousandths."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(1000 * number + 1000 * done // total, 1000 * parts)
 
 
 def distance_name(distance: Distance) -> str:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant._check import function, whole
 from calibrant._random import Rng, make_key
+from calibrant.inference.arguments import check_data, check_lens
 from calibrant.inference.pvalues import pvalue, shown
 from calibrant.inference.replicates import (
     Plan,
@@ -97,6 +98,8 @@ def calibration_test(
     >>> calibration_test(data, eta, rng=0).pvalue
     0.001
     """
+    check_data(data)
+    check_lens(lens)
     function("statistic", statistic)
     check_hypothesis(resampler)
     plan = Plan(resampler, whole("n_resamples", n_resamples, least=1), make_key(rng), progress)
