@@ -1,5 +1,6 @@
 """What the report on one model holds: computed here, drawn elsewhere."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, final
@@ -8,16 +9,32 @@ import numpy as np
 
 from calibrant._random import derive
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
-from calibrant.inference import Classwise, Evaluation, EvaluationRow, classwise, evaluate
+from calibrant.inference import Classwise, Evaluation, classwise
 from calibrant.inference.comparison import SCORES
+from calibrant.inference.replicates import Progress
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
-from calibrant.reporting.words import Verdict, cell_sentences, verdict
+from calibrant.reporting.words import (
+    Verdict,
+    capital,
+    cell_sentences,
+    classes_verdict,
+    verdict,
+)
 
-MOST_CLASSES = 20  # classes with a diagram of their own
+MOST_CLASSES = 20  # classes with a diagram and a line of their own
 MOST_CELLS = 10  # worst cells in words
 LARGE = 1_000_000  # probabilities beyond which standard errors use fewer data sets
+BINS = EqualWidth(10)  # of diagrams of two outcomes, and of every class
+# How sentences speak of the outcomes of the built-in lenses.
+SPOKEN = {
+    "predicted class": "the predicted class",
+    "other": "another class",
+    "1st": "the most probable class",
+    "2nd": "the second most probable class",
+    "rest": "one of the less probable classes",
+}
 
 
 @final
@@ -29,7 +46,7 @@ class Settings:
     ----------
     key : of all draws
     seed : what the user gave as `rng`, if it was a number
-    n_resamples, n_bootstrap : data sets drawn
+    n_resamples : data sets drawn under the hypothesis
     groups : lens for the simplex or tetrahedron; None for the default
     """
 
@@ -45,6 +62,32 @@ class Settings:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """A diagram with its place in the report.
+
+    Parameters
+    ----------
+    name : for links
+    title : of its section
+    lens : through which it was drawn
+    diagram : the diagram
+    rng : seed of its draws
+    """
+
+    name: str
+    title: str
+    lens: Lens
+    diagram: ReliabilityDiagram
+    rng: int
+
+    def spoken(self) -> list[str]:
+        """Return the outcomes as a sentence names them."""
+        own = isinstance(self.lens, TopLabel | TopK)
+        return [SPOKEN.get(c, f"“{c}”") if own else f"“{c}”" for c in self.diagram.classes]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class Contents:
     """Everything the report says about one model."""
 
@@ -53,53 +96,56 @@ class Contents:
     scores: dict[str, float]
     evaluation: Evaluation
     verdicts: tuple[Verdict, ...]
-    diagrams: tuple[tuple[str, str, ReliabilityDiagram], ...]
+    drawings: tuple[Drawing, ...]
     classes: Classwise | None
-    class_diagrams: tuple[tuple[str, ReliabilityDiagram], ...]
+    class_drawings: tuple[Drawing, ...]
     worst_cells: tuple[str, ...]
     digest: str
 
 
-def compute(name: str, data: Predictions, settings: Settings) -> Contents:
-    """Evaluate one model for the report."""
-    rng = int(settings.key)
-    evaluation = evaluate(
-        data,
-        n_resamples=settings.n_resamples,
-        n_bootstrap=settings.n_bootstrap(data),
-        rng=rng,
-    )
-    diagrams = tuple(_diagrams(data, settings))
-    main = diagrams[0][2]
+def compute(
+    name: str,
+    data: Predictions,
+    evaluation: Evaluation,
+    settings: Settings,
+    progress: Progress | None = None,
+) -> Contents:
+    """Compute what the report says about a model beyond its evaluation."""
+    drawings = _drawings(data, settings)
     classes = None
-    class_diagrams: tuple[tuple[str, ReliabilityDiagram], ...] = ()
+    class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
-        partition = EqualWidth(10)
-        classes = classwise(data, partition, n_resamples=settings.n_resamples, rng=rng)
-        class_diagrams = tuple(_class_diagrams(data, classes, settings))
-    cells = [
-        sentence
-        for _, title, diagram in diagrams
-        for sentence in cell_sentences(title, diagram, MOST_CELLS)
-    ]
+        classes = classwise(
+            data, BINS, n_resamples=settings.n_resamples, rng=int(settings.key), progress=progress
+        )
+        class_drawings = _class_drawings(data, classes, settings)
     return Contents(
         name=name,
         data=data,
         scores={score.__name__: score(data) for score in SCORES},
         evaluation=evaluation,
-        verdicts=tuple(_verdicts(data, evaluation, main)),
-        diagrams=diagrams,
+        verdicts=_verdicts(data, evaluation, drawings[0].diagram, classes),
+        drawings=drawings,
         classes=classes,
-        class_diagrams=class_diagrams,
-        worst_cells=tuple(text for _, text in sorted(cells, reverse=True)[:MOST_CELLS]),
+        class_drawings=class_drawings,
+        worst_cells=_worst_cells(drawings),
         digest=digest(data),
     )
 
 
-def _diagrams(data: Predictions, settings: Settings) -> list[tuple[str, str, ReliabilityDiagram]]:
+def draw(
+    data: Predictions, name: str, title: str, lens: Lens, settings: Settings, *stream: int
+) -> Drawing:
+    """Compute a diagram with draws of its own."""
+    rng = int(derive(settings.key, *stream))
+    diagram = reliability_diagram(data, lens=lens, n_resamples=settings.n_resamples, rng=rng)
+    return Drawing(name, title, lens, diagram, rng)
+
+
+def _drawings(data: Predictions, settings: Settings) -> tuple[Drawing, ...]:
     wanted: list[tuple[str, str, Lens]] = []
     if data.m == 2:
-        wanted.append(("main", f"Probability of {data.classes[1]}", Canonical()))
+        wanted.append(("main", f"Probability of “{data.classes[1]}”", Canonical()))
     else:
         wanted.append(("main", "Probability of the predicted class", TopLabel()))
     if data.m in (3, 4):
@@ -107,21 +153,8 @@ def _diagrams(data: Predictions, settings: Settings) -> list[tuple[str, str, Rel
     if data.m > 4:
         wanted.append(("top2", "The two most probable classes", TopK(2)))
     if data.m > 4 or settings.groups is not None:
-        lens = settings.groups or default_groups(data)
-        wanted.append(("groups", "Groups of classes", lens))
-    return [
-        (
-            name,
-            title,
-            reliability_diagram(
-                data,
-                lens=lens,
-                n_resamples=settings.n_resamples,
-                rng=int(derive(settings.key, 10 + number)),
-            ),
-        )
-        for number, (name, title, lens) in enumerate(wanted)
-    ]
+        wanted.append(("groups", "Groups of classes", settings.groups or default_groups(data)))
+    return tuple(draw(data, *about, settings, 10 + number) for number, about in enumerate(wanted))
 
 
 def default_groups(data: Predictions) -> Groups:
@@ -133,42 +166,42 @@ def default_groups(data: Predictions) -> Groups:
     return Groups({**names, f"the {len(others)} others": others})
 
 
-def _class_diagrams(
+def _class_drawings(
     data: Predictions, classes: Classwise, settings: Settings
-) -> list[tuple[str, ReliabilityDiagram]]:
+) -> tuple[Drawing, ...]:
+    """Draw the classes with the strongest evidence, in the order of the classes."""
     worst = np.lexsort((-classes.values, classes.adjusted_pvalues))[:MOST_CLASSES]
-    return [
-        (
-            data.classes[j],
-            reliability_diagram(
-                data,
-                lens=Marginal(int(j)),
-                n_resamples=settings.n_resamples,
-                rng=int(derive(settings.key, 100, int(j))),
-            ),
-        )
+    return tuple(
+        draw(data, f"class{j}", data.classes[j], Marginal(j), settings, 100, j)
         for j in sorted(worst.tolist())
+    )
+
+
+def _verdicts(
+    data: Predictions, evaluation: Evaluation, main: ReliabilityDiagram, classes: Classwise | None
+) -> tuple[Verdict, ...]:
+    def about(subject: str, lens: Lens, diagram: ReliabilityDiagram | None) -> Verdict:
+        rows = [row for row in evaluation.rows if row.lens == lens]
+        return verdict(subject, rows, diagram, len(evaluation.rows))
+
+    if classes is None:
+        return (about(f"the probabilities of “{data.classes[1]}”", Canonical(), main),)
+    whole = f"the full distributions over all {data.m} classes"
+    return (
+        about("the top-class probabilities", TopLabel(), main),
+        about(whole, Canonical(), None),
+        classes_verdict(classes),
+    )
+
+
+def _worst_cells(drawings: Sequence[Drawing]) -> tuple[str, ...]:
+    cells = [
+        (size, f"{drawing.title}: {sentence}")
+        for drawing in drawings
+        for size, sentence in cell_sentences(drawing.diagram, drawing.spoken(), MOST_CELLS)
     ]
-
-
-def _verdicts(data: Predictions, evaluation: Evaluation, main: ReliabilityDiagram) -> list[Verdict]:
-    if data.m == 2:
-        row = _row(evaluation, Canonical())
-        return [verdict(f"the probabilities of {data.classes[1]}", row, main)]
-    return [
-        verdict("the top-class probabilities", _row(evaluation, TopLabel()), main),
-        verdict(
-            f"the full distributions over all {data.m} classes",
-            _row(evaluation, Canonical()),
-            None,
-        ),
-    ]
-
-
-def _row(evaluation: Evaluation, lens: Lens) -> EvaluationRow:
-    """Return the row of a lens with the last partition, which follows the data, and TV."""
-    rows = [row for row in evaluation.rows if row.lens == lens]
-    return rows[-2]
+    largest = sorted(cells, key=lambda pair: -pair[0])[:MOST_CELLS]
+    return tuple(capital(text) for _, text in largest)
 
 
 def digest(data: Predictions) -> str:

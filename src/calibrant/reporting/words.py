@@ -1,14 +1,17 @@
 """What the numbers say, in plain words."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.inference import EvaluationRow
+from calibrant.distances import total_variation
+from calibrant.inference import Classwise, EvaluationRow
 
 ALPHA = 0.05
+SMALL = 0.01  # share of the rows below which a cell is not called the worst
 
 
 @final
@@ -18,66 +21,127 @@ class Verdict:
 
     Parameters
     ----------
-    subject : what it is about
-    text : the sentence
+    lead : what is the case
+    facts : the numbers
     off : whether calibration is rejected
     """
 
-    subject: str
-    text: str
+    lead: str
+    facts: str
     off: bool
 
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return f"{self.lead}: {self.facts}."
 
-def verdict(subject: str, row: EvaluationRow, diagram: ReliabilityDiagram | None) -> Verdict:
+
+def verdict(
+    subject: str,
+    rows: Sequence[EvaluationRow],
+    diagram: ReliabilityDiagram | None,
+    n_tests: int,
+) -> Verdict:
     """Say whether probabilities are off, how far, in which direction and where.
+
+    The verdict is that of the combination with the strongest evidence; its p-value is adjusted
+    for all `n_tests` combinations of the table, so the choice is allowed for.
 
     Parameters
     ----------
     subject : plural noun: "the top-class probabilities"
-    row : the estimate with its test
+    rows : the combinations that are about it
     diagram : of two outcomes, for direction and place; None if there are more
+    n_tests : number of tests that the p-values are adjusted for
     """
-    off = row.adjusted_pvalue <= ALPHA
-    subject = subject[0].upper() + subject[1:]
-    expected = f"{points(float(row.null.mean()))} would be expected if they were calibrated"
-    if not off:
-        text = (
-            f"{subject} show no sign of miscalibration: {points(row.value)} on average,"
-            f" {expected}; {pvalue(row.adjusted_pvalue)}."
-        )
-        return Verdict(subject, text, off)
-    how = "off" if diagram is None else direction(diagram)
-    where = "" if diagram is None else worst_range(diagram)
-    text = (
-        f"{subject} are {how}: {points(row.value)} on average, where {expected};"
-        f" {pvalue(row.adjusted_pvalue)}{where}."
+    strongest = min(reversed(rows), key=lambda row: row.adjusted_pvalue)
+    row = next(
+        (
+            row
+            for row in rows
+            if row.partition == strongest.partition and row.distance is total_variation
+        ),
+        strongest,
     )
-    return Verdict(subject, text, off)
+    p = strongest.adjusted_pvalue
+    off = p <= ALPHA
+    subject = capital(subject)
+    facts = (
+        f"{points(row.value)} on average, where {points(float(row.null.mean()))} would be"
+        f" expected of calibrated ones; {pvalue(p)}, adjusted for {n_tests} tests"
+    )
+    if off:
+        how = "off" if diagram is None else direction(diagram)
+        where = "" if diagram is None else worst_range(diagram)
+        return Verdict(f"{subject} are {how}", facts + where, off)
+    if diagram is not None and (count := int(diagram.series[0].significant(diagram.alpha).sum())):
+        n_cells = diagram.series[0].function.n_cells
+        facts += f". Yet {count} of {n_cells} cells {be(count)} off{worst_range(diagram)}"
+    return Verdict(f"{subject} show no sign of miscalibration on average", facts, off)
+
+
+def classes_verdict(found: Classwise) -> Verdict:
+    """Say how many classes are off when each is looked at alone, and which one most."""
+    adjusted = found.adjusted_pvalues
+    count, m = int((adjusted <= ALPHA).sum()), len(found.classes)
+    least = pvalue(float(adjusted.min()))
+    if count == 0:
+        lead = "No class shows a sign of miscalibration when each is looked at alone"
+        return Verdict(lead, f"{least} for the strongest, adjusted for {m} classes", False)
+    j = int(np.lexsort((-found.values, adjusted))[0])
+    which = "All" if count == m else f"{count} of"
+    lead = f"{which} {m} classes {be(count)} off when each is looked at alone"
+    facts = (
+        f"most of all “{found.classes[j]}” by {points(float(found.values[j]))} on average, where"
+        f" {points(float(found.null[j].mean()))} would be expected of a calibrated one; {least},"
+        f" adjusted for {m} classes"
+    )
+    return Verdict(lead, facts, True)
 
 
 def direction(diagram: ReliabilityDiagram) -> str:
     """Say whether predictions of two outcomes are too high, too low, or both."""
-    fn = diagram.series[0].function
-    deviations = fn.deviations[:, diagram.event]
-    net = float(fn.proportions @ deviations)
-    if abs(net) < 0.5 * float(fn.proportions @ np.abs(deviations)):
-        return "too high in some places and too low in others"
-    return "too low" if net > 0 else "too high"
+    return {
+        -1: "too high",
+        0: "too high in some places and too low in others",
+        1: "too low",
+    }[_sign(diagram)]
+
+
+def _sign(diagram: ReliabilityDiagram) -> int:
+    """Return the sign of the deviations, 0 if both are common.
+
+    Cells that are significantly off decide, if there are any.
+    """
+    series = diagram.series[0]
+    off = series.significant(diagram.alpha)
+    mass = series.function.proportions * (off if off.any() else 1.0)
+    deviations = series.function.deviations[:, diagram.event]
+    net = float(mass @ deviations)
+    if abs(net) < 0.5 * float(mass @ np.abs(deviations)):
+        return 0
+    return 1 if net > 0 else -1
 
 
 def worst_range(diagram: ReliabilityDiagram) -> str:
-    """Say between which predictions significant deviations are largest; "" if none is."""
+    """Say between which predictions significant deviations are largest; "" if none is.
+
+    Cells of the common sign count, and of these such as hold a hundredth of the rows, if there
+    are any: a few rows say little about a model.
+    """
     series = diagram.series[0]
     fn = series.function
-    x, size = fn.predicted[:, diagram.event], np.abs(fn.deviations[:, diagram.event])
-    off = series.significant(diagram.alpha)
+    x, gaps = fn.predicted[:, diagram.event], fn.deviations[:, diagram.event]
+    off = series.significant(diagram.alpha) & (gaps * (_sign(diagram) or np.sign(gaps)) > 0)
+    if (off & (fn.proportions >= SMALL)).any():
+        off &= fn.proportions >= SMALL
     if not off.any():
         return ""
+    size = np.abs(gaps)
     top = int(np.argmax(np.where(off, size, -1.0)))
     large = off & (size >= 0.75 * size[top])
-    order = np.argsort(x)
-    place = int(np.flatnonzero(order == top)[0])
-    first = last = place
+    order = np.argsort(x, kind="stable")
+    first = last = int(np.flatnonzero(order == top)[0])
     while first > 0 and large[order[first - 1]]:
         first -= 1
     while last < order.size - 1 and large[order[last + 1]]:
@@ -88,22 +152,51 @@ def worst_range(diagram: ReliabilityDiagram) -> str:
     return f"; worst between {low:.2g} and {high:.2g}"
 
 
-def cell_sentences(what: str, diagram: ReliabilityDiagram, most: int) -> list[tuple[float, str]]:
-    """Describe the significant cells: pairs of their share times deviation, and a sentence."""
+def cell_sentences(
+    diagram: ReliabilityDiagram, names: Sequence[str], most: int
+) -> list[tuple[float, str]]:
+    """Describe the significant cells: pairs of their share times deviation, and a sentence.
+
+    Parameters
+    ----------
+    names : of the outcomes, to stand in a sentence
+    most : number of cells to describe
+    """
     series = diagram.series[0]
     fn, p = series.function, series.cells.adjusted_pvalues
     found = []
     for c in np.flatnonzero(series.significant(diagram.alpha)):
         gaps = fn.deviations[c]
         j = diagram.event if diagram.n_outcomes == 2 else int(np.argmax(np.abs(gaps)))
-        name = diagram.classes[j]
         text = (
-            f"{what}: in a cell of {fn.counts[c]:,.6g} rows “{name}” was predicted with"
-            f" {fn.predicted[c, j]:.1%} and occurred in {fn.observed[c, j]:.1%};"
+            f"in {fn.counts[c]:,.12g} rows {names[j]} had a probability of"
+            f" {fn.predicted[c, j]:.1%} on average and occurred in {fn.observed[c, j]:.1%};"
             f" {pvalue(float(p[c]))}, adjusted for {fn.n_cells} cells."
         )
         found.append((float(fn.proportions[c] * np.abs(gaps).sum() / 2), text))
-    return sorted(found, reverse=True)[:most]
+    return sorted(found, key=lambda pair: -pair[0])[:most]
+
+
+def summary(diagram: ReliabilityDiagram) -> str:
+    """Say how many cells of a diagram are off."""
+    count = int(diagram.series[0].significant(diagram.alpha).sum())
+    n_cells = diagram.series[0].function.n_cells
+    if count == 0:
+        return f"None of the {n_cells} cells is further off than chance allows."
+    return (
+        f"{count} of {n_cells} cells {be(count)} further off than chance allows: if the model were"
+        f" calibrated, the chance of any such cell would be {100 * diagram.alpha:g} %."
+    )
+
+
+def be(count: int) -> str:
+    """Return the verb for a number of things."""
+    return "is" if count == 1 else "are"
+
+
+def capital(text: str) -> str:
+    """Begin a text with a capital letter."""
+    return text[:1].upper() + text[1:]
 
 
 def points(share: float) -> str:
@@ -112,5 +205,9 @@ def points(share: float) -> str:
 
 
 def pvalue(p: float) -> str:
-    """Write a p-value."""
-    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
+    """Write a p-value, on one line."""
+    return (
+        f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{p:.3f}"
+        if p >= 0.001
+        else "p\N{NO-BREAK SPACE}<\N{NO-BREAK SPACE}0.001"
+    )
