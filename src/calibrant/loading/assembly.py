@@ -39,13 +39,12 @@ class Options:
         names = _validate.as_tuple(self.probs) if hasattr(self.probs, "__iter__") else (None,)
         if not all(isinstance(name, str) for name in names):
             raise TypeError(f"`probs` must be names of columns; found {self.probs!r}.")
+        object.__setattr__(self, "probs", names)  # what can be read only once is read here
 
     @property
-    def columns(self) -> list[str] | None:
+    def columns(self) -> Sequence[str] | None:
         """Return the columns of probabilities that were asked for."""
-        if self.probs is None:
-            return None
-        return [self.probs] if isinstance(self.probs, str) else list(self.probs)
+        return [self.probs] if isinstance(self.probs, str) else self.probs
 
 
 def predictions(table: Table, options: Options) -> Predictions:
@@ -72,8 +71,9 @@ def _probabilities(
 ) -> rules.Chosen:
     if options.columns is not None:
         return rules.by_request(table.kinds, options.columns, options.logits)
-    rest = {name: kind for name, kind in table.kinds.items() if name not in (label, *weight)}
+    rest = {name: kind for name, kind in table.kinds.items() if name != label}
     found = rules.by_prefix(rest, options.logits)
+    rest = {name: kind for name, kind in rest.items() if name not in weight}
     if found is None and len(rest) > 1:
         values = labels.distinct(table.read([], label).to_series().drop_nulls())
         found = rules.by_class(rest, values)

@@ -78,7 +78,7 @@ class Delimited:
         )
         columns = [frame.get_column(p).alias(n) for p, n in zip(places, wanted, strict=True)]
         if label is not None:
-            columns[-1] = columns[-1].str.strip_chars()
+            columns[-1] = _stripped(columns[-1])
         return pl.DataFrame(columns)
 
     def _trimmed(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -97,7 +97,7 @@ class Delimited:
 
         columns = frame.get_columns()
         for j in range(len(numbers)):
-            written = columns[j].str.strip_chars()
+            written = _stripped(columns[j])
             columns[j] = written.cast(pl.Float64, strict=False)
             bad = (columns[j].is_null() & written.is_not_null()).arg_true()
             if len(bad):
@@ -202,6 +202,12 @@ def _refuse_header(names: Sequence[str]) -> None:
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
         raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
+
+
+def _stripped(series: pl.Series) -> pl.Series:
+    """Return texts without the spaces around them; nothing is left of spaces alone."""
+    stripped = series.str.strip_chars()
+    return stripped.set(stripped == "", None)
 
 
 def _kind(cells: Sequence[str]) -> Kind:

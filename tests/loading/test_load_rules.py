@@ -1,0 +1,143 @@
+"""Which column is taken for what."""
+
+import numpy as np
+import pytest
+
+from calibrant import load
+
+
+@pytest.fixture
+def write(tmp_path):
+    def file(content, name="x.csv"):
+        path = tmp_path / name
+        path.write_text(content, encoding="utf-8")
+        return path
+
+    return file
+
+
+def shown(data):
+    return data.classes, data.probs[:, -1].tolist(), data.labels.tolist()
+
+
+LABELS = ("label", "labels", "target", "y_true", "y", "true_class", "class", "Label", "Y_TRUE")
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_names_of_the_column_of_labels(write, name):
+    data = load(write(f"id,{name},prob_a,prob_b\n1,b,0.25,0.75\n"))
+    assert shown(data) == (("a", "b"), [0.75], [1])
+
+
+@pytest.mark.parametrize("prefix", ["prob_", "proba_", "p_", "PROB_"])
+def test_prefixes(write, prefix):
+    data = load(write(f"y,extra,{prefix}a,{prefix}b\nb,0.1,0.25,0.75\n"))
+    assert shown(data) == (("a", "b"), [0.75], [1])
+
+
+def test_a_prefix_with_two_columns_beats_a_single_column(write):
+    assert load(write("y,p_value,prob_a,prob_b\na,0.5,0.25,0.75\n")).classes == ("a", "b")
+
+
+def test_columns_named_as_the_labels(write):
+    data = load(write("id,cat,dog,car,y\n1,0.5,0.25,0.25,dog\n2,1,0,0,cat\n"))
+    assert data.classes == ("cat", "dog", "car")
+    assert data.labels.tolist() == [1, 0]
+    data = load(write("0,1,2,y\n0.5,0.25,0.25,1\n1,0,0,0\n"))
+    assert data.classes == ("0", "1", "2")
+
+
+def test_columns_named_as_the_labels_may_hold_whole_numbers(write):
+    assert load(write("id,cat,dog,y\n1,1,0,dog\n2,1,0,cat\n")).classes == ("cat", "dog")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["prob", "p", "probability", "score", "y_prob", "y_score", "prediction", "P", "whatever"],
+)
+def test_one_column_is_class_one(write, name):
+    data = load(write(f"y,id,{name}\n1,3,0.25\n0,4,0.75\n"))
+    assert shown(data) == (("0", "1"), [0.25, 0.75], [1, 0])
+
+
+def test_a_hard_decision_beside_the_probability_is_left_alone(write):
+    data = load(write("y,prob,prediction,score\n1,0.25,0,a\n0,0.75,1,b\n"))
+    assert data.probs[:, 1].tolist() == [0.25, 0.75]
+
+
+@pytest.mark.parametrize(
+    ("content", "classes", "labels"),
+    [
+        ("y,p\n1,0.5\n1,0.5\n", ("0", "1"), [1, 1]),
+        ("y,p\n1.0,0.5\n0.0,0.5\n", ("0", "1"), [1, 0]),
+        ("y,p\nTrue,0.5\nFalse,0.5\n", ("False", "True"), [1, 0]),
+        ("y,p\nfalse,0.5\nfalse,0.5\n", ("false", "true"), [0, 0]),
+        ("y,prob_yes\nyes,0.5\nno,0.5\n", ("no", "yes"), [1, 0]),
+        ("y,prob_yes\nyes,0.5\nyes,0.5\n", ("not yes", "yes"), [1, 1]),
+        ("y,prob_yes\n1,0.5\n0,0.5\n", ("not yes", "yes"), [1, 0]),
+        ("y,prob_1\n1,0.5\n1,0.5\n", ("0", "1"), [1, 1]),
+        ("y,prob_0\n1,0.5\n0,0.5\n", ("1", "0"), [0, 1]),
+    ],
+)
+def test_names_of_the_classes_beside_one_column(write, content, classes, labels):
+    data = load(write(content))
+    assert data.classes == classes
+    assert data.labels.tolist() == labels
+
+
+def test_classes_of_one_column(write):
+    path = write("y,p\nyes,0.25\nno,0.75\n")
+    assert shown(load(path, classes=["no", "yes"])) == (("no", "yes"), [0.25, 0.75], [1, 0])
+    assert load(path, classes=["yes", "no"]).labels.tolist() == [0, 1]
+    path = write("y,p\n-1,0.25\n1,0.75\n")
+    for classes in (["-1", "1"], [-1, 1], np.array([-1, 1])):
+        assert shown(load(path, classes=classes)) == (("-1", "1"), [0.25, 0.75], [0, 1])
+
+
+def test_labels_that_are_numbers_are_names_where_classes_are_numbers(write):
+    content = "y,prob_3,prob_5,prob_8\n8,0.5,0.25,0.25\n3.0,0.25,0.5,0.25\n"
+    assert load(write(content)).labels.tolist() == [2, 0]
+    content = "y,prob_0,prob_1,prob_10,prob_2\n10,1,0,0,0\n2,1,0,0,0\n"
+    assert load(write(content)).labels.tolist() == [2, 3]
+
+
+def test_classes_rename(write):
+    path = write("y,prob_a,prob_b\nb,0.25,0.75\na,0.25,0.75\n")
+    assert shown(load(path, classes=["x", "y"])) == (("x", "y"), [0.75, 0.75], [1, 0])
+    path = write("y,prob_1,prob_2\n2,0.25,0.75\n1,0.25,0.75\n")
+    assert shown(load(path, classes=["x", "y"])) == (("x", "y"), [0.75, 0.75], [1, 0])
+    path = write("y,prob_1,prob_2\nno,0.25,0.75\nyes,0.25,0.75\n")
+    assert load(path, classes=["yes", "no"]).labels.tolist() == [1, 0]
+
+
+def test_explicit_columns(write):
+    path = write("truth,a,b,prob_c,prob_d,mass\nb,0.25,0.75,0.5,0.5,2\na,0.25,0.75,0.5,0.5,1\n")
+    data = load(path, label="truth", probs=["b", "a"], weight="mass")
+    assert data.classes == ("b", "a")
+    assert data.probs.tolist() == [[0.75, 0.25], [0.75, 0.25]]
+    assert data.weights.tolist() == [2.0, 1.0]
+    data = load(path, label=" Truth ", probs=("prob_d", "prob_c"), classes=["a", "b"])
+    assert data.labels.tolist() == [1, 0]
+    data = load(path, label="truth", probs="b", classes=["a", "b"])
+    assert shown(data) == (("a", "b"), [0.75, 0.75], [1, 0])
+    data = load(path, label="truth", probs=iter(["a", "b"]))
+    assert data.classes == ("a", "b")
+
+
+def test_weights_only_when_asked(write):
+    path = write("y,prob_a,prob_b,weight\na,0.25,0.75,80.5\n")
+    assert not load(path).weighted
+    assert load(path, weight="weight").weights.tolist() == [80.5]
+    data = load(write("y,cat,dog,w\ncat,0.5,0.5,2.5\ndog,0.5,0.5,1\n"), weight="w")
+    assert data.classes == ("cat", "dog")
+
+
+def test_logits_only_when_asked(write):
+    path = write("y,logit_a,logit_b,prob_a,prob_b\na,0,0,0.25,0.75\nb,-inf,7,0.25,0.75\n")
+    assert load(path).probs.tolist() == [[0.25, 0.75], [0.25, 0.75]]
+    assert load(path, logits=True).probs.tolist() == [[0.5, 0.5], [0.0, 1.0]]
+    assert load(path, probs=["logit_a", "logit_b"], logits=True).classes == ("a", "b")
+    single = load(write("y,score\n1,0\n0,-800\n"), logits=True)
+    assert single.probs.tolist() == [[0.5, 0.5], [1.0, 0.0]]
+    named = load(write("y,a,b\na,0.0,0.0\nb,0.0,0.0\n"), logits=True)
+    assert named.probs.tolist() == [[0.5, 0.5], [0.5, 0.5]]
