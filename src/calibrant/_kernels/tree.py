@@ -119,16 +119,6 @@ def middle(probs, weights, step, rows, j):
 
 
 @kernel
-def grown(table):
-    """Return a copy with room for twice as many rows."""
-    out = np.empty((2 * table.shape[0], table.shape[1]), table.dtype)
-    for r in range(table.shape[0]):
-        for c in range(table.shape[1]):
-            out[r, c] = table[r, c]
-    return out
-
-
-@kernel
 def partition(probs, weights, step, rows, j, threshold, buffer):
     """Move rows below the threshold to the front, keeping orders; return how many there are.
 
@@ -158,11 +148,12 @@ def fit(probs, weights, step, min_size, median, rows, cells):
     rows : (n,) the row numbers, reordered so that those of a leaf stand together
     cells : (n,) the leaf of each row
     Returns the number of nodes; nodes (…, 3): coordinate (-1: a leaf), left child (of a leaf,
-    its number) and right child; and thresholds (…, 1).
+    its number) and right child; and thresholds (…,).
     """
-    nodes = np.empty((64, 3), np.int32)
-    thresholds = np.empty((64, 1))
-    stack = np.empty((64, 3), np.int64)  # first row, last row + 1, whose right child it is
+    most = 2 * rows.shape[0] + 1  # memory that is not written to costs nothing
+    nodes = np.empty((most, 3), np.int32)
+    thresholds = np.empty(most)
+    stack = np.empty((most, 3), np.int64)  # first row, last row + 1, whose right child it is
     stack[0, 0] = 0
     stack[0, 1] = rows.shape[0]
     stack[0, 2] = -1
@@ -174,11 +165,6 @@ def fit(probs, weights, step, min_size, median, rows, cells):
     while waiting > 0:
         waiting -= 1
         start, stop, parent = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2]
-        if found == nodes.shape[0]:
-            nodes = grown(nodes)
-            thresholds = grown(thresholds)
-        if waiting + 2 > stack.shape[0]:
-            stack = grown(stack)
         node = found
         found += 1
         if parent >= 0:
@@ -193,12 +179,14 @@ def fit(probs, weights, step, min_size, median, rows, cells):
         if size >= min_size and size > 0.0:
             means(probs, weights, step, mine, mean, square)
             j = widest(probs, weights, step, mine, mean, square)
-            t = middle(probs, weights, step, mine, j) if median else mean[j]
+            t = mean[j]
+            if median is not None:
+                t = middle(probs, weights, step, mine, j)
             below = partition(probs, weights, step, mine, j, t, buffer)
         if below >= 0:
             nodes[node, 0] = j
             nodes[node, 1] = node + 1
-            thresholds[node, 0] = t
+            thresholds[node] = t
             stack[waiting, 0] = start + below
             stack[waiting, 1] = stop
             stack[waiting, 2] = node
@@ -212,7 +200,7 @@ def fit(probs, weights, step, min_size, median, rows, cells):
             nodes[node, 0] = -1
             nodes[node, 1] = leaves
             nodes[node, 2] = -1
-            thresholds[node, 0] = 0.0
+            thresholds[node] = 0.0
             leaves += 1
     return found, nodes, thresholds
 

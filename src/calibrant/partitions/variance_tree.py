@@ -68,13 +68,13 @@ class VarianceTree:
             probs,
             *data.kernel_weights,
             float(self.min_size),
-            self.split == "median",
+            True if self.split == "median" else None,
             rows,
             cells,
         )
         nodes = nodes[:found].copy()
         nodes[nodes[:, 0] >= 0, 0] += first
-        return FittedTree(nodes, thresholds[:found, 0].copy(), data.m), cells
+        return FittedTree(nodes, thresholds[:found].copy(), data.m), cells
 
     def __str__(self) -> str:
         return f"variance tree of {self.min_size}"
