@@ -1,5 +1,8 @@
 """The commands."""
 
+import io
+import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,15 +33,16 @@ from calibrant.cli.output import (
     one_sentence_errors,
     print_json,
     print_table,
+    print_title,
     progress_after,
     whole_file,
 )
 
 if TYPE_CHECKING:
-    from calibrant import Predictions
+    from calibrant import Evaluation, Predictions
+    from calibrant.lenses import Lens
 
 REJECTED = 3
-LARGE = 1_000_000  # probabilities beyond which standard errors use fewer data sets
 
 app = typer.Typer(
     name="calibrant",
@@ -80,28 +84,26 @@ def evaluate(
     """Estimate miscalibration in several respects, and test each."""
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
-        from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
+        from calibrant.reporting.contents import bootstraps  # noqa: PLC0415
 
         data = _load(file, region, label, probs, classes, weight, logits)
+        n_bootstrap = bootstraps(data)
         with progress_after(1.0, "resampling") as progress:
             found = cal.evaluate(
                 data,
                 **_grid(data, lens, partition, distance),
                 n_resamples=resamples,
-                n_bootstrap=_n_bootstrap(data),
+                n_bootstrap=n_bootstrap,
                 rng=seed,
                 progress=progress,
             )
         scores = _scores(data)
         if json:
-            body = {"file": str(file), "seed": seed, "scores": scores, **found.to_dict()}
+            settings = {"seed": seed, "n_resamples": resamples, "n_bootstrap": n_bootstrap}
+            body = {"file": str(file), **settings, "scores": scores, **found.to_dict()}
             print_json("evaluate", body)
             return
-        print_table(
-            f"{file}: {data.n:,} rows, {data.m} classes", ["score", "value"], _lines(scores)
-        )
-        print_table("expected miscalibration", HEADER, [row.cells() for row in found.rows])
-        typer.echo(str(found))
+        _print_evaluation(str(file), data, scores, found)
 
 
 @app.command("test", epilog="Example: calibrant test predictions.csv --lens top --fail-below 0.01")
@@ -176,28 +178,30 @@ def compare(
     """Compare models: each with its test, and the differences of every two."""
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
+        from calibrant.reporting.contents import bootstraps  # noqa: PLC0415
 
         if len(files) < 2:
             raise typer.BadParameter("compare needs at least two files.", param_hint="FILE…")
         models = _models(files, region, label, probs, classes, weight, logits)
         first = next(iter(models.values()))
+        n_bootstrap = 5 * min(bootstraps(data) for data in models.values()) - 1
         with progress_after(1.0, "resampling") as progress:
             found = cal.compare(
                 models,
                 **_grid(first, lens, partition, distance),
                 n_resamples=resamples,
-                n_bootstrap=min(resamples, 999) if first.probs.size <= LARGE else 200,
+                n_bootstrap=n_bootstrap,
                 paired=not unpaired,
                 rng=seed,
                 progress=progress,
             )
         if json:
-            print_json(
-                "compare", {"files": [str(f) for f in files], "seed": seed, **found.to_dict()}
-            )
+            settings = {"seed": seed, "n_resamples": resamples, "n_bootstrap": n_bootstrap}
+            body = {"files": [str(f) for f in files], **settings, **found.to_dict()}
+            print_json("compare", body)
             return
-        print_table("scores", *found.score_rows())
-        print_table("expected miscalibration", *found.rows())
+        print_table("Scores", *found.score_rows())
+        print_table("Expected miscalibration", *found.rows(), heading=(1, 2, 3))
         for difference in found.differences:
             typer.echo(f"{difference}\n")
 
@@ -225,19 +229,16 @@ def plot(
     logits: Logits = False,
 ) -> None:
     """Draw a reliability diagram: PNG, SVG or PDF, or HTML to explore."""
-    kinds = (".png", ".svg", ".pdf", ".html")
-    if output.suffix.lower() not in kinds:
-        raise typer.BadParameter(
-            f"must end in {', '.join(kinds)}; found {output.name!r}.", param_hint="--output"
-        )
+    _check_ending(output, ".png", ".svg", ".pdf", ".html")
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
 
         data = _load(file, region, label, probs, classes, weight, logits)
+        chosen = parsing.parse_lens(lens, data)
         with progress_after(1.0, "resampling") as progress:
             diagram = cal.reliability_diagram(
                 data,
-                lens=parsing.parse_lens(lens, data),
+                lens=chosen,
                 partition=parsing.parse_partition(partition) if partition else None,
                 n_resamples=resamples,
                 rng=seed,
@@ -246,7 +247,8 @@ def plot(
         with whole_file(output) as temporary:
             _draw(diagram, temporary, classical, regions)
     if json:
-        print_json("plot", {"file": str(file), "output": str(output), **diagram.to_dict()})
+        body = {"file": str(file), "output": str(output), "seed": seed, "lens": str(chosen)}
+        print_json("plot", {**body, **diagram.to_dict()})
     else:
         typer.echo(f"{diagram}\nWritten to {output}.")
 
@@ -270,11 +272,13 @@ def report(
     logits: Logits = False,
 ) -> None:
     """Write a report: one HTML file that works offline."""
+    _check_ending(output, ".html", ".htm")
     with one_sentence_errors():
         models = _models(files, region, label, probs, classes, weight, logits)
         _write_report(models, output, title, groups, resamples, seed)
     if json:
-        print_json("report", {"files": [str(f) for f in files], "output": str(output)})
+        body = {"files": [str(f) for f in files], "output": str(output)}
+        print_json("report", {**body, "seed": seed, "n_resamples": resamples})
     else:
         typer.echo(f"Written to {output}.")
 
@@ -284,20 +288,24 @@ def demo(
     output: Output = Path("calibrant-report.html"),
     resamples: Resamples = 999,
     seed: Seed = 0,
+    json: Json = False,
 ) -> None:
     """Evaluate the predictions of a network that come with calibrant, and write a report."""
+    _check_ending(output, ".html", ".htm")
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
-        from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
 
         models = {name: cal.datasets.cifar10(name) for name in ("lenet", "resnet", "densenet")}
         data = models["resnet"]
         found = cal.evaluate(data, n_resamples=resamples, rng=seed)
-        title = f"a ResNet on CIFAR-10: {data.n:,} rows, {data.m} classes"
-        print_table(title, ["score", "value"], _lines(_scores(data)))
-        print_table("expected miscalibration", HEADER, [row.cells() for row in found.rows])
-        typer.echo(str(found))
+        scores = _scores(data)
+        if not json:
+            _print_evaluation("A ResNet on CIFAR-10", data, scores, found)
         _write_report(models, output, "Three networks on CIFAR-10", None, resamples, seed)
+    if json:
+        body = {"output": str(output), "seed": seed, "n_resamples": resamples}
+        print_json("demo", {**body, "scores": scores, **found.to_dict()})
+    else:
         typer.echo(f"The report on all three networks is in {output}: open it in a browser.")
 
 
@@ -323,12 +331,11 @@ def datasets(
                 typer.echo("\n".join(names))
             return
         if name not in names:
-            raise typer.BadParameter(f"must be one of {', '.join(names)}; found {name!r}.")
-        target = output or Path(f"{name}.csv")
-        if target.suffix.lower() not in (".csv", ".parquet"):
             raise typer.BadParameter(
-                f"must end in .csv or .parquet; found {target.name!r}.", param_hint="--output"
+                f"must be one of {', '.join(names)}; found {name!r}.", param_hint="NAME"
             )
+        target = output or Path(f"{name}.csv")
+        _check_ending(target, ".csv", ".parquet")
         _write_frame(cal.datasets.cifar10(name), target)
     if json:
         print_json("datasets", {"name": name, "output": str(target)})
@@ -338,7 +345,20 @@ def datasets(
 
 def main() -> None:
     """Run the command."""
+    # A terminal that lacks a sign, such as ±, shows another one instead of an error.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    # To be ended is to be interrupted: temporary files are removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     app()
+
+
+def _check_ending(output: Path, *endings: str) -> None:
+    if output.suffix.lower() not in endings:
+        raise typer.BadParameter(
+            f"must end in {' or '.join(endings)}; found {output.name!r}.", param_hint="--output"
+        )
 
 
 def _load(
@@ -392,24 +412,31 @@ def _grid(
     return chosen
 
 
-def _n_bootstrap(data: "Predictions") -> int:
-    return 200 if data.probs.size <= LARGE else 50
-
-
 def _scores(data: "Predictions") -> dict[str, float]:
     from calibrant.inference.comparison import SCORES  # noqa: PLC0415
 
     return {score.__name__: score(data) for score in SCORES}
 
 
-def _lines(scores: dict[str, float]) -> list[list[str]]:
-    return [[name.replace("_", " "), f"{value:.4f}"] for name, value in scores.items()]
+def _print_evaluation(
+    name: str, data: "Predictions", scores: dict[str, float], found: "Evaluation"
+) -> None:
+    from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
+    from calibrant.reporting.page import score_name  # noqa: PLC0415
+
+    print_title(f"{name}: {data.n:,} rows, {data.m} classes")
+    typer.echo(", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items()) + "\n")
+    rows = [row.cells() for row in found.rows]
+    print_table("Expected miscalibration", HEADER, rows, heading=(0, 1))
+    sentence = str(found)
+    typer.echo(f"{sentence[:1].upper()}{sentence[1:]}.")
 
 
 def _draw(diagram: Any, path: Path, classical: bool, regions: bool) -> None:
     if path.suffix.lower() == ".html":
         figure = diagram.figure(classical=classical, regions=regions)
-        figure.write_html(path, include_plotlyjs=True, div_id="diagram")
+        config = {"displaylogo": False, "showSendToCloud": False}
+        figure.write_html(path, include_plotlyjs=True, div_id="diagram", config=config)
         return
     import matplotlib  # noqa: PLC0415
 
@@ -429,17 +456,27 @@ def _write_report(
     from calibrant.reporting import report as write  # noqa: PLC0415
 
     first = next(iter(models.values()))
-    lens = parsing.parse_lens(f"groups:{groups}", first) if groups else None
+    lens = None if groups is None else _groups(groups, first)
     with progress_after(1.0, "report") as progress, whole_file(output) as temporary:
         write(
             models if len(models) > 1 else first,
             temporary,
-            title=title or ", ".join(models),
+            title=title or f"Calibration of {', '.join(models)}",
             groups=lens,
             n_resamples=resamples,
             rng=seed,
             progress=progress,
         )
+
+
+def _groups(text: str, data: "Predictions") -> "Lens":
+    lens = parsing.parse_groups(text, data)
+    if text.count("|") > 3:
+        raise typer.BadParameter(
+            f"must be two, three or four groups, to be drawn; found {text.count('|') + 1}.",
+            param_hint="--groups",
+        )
+    return lens
 
 
 def _write_frame(data: "Predictions", path: Path) -> None:

@@ -9,9 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+Rows = Sequence[Sequence[str]]
 
 SCHEMA = "calibrant/1"
 
@@ -24,21 +30,65 @@ def print_json(command: str, body: dict[str, Any]) -> None:
     typer.echo(json.dumps({"schema": SCHEMA, "command": command, **_plain(body)}, indent=2))
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Write a table that fits the terminal."""
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415
+def print_title(title: str) -> None:
+    """Write a line that stands out in a terminal."""
+    _console().print(_text(title, "bold"), soft_wrap=True)
+
+
+def print_table(title: str, header: Sequence[str], rows: Rows, heading: Sequence[int] = ()) -> None:
+    """Write a table that fits the terminal.
+
+    Parameters
+    ----------
+    heading : columns that become a line above their rows where the terminal is too narrow
+    """
+    console = _console()
+    lines = _laid_out(header, rows)
+    if heading and console.is_terminal and len(lines[0].plain) > console.width:
+        lines = _grouped(header, rows, heading)
+    for line in (_text(title, "bold"), *lines, _text("")):
+        console.print(line, soft_wrap=True)
+
+
+def _laid_out(header: Sequence[str], rows: Rows) -> list["Text"]:
+    """Return the lines of a table: the header, a rule, and the rows, in aligned columns."""
+    widths = [max(len(row[c]) for row in (header, *rows)) for c in range(len(header))]
+    words = [any(row[c][:1].isalpha() for row in rows) for c in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = zip(row, widths, words, strict=True)
+        return "  ".join(cell.ljust(w) if left else cell.rjust(w) for cell, w, left in cells)
+
+    rule = "  ".join("─" * w for w in widths)
+    return [_text(line(header), "bold"), _text(rule, "dim"), *(_text(line(row)) for row in rows)]
+
+
+def _grouped(header: Sequence[str], rows: Rows, heading: Sequence[int]) -> list["Text"]:
+    """Lay out a table with the columns of `heading` as lines above their rows."""
+    kept = [c for c in range(len(header)) if c not in heading]
+    top, rule, *body = _laid_out(
+        [header[c] for c in kept], [[row[c] for c in kept] for row in rows]
+    )
+    lines, last = [top, rule], ""
+    for row, line in zip(rows, body, strict=True):
+        words = ", ".join(row[c] for c in heading)
+        if words != last:
+            lines.append(_text(words, "italic"))
+        lines.append(line)
+        last = words
+    return lines
+
+
+def _console() -> "Console":
     from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
+
+    return Console(highlight=False)
+
+
+def _text(words: str, style: str = "") -> "Text":
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left")
-    for c, name in enumerate(header):
-        words = any(row[c][:1].isalpha() for row in rows)
-        table.add_column(Text(name), justify="left" if words else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    width = None if sys.stdout.isatty() else max(160, sum(map(len, header)))
-    Console(width=width, highlight=False).print(table)
+    return Text(words.rstrip(), style=style)
 
 
 @contextmanager
@@ -46,11 +96,14 @@ def one_sentence_errors() -> Iterator[None]:
     """Turn errors about data and files into one sentence and exit code 1."""
     try:
         yield
+    except BrokenPipeError:  # the reader has seen enough
+        raise
     except (ValueError, TypeError, OSError, MemoryError) as error:
         if isinstance(error, OSError) and error.strerror:
-            message = f"{error.filename}: {error.strerror}." if error.filename else error.strerror
+            where = f"{error.filename}: " if error.filename else ""
+            message = f"{where}{error.strerror}."
         else:
-            message = str(error) or type(error).__name__
+            message = " ".join(str(error).split()) or f"{type(error).__name__}."
         typer.echo(f"calibrant: {message}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
@@ -88,10 +141,17 @@ def progress_after(seconds: float, what: str) -> Iterator[Any]:
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Give a temporary name that becomes `path` if all goes well, and vanishes if not."""
+    if path.is_dir():
+        raise ValueError(f"{path}: is a folder; give the name of a file in it.")
     if not path.parent.is_dir():
         raise ValueError(f"{path}: the folder {path.parent} does not exist.")
-    with NamedTemporaryFile(dir=path.parent, suffix=path.suffix, delete=False) as file:
-        temporary = Path(file.name)
+    try:
+        with NamedTemporaryFile(dir=path.parent, suffix=path.suffix, delete=False) as file:
+            temporary = Path(file.name)
+    except OSError as error:
+        raise ValueError(
+            f"{path}: cannot write to the folder {path.parent}: {error.strerror}."
+        ) from None
     try:
         yield temporary
         umask = os.umask(0)

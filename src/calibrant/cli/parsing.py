@@ -27,27 +27,47 @@ OPERATORS: dict[str, Callable[[Any, float], Any]] = {
 }
 
 
+# A condition, up to the next one or the end. The name may hold anything, even "and" or ">".
+CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)(?:\s+and\s+(?=\S)|\s*$)")
+
+
 def parse_lens(text: str, data: "Predictions") -> "Lens":
     """Return the lens that `text` names, for the classes of `data`."""
     from calibrant import lenses  # noqa: PLC0415
 
-    kind, _, rest = text.partition(":")
-    if kind == "canonical" and not rest:
-        return lenses.Canonical()
-    if kind == "pooled" and not rest:
-        return lenses.Pooled()
+    kind, colon, rest = text.partition(":")
+    whole: dict[str, Callable[[], Lens]] = {
+        "canonical": lenses.Canonical,
+        "pooled": lenses.Pooled,
+        "top": lenses.TopLabel,
+    }
+    if kind in whole and not colon:
+        return whole[kind]()
     if kind == "top":
-        return lenses.TopLabel() if not rest else lenses.TopK(_whole("--lens", text, rest))
+        return lenses.TopK(_whole("--lens", text, rest))
     if kind == "class" and rest:
         return lenses.Marginal(data.classes[_class("--lens", rest, data)])
     if kind == "groups" and rest:
-        groups = [_members(part, data) for part in rest.split("|")]
-        return _built("--lens", lambda: lenses.Groups(groups))
+        return parse_groups(rest, data, option="--lens")
     raise _bad(
         "--lens",
         text,
         "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled",
     )
+
+
+def parse_groups(text: str, data: "Predictions", option: str = "--groups") -> "Lens":
+    """Return the lens of groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
+    from calibrant import lenses  # noqa: PLC0415
+
+    groups = [_members(option, part, data) for part in text.split("|")]
+    lens = _built(option, lambda: lenses.Groups(groups))
+    found = sorted(j for group in groups for j in group)
+    if found != list(range(data.m)):
+        wrong = [j for j in range(data.m) if found.count(j) != 1]
+        shown = ", ".join(data.classes[j] for j in wrong[:8]) + (", …" if len(wrong) > 8 else "")
+        raise _bad(option, text, f"groups that have every class once; look at {shown}")
+    return lens
 
 
 def parse_partition(text: str) -> "Partition":
@@ -88,7 +108,14 @@ def parse_distance(text: str) -> "Distance":
 
 def parse_region(text: str, data: "Predictions") -> Callable[[Any], Any]:
     """Return the mask function of conditions such as ``dog > 0.1 and max < 0.9``."""
-    conditions = [_condition(part, text, data) for part in re.split(r"\s+and\s+", text.strip())]
+    conditions: list[Callable[[Any], Any]] = []
+    start = 0
+    while start < len(text) or not conditions:
+        found = CONDITION.match(text, start)
+        if found is None:
+            raise _bad("--region", text, 'conditions such as "dog > 0.1 and max < 0.9"')
+        conditions.append(_condition(found, text, data))
+        start = found.end()
 
     def where(probs: Any) -> Any:
         mask = conditions[0](probs)
@@ -99,12 +126,12 @@ def parse_region(text: str, data: "Predictions") -> Callable[[Any], Any]:
     return where
 
 
-def _condition(part: str, text: str, data: "Predictions") -> Callable[[Any], Any]:
-    found = re.fullmatch(r"(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)", part.strip())
+def _condition(found: re.Match[str], text: str, data: "Predictions") -> Callable[[Any], Any]:
+    name, sign, number = found.groups()
     try:
-        name, sign, limit = found.group(1), found.group(2), float(found.group(3))  # type: ignore[union-attr]
-    except (AttributeError, ValueError):
-        raise _bad("--region", text, 'conditions such as "dog > 0.1 and max < 0.9"') from None
+        limit = float(number)
+    except ValueError:
+        raise _bad("--region", text, f"conditions with numbers, not {number!r}") from None
     compare = OPERATORS[sign]
     if name == "max" and "max" not in data.classes:
         return lambda probs: compare(probs.max(axis=1), limit)
@@ -112,19 +139,19 @@ def _condition(part: str, text: str, data: "Predictions") -> Callable[[Any], Any
     return lambda probs: compare(probs[:, j], limit)
 
 
-def _members(part: str, data: "Predictions") -> list[int]:
+def _members(option: str, part: str, data: "Predictions") -> list[int]:
     """Return the classes of a group: names or indices, separated by commas, or a range 0-2."""
-    members = []
+    members: list[int] = []
     for item in part.split(","):
         word = item.strip()
-        span = re.fullmatch(r"(\d+)-(\d+)", word)
-        if span and word not in data.classes:
-            members += list(range(int(span.group(1)), int(span.group(2)) + 1))
-        else:
-            members.append(_class("--lens", word, data))
-    beyond = [j for j in members if j >= data.m]
-    if beyond:
-        raise _bad("--lens", part, f"classes from 0 to {data.m - 1}")
+        span = re.fullmatch(r"(\d{1,9})-(\d{1,9})", word)
+        if span is None or word in data.classes:
+            members.append(_class(option, word, data))
+            continue
+        first, last = int(span.group(1)), int(span.group(2))
+        if not first <= last < data.m:
+            raise _bad(option, word, f"a range of classes from 0 to {data.m - 1}")
+        members += range(first, last + 1)
     return members
 
 
@@ -132,14 +159,14 @@ def _class(option: str, word: str, data: "Predictions") -> int:
     """Return the index of a class that is given by name, or by index."""
     if word in data.classes:
         return data.classes.index(word)
-    if word.isdecimal() and int(word) < data.m:
+    if re.fullmatch(r"[0-9]{1,9}", word) and int(word) < data.m:
         return int(word)
     shown = ", ".join(data.classes[:8]) + (", …" if data.m > 8 else "")
     raise _bad(option, word, f"a class of the file: {shown}")
 
 
 def _whole(option: str, text: str, word: str) -> int:
-    if not word.isdecimal() or int(word) < 1:
+    if not re.fullmatch(r"[0-9]{1,9}", word) or int(word) < 1:
         raise _bad(option, text, "a whole number from 1 after the colon")
     return int(word)
 

@@ -55,10 +55,6 @@ class Settings:
     n_resamples: int
     groups: Lens | None
 
-    def n_bootstrap(self, data: Predictions) -> int:
-        """Return the number of data sets for standard errors."""
-        return 200 if data.probs.size <= LARGE else 50
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +97,11 @@ class Contents:
     class_drawings: tuple[Drawing, ...]
     worst_cells: tuple[str, ...]
     digest: str
+
+
+def bootstraps(data: Predictions) -> int:
+    """Return the number of data sets that are drawn for standard errors."""
+    return 200 if data.probs.size <= LARGE else 50
 
 
 def compute(
@@ -163,7 +164,10 @@ def default_groups(data: Predictions) -> Groups:
     first, second = np.argsort(-counts, kind="stable")[:2].tolist()
     others = [j for j in range(data.m) if j not in (first, second)]
     names = {data.classes[first]: [first], data.classes[second]: [second]}
-    return Groups({**names, f"the {len(others)} others": others})
+    rest = f"the {len(others)} others"
+    while rest in names:
+        rest += "…"
+    return Groups({**names, rest: others})
 
 
 def _class_drawings(

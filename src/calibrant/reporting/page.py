@@ -83,7 +83,7 @@ def _model(contents: Contents, number: int) -> dict[str, Any]:
         "m": data.m,
         "weighted": data.weighted,
         "scores": [
-            (score_name(name), f"{value:.4f}", SCORE_NOTES[name])
+            (capital(score_name(name)), f"{value:.4f}", SCORE_NOTES[name])
             for name, value in contents.scores.items()
         ],
         "verdicts": contents.verdicts,
@@ -108,11 +108,11 @@ def _model(contents: Contents, number: int) -> dict[str, Any]:
 
 def score_name(name: str) -> str:
     """Return the name of a score in words."""
-    return capital(name.replace("_", " "))
+    return name.replace("_", " ").replace("brier", "Brier")
 
 
 def _comparison(found: Comparison, picture: ReliabilityDiagram) -> dict[str, Any]:
-    score_header, score_rows = found.score_rows()
+    _, score_rows = found.score_rows()
     header, _ = found.rows()
     rows = [
         [name, *evaluation.rows[r].cells()]
@@ -121,7 +121,7 @@ def _comparison(found: Comparison, picture: ReliabilityDiagram) -> dict[str, Any
         for name, evaluation in found.evaluations.items()
     ]
     return {
-        "score_header": [capital(name) for name in score_header],
+        "score_header": ["model", *(score_name(name) for name in SCORE_NOTES)],
         "score_rows": score_rows,
         "header": header,
         "rows": rows,

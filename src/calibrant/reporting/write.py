@@ -11,7 +11,7 @@ from calibrant.inference.evaluation import part
 from calibrant.inference.replicates import Progress
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
-from calibrant.reporting.contents import Contents, Settings, compute
+from calibrant.reporting.contents import Contents, Settings, bootstraps, compute
 from calibrant.reporting.page import render
 
 
@@ -66,7 +66,7 @@ def _evaluate(
     models: Mapping[str, Predictions], settings: Settings, progress: Progress | None
 ) -> tuple[Mapping[str, Evaluation], tuple[Comparison, ReliabilityDiagram] | None]:
     """Evaluate each model; compare several, with one diagram of all."""
-    n_bootstrap = min(settings.n_bootstrap(model) for model in models.values())
+    n_bootstrap = min(bootstraps(model) for model in models.values())
     rng, n_resamples = int(settings.key), settings.n_resamples
     if len(models) == 1:
         ((name, model),) = models.items()
