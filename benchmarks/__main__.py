@@ -6,11 +6,38 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import import_time, point_estimates
+from benchmarks import (
+    all_classes,
+    exact_tests,
+    growth,
+    import_time,
+    inference_peers,
+    point_estimates,
+)
 
 # A section is a module with `report() -> str`, which checks results before it times them.
-SECTIONS = (point_estimates, import_time)
-PACKAGES = ("calibrant", "numpy", "numba", "torch", "torchmetrics", "netcal", "scikit-learn")
+SECTIONS = (
+    point_estimates,
+    exact_tests,
+    all_classes,
+    inference_peers,
+    growth,
+    import_time,
+)
+PACKAGES = (
+    "calibrant",
+    "numpy",
+    "numba",
+    "torch",
+    "torchmetrics",
+    "netcal",
+    "scikit-learn",
+    "calzone-tool",
+    "mapie",
+    "pycalib",
+    "relplot",
+    "uncertainty-calibration",
+)
 TARGET = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 

@@ -117,6 +117,35 @@ def binomial_interval(hits: int, n: int, level: float = 0.95) -> tuple[float, fl
     return low, high
 
 
+def markdown(lines: list[dict[str, str | int | float]]) -> str:
+    """Return the table of the docs."""
+
+    def rate(line: dict[str, str | int | float], name: str) -> str:
+        values = [100 * float(line[f"{name}_{part}"]) for part in ("rate", "low", "high")]
+        return "{:.1f} % ({:.1f}–{:.1f})".format(*values)
+
+    def shift(line: dict[str, str | int | float], name: str) -> str:
+        ratio = float(line[f"{name}_null_mean"]) / float(line["mean_statistic"])
+        return f"{100 * (ratio - 1):+.1f} %"
+
+    header = [
+        "| predictions | partition | cells | exact rejects | consistency rejects | exact, shift"
+        " | consistency, shift |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    rows = (
+        [
+            str(line["predictions"]),
+            str(line["partition"]),
+            f"{line['mean_cells']:.0f}",
+            *(rate(line, name) for name in TESTS),
+            *(shift(line, name) for name in TESTS),
+        ]
+        for line in lines
+    )
+    return "\n".join([*header, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
 def draw_figure(lines: list[dict[str, str | int | float]], path: Path) -> None:
     """Draw rejection rates, and the means of the null distributions against the true one."""
     import matplotlib as mpl  # noqa: PLC0415
@@ -173,6 +202,7 @@ def main(data_sets: int = 400) -> None:
         writer.writeheader()
         writer.writerows(lines)
     draw_figure(lines, TARGET / "size-of-tests.svg")
+    print(f"\n{markdown(lines)}")
 
 
 if __name__ == "__main__":
