@@ -185,6 +185,8 @@ class Trajectory:
     def plot(self, *others: "Trajectory", alpha: float = 0.05) -> "Figure":
         """Draw log score, accuracy, statistic and p-value over the steps: Figure 3.
 
+        Dotted: the mean of the statistic if the predictions were calibrated.
+
         Parameters
         ----------
         others : further trajectories for the same picture
@@ -196,10 +198,13 @@ class Trajectory:
         """
         import matplotlib.pyplot as plt  # noqa: PLC0415
 
+        drawn = [(one, one.best) for one in (self, *others)]
         figure, axes = plt.subplots(2, 2, figsize=(7.2, 5.2), sharex=True, layout="constrained")
-        for number, one in enumerate((self, *others)):
+        for number, (one, best) in enumerate(drawn):
             for ax, column in zip(axes.flat, COLUMNS, strict=True):
                 _draw(ax, one, column, MODELS[number % len(MODELS)])
+                star = {"ms": 10, "mec": INK, "mew": 0.6, "mfc": MODELS[number % len(MODELS)]}
+                ax.plot(best.step, getattr(best, column), "*", zorder=3, **star)
         for ax, label in zip(axes.flat, COLUMNS.values(), strict=True):
             ax.set_ylabel(label)
             ax.spines[["top", "right"]].set_visible(False)
@@ -210,7 +215,12 @@ class Trajectory:
         handles, names = axes[0, 0].get_legend_handles_labels()
         if names:
             figure.legend(
-                handles, names, loc="outside upper center", ncols=len(names), frameon=False
+                handles,
+                names,
+                loc="outside upper center",
+                ncols=min(4, len(names)),
+                frameon=False,
+                fontsize="small",
             )
         return figure
 
@@ -224,11 +234,9 @@ COLUMNS = {
 
 
 def _draw(ax: "Axes", trajectory: Trajectory, column: str, colour: str) -> None:
-    """Draw one column over the steps, with a star where the log score is best."""
+    """Draw one column over the steps, and the mean of the statistic if calibrated, dotted."""
     steps = [row.step for row in trajectory.rows]
     values = [getattr(row, column) for row in trajectory.rows]
     ax.plot(steps, values, color=colour, lw=1.1, label=trajectory.name or None)
     if column == "value":
         ax.plot(steps, [row.null_mean for row in trajectory.rows], color=colour, lw=0.9, ls=":")
-    best = trajectory.best
-    ax.plot(best.step, getattr(best, column), "*", ms=10, mec=INK, mew=0.6, color=colour, zorder=3)
