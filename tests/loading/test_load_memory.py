@@ -48,7 +48,7 @@ def test_peak_memory_is_twice_the_data(tmp_path, table, ending):
     extra, size, dtype, n = json.loads(done.stdout)
     assert (dtype, n, size) == ("float32", N, 4 * N * M)
     read = size + 8 * N  # probabilities and labels, as they are in the file
-    assert extra <= 2 * read + 40 * MIB
+    assert extra <= 2 * read + 16 * MIB
 
 
 def test_rows_are_divided_by_their_sums_in_place():

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from calibrant import _validate
-from calibrant._check import Source, listed, more
+from calibrant._check import Source, listed
 from calibrant.loading import labels, rules
+from calibrant.loading.reading import Read, read
 from calibrant.loading.table import Table
 from calibrant.predictions import Predictions
 
@@ -59,7 +60,7 @@ def predictions(table: Table, options: Options) -> Predictions:
             "a column must be one thing only: label, probability or weight; found"
             f" {listed(twice)} twice."
         )
-    return _checked(_read(table, used, label), chosen, table, options)
+    return _checked(read(table, chosen.columns, label, weight), chosen, table, options)
 
 
 def _weight(table: Table, asked: str) -> tuple[str, ...]:
@@ -80,40 +81,21 @@ def _probabilities(
     return rules.single(rest, options.logits) if found is None else found
 
 
-def _read(table: Table, used: Sequence[str], label: str) -> pl.DataFrame:
-    frame = table.read(used, label)
-    if frame.height == 0:
-        raise ValueError("there must be at least one row; found only the names of columns.")
-    for series in frame.get_columns():
-        if series.null_count():
-            row = series.is_null().arg_max() or 0
-            raise ValueError(
-                "every row must have a value in the columns that are used;"
-                f" {table.place(row)} has none in column"
-                f" {series.name!r}{more(series.null_count())}."
-            )
-    return frame
-
-
-def _checked(
-    frame: pl.DataFrame, chosen: rules.Chosen, table: Table, options: Options
-) -> Predictions:
-    m = len(chosen.columns)
-    label = frame.to_series(frame.width - 1)
+def _checked(found: Read, chosen: rules.Chosen, table: Table, options: Options) -> Predictions:
+    n, m = found.matrix.shape
     source = Source(table.place, lambda j: f"column {chosen.columns[j]!r}", _hint(chosen, options))
     if m == 1:
-        names = columns = _two(label, chosen, options)
+        names = columns = _two(found.label, chosen, options)
     else:
         names = _validate.names(chosen.classes if options.classes is None else _given(options), m)
         columns = chosen.classes
     weights = None
-    if options.weight is not None:
-        weights = _validate.weights(frame.to_series(m).to_numpy(), frame.height, source=source)
+    if found.weight is not None:
+        weights = _validate.weights(found.weight.to_numpy(), n, source=source)
     make = _validate.softmax if options.logits else _validate.probabilities
-    matrix = frame[:, :m].to_numpy(order="c", writable=True)
-    del frame  # before the labels are worked on, so that their memory need not be on top
-    probs = make(matrix[:, 0] if m == 1 else matrix, owned=True, source=source)
-    outcomes = labels.positions(label, names, columns, table.place)
+    numbers = found.matrix[:, 0] if m == 1 else found.matrix
+    probs = make(numbers, owned=True, source=source)
+    outcomes = labels.positions(found.label, names, columns, table.place)
     return Predictions.trusted(probs, outcomes, names, weights, event=1)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
+PARTS = 4  # of a file: beside the matrix, a quarter of the data is in memory
 STREAM = b"\xff\xff\xff\xff"  # how a stream of batches starts; with four zeros, how it ends
 
 
@@ -29,10 +30,11 @@ class Columnar:
     spelled: dict[str, str]  # name without spaces around it → as it is in the file
     types: dict[str, pl.DataType]
     kinds: dict[str, Kind]
+    parts: int
 
     @classmethod
-    def of(cls, frame: pl.LazyFrame) -> Columnar:
-        """Wrap a lazy frame."""
+    def of(cls, frame: pl.LazyFrame, parts: int = 1) -> Columnar:
+        """Wrap a lazy frame whose columns shall be read in so many parts."""
         schema = guarded(frame.collect_schema)
         spelled = {name.strip(): name for name in schema}
         if len(spelled) < len(schema):
@@ -40,7 +42,9 @@ class Columnar:
             twice = sorted({name for name in names if names.count(name) > 1})
             raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
         types = {name: schema[column] for name, column in spelled.items()}
-        return cls(frame, spelled, types, {name: _kind(kind) for name, kind in types.items()})
+        return cls(
+            frame, spelled, types, {name: _kind(kind) for name, kind in types.items()}, parts
+        )
 
     def read(self, numbers: Sequence[str], label: str | None) -> pl.DataFrame:
         """Return the columns; floats of 32 bits stay so if all of them are."""
@@ -61,6 +65,13 @@ class Columnar:
         order = [*numbers, *([] if label is None else [label])]
         return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in order])
 
+    def groups(self, numbers: Sequence[str]) -> list[Sequence[str]]:
+        """Return a few groups if the columns have one type and lie apart from one another."""
+        if len({self.types[name] for name in numbers}) > 1:
+            return [numbers]
+        size = -(-len(numbers) // self.parts)
+        return [numbers[start : start + size] for start in range(0, len(numbers), size)]
+
     def place(self, row: int) -> str:
         """Return the words for a row."""
         return f"row {row}"
@@ -70,7 +81,7 @@ def parquet(path: Path) -> Columnar:
     """Open a Parquet file."""
     import polars as pl  # noqa: PLC0415
 
-    return Columnar.of(pl.scan_parquet(path, glob=False, hive_partitioning=False))
+    return Columnar.of(pl.scan_parquet(path, glob=False, hive_partitioning=False), PARTS)
 
 
 def arrow(path: Path) -> Columnar:
@@ -80,7 +91,7 @@ def arrow(path: Path) -> Columnar:
     if first_bytes(path).startswith(STREAM):
         _whole_stream(path)
         return Columnar.of(guarded(lambda: pl.read_ipc_stream(path)).lazy())
-    return Columnar.of(pl.scan_ipc(glob.escape(str(path)), hive_partitioning=False))
+    return Columnar.of(pl.scan_ipc(glob.escape(str(path)), hive_partitioning=False), PARTS)
 
 
 def _whole_stream(path: Path) -> None:

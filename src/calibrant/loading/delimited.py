@@ -108,6 +108,10 @@ class Delimited:
                 )
         return pl.DataFrame(columns)
 
+    def groups(self, numbers: Sequence[str]) -> list[Sequence[str]]:
+        """Return one group: to read a column, all lines must be read."""
+        return [numbers]
+
     def place(self, row: int) -> str:
         """Return the words for a row, with the line in which it begins."""
         with _records(self.path, self.separator) as records:

@@ -25,5 +25,8 @@ class Table(Protocol):
     def read(self, numbers: Sequence[str], label: str | None) -> pl.DataFrame:
         """Return some columns, in this order."""
 
+    def groups(self, numbers: Sequence[str]) -> list[Sequence[str]]:
+        """Cut columns of one type into groups that can be read one after the other."""
+
     def place(self, row: int) -> str:
         """Return the words for a row, counted from 0."""
