@@ -1,8 +1,9 @@
-"""Settings of the whole suite: hypothesis without chance, and where reference files are."""
+"""Settings of the whole suite: hypothesis without chance, reference files, and a browser."""
 
 from pathlib import Path
 
 import pytest
+from browser import start
 from hypothesis import HealthCheck, settings
 
 # The same examples in every run, and no clock: the first call of a kernel compiles it.
@@ -25,3 +26,11 @@ def shared():
     if not (SHARED / "reference" / "values.json").exists():
         pytest.skip("needs ../shared, which is not there")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Return a browser that all tests of a process share."""
+    found = start(tmp_path_factory.mktemp("profile"))
+    yield found
+    found.quit()

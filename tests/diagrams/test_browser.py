@@ -1,31 +1,16 @@
 """The plotly figures in a real browser: they draw, and they answer the mouse."""
 
-import shutil
-from time import monotonic, sleep
+from time import sleep
 
 import numpy as np
 import pytest
+from browser import complaints, count, until
 from cases import ODD_NAMES, dirichlet, made, moved
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 
 from calibrant import reliability_diagram as diagram_of
 from calibrant.diagrams.style import tetrahedron as corners_of
 
-SWITCHES = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--enable-unsafe-swiftshader",  # WebGL without a graphics card
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--window-size=900,800",
-)
 DRAWN = """
     const plot = document.querySelector('.js-plotly-plot');
     return Boolean(plot && plot._fullLayout && plot.querySelector('.main-svg')
@@ -43,32 +28,6 @@ IN_SPACE = """
     const box = scene.container.getBoundingClientRect();
     return [box.x + box.width * (1 + p[0] / p[3]) / 2, box.y + box.height * (1 - p[1] / p[3]) / 2];
 """
-PATIENCE = 60  # seconds; a busy machine is slow, and a right figure is there at once
-
-
-@pytest.fixture(scope="module")
-def browser():
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("needs chromium and chromedriver (Debian: chromium chromium-driver)")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for switch in SWITCHES:
-        options.add_argument(switch)
-    found = webdriver.Chrome(options=options, service=Service(driver))
-    yield found
-    found.quit()
-
-
-def until(condition):
-    """Wait for a condition to hold and return its value."""
-    end = monotonic() + PATIENCE
-    while True:
-        value = condition()
-        if value or monotonic() > end:
-            return value
-        sleep(0.05)
 
 
 def opened(browser, figure, folder):
@@ -79,14 +38,6 @@ def opened(browser, figure, folder):
     browser.get(path.as_uri())
     assert until(lambda: browser.execute_script(DRAWN))
     return browser
-
-
-def complaints(browser):
-    return [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
-
-
-def count(browser, selector):
-    return browser.execute_script(f"return document.querySelectorAll({selector!r}).length")
 
 
 def hover(browser, x, y):

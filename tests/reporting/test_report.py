@@ -1,0 +1,145 @@
+"""The report as a file: the same bytes again, its size, and what it refuses."""
+
+import json
+import re
+import subprocess
+import sys
+from html import unescape
+
+import numpy as np
+import pytest
+from models import EVIL, tempered
+
+from calibrant import Predictions, report
+from calibrant.lenses import Groups
+from calibrant.reporting.contents import MOST_CLASSES, bootstraps, default_groups
+
+
+def provenance(path):
+    text = path.read_text("utf-8")
+    return json.loads(unescape(re.search(r"<pre[^>]*>(.*?)</pre>", text, re.DOTALL).group(1)))
+
+
+def test_the_same_data_and_seed_give_the_same_bytes(tmp_path):
+    data = tempered(500, 5, 1.5)
+    a = report(data, tmp_path / "a.html", n_resamples=49, rng=7).read_bytes()
+    b = report(data, tmp_path / "b.html", n_resamples=49, rng=7).read_bytes()
+    c = report(data, tmp_path / "c.html", n_resamples=49, rng=8).read_bytes()
+    assert a == b != c
+
+
+def test_another_process_gives_the_same_bytes(tmp_path):
+    program = (
+        "import sys, numpy as np, calibrant as cal;"
+        "rng = np.random.default_rng(0); p = rng.dirichlet([1] * 4, 400);"
+        "data = cal.Predictions(p, rng.integers(0, 4, 400));"
+        "cal.report({'a': data, 'b': data}, sys.argv[1], n_resamples=19, rng=3)"
+    )
+    for name, seed in (("a", "1"), ("b", "2")):
+        subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / name)],
+            check=True,
+            env={"PYTHONHASHSEED": seed, "NUMBA_NUM_THREADS": seed},
+        )
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize(("n", "m"), [(2000, 100), (1500, 1000)])
+def test_many_classes_make_a_small_report(tmp_path, n, m):
+    path = report(tempered(n, m, 2.0, alpha=0.05), tmp_path / "r.html", n_resamples=19)
+    assert path.stat().st_size < 8e6
+    text = path.read_text("utf-8")
+    assert text.count("<figcaption") == MOST_CLASSES
+    assert f"{m - MOST_CLASSES} more classes are not shown" in text
+
+
+def test_large_data_use_fewer_data_sets_and_say_so(tmp_path):
+    data = tempered(10_001, 100, alpha=0.05)
+    assert bootstraps(data) == 50
+    path = report(data, tmp_path / "r.html", n_resamples=19)
+    assert provenance(path)["models"][0]["n_bootstrap"] == 50
+
+
+def test_provenance_is_enough_to_compute_a_number_again(tmp_path):
+    from calibrant import evaluate, reliability_diagram
+    from calibrant.lenses import TopLabel
+
+    data = tempered(500, 3, 1.5)
+    found = provenance(report(data, tmp_path / "r.html", n_resamples=49, rng=5))
+    (model,) = found["models"]
+    again = evaluate(
+        data, n_resamples=found["n_resamples"], n_bootstrap=model["n_bootstrap"], rng=found["key"]
+    )
+    assert model["evaluation"] == again.to_dict()["rows"]
+    first = model["diagrams"][0]
+    assert (first["lens"], first["partition"]) == ("top label", "10 equal widths")
+    diagram = reliability_diagram(data, lens=TopLabel(), n_resamples=49, rng=first["rng"])
+    cells = int(diagram.series[0].significant(0.05).sum())
+    count = "None of the" if cells == 0 else f"{cells} of"
+    assert (
+        f"{count} {diagram.series[0].function.n_cells} cells" in (tmp_path / "r.html").read_text()
+    )
+
+
+def test_no_name_stands_unescaped_in_the_file(tmp_path):
+    models = {name: tempered(300, 3, 2.0, list(EVIL[:3])) for name in EVIL[:2]}
+    text = report(models, tmp_path / "r.html", title=EVIL[2], n_resamples=19).read_text("utf-8")
+    for evil in ("<script>alert", "<img", "alert(2)</script>"):
+        assert evil not in text
+
+
+def test_classes_that_look_like_templates_stay_as_they_are(tmp_path):
+    data = tempered(300, 3, 2.0, ["{{ 7 * 7 }}", "{% raw %}", "c"])
+    text = report(data, tmp_path / "r.html", n_resamples=19).read_text("utf-8")
+    assert "{{ 7 * 7 }}" in text
+    assert "{% raw %}" in text
+
+
+def test_models_of_different_rows_have_no_differences(tmp_path):
+    models = {"a": tempered(300, 3), "b": tempered(400, 3)}
+    text = report(models, tmp_path / "r.html", n_resamples=19).read_text("utf-8")
+    assert "evaluated on different rows" in text
+
+
+def test_weights_are_named(tmp_path):
+    data = tempered(300, 3)
+    data = Predictions(data.probs, data.labels, weights=np.arange(1, 301))
+    text = report(data, tmp_path / "r.html", n_resamples=19).read_text("utf-8")
+    assert "300 rows, 3 classes, weighted" in text
+
+
+@pytest.mark.parametrize("n", [1, 2, 20])
+def test_a_few_rows_are_enough(tmp_path, n):
+    data = Predictions(np.full((n, 3), 1 / 3), np.zeros(n, int))
+    assert report(data, tmp_path / "r.html", n_resamples=19).exists()
+
+
+def test_groups_of_others_have_a_name_of_their_own():
+    data = tempered(300, 5, classes=["the 3 others", "b", "c", "d", "e"])
+    assert sorted(map(len, default_groups(data).groups)) == [1, 1, 3]
+
+
+def test_progress_ends_at_the_end(tmp_path):
+    told = []
+    models = {"a": tempered(300, 3), "b": tempered(300, 3)}
+    report(
+        models,
+        tmp_path / "r.html",
+        n_resamples=19,
+        progress=lambda done, total: told.append(done / total),
+    )
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+
+def test_refusals(tmp_path):
+    with pytest.raises(ValueError, match="`data` must be at least one model; found none"):
+        report({}, tmp_path / "r.html")
+    with pytest.raises(ValueError, match="`models` must have the same classes"):
+        report({"a": tempered(50, 3), "b": tempered(50, 4)}, tmp_path / "r.html")
+    with pytest.raises(ValueError, match="`n_resamples` must be"):
+        report(tempered(50, 3), tmp_path / "r.html", n_resamples=0)
+    lens = Groups([[j] for j in range(5)])
+    with pytest.raises(ValueError, match="at most four outcomes"):
+        report(tempered(50, 5), tmp_path / "r.html", groups=lens, n_resamples=19)
+    assert list(tmp_path.iterdir()) == []
