@@ -77,7 +77,8 @@ class VarianceTree:
         return FittedTree(nodes, thresholds[:found].copy(), data.m), cells
 
     def __str__(self) -> str:
-        return f"variance tree of {self.min_size}"
+        at = "" if self.split == "mean" else f", {self.split}"
+        return f"variance tree of {self.min_size}{at}"
 
 
 @final

@@ -1,0 +1,184 @@
+"""What each command does when all is well."""
+
+import json
+import re
+
+import pytest
+from command import run, run_process, write
+
+COLOUR = re.compile(r"\x1b\[")
+QUICK = ("--resamples", "19")
+
+
+def read(result):
+    """Return the JSON of a result; NaN and infinities are refused."""
+    assert result.exit_code == 0, result.output
+
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    found = json.loads(result.stdout, parse_constant=refuse)
+    assert found["schema"] == "calibrant/1"
+    return found
+
+
+def test_evaluate(good):
+    result = run("evaluate", good, *QUICK)
+    assert result.exit_code == 0
+    assert f"{good}: 300 rows, 3 classes" in result.stdout.splitlines()
+    assert "Brier score" in result.stdout
+    assert "top label" in result.stdout
+    assert result.stdout.rstrip().endswith("(Holm).")
+    assert all(line == line.rstrip() for line in result.stdout.splitlines())
+
+
+def test_evaluate_a_grid_of_ones_own(good):
+    words = "--lens class:dog --lens top:2 --partition width:5 --partition tree:50:median"
+    found = read(run("evaluate", good, *words.split(), "--distance", "squared", "--json", *QUICK))
+    assert [(row["lens"], row["partition"], row["distance"]) for row in found["rows"]] == [
+        (lens, partition, "squared euclidean")
+        for lens in ("class dog", "top 2")
+        for partition in ("5 equal widths", "variance tree of 50, median")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        (["evaluate", "GOOD"], {"file", "seed", "n_resamples", "n_bootstrap", "scores", "rows"}),
+        (["test", "GOOD"], {"file", "seed", "lens", "of", "rejected", "pvalue", "null"}),
+        (["compare", "GOOD", "BAD"], {"files", "seed", "models", "differences"}),
+        (["plot", "GOOD", "-o", "OUT.svg"], {"file", "output", "seed", "lens", "series"}),
+        (["report", "GOOD", "-o", "OUT.html"], {"files", "output", "seed", "n_resamples"}),
+        (["demo", "-o", "OUT.html"], {"output", "seed", "scores", "rows"}),
+        (["datasets"], {"names"}),
+        (["datasets", "lenet", "-o", "OUT.parquet"], {"name", "output"}),
+    ],
+)
+def test_json(words, keys, good, bad, tmp_path):
+    names = {"GOOD": str(good), "BAD": str(bad)}
+    words = [names.get(word, word.replace("OUT", str(tmp_path / "out"))) for word in words]
+    more = [] if words[0] == "datasets" else list(QUICK)
+    found = read(run(*words, "--json", *more))
+    assert found["command"] == words[0]
+    assert keys <= set(found)
+
+
+def test_json_has_null_for_an_infinite_score(tmp_path):
+    path = tmp_path / "sure.csv"
+    path.write_text("label,a,b\n" + "b,1.0,0.0\na,0.5,0.5\n" * 20)
+    found = read(run("evaluate", path, "--json", *QUICK))
+    assert found["scores"]["log_score"] is None
+
+
+def test_test(good, bad):
+    result = run("test", good, "--lens", "top", *QUICK)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("top label, expected")
+    assert run("test", good, "--worst", *QUICK).exit_code == 0
+    assert run("test", bad, *QUICK).exit_code == 0
+
+
+def test_fail_below(good, bad):
+    assert run("test", bad, "--fail-below", "0.01").exit_code == 3
+    assert run("test", good, "--fail-below", "0.01").exit_code == 0
+    rejected = run("test", bad, "--fail-below", "0.01", "--json")
+    assert rejected.exit_code == 3
+    assert json.loads(rejected.stdout)["rejected"] is True
+
+
+def test_compare(good, bad):
+    result = run("compare", good, bad, "--lens", "top", *QUICK)
+    assert result.exit_code == 0
+    assert "good minus bad" in result.stdout
+
+
+def test_compare_files_of_one_name_in_two_folders(good, tmp_path):
+    other = write(tmp_path / "good.csv", power=2.0)
+    found = read(run("compare", good, other, "--json", *QUICK))
+    assert list(found["models"]) == [str(good), str(other)]
+
+
+def test_compare_different_rows(good, tmp_path):
+    other = write(tmp_path / "other.csv", n=200, seed=1)
+    assert run("compare", good, other, *QUICK).exit_code == 1
+    assert read(run("compare", good, other, "--unpaired", "--json", *QUICK))["differences"] == []
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
+@pytest.mark.parametrize("lens", ["top", "canonical"])
+def test_plot(good, tmp_path, ending, lens):
+    output = tmp_path / f"a diagram.{ending}"
+    result = run("plot", good, "-o", output, "--lens", lens, *QUICK)
+    assert result.exit_code == 0, result.output
+    assert output.stat().st_size > 1000
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_a_plotted_page_has_no_button_that_sends_it_away(good, tmp_path):
+    run("plot", good, "-o", tmp_path / "d.html", *QUICK)
+    assert '"showSendToCloud": false' in (tmp_path / "d.html").read_text("utf-8")
+
+
+def test_plot_ways_to_draw(good, tmp_path):
+    output = tmp_path / "d.png"
+    assert run("plot", good, "-o", output, "--classical", *QUICK).exit_code == 0
+    words = ("--lens", "canonical", "--regions", "--partition", "simplex:3")
+    assert run("plot", good, "-o", output, *words, *QUICK).exit_code == 0
+
+
+def test_report_of_files_with_spaces(good, tmp_path):
+    path = write(tmp_path / "my model, version 2.csv", power=2.0)
+    output = tmp_path / "my report.html"
+    result = run("report", path, good, "-o", output, "--groups", "cat|dog|bird", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"Written to {output}.\n"
+    assert "Calibration of my model, version 2, good" in output.read_text("utf-8")
+
+
+def test_the_same_report_twice(good, tmp_path):
+    for name in ("a", "b"):
+        run("report", good, "-o", tmp_path / f"{name}.html", *QUICK)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_demo_in_an_empty_folder(tmp_path):
+    result = run_process("demo", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["calibrant-report.html"]
+    assert "A ResNet on CIFAR-10: 10,000 rows, 10 classes" in result.stdout
+    assert "Expected miscalibration" in result.stdout
+    assert result.stderr == ""
+
+
+def test_datasets_can_be_evaluated(tmp_path):
+    output = tmp_path / "lenet.csv"
+    assert run("datasets", "lenet", "-o", output).exit_code == 0
+    found = read(run("evaluate", output, "--json", *QUICK))
+    assert (found["n"], found["m"]) == (10_000, 10)
+
+
+def test_a_region(good):
+    whole = read(run("evaluate", good, "--json", *QUICK))
+    part = read(run("evaluate", good, "--region", "dog > 0.1 and max < 0.9", "--json", *QUICK))
+    assert 0 < part["n"] < whole["n"]
+
+
+def test_the_seed_decides(good):
+    def null(seed):
+        return read(run("test", good, "--seed", seed, "--json", *QUICK))["null"]
+
+    assert null(1) == null(1) != null(2)
+
+
+def test_nothing_but_the_answer_is_written_into_a_pipe(good):
+    result = run_process("evaluate", good, env={"TERM": "xterm-256color"})
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert not COLOUR.search(result.stdout)
+
+
+def test_a_terminal_without_signs_still_gets_its_table(good):
+    result = run_process("evaluate", good, *QUICK, env={"PYTHONIOENCODING": "ascii"})
+    assert result.returncode == 0, result.stderr
+    assert "? 0.0" in result.stdout
