@@ -291,7 +291,7 @@ def test_a_network_that_is_missing(monkeypatch, tmp_path):
         (
             lambda: datasets.gaussian_mixture(5, 0, np.inf),
             ValueError,
-            r"`beta1` must be finite; fo",
+            r"`beta1` must be finite",
         ),
         (lambda: datasets.gaussian_mixture_truth(np.nan, 0), ValueError, r"`beta0` must be finite"),
         (

@@ -107,4 +107,4 @@ def test_polars_reads_only_the_columns_that_are_used(tmp_path, monkeypatch):
 
     monkeypatch.setattr(pl.LazyFrame, "collect", spy)
     load(path)
-    assert sorted(collected) == ["prob_0", "prob_1", "y"]
+    assert set(collected) == {"prob_0", "prob_1", "y"}

