@@ -74,6 +74,16 @@ def test_histogram_has_the_bins_of_the_partition_but_not_too_many():
     )
 
 
+def test_the_histogram_agrees_with_cells_of_equal_width_on_their_edges():
+    probs = np.array([0.1, 0.3, 0.6, 0.7, 1.0])  # 0.3 is less than linspace(0, 1, 11)[3]
+    for dtype in (np.float64, np.float32):
+        data = Predictions(probs.astype(dtype), [0, 1, 0, 1, 1])
+        (series,) = diagram_of(data, n_resamples=9, rng=0).series
+        np.testing.assert_allclose(
+            series.histogram[series.histogram > 0], series.function.proportions
+        )
+
+
 def test_histogram_counts_weights():
     data = Predictions([0.05, 0.95], [0, 1], weights=[1.0, 3.0])
     assert diagram_of(data, n_resamples=1, rng=0).series[0].histogram[[0, -1]].tolist() == [

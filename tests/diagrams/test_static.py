@@ -80,6 +80,17 @@ def test_nothing_is_cut_off_and_no_texts_overlap(name, size):
         assert turned or not overlap, (one.get_text(), two.get_text())
 
 
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_there_is_room_for_a_title(m):
+    ax = diagram_of(moved(m, 0), n_resamples=9, rng=0).plot()
+    ax.set_title("a title")
+    found = {t.get_text(): b for t, b in texts(ax.figure)}
+    title = found.pop("a title")
+    for text, box in found.items():
+        apart = box.y1 < title.y0 + 1 or box.x0 > title.x1 or box.x1 < title.x0
+        assert apart, text
+
+
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 @pytest.mark.parametrize(
     "name", ["models", "100 cells", "regions", "tree, 3", "tree, 4", "names, 4"]
@@ -265,8 +276,8 @@ def test_corners_of_the_triangle_are_top_left_right_and_have_their_names():
     assert left[1] == pytest.approx(right[1])
     assert left[0] < top[0] < right[0]
     for j, corner in enumerate((top, left, right)):
-        (name,) = [t for t in ax.texts if t.get_text() == f"class {j}"]
-        box = name.get_window_extent()
+        box = (ax.taxis, ax.laxis, ax.raxis)[j].label.get_window_extent()
+        assert (ax.get_tlabel, ax.get_llabel, ax.get_rlabel)[j]() == f"class {j}"
         gap = np.hypot(*(np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2]) - corner))
         assert gap < 0.2 * (right[0] - left[0])
 

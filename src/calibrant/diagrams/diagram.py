@@ -228,7 +228,7 @@ def reliability_diagram(
     _check_outcomes(seen)
     partition = partition or default_partition(first.m)
     bins = min(partition.k, MOST_BINS) if isinstance(partition, EqualWidth) else 20
-    edges = np.linspace(0, 1, bins + 1)
+    edges = np.arange(bins + 1) / bins  # those of EqualWidth, to the last bit
     key = make_key(rng)
     series = []
     for number, (name, model) in enumerate(models.items()):

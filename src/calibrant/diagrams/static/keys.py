@@ -5,6 +5,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
@@ -13,8 +14,7 @@ from calibrant.diagrams.style import SHARES, percent, wrapped
 SHARE_COLOURS = LinearSegmentedColormap.from_list("shares", SHARES)
 
 PER_INCH = 72  # points
-LETTER = 0.55  # mean width of a letter, in font sizes
-FEWEST = 10  # letters on a line
+FEWEST = 10  # letters on a line, even where they do not fit
 
 
 def inches(ax: Axes) -> float:
@@ -22,32 +22,34 @@ def inches(ax: Axes) -> float:
     return float(ax.bbox.width) / _dpi(ax)
 
 
-def lines_for(text: str, room: float, size: Any) -> str:
-    """Break a text into lines that fit into `room` inches with letters of `size` points."""
-    return "\n".join(wrapped(text, max(FEWEST, int(room * PER_INCH / (LETTER * size)))))
+def fit(text: Text, name: str, room: float) -> None:
+    """Set a text as it is, without formulas, on as few lines as are no wider than `room` inches."""
+    text.set_parse_math(False)
+    for width in range(max(len(name), FEWEST), FEWEST - 1, -1):
+        lines = "\n".join(wrapped(name, width))
+        if lines != text.get_text():
+            text.set_text(lines)
+            if _width(text) <= room:
+                return
 
 
-def add_legend(ax: Axes, handles: Mapping[str, Any], title: str, *, above: bool) -> None:
-    """Explain the marks above or below an Axes, in as many columns as fit.
+def add_legend(ax: Axes, handles: Mapping[str, Any], title: str) -> None:
+    """Explain the marks below an Axes, in as many columns as fit; titles stay free above it.
 
-    Names are set as they are: no part of them is taken for a formula, and a leading
-    underscore hides nothing.
+    Names are set as they are: a leading underscore hides nothing.
     """
     outer = ax.get_tightbbox()  # also settles the aspect, which the next lines rely on
-    drop = 0.0 if above or outer is None else ax.bbox.y0 - outer.y0
-    room = 1.15 * float(ax.bbox.width)
+    drop = 0.0 if outer is None else ax.bbox.y0 - outer.y0
     shift = ScaledTranslation(0, -drop / _dpi(ax), ax.figure.dpi_scale_trans)
-    names = [lines_for(name, 2.2, 7) for name in handles]
-    title = lines_for(title, inches(ax), 7)
     for columns in (4, 3, 2, 1):
         legend = ax.legend(
             handles=list(handles.values()),
-            labels=["x"] * len(names),
+            labels=["x"] * len(handles),
             title=title,
-            loc="lower center" if above else "upper center",
-            bbox_to_anchor=(0.5, 1.0 if above else 0.0),
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
             bbox_transform=ax.transAxes + shift,
-            ncols=min(columns, len(names)),
+            ncols=min(columns, len(handles)),
             frameon=False,
             fontsize="x-small",
             title_fontsize="x-small",
@@ -56,9 +58,9 @@ def add_legend(ax: Axes, handles: Mapping[str, Any], title: str, *, above: bool)
             columnspacing=1.2,
             borderaxespad=0.3,
         )
-        for text, name in zip(legend.get_texts(), names, strict=True):
-            text.set(text=name, parse_math=False)
-        if legend.get_window_extent().width <= room:
+        for text, name in zip(legend.get_texts(), handles, strict=True):
+            fit(text, name, 2.0)
+        if _width(legend) <= 1.15 * inches(ax):
             break
 
 
@@ -96,5 +98,9 @@ def keep_inside(ax: Axes) -> None:
             ax.set_position((x0, y0, x1 - x0, y1 - y0))
 
 
-def _dpi(ax: Axes) -> float:
-    return float(ax.figure.dpi)
+def _dpi(artist: Any) -> float:
+    return float(artist.figure.dpi)
+
+
+def _width(artist: Any) -> float:
+    return float(artist.get_window_extent().width) / _dpi(artist)

@@ -13,7 +13,7 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from calibrant.diagrams.diagram import ReliabilityDiagram, Series, Truth
-from calibrant.diagrams.static.keys import PER_INCH, add_legend, inches, keep_inside, lines_for
+from calibrant.diagrams.static.keys import PER_INCH, add_legend, fit, inches, keep_inside
 from calibrant.diagrams.style import (
     BLUE,
     GREEN,
@@ -54,7 +54,7 @@ def line(
     _set_range(diagram, ax, truth, classical)
     _draw_histogram(diagram, ax)
     _label(diagram, ax, classical)
-    add_legend(ax, dict(_handles(diagram, truth is not None)), "", above=True)
+    add_legend(ax, dict(_handles(diagram, truth is not None)), "")
     keep_inside(ax)
     return ax
 
@@ -169,9 +169,7 @@ def _draw_histogram(diagram: ReliabilityDiagram, ax: Axes) -> None:
 
 
 def _label(diagram: ReliabilityDiagram, ax: Axes, classical: bool) -> None:
-    text = f"predicted probability of {event_name(diagram)}"
-    size = ax.xaxis.label.get_fontsize()
-    ax.set_xlabel(lines_for(text, 0.95 * inches(ax), size), parse_math=False)
+    fit(ax.xaxis.label, f"predicted probability of {event_name(diagram)}", 1.02 * inches(ax))
     ax.set_ylabel("observed frequency" if classical else "observed − predicted")
     ax.spines[["top", "right"]].set_visible(False)
 

@@ -16,9 +16,9 @@ from calibrant.diagrams.static.keys import (
     SHARE_COLOURS,
     add_legend,
     add_scale,
+    fit,
     inches,
     keep_inside,
-    lines_for,
 )
 from calibrant.diagrams.static.triangle import ARROWS, arrow_handles
 from calibrant.diagrams.style import GREY, MUTED, VERMILLION
@@ -51,7 +51,7 @@ def _draw(diagram: ReliabilityDiagram, ax: Any) -> None:
     _set_view(ax)
     _label(diagram, ax, corners)
     add_scale(ax, dots)
-    add_legend(ax, arrow_handles(diagram), ARROWS, above=False)
+    add_legend(ax, arrow_handles(diagram), ARROWS)
 
 
 def _draw_shares(ax: Any, series: Series, corners: Floats) -> Any:
@@ -114,7 +114,7 @@ def _label(diagram: ReliabilityDiagram, ax: Any, corners: Floats) -> None:
     for j, name in enumerate(diagram.classes):
         right, up = np.sign(x[j] - x.mean()), np.sign(y[j] - y.mean())
         text = _Name(
-            lines_for(name, (0.3 if aside[j] else 0.7) * inches(ax), 8.3),
+            "",
             (0, 0),
             xytext=(6 * right, 0) if aside[j] else (0, 6 * up),
             textcoords="offset points",
@@ -123,10 +123,10 @@ def _label(diagram: ReliabilityDiagram, ax: Any, corners: Floats) -> None:
             fontsize="small",
             annotation_clip=False,
             clip_on=False,
-            parse_math=False,
         )
         text.corner = corners[j]
         ax.add_artist(text)
+        fit(text, name, (0.3 if aside[j] else 0.7) * inches(ax))
 
 
 class _Name(Annotation):

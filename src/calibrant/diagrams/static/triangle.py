@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from calibrant.diagrams.diagram import Mask, ReliabilityDiagram, Series
@@ -16,9 +17,9 @@ from calibrant.diagrams.static.keys import (
     SHARE_COLOURS,
     add_legend,
     add_scale,
+    fit,
     inches,
     keep_inside,
-    lines_for,
 )
 from calibrant.diagrams.style import GREY, INK, MUTED, VERMILLION, limits_name, off_name
 
@@ -56,7 +57,7 @@ def _draw(diagram: ReliabilityDiagram, ax: Axes, regions: bool) -> None:
     handles = arrow_handles(diagram)
     if regions:
         handles[limits_name(series)] = Line2D([], [], color=INK, lw=0.8, ls=":")
-    add_legend(ax, handles, ARROWS, above=False)
+    add_legend(ax, handles, ARROWS)
 
 
 def arrow_handles(diagram: ReliabilityDiagram) -> dict[str, Any]:
@@ -143,25 +144,19 @@ def _arrows(ax: Any, series: Series, which: Mask, colour: str, width: float) -> 
 def _label(diagram: ReliabilityDiagram, ax: Any) -> None:
     numbers = inches(ax) > SMALL
     below = (-22 if numbers else -7, "top")  # under the numbers along the side
-    for name, corner, (offset, va) in zip(
-        diagram.classes, np.eye(3), ((6, "bottom"), below, below), strict=True
+    for axis, name, corner, (offset, va) in zip(
+        (ax.taxis, ax.laxis, ax.raxis),
+        diagram.classes,
+        np.eye(3),
+        ((6, "bottom"), below, below),
+        strict=True,
     ):
-        ax.annotate(
-            lines_for(name, 0.4 * inches(ax), 8.3),
-            _plane(ax, corner),
-            xytext=(0, offset),
-            textcoords="offset points",
-            ha="center",
-            va=va,
-            fontsize="small",
-            annotation_clip=False,
-            parse_math=False,
-        )
-    for axis in (ax.taxis, ax.laxis, ax.raxis):
+        aside = ScaledTranslation(0, offset / PER_INCH, ax.figure.dpi_scale_trans)
+        axis.set_label_coords(*_plane(ax, corner), transform=ax.transData + aside)
+        axis.label.set(ha="center", va=va, rotation=0, fontsize="small")
+        fit(axis.label, name, 0.4 * inches(ax))
         axis.set_ticks([0.25, 0.5, 0.75])
         axis.set_tick_params(labelsize="x-small", color=GREY, labelcolor=MUTED)
         if not numbers:
             axis.set_ticklabels(["", "", ""])
-        if not axis.get_label_text():
-            axis.set_label_coords(0.5, 0.5)  # or mpltern looks for the place of no label for long
     ax.grid(False)

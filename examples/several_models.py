@@ -1,0 +1,33 @@
+"""Draw three models of the same outcomes in one picture, and the classical view.
+
+Usage: python examples/several_models.py [FOLDER]
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import calibrant as cal
+from calibrant import lenses
+
+rng = np.random.default_rng(0)
+truth = rng.dirichlet(np.full(10, 0.3), 10_000)
+labels = (rng.random((10_000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+
+
+def model(power):
+    """Return a model that is too sure (power > 1) or not sure enough (power < 1)."""
+    probs = truth**power
+    return cal.Predictions(probs / probs.sum(axis=1, keepdims=True), labels)
+
+
+models = {"too sure": model(2), "right": model(1), "too cautious": model(0.6)}
+diagram = cal.reliability_diagram(models, lens=lenses.TopLabel(), rng=0)
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+diagram.plot(left)
+diagram.plot(right, classical=True)
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+figure.savefig(folder / "several_models.png", dpi=130)
