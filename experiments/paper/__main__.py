@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 
-from . import calibrated, figures, gaussian_mixture, page, tables, training
+from . import calibrated, examples, figures, gaussian_mixture, page, tables, training
 
-PARTS = (gaussian_mixture, tables, calibrated, figures, training, page)
+PARTS = (examples, gaussian_mixture, tables, calibrated, figures, training, page)
 
 
 def main() -> None:

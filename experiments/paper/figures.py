@@ -1,4 +1,4 @@
-"""Figures 1, 2, 4, 5 and 15 to 18: reliability diagrams in one, two and three dimensions.
+"""Figures 1, 4 and 15 to 18: reliability diagrams in one, two and three dimensions.
 
 python -m experiments.paper.figures
 """
@@ -18,7 +18,6 @@ from . import files
 from .tables import PARTITIONS
 
 SEED = 14
-ROWS = 60_000  # of the toy examples
 NUMBERS = {"lenet": (4, 1), "densenet": (15, 16), "resnet": (17, 18)}  # 1-D and 2-D in the paper
 THREE = lenses.Groups([[0, 1, 2], [3, 4, 5], [6, 7, 8, 9]])
 FOUR = lenses.Groups([[0, 1, 2], [3, 4, 5], [6, 7], [8, 9]])
@@ -78,26 +77,10 @@ def three_dimensions(name: str) -> dict[str, Any]:
     return describe(diagram)
 
 
-def examples() -> dict[str, Any]:
-    """Draw Examples 1 and 3 on the simplex."""
-    figure = plt.figure(figsize=(10.5, 4.5), layout="constrained")
-    found = {}
-    for place, example in enumerate((datasets.example1, datasets.example3)):
-        data = example(ROWS, rng=SEED)
-        diagram = reliability_diagram(data, partition=partitions.EqualWidth(10), rng=SEED)
-        diagram.plot(figure.add_subplot(1, 2, place + 1, projection="ternary"))
-        top = reliability_diagram(
-            data, lens=lenses.TopLabel(), partition=partitions.EqualWidth(10), rng=SEED
-        )
-        found[example.__name__] = {"canonical": describe(diagram), "top label": describe(top)}
-    files.save("examples", figure, dpi=90)
-    return found
-
-
 def main() -> None:
     """Write figures and what they show."""
     mpl.use("Agg")
-    result: dict[str, Any] = {"seed": SEED, "rows_of_examples": ROWS, "examples": examples()}
+    result: dict[str, Any] = {"seed": SEED}
     for name in files.NETWORKS:
         result[name] = {
             "figures": NUMBERS[name],
