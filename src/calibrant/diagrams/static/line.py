@@ -33,6 +33,7 @@ from calibrant.diagrams.style import (
 Floats = NDArray[np.float64]
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LOW = 2.3  # inches: beside lower Axes, what is on the vertical axis takes two lines
 STRIP = 0.2  # share of the height for the distribution of predictions
 
 
@@ -170,7 +171,9 @@ def _draw_histogram(diagram: ReliabilityDiagram, ax: Axes) -> None:
 
 def _label(diagram: ReliabilityDiagram, ax: Axes, classical: bool) -> None:
     fit(ax.xaxis.label, f"predicted probability of {event_name(diagram)}", 1.02 * inches(ax))
-    ax.set_ylabel("observed frequency" if classical else "observed − predicted")
+    words = ("observed", "frequency" if classical else "− predicted")
+    low = ax.bbox.height / ax.figure.dpi < LOW
+    ax.set_ylabel("\n".join(words) if low else " ".join(words))
     ax.spines[["top", "right"]].set_visible(False)
 
 
