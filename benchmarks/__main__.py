@@ -48,8 +48,9 @@ def heading() -> str:
     return (
         "# Benchmarks\n\n"
         f"Written by `make bench` on {day}: {cores} cores ({platform.machine()}), Python"
-        f" {platform.python_version()}, {versions}. Ratios within one run count; times depend"
-        " on the machine and on what else it does."
+        f" {platform.python_version()}, {versions}. When it began, {os.getloadavg()[0]:.1f} other"
+        " processes were running on average. Ratios within one run count; times depend on the"
+        " machine and on what else it does, and what uses all cores suffers most from company."
     )
 
 
