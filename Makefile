@@ -22,8 +22,8 @@ PEERS := .venv-bench/bench.stamp
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(PACKAGE) ## Estimate the miscalibration of an example data set
-	$(BIN)/python examples/closed_form.py
+demo: $(PACKAGE) ## Evaluate predictions that come with the package: a table here, and a report
+	$(BIN)/calibrant demo
 
 # Several processes: on two cores the tests take three quarters of the time once the kernels
 # are compiled, and no longer than in one process when each must compile them for itself.

@@ -49,7 +49,6 @@ function draw() {
       responsive: true,
       displaylogo: false,
       scrollZoom: false,
-      doubleClick: false,
       modeBarButtons: [["toImage", ...buttons[kind]]],
       toImageButtonOptions: {filename: source.dataset.figure, scale: 2},
     });

@@ -1,0 +1,64 @@
+"""The fields of the JSON are those that the documentation has."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command import run
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "json.md"
+FREE = {"models"}  # objects whose keys are names that users give
+
+
+def sections():
+    parts = re.split(r"^## (\w+)$", DOCS.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def fields(value, path=""):
+    if isinstance(value, list):
+        for item in value[:1]:
+            yield from fields(item, path)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if path not in FREE:
+                yield key
+            yield from fields(item, key)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["evaluate", "GOOD"],
+        ["test", "GOOD"],
+        ["compare", "GOOD", "BAD"],
+        ["plot", "GOOD", "-o", "OUT.svg"],
+        ["report", "GOOD", "-o", "OUT.html"],
+        ["demo", "-o", "OUT.html"],
+        ["datasets"],
+        ["datasets", "lenet", "-o", "OUT.csv"],
+    ],
+)
+def test_every_field_is_documented(words, good, bad, tmp_path):
+    names = {"GOOD": str(good), "BAD": str(bad)}
+    full = [names.get(word, word.replace("OUT", str(tmp_path / "out"))) for word in words]
+    more = [] if words[0] == "datasets" else ["--resamples", "19"]
+    result = run(*full, *more, "--json")
+    text = sections()[words[0]]
+    if "as in `evaluate`" in text:
+        text += sections()["evaluate"]
+    documented = set(re.findall(r"`(\w+)`", text)) | {"schema", "command"}
+    assert set(fields(json.loads(result.stdout))) <= documented
+
+
+def test_every_command_has_a_section():
+    assert set(sections()) == {
+        "evaluate",
+        "test",
+        "compare",
+        "plot",
+        "report",
+        "demo",
+        "datasets",
+    }

@@ -1,0 +1,109 @@
+"""Strings of the command line become objects, whatever the classes are called."""
+
+import numpy as np
+import pytest
+from typer import BadParameter
+
+from calibrant import Predictions, distances, partitions
+from calibrant.cli import parsing
+from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
+
+NAMES = ["black and white", "a:b", "2", "0-1", "x > y", "max 3"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    probs = np.random.default_rng(0).dirichlet([1.0] * len(NAMES), 200)
+    return Predictions(probs, np.zeros(200, int), classes=NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "lens"),
+    [
+        ("canonical", Canonical()),
+        ("pooled", Pooled()),
+        ("top", TopLabel()),
+        ("top:3", TopK(3)),
+        ("class:a:b", Marginal("a:b")),
+        ("class:black and white", Marginal("black and white")),
+        ("class:2", Marginal("2")),  # the name, not the index
+        ("class:5", Marginal("max 3")),  # the index, since no class has that name
+        ("groups:0,1|2|0-1|4-5", Groups([[0, 1], [2], [3], [4, 5]])),
+        ("groups:black and white, a:b|2,0-1|x > y,max 3", Groups([[0, 1], [2, 3], [4, 5]])),
+    ],
+)
+def test_lenses(text, lens, data):
+    found = parsing.parse_lens(text, data)
+    assert found(data).probs.tolist() == lens(data).probs.tolist()
+    assert type(found) is type(lens)
+
+
+@pytest.mark.parametrize(
+    ("text", "partition"),
+    [
+        ("width:10", partitions.EqualWidth(10)),
+        ("simplex:5", partitions.SimplexCells(5)),
+        ("mass:15", partitions.EqualMass(15)),
+        ("tree:1000", partitions.VarianceTree(1000)),
+        ("tree:20:median", partitions.VarianceTree(20, "median")),
+    ],
+)
+def test_partitions(text, partition):
+    assert parsing.parse_partition(text) == partition
+
+
+@pytest.mark.parametrize(
+    ("text", "distance"),
+    [
+        ("tv", distances.total_variation),
+        ("total_variation", distances.total_variation),
+        ("euclidean", distances.euclidean),
+        ("squared", distances.squared_euclidean),
+        ("squared_euclidean", distances.squared_euclidean),
+    ],
+)
+def test_distances(text, distance):
+    assert parsing.parse_distance(text) is distance
+
+
+@pytest.mark.parametrize(
+    ("text", "mask"),
+    [
+        ("a:b > 0.1", lambda p: p[:, 1] > 0.1),
+        ("a:b>0.1", lambda p: p[:, 1] > 0.1),
+        ("  a:b  <=  1e-1 ", lambda p: p[:, 1] <= 0.1),
+        ("black and white >= .2", lambda p: p[:, 0] >= 0.2),
+        ("x > y > 0.1", lambda p: p[:, 4] > 0.1),
+        ("2 < 0.3", lambda p: p[:, 2] < 0.3),
+        ("1 < 0.3", lambda p: p[:, 1] < 0.3),
+        ("max < 0.5", lambda p: p.max(axis=1) < 0.5),
+        ("max 3 < 0.5", lambda p: p[:, 5] < 0.5),
+        (
+            "black and white > 0.1 and max < 0.9 and 2 > 0.05",
+            lambda p: (p[:, 0] > 0.1) & (p.max(axis=1) < 0.9) & (p[:, 2] > 0.05),
+        ),
+    ],
+)
+def test_regions(text, mask, data):
+    assert parsing.parse_region(text, data)(data.probs).tolist() == mask(data.probs).tolist()
+
+
+def test_a_class_called_max_is_meant():
+    data = Predictions([[0.2, 0.8], [0.6, 0.4]], [0, 1], classes=["max", "min"])
+    assert parsing.parse_region("max > 0.5", data)(data.probs).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("text", ["max", "> 0.1", "2 > ", "2 == 0.1", "2 > 0.1 or max > 0.5", " "])
+def test_regions_that_are_none(text, data):
+    with pytest.raises(BadParameter, match="must be"):
+        parsing.parse_region(text, data)
+
+
+def test_an_unknown_class_is_answered_with_those_there_are(data):
+    with pytest.raises(BadParameter, match="black and white, a:b, 2, 0-1, x > y, max 3"):
+        parsing.parse_lens("class:dog", data)
+
+
+def test_missing_members_of_groups_are_named(data):
+    with pytest.raises(BadParameter, match="every class once; look at max 3; found"):
+        parsing.parse_groups("0,1,2,3|4", data)
