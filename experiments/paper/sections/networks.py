@@ -19,7 +19,8 @@ def section_5_2(shown: dict[str, Any], tables: dict[str, Any]) -> str:
         wrapped(
             "Bars hold the deviation of a calibrated model with probability 90 %, as in the paper,"
             " but come from the exact law of each cell's count. A cell is marked as off if its"
-            " deviation is significant at 5 % after adjusting for all cells of the diagram."
+            " deviation is significant at 5 % after adjusting for all cells of the diagram. With"
+            " groups a cell is outside if any of its outcomes is outside its own 90 % limits."
         ),
         wrapped(
             "*Paper:* the diagrams of LeNet (Figures 4 and 1) are consistent with a calibrated"
@@ -98,7 +99,7 @@ def diagrams_table(shown: dict[str, Any]) -> str:
             for number, what, d in listed
         ]
     return table(
-        ["network", "figure", "cells", "occupied", "outside bars", "off", "rows in cells off"], rows
+        ["network", "figure", "cells", "occupied", "outside 90 %", "off", "rows in cells off"], rows
     )
 
 
