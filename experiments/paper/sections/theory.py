@@ -34,6 +34,12 @@ def section_1_to_3(examples: dict[str, Any]) -> str:
                 "Left Example 1, right Example 3: arrows from each prediction to the frequencies"
                 " that follow it."
             ),
+            wrapped(
+                "**§2.1.** *Paper:* a model that is far from the truth in a proper score can be"
+                " calibrated. *Found:* the constant model of §5.1 is one (Figure 11). That scoring"
+                " rules can rank the same models differently was not examined here; the scores are"
+                " `log_score`, `brier_score` and `spherical_score`."
+            ),
             "## §3 Theoretical framework",
             wrapped(
                 "**Proposition 1.** *Paper:* g(X) = P[Y | h(X)] is calibrated for every h."
