@@ -76,6 +76,24 @@ def test_every_report_is_drawn_offline_without_complaint(browser, written, name,
     assert browser.execute_script(CUT) == []
 
 
+@pytest.mark.parametrize("widths", [(390, 1400), (1400, 390)])
+def test_turning_the_phone_draws_the_figures_anew(browser, written, widths):
+    path, before, after = written("ten"), *widths
+    opened(browser, path, before)
+    size = {"width": after, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    wide = after > 600
+    script = (
+        "return [...document.querySelectorAll('.plot')].every(plot =>"
+        f" plot._fullLayout && (plot._fullLayout.width > 600) === {str(wide).lower()}"
+        " && Math.abs(plot._fullLayout.width - plot.clientWidth) < 3)"
+    )
+    assert until(lambda: browser.execute_script(script))
+    assert count(browser, "g.colorbar") == 2  # one scale for each triangle
+    assert browser.execute_script(OVERFLOW) <= 0
+    assert not complaints(browser)
+
+
 @pytest.mark.parametrize("name", ["binary", "four", "two models"])
 def test_links_lead_somewhere(browser, written, name):
     opened(browser, written(name), 1400)

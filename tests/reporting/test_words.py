@@ -122,6 +122,15 @@ def test_no_class():
     assert found.lead == "No class shows a sign of miscalibration when each is looked at alone"
 
 
+def test_many_classes_together():
+    data = tempered(3000, 60, 2.0, alpha=0.05)
+    found = words.classes_verdict(classwise(data, EqualWidth(10), n_resamples=99, rng=0))
+    assert found.off
+    assert found.lead.endswith("all of them taken together")
+    assert "p = 0.010. No single class is shown to be off" in plain(found.facts)
+    assert found.facts.endswith("which needs more resamples to be smaller")
+
+
 def test_one_class():
     probs = np.tile([[0.5, 0.25, 0.25]], (400, 1))
     labels = np.repeat([0, 1, 2], [200, 130, 70])

@@ -45,7 +45,8 @@ function draw() {
     const figure = JSON.parse(source.textContent);
     const kind = source.dataset.kind;
     place(figure, kind);
-    Plotly.react(box, figure.data, figure.layout, {
+    Plotly.purge(box); // a figure that is only updated keeps parts of the other layout
+    Plotly.newPlot(box, figure.data, figure.layout, {
       responsive: true,
       displaylogo: false,
       scrollZoom: false,

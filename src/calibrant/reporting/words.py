@@ -85,6 +85,17 @@ def classes_verdict(found: Classwise) -> Verdict:
     adjusted = found.adjusted_pvalues
     count, m = int((adjusted <= ALPHA).sum()), len(found.classes)
     least = pvalue(float(adjusted.min()))
+    if count == 0 and found.mean_pvalue <= ALPHA:
+        lead = "The classes are off when each is looked at alone, all of them taken together"
+        facts = (
+            f"{points(found.mean)} in the mean of {m} classes, where"
+            f" {points(float(found.null.mean()))} would be expected of calibrated ones;"
+            f" {pvalue(found.mean_pvalue)}. No single class is shown to be off; {least} for the"
+            f" strongest, adjusted for {m} classes"
+        )
+        if m > ALPHA * (found.null.shape[1] + 1):
+            facts += ", which needs more resamples to be smaller"
+        return Verdict(lead, facts, True)
     if count == 0:
         lead = "No class shows a sign of miscalibration when each is looked at alone"
         return Verdict(lead, f"{least} for the strongest, adjusted for {m} classes", False)
