@@ -1,8 +1,8 @@
 """Replicates of the cell statistics under redrawn labels, without laying anything out.
 
-The six built-in statistics of a replicate are written together: expected total variation,
-Euclidean and squared Euclidean distance, then the worst of each. They follow from the 1-norm
-and the squared 2-norm of a cell's deviation, so they cost little more than one of them.
+There are six built-in statistics: expected total variation, Euclidean and squared Euclidean
+distance, then the worst of each. They follow from the 1-norm and the squared 2-norm of a
+cell's deviation. Those that are wanted (6,) are computed from the same draws.
 """
 
 import numpy as np
@@ -12,31 +12,53 @@ from calibrant._kernels.jit import kernel
 
 
 @kernel
-def add(value, high, low):
-    """Add to a compensated sum; return its two parts."""
-    s = high + value
-    if high >= value:
-        return s, low + ((high - s) + value)
-    return s, low + ((value - s) + high)
+def measure(one, two, which, value):
+    """Turn norms into total variation, Euclidean or squared Euclidean distance (0, 1, 2)."""
+    for t in range(one.shape[0]):
+        value[t] = 0.5 * one[t] if which == 0 else (np.sqrt(two[t]) if which == 1 else two[t])
 
 
 @kernel
-def collect(one, two, share, sums, low):
+def collect(one, two, share, wanted, value, sums, low):
     """Add a cell to the statistics of a block: sums (6, size), low (3, size) their small parts.
 
+    value : (size,) room
     The sums are compensated, so that two replicates with the same labels, and the statistic
     itself, are equal to the last digits however many cells there are.
     """
-    for t in range(one.shape[0]):
-        tv = 0.5 * one[t]
-        square = two[t]
-        root = np.sqrt(square)
-        sums[0, t], low[0, t] = add(share * tv, sums[0, t], low[0, t])
-        sums[1, t], low[1, t] = add(share * root, sums[1, t], low[1, t])
-        sums[2, t], low[2, t] = add(share * square, sums[2, t], low[2, t])
-        sums[3, t] = max(sums[3, t], tv)
-        sums[4, t] = max(sums[4, t], root)
-        sums[5, t] = max(sums[5, t], square)
+    for s in range(3):
+        if wanted[s] or wanted[s + 3]:
+            measure(one, two, s, value)
+        if wanted[s]:
+            for t in range(value.shape[0]):
+                x = share * value[t]
+                high = sums[s, t]
+                total = high + x
+                part = total - high
+                low[s, t] += (high - (total - part)) + (x - part)
+                sums[s, t] = total
+        if wanted[s + 3]:
+            for t in range(value.shape[0]):
+                sums[s + 3, t] = max(sums[s + 3, t], value[t])
+
+
+@kernel
+def collect_single(labels, one, two, share, wanted, value, sums, low):
+    """Do the same for a cell of one row, from its labels (size,) and the norms of each (m,)."""
+    for s in range(3):
+        if wanted[s] or wanted[s + 3]:
+            measure(one, two, s, value)
+        if wanted[s]:
+            for t in range(labels.shape[0]):
+                x = share * value[labels[t]]
+                high = sums[s, t]
+                total = high + x
+                part = total - high
+                low[s, t] += (high - (total - part)) + (x - part)
+                sums[s, t] = total
+        if wanted[s + 3]:
+            for t in range(labels.shape[0]):
+                sums[s + 3, t] = max(sums[s + 3, t], value[labels[t]])
 
 
 @kernel
@@ -77,22 +99,17 @@ def rest_norms(predicted):
 
 
 @kernel
-def single_norms(labels, predicted, w, one, two):
-    """Do the same for a cell of one row of weight w and its labels (size,)."""
+def single_norms(predicted, w, one, two):
+    """Norms for each class that the single row of a cell, of weight w, may draw: (m,)."""
     top, rest_one, rest_two = rest_norms(predicted)
     g = predicted[top]
     scale = 1.0 / w
-    for t in range(labels.shape[0]):
-        j = labels[t]
-        if j == top:
-            a = rest_one + abs(w - g)
-            q = rest_two + (w - g) * (w - g)
-        else:
-            h = predicted[j]
-            a = g + (rest_one + (abs(w - h) - h))
-            q = g * g + (rest_two + w * (w - 2.0 * h))
-        one[t] = a * scale
-        two[t] = q * scale * scale
+    for j in range(predicted.shape[0]):
+        h = predicted[j]
+        one[j] = (g + (rest_one + (abs(w - h) - h))) * scale
+        two[j] = (g * g + (rest_two + w * (w - 2.0 * h))) * scale * scale
+    one[top] = (rest_one + abs(w - g)) * scale
+    two[top] = (rest_two + (w - g) * (w - g)) * scale * scale
 
 
 @kernel
@@ -148,16 +165,20 @@ def sparse_norms(seen, counts, predicted, least, large, scale, one, two):
 
 
 @kernel
-def exact_block(drawn, probs, weights, step, rows, starts, mass, total, key, b0, b1, out):
+def exact_block(drawn, probs, weights, step, rows, starts, mass, total, key, b0, b1, wanted, out):
     """Statistics of replicates b0 … b1 - 1 with labels drawn from `drawn`: out (6, B).
 
-    Cells with fewer rows than half the classes are handled through the classes that occur.
+    Cells with fewer rows than half the classes are handled through the classes that occur,
+    if there are many classes.
     """
     size = b1 - b0
     m = probs.shape[1]
     replicates = replicate_keys(key, b0, size)
-    few = max(m // 2, 2)
+    few = m // 2 if m > 32 else 2
     seen = np.empty((few, size), np.int64)
+    class_one = np.empty(m)
+    class_two = np.empty(m)
+    class_value = np.empty(m)
     large = np.empty(m, np.int64)
     counts = np.zeros((m, size))
     predicted = np.empty(m)
@@ -165,6 +186,7 @@ def exact_block(drawn, probs, weights, step, rows, starts, mass, total, key, b0,
     u = np.empty(size)
     one = np.empty(size)
     two = np.empty(size)
+    value = np.empty(size)
     sums = np.zeros((6, size))
     low = np.zeros((3, size))
     for c in range(mass.shape[0]):
@@ -190,13 +212,16 @@ def exact_block(drawn, probs, weights, step, rows, starts, mass, total, key, b0,
                 for t in range(size):
                     counts[labels[t], t] += w
         if not several:
-            single_norms(seen[0], predicted, mass[c], one, two)
-        elif sparse:
+            single_norms(predicted, mass[c], class_one, class_two)
+            share = mass[c] / total
+            collect_single(seen[0], class_one, class_two, share, wanted, class_value, sums, low)
+            continue
+        if sparse:
             mine_seen = seen[: mine.shape[0]]
             sparse_norms(mine_seen, counts, predicted, least, large, 1.0 / mass[c], one, two)
         else:
             dense_norms(counts, predicted, 1.0 / mass[c], one, two)
-        collect(one, two, mass[c] / total, sums, low)
+        collect(one, two, mass[c] / total, wanted, value, sums, low)
     write(sums, low, out, b0)
 
 
@@ -228,7 +253,7 @@ def event_counts(cdf, offsets, lows, first, last, key, b0, counts):
 
 
 @kernel
-def binary_block(cdf, offsets, lows, predicted, mass, total, key, b0, b1, out):
+def binary_block(cdf, offsets, lows, predicted, mass, total, key, b0, b1, wanted, out):
     """Statistics of replicates of a binary problem, one draw a cell: out (6, B).
 
     predicted : (cells, 2) sums of the predicted probabilities of the event and of the other
@@ -236,6 +261,7 @@ def binary_block(cdf, offsets, lows, predicted, mass, total, key, b0, b1, out):
     size = b1 - b0
     one = np.empty(size)
     two = np.empty(size)
+    value = np.empty(size)
     counts = np.empty((size, 1))
     sums = np.zeros((6, size))
     low = np.zeros((3, size))
@@ -246,12 +272,12 @@ def binary_block(cdf, offsets, lows, predicted, mass, total, key, b0, b1, out):
             e = ((mass[c] - counts[t, 0]) - predicted[c, 1]) / mass[c]
             one[t] = abs(d) + abs(e)
             two[t] = d * d + e * e
-        collect(one, two, mass[c] / total, sums, low)
+        collect(one, two, mass[c] / total, wanted, value, sums, low)
     write(sums, low, out, b0)
 
 
 @kernel
-def resampled(probs, labels, times, drawn, weights, step, rows, starts, key, b, out):
+def resampled(probs, labels, times, drawn, weights, step, rows, starts, key, b, wanted, out):
     """Statistics of a data set in which row i stands times[i] times: out (6, B), column b.
 
     drawn : (n, m) what each copy draws a new label from; (0, m) if it keeps its own
@@ -266,6 +292,7 @@ def resampled(probs, labels, times, drawn, weights, step, rows, starts, key, b, 
     label = np.empty(1, np.int64)
     one = np.empty(1)
     two = np.empty(1)
+    value = np.empty(1)
     sums = np.zeros((6, 1))
     low = np.zeros((3, 1))
     total = 0.0
@@ -291,5 +318,5 @@ def resampled(probs, labels, times, drawn, weights, step, rows, starts, key, b, 
                 counts[labels[i], 0] += w
         if mass > 0.0:
             dense_norms(counts, predicted, 1.0 / mass, one, two)
-            collect(one, two, mass / total, sums, low)
+            collect(one, two, mass / total, wanted, value, sums, low)
     write(sums, low, out, b)

@@ -13,7 +13,10 @@ from calibrant.inference.laws import CountLaws, count_laws
 
 Floats = NDArray[np.float64]
 
+Wanted = NDArray[np.bool_]
+
 BUILT_IN = 6  # expected total variation, Euclidean, squared Euclidean; the worst of each
+ALL: Wanted = np.ones(BUILT_IN, np.bool_)
 
 
 @final
@@ -41,8 +44,8 @@ class CellDraws:
         whole = binned.data.m == 2 and not binned.data.weighted
         return cls(binned, law, key, count_laws(binned, law) if whole else None)
 
-    def statistics(self, n_resamples: int, progress: Any = None) -> Floats:
-        """Return the built-in statistics of all replicates: (6, n_resamples)."""
+    def statistics(self, n_resamples: int, wanted: Wanted = ALL, progress: Any = None) -> Floats:
+        """Return the built-in statistics that are wanted of all replicates: (6, n_resamples)."""
         out = np.empty((BUILT_IN, n_resamples))
         total = float(self.binned.mass.sum())
         size = 256
@@ -62,6 +65,7 @@ class CellDraws:
                     self.key,
                     b0,
                     b1,
+                    wanted,
                     out,
                 )
         else:
@@ -79,6 +83,7 @@ class CellDraws:
                     self.key,
                     b0,
                     b1,
+                    wanted,
                     out,
                 )
 

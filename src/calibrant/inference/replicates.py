@@ -15,7 +15,7 @@ from calibrant import _kernels
 from calibrant._kernels import threads
 from calibrant.calibration import bin_predictions, cell_means
 from calibrant.distances import euclidean, measure, squared_euclidean, total_variation
-from calibrant.inference.draws import BUILT_IN, CellDraws
+from calibrant.inference.draws import BUILT_IN, CellDraws, Wanted
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import FromFunction, Partition
 from calibrant.predictions import Predictions
@@ -103,18 +103,25 @@ def _on_cells(data: Predictions, statistics: Sequence[CellStatistic], plan: Plan
         binned = bin_predictions(data, partition)
         draws = CellDraws.of(binned, plan.resampler.law(data), plan.key)
         if built_in:
-            return _pick(draws.statistics(plan.n_resamples, plan.progress), statistics)
+            found = draws.statistics(plan.n_resamples, _wanted(statistics), plan.progress)
+            return found[_places(statistics)]
         return _from_counts(draws, statistics, plan)
     if built_in and isinstance(plan.resampler, Bootstrap | Consistency):
-        return _pick(_resampled(data, partition, plan), statistics)
+        return _resampled(data, partition, _wanted(statistics), plan)[_places(statistics)]
     return _threaded(data, statistics, plan)
 
 
-def _pick(built_in: Floats, statistics: Sequence[CellStatistic]) -> Floats:
-    """Choose rows of the built-in statistics (6, B)."""
-    return built_in[
-        [DISTANCES.index(s.distance) + 3 * isinstance(s, WorstMiscalibration) for s in statistics]
+def _places(statistics: Sequence[CellStatistic]) -> list[int]:
+    """Return where statistics stand among the six built-in ones."""
+    return [
+        DISTANCES.index(s.distance) + 3 * isinstance(s, WorstMiscalibration) for s in statistics
     ]
+
+
+def _wanted(statistics: Sequence[CellStatistic]) -> Wanted:
+    wanted = np.zeros(BUILT_IN, np.bool_)
+    wanted[_places(statistics)] = True
+    return wanted
 
 
 def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:
@@ -146,7 +153,7 @@ def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Pl
     return out
 
 
-def _resampled(data: Predictions, partition: Partition, plan: Plan) -> Floats:
+def _resampled(data: Predictions, partition: Partition, wanted: Wanted, plan: Plan) -> Floats:
     """Return the built-in statistics of data sets with rows drawn again: (6, B).
 
     A data-dependent partition is fitted to each of them, as weights: a row that was drawn
@@ -178,6 +185,7 @@ def _resampled(data: Predictions, partition: Partition, plan: Plan) -> Floats:
                 binned.starts,
                 labels_key,
                 b,
+                wanted,
                 out,
             )
 
