@@ -8,7 +8,6 @@ import pytest
 import calibrant
 from calibrant import distances, lenses, partitions, scores, statistics
 
-
 HEAVY = {"numba", "llvmlite", "matplotlib", "mpltern", "plotly", "jinja2", "typer", "rich"}
 HEAVY |= {"narwhals", "polars", "pandas", "pyarrow", "torch", "scipy"}
 

@@ -153,7 +153,8 @@ def fit(probs, weights, step, min_size, median, rows, cells):
     most = 2 * rows.shape[0] + 1  # memory that is not written to costs nothing
     nodes = np.empty((most, 3), np.int32)
     thresholds = np.empty(most)
-    stack = np.empty((rows.shape[0] + 2, 3), rows.dtype)  # first row, last row + 1, whose right child it is
+    # of nodes that wait: first row, last row + 1, whose right child it is
+    stack = np.empty((rows.shape[0] + 2, 3), rows.dtype)
     stack[0, 0] = 0
     stack[0, 1] = rows.shape[0]
     stack[0, 2] = -1
