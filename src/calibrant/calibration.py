@@ -203,9 +203,9 @@ def cell_distances(binned: Binned, labels: Array, distance: Distance) -> Floats:
     return convert(norms)
 
 
-def cell_blocks(binned: Binned) -> Iterator[tuple[int, int]]:
-    """Cut the cells into spans of about `threads.ENTRIES` probabilities, at least one cell."""
-    size = max(1, threads.ENTRIES // binned.data.m)
+def cell_blocks(binned: Binned, entries: int = threads.ENTRIES) -> Iterator[tuple[int, int]]:
+    """Cut the cells into spans of about so many probabilities, at least one cell."""
+    size = max(1, entries // binned.data.m)
     marks = np.searchsorted(binned.starts, np.arange(size, binned.data.n, size))
     ends = np.unique(np.append(marks, binned.n_cells))
     yield from zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)

@@ -5,17 +5,19 @@ law is built by blocks: within a block row by row, then by convolving neighbours
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _kernels
-from calibrant.calibration import Binned
+from calibrant.calibration import Binned, cell_blocks
 
 Floats = NDArray[np.float64]
 
 BLOCK = 128  # rows that are added one by one
+CHUNK = BLOCK << 8  # rows whose blocks are laid out together
 DIRECT = 1 << 13  # lengths up to which the plain sum is faster than the Fourier transform
 NEGLIGIBLE = 1e-25  # ends of a law below this are dropped; a draw resolves no less than 1e-16
 
@@ -47,12 +49,13 @@ class CountLaws:
 
 def count_laws(binned: Binned, law: NDArray[Any]) -> CountLaws:
     """Return the laws of the event's count in each cell, for rows with probabilities law (n, 2)."""
-    p = law[binned.rows, binned.data.event].astype(np.float64)
-    p /= law[binned.rows].sum(axis=1, dtype=np.float64)
-    parts = [
-        cell_law(p[start:stop])
-        for start, stop in zip(binned.starts[:-1], binned.starts[1:], strict=True)
-    ]
+    parts = []
+    for first, last in cell_blocks(binned, CHUNK):
+        starts = binned.starts[first : last + 1]
+        rows = law[binned.rows[starts[0] : starts[-1]]]
+        p = rows[:, binned.data.event] / rows.sum(axis=1, dtype=np.float64)
+        ends = starts - starts[0]
+        parts += [cell_law(p[a:b]) for a, b in pairwise(ends)]
     offsets = np.cumsum([0, *(pmf.size for _, pmf in parts)])
     cdf = np.concatenate([np.cumsum(pmf) / pmf.sum() for _, pmf in parts])
     return CountLaws(cdf, offsets, np.array([low for low, _ in parts], np.int64))
@@ -67,16 +70,22 @@ def cell_law(p: Floats) -> tuple[int, Floats]:
     >>> low, pmf.tolist()
     (0, [0.25, 0.5, 0.25])
     """
+    laws = [
+        law for start in range(0, p.size, CHUNK) for law in _block_laws(p[start : start + CHUNK])
+    ]
+    while len(laws) > 1:
+        pairs = zip(laws[::2], laws[1::2], strict=False)
+        laws = [_sum(a, b) for a, b in pairs] + ([laws[-1]] if len(laws) % 2 else [])
+    return laws[0] if laws else (0, np.ones(1))
+
+
+def _block_laws(p: Floats) -> list[tuple[int, Floats]]:
     starts = np.append(np.arange(0, p.size, BLOCK), p.size)
     pmfs = np.empty((starts.size - 1, BLOCK + 1))
     lows = np.empty(starts.size - 1, np.int64)
     highs = np.empty(starts.size - 1, np.int64)
     _kernels.laws.block_laws(p, starts, pmfs, lows, highs)
-    laws = [(int(a), pmf[a:b]) for a, b, pmf in zip(lows, highs, pmfs, strict=True)]
-    while len(laws) > 1:
-        pairs = zip(laws[::2], laws[1::2], strict=False)
-        laws = [_sum(a, b) for a, b in pairs] + ([laws[-1]] if len(laws) % 2 else [])
-    return laws[0] if laws else (0, np.ones(1))
+    return [(int(a), pmf[a:b].copy()) for a, b, pmf in zip(lows, highs, pmfs, strict=True)]
 
 
 def _sum(a: tuple[int, Floats], b: tuple[int, Floats]) -> tuple[int, Floats]:

@@ -13,16 +13,20 @@ from calibrant._kernels import threads
 from calibrant.partitions.partition import Cells, axes, points
 from calibrant.predictions import Predictions
 
-Keys = NDArray[np.uint64]
+Keys = NDArray[np.unsignedinteger[Any]]
 MakeKeys = Callable[[NDArray[Any]], Keys]
 
 SMALL = 1 << 16
 
 
 def empty_keys(n: int, digits: int, base: int) -> tuple[int, Keys]:
-    """Return how many digits fit in a 64-bit word, and zeros for the words of n keys."""
+    """Return how many digits fit in a word, and zeros for the words of n keys.
+
+    A word has 64 bits, or 16 where all digits fit into that: a million keys are then 2 MB.
+    """
     per_word = max(1, int(63.999 / log2(max(base, 2))))
-    return per_word, np.zeros((n, -(-digits // per_word)), np.uint64)
+    small = base**digits <= SMALL
+    return per_word, np.zeros((n, -(-digits // per_word)), np.uint16 if small else np.uint64)
 
 
 @final
@@ -73,7 +77,7 @@ def locate(data: Predictions, make_keys: MakeKeys, space: int) -> tuple[FittedGr
         seen = np.full(space, -1, np.int32)
         cells = np.empty(keys.shape[0], np.int32)
         _kernels.grid.number_small(keys, seen, cells)
-        occupied = np.flatnonzero(seen >= 0).astype(np.uint64)[:, None]
+        occupied = np.flatnonzero(seen >= 0).astype(keys.dtype)[:, None]
         return FittedGrid(occupied, make_keys, data.m, first), cells
     examples, cells = number(keys)
     found = keys[examples]
