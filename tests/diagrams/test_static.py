@@ -80,6 +80,19 @@ def test_nothing_is_cut_off_and_no_texts_overlap(name, size):
         assert turned or not overlap, (one.get_text(), two.get_text())
 
 
+@pytest.mark.parametrize("size", [(8, 6.5), (9, 7), (6, 6), (7, 4), (5, 8), (10, 6)])
+def test_long_names_on_every_side_of_the_tetrahedron_are_whole(size):
+    for names in (ODD_NAMES, ODD_NAMES[::-1]):
+        found = diagram_of(dirichlet(50, 4, classes=names), n_resamples=9, rng=0)
+        ax = found.plot(axes_for(found, size))
+        for text, box in texts(ax.figure):
+            width, height = ax.figure.bbox.size
+            assert box.x0 > -1, text
+            assert box.y0 > -1, text
+            assert box.x1 < width + 1, text
+            assert box.y1 < height + 1, text
+
+
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_there_is_room_for_a_title(m):
     ax = diagram_of(moved(m, 0), n_resamples=9, rng=0).plot()

@@ -56,9 +56,9 @@ def tetrahedron(diagram: ReliabilityDiagram) -> Figure:
     )
     return finish(
         figure,
-        margin={"l": 0, "r": 0, "t": 30, "b": 60},
+        margin={"l": 0, "r": 0, "t": 30, "b": 80},
         scene=_scene(diagram, corners),
-        legend={**BELOW, "y": -0.04},
+        legend={**BELOW, "y": -0.1},
     )
 
 

@@ -76,6 +76,7 @@ def add_scale(ax: Axes, shares: Any) -> None:
         ticks=MaxNLocator(5),
         format=FuncFormatter(lambda share, _: percent(share)),
     )
+    ax.set_anchor("C")  # the bar moves it to the right, away from room that names may need
     bar.set_label("share of predictions", fontsize="x-small")
     bar.ax.tick_params(labelsize="x-small")
     bar.outline.set_visible(False)

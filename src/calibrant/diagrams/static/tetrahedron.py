@@ -26,6 +26,10 @@ from calibrant.diagrams.style import tetrahedron as corners_of
 
 Floats = NDArray[np.float64]
 
+GAP = 6  # points between a corner and its name
+SMALLEST, LARGEST = 0.5, 1.3  # zoom of the drawing
+REACH = 0.6  # of the Axes from its middle: so far names may stand, a little outside
+REMAINS = 0.85  # of the Axes, when legend and scale have taken their room
 BEHIND = (1, 2)  # the edge that the others hide from the default angle
 
 
@@ -98,35 +102,54 @@ class _Arrow(FancyArrowPatch):
         return float(np.min(z))
 
 
-def _set_view(ax: Any) -> None:
+def _set_view(ax: Any, zoom: float = 1.0) -> None:
     ax.set_axis_off()
     ax.view_init(elev=18, azim=76)
     ax.set_xlim(-0.87, 0.87)
     ax.set_ylim(-0.5, 1.0)
     ax.set_zlim(0, np.sqrt(2))
-    ax.set_box_aspect((np.sqrt(3), 1.5, np.sqrt(2)), zoom=1.3)
+    ax.set_box_aspect((np.sqrt(3), 1.5, np.sqrt(2)), zoom=zoom)
 
 
 def _label(diagram: ReliabilityDiagram, ax: Any, corners: Floats) -> None:
-    """Name the corners, each on the side away from the middle."""
-    x, y, _ = proj3d.proj_transform(*corners.T, ax.get_proj())
-    aside = np.abs(x - x.mean()) > 0.3 * np.ptp(x)
-    for j, name in enumerate(diagram.classes):
-        right, up = np.sign(x[j] - x.mean()), np.sign(y[j] - y.mean())
+    """Name the corners, each on the side away from the middle, and zoom until all fit.
+
+    Layout engines cannot be left with it: the drawing is as wide as it is high, and they
+    do not see that a narrower Axes moves the names as well.
+    """
+    ax.apply_aspect()
+    place = _on_page(ax, corners) - 0.5
+    aside = np.abs(place[:, 0]) > 0.3 * np.ptp(place[:, 0])
+    zoom = LARGEST
+    for corner, name, (x, y), side in zip(corners, diagram.classes, place, aside, strict=True):
         text = _Name(
             "",
             (0, 0),
-            xytext=(6 * right, 0) if aside[j] else (0, 6 * up),
+            xytext=(GAP * np.sign(x), 0) if side else (0, GAP * np.sign(y)),
             textcoords="offset points",
-            ha=("left" if right > 0 else "right") if aside[j] else "center",
-            va="center" if aside[j] else ("bottom" if up > 0 else "top"),
+            ha=("left" if x > 0 else "right") if side else "center",
+            va="center" if side else ("bottom" if y > 0 else "top"),
             fontsize="small",
             annotation_clip=False,
             clip_on=False,
         )
-        text.corner = corners[j]
+        text.corner = corner
         ax.add_artist(text)
-        fit(text, name, (0.3 if aside[j] else 0.7) * inches(ax))
+        fit(text, name, (0.2 if side else 0.6) * inches(ax))
+        box = text.get_window_extent()
+        room = np.array([box.width, box.height]) / (REMAINS * ax.bbox.width)
+        if side:
+            zoom = min(zoom, (REACH - room[0]) / abs(x))
+        else:
+            zoom = min(zoom, (0.47 - room[1]) / abs(y), (REACH - room[0] / 2) / abs(x))
+    _set_view(ax, max(zoom, SMALLEST))
+
+
+def _on_page(ax: Any, points: Floats) -> Floats:
+    """Return where points in space (k, 3) are drawn, as a share of the Axes (k, 2)."""
+    x, y, _ = proj3d.proj_transform(*points.T, ax.get_proj())
+    page = ax.transData.transform(np.stack((x, y), axis=1))
+    return np.asarray(ax.transAxes.inverted().transform(page))
 
 
 class _Name(Annotation):
