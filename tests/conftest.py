@@ -1,10 +1,9 @@
 """Settings of the whole suite: hypothesis without chance, reference files, and a browser."""
 
-from pathlib import Path
-
 import pytest
 from browser import start
 from hypothesis import HealthCheck, settings
+from places import SHARED
 
 # The same examples in every run, and no clock: the first call of a kernel compiles it.
 settings.register_profile(
@@ -16,8 +15,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fixed")
-
-SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import SHARED
+from places import SHARED
 
 from calibrant import Predictions, distances, lenses, partitions
 from calibrant.statistics import ExpectedMiscalibration
