@@ -45,7 +45,7 @@ def unit(row, replicate):
 @kernel
 def room(m):
     """Return room for the cumulative sums of m classes: a power of two, filled with infinity."""
-    size = 1
+    size = 4
     while size < m:
         size *= 2
     return np.full(size, np.inf)
@@ -79,11 +79,11 @@ def draw(cdf, total, row, replicates, u, labels):
         labels[t] = 0
     if cdf.shape[0] <= FEW:
         j = 0
-        while cdf[j] < np.inf:
-            edge = cdf[j]
+        while j < cdf.shape[0] and cdf[j] < np.inf:  # four classes in a sweep
+            a, b, c, d = cdf[j], cdf[j + 1], cdf[j + 2], cdf[j + 3]
             for t in range(size):
-                labels[t] += u[t] >= edge
-            j += 1
+                labels[t] += (u[t] >= a) + (u[t] >= b) + (u[t] >= c) + (u[t] >= d)
+            j += 4
         return
     half = cdf.shape[0] // 2
     while half > 0:  # all replicates take a step of the binary search together

@@ -76,8 +76,9 @@ def dense_norms(counts, predicted, scale, one, two):
     for t in range(size):
         one[t] = two[t] = 0.0
     for j in range(counts.shape[0]):
+        g = predicted[j]
         for t in range(size):
-            d = (counts[j, t] - predicted[j]) * scale
+            d = (counts[j, t] - g) * scale
             one[t] += abs(d)
             two[t] += d * d
             counts[j, t] = 0.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant import _kernels
 from calibrant._kernels import threads
-from calibrant.calibration import bin_predictions, cell_means
+from calibrant.calibration import Binned, bin_predictions, cell_means
 from calibrant.distances import euclidean, measure, squared_euclidean, total_variation
 from calibrant.inference.draws import BUILT_IN, CellDraws, Wanted
 from calibrant.lenses import Canonical, Lens
@@ -66,20 +66,25 @@ def check_hypothesis(resampler: Resampler) -> None:
 
 
 def replicates(
-    data: Predictions, statistics: Sequence[Statistic], lens: Lens, plan: Plan
+    data: Predictions,
+    statistics: Sequence[Statistic],
+    lens: Lens,
+    plan: Plan,
+    binned: Binned | None = None,
 ) -> Floats:
     """Return the statistics of every replicate: (statistics, n_resamples).
 
     Statistics on cells that are given together must share one partition; they share draws.
+    `binned` saves sorting what the lens shows into cells, where that was done already.
     """
     on_cells = all(isinstance(s, ExpectedMiscalibration | WorstMiscalibration) for s in statistics)
     lens_first = lens.rowwise and _commutes(plan.resampler)
     if not (lens_first or isinstance(lens, Canonical)):
         return _lens_last(data, statistics, lens, plan, on_cells)
-    induced = lens(data)
+    induced = lens(data) if binned is None else binned.data
     if not on_cells:
         return _one_by_one(induced, statistics, Canonical(), plan)
-    return _on_cells(induced, cast(Sequence[CellStatistic], statistics), plan)
+    return _on_cells(induced, cast(Sequence[CellStatistic], statistics), plan, binned)
 
 
 def _commutes(resampler: Resampler) -> bool:
@@ -93,14 +98,19 @@ def _commutes(resampler: Resampler) -> bool:
     return isinstance(resampler, Bootstrap)
 
 
-def _on_cells(data: Predictions, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:
+def _on_cells(
+    data: Predictions,
+    statistics: Sequence[CellStatistic],
+    plan: Plan,
+    binned: Binned | None,
+) -> Floats:
     partition = statistics[0].partition
     if isinstance(plan.resampler, Bootstrap) and not (plan.resampler.refit or partition.fixed):
         partition = FromFunction(partition.fit(data).assign)
         statistics = [replace(s, partition=partition) for s in statistics]  # type: ignore[type-var]
     built_in = all(s.distance in DISTANCES for s in statistics)
     if isinstance(plan.resampler, Exact):
-        binned = bin_predictions(data, partition)
+        binned = binned or bin_predictions(data, partition)
         draws = CellDraws.of(binned, plan.resampler.law(data), plan.key)
         if built_in:
             found = draws.statistics(plan.n_resamples, _wanted(statistics), plan.progress)

@@ -21,6 +21,7 @@ from calibrant.inference.replicates import (
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
+from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
 
 
 @final
@@ -103,5 +104,10 @@ def calibration_test(
     function("statistic", statistic)
     check_hypothesis(resampler)
     plan = Plan(resampler, whole("n_resamples", n_resamples, least=1), make_key(rng), progress)
-    value = number(statistic(lens(data)), "the data")
+    induced = lens(data)
+    if isinstance(statistic, ExpectedMiscalibration | WorstMiscalibration):
+        binned = statistic.prepare(induced)
+        value = statistic.evaluate(binned, induced.labels)
+        return CalibrationTest(value, replicates(data, [statistic], lens, plan, binned)[0])
+    value = number(statistic(induced), "the data")
     return CalibrationTest(value, replicates(data, [statistic], lens, plan)[0])
