@@ -66,7 +66,9 @@ def check(data: cal.Predictions, tasks: dict[str, Callable[[], object]]) -> None
     value = ETA(TOP(data))
     probs, labels = data.probs.astype(np.float64), data.labels.astype(np.int64)
     assert abs(pycalib.metrics.conf_ECE(labels, probs, bins=BINS) - value) < 1e-6
-    assert tasks[PYCALIB]() <= 1 / B  # a LeNet is miscalibrated
+    # A LeNet is miscalibrated (p = 0.004). pycalib takes no seed: more than 5 of 100 by chance
+    # happens less than once in ten thousand runs.
+    assert tasks[PYCALIB]() <= 5 / B
     assert tasks[TEST]().pvalue == 1 / (B + 1)
     np.random.seed(0)  # noqa: NPY002 (what calzone draws from)
     theirs = CalibrationMetrics(num_bins=BINS).bootstrap(labels, probs, ["ECE-H"], n_samples=B)
