@@ -43,8 +43,8 @@ def share_marker(shares: Floats, size: Floats) -> dict[str, Any]:
         "colorbar": {
             "title": {"text": "share of<br>predictions<br>&nbsp;", "font": {"size": 12}},
             "tickformat": "~%",
-            "nticks": 6,
-            "len": 0.6,
+            "nticks": 4,
+            "len": 0.75,
             "thickness": 14,
             "outlinewidth": 0,
         },
