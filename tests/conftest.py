@@ -1,7 +1,11 @@
-"""Settings of the whole suite: hypothesis without chance, reference files, and a browser."""
+"""What all tests share: hypothesis without chance, reference files, a browser, small files.
+
+The only conftest.py: pytest imports a second one beside it under the same name, and fails.
+"""
 
 import pytest
 from browser import start
+from command import write
 from hypothesis import HealthCheck, settings
 from places import SHARED
 
@@ -31,3 +35,15 @@ def browser(tmp_path_factory):
     found = start(tmp_path_factory.mktemp("profile"))
     yield found
     found.quit()
+
+
+@pytest.fixture(scope="session")
+def good(tmp_path_factory):
+    """Return a file of three classes that is calibrated."""
+    return write(tmp_path_factory.mktemp("good") / "good.csv")
+
+
+@pytest.fixture(scope="session")
+def bad(tmp_path_factory):
+    """Return a file of the same rows that is far too sure."""
+    return write(tmp_path_factory.mktemp("bad") / "bad.csv", power=4.0)
