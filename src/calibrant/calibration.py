@@ -1,7 +1,7 @@
 """Histogram regression of the calibration function, §4.1."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -144,14 +144,19 @@ def calibration_function(data: Predictions, partition: Partition) -> Calibration
 def bin_predictions(data: Predictions, partition: Partition) -> Binned:
     """Fit `partition` and sort the rows by cell."""
     fitted, cells = partition.locate(data)
-    starts = np.zeros(fitted.n_cells + 1, np.int64)
+    starts = np.zeros(fitted.n_cells + 2, np.int64)
     rows: Array = np.empty(data.n, np.int32 if data.n < 2**31 else np.int64)
     _kernels.cells.sort(cells, starts, rows)
-    mass = np.diff(starts).astype(np.float64)
-    if data.weighted:
-        weights, step = data.kernel_weights
-        _kernels.cells.masses(weights, step, rows, starts, 0, fitted.n_cells, mass)
-    return Binned(data, fitted, rows, starts, mass)
+    starts = starts[:-1]
+    binned = Binned(data, fitted, rows, starts, np.diff(starts).astype(np.float64))
+    return reweighted(binned, data) if data.weighted else binned
+
+
+def reweighted(binned: Binned, data: Predictions) -> Binned:
+    """Return the same cells for `data`, the same rows with weights."""
+    mass = np.empty(binned.n_cells)
+    _kernels.cells.masses(*data.kernel_weights, binned.rows, binned.starts, mass)
+    return replace(binned, data=data, mass=mass)
 
 
 def cell_means(binned: Binned, labels: Array, first: int, last: int) -> tuple[Floats, Floats]:
@@ -176,7 +181,6 @@ def cell_means(binned: Binned, labels: Array, first: int, last: int) -> tuple[Fl
 
 def cell_distances(binned: Binned, labels: Array, distance: Distance) -> Floats:
     """Return d(r-hat, g-hat) of every cell (cells,) for these labels (n,)."""
-    data = binned.data
     convert = from_norms(distance)
     if convert is None:
         found = np.zeros(binned.n_cells)
@@ -185,6 +189,12 @@ def cell_distances(binned: Binned, labels: Array, distance: Distance) -> Floats:
             predicted, observed = cell_means(binned, labels, first, last)
             found[first:last][held] = measure(distance, observed[held], predicted[held])
         return found
+    return convert(cell_norms(binned, labels))
+
+
+def cell_norms(binned: Binned, labels: Array) -> Floats:
+    """Return the 1-norm and the squared 2-norm of each cell's deviation: (2, cells)."""
+    data = binned.data
     norms = np.empty((2, binned.n_cells))
     threads.run(
         lambda first, last: _kernels.cells.norms(
@@ -200,7 +210,7 @@ def cell_distances(binned: Binned, labels: Array, distance: Distance) -> Floats:
         ),
         list(cell_blocks(binned)),
     )
-    return convert(norms)
+    return norms
 
 
 def cell_blocks(binned: Binned, entries: int = threads.ENTRIES) -> Iterator[tuple[int, int]]:

@@ -114,7 +114,10 @@ class Consistency:
         """Return rows drawn with replacement, with new labels."""
         times = draw_times(data, key, b)
         labels = np.empty(times.sum(), np.int32)
-        _kernels.draws.copy_labels(self.law(data), times, label_key(key), b, labels)
+        draws = _kernels.draws
+        replicates = draws.replicate_keys(label_key(key), b, b + 1)
+        law = self.law(data)
+        draws.copy_labels(law, times, label_key(key), replicates, draws.room(data.m), labels)
         return data.take(np.repeat(np.arange(data.n), times)).with_labels(labels)
 
 
@@ -179,9 +182,13 @@ def label_key(key: np.uint64) -> np.uint64:
 
 
 def _draw_labels(law: Array, key: np.uint64, b0: int, b1: int) -> NDArray[np.int32]:
+    draws = _kernels.draws
     labels = np.empty((b1 - b0, law.shape[0]), np.int32)
+    replicates = draws.replicate_keys(key, b0, b1)
     threads.run(
-        lambda start, stop: _kernels.draws.label_block(law, start, stop, key, b0, labels),
+        lambda start, stop: draws.label_block(
+            law, start, stop, key, replicates, draws.room(law.shape[1]), labels
+        ),
         threads.row_blocks(law.shape),
     )
     return labels
@@ -189,12 +196,13 @@ def _draw_labels(law: Array, key: np.uint64, b0: int, b1: int) -> NDArray[np.int
 
 def draw_times(data: Predictions, key: np.uint64, b: int) -> NDArray[np.int32]:
     """Return how often each row is drawn in replicate b: (n,); never if its weight is 0."""
+    replicate = _kernels.draws.replicate_keys(key, b, b + 1)[0]
     times = np.zeros(data.n, np.int32)
     if data.weighted and not data.weights.all():
         present = np.flatnonzero(data.weights)
-        drawn = np.empty(present.size, np.int32)
-        _kernels.draws.draw_times(present.size, key, b, drawn)
+        drawn = np.zeros(present.size, np.int32)
+        _kernels.draws.draw_times(present.size, key, replicate, drawn)
         times[present] = drawn
     else:
-        _kernels.draws.draw_times(data.n, key, b, times)
+        _kernels.draws.draw_times(data.n, key, replicate, times)
     return times

@@ -129,15 +129,16 @@ def test_drawn_counts_follow_the_laws():
     binned = bin_predictions(data, EqualWidth(3))
     found = count_laws(binned, data.probs)
     size = 50_000
-    counts = np.empty((size, binned.n_cells))
-    _kernels.null.event_counts(
-        found.cdf, found.offsets, found.lows, 0, binned.n_cells, np.uint64(5), 0, counts
-    )
+    counts = np.empty((binned.n_cells, size))
+    key = np.uint64(5)
+    replicates = _kernels.draws.replicate_keys(key, 0, size)
+    laws = (found.cdf, found.offsets, found.lows)
+    _kernels.null.event_counts(*laws, 0, binned.n_cells, key, replicates, counts)
     for c in range(binned.n_cells):
         start, stop = found.offsets[c : c + 2]
         values = found.lows[c] + np.arange(stop - start)
-        below = (counts[:, c, None] <= values).sum(axis=0)
+        below = (counts[c, :, None] <= values).sum(axis=0)
         assert agrees(below, size, found.cdf[start:stop].clip(0, 1), tests=60).all()
     # Cells are drawn apart: the correlation of 50,000 pairs has standard deviation 0.0045,
     # and five of them is a chance of 6e-7.
-    assert abs(np.corrcoef(counts.T)[0, 1]) < 5 / np.sqrt(size)
+    assert abs(np.corrcoef(counts)[0, 1]) < 5 / np.sqrt(size)

@@ -101,10 +101,10 @@ def test_a_label_depends_on_key_replicate_and_row_alone():
 def test_rows_are_drawn_with_equal_probability():
     n = 30
     counts = np.zeros(n, int)
-    drawn = np.empty(n, np.int64)
     sizes = np.zeros(n + 1, int)
-    for b in range(5000):
-        _kernels.draws.draw_times(n, KEY, b, drawn)
+    for replicate in _kernels.draws.replicate_keys(KEY, 0, 5000):
+        drawn = np.zeros(n, np.int64)
+        _kernels.draws.draw_times(n, KEY, replicate, drawn)
         assert drawn.sum() == n
         counts += drawn
         sizes += np.bincount(drawn, minlength=n + 1)
@@ -127,6 +127,8 @@ def test_the_number_of_blocks_changes_no_label(monkeypatch):
 def test_copies_of_a_row_draw_labels_of_their_own():
     probs = np.full((1, 2), 0.5)
     out = np.empty(1000, np.int32)
-    _kernels.draws.copy_labels(probs, np.array([1000]), KEY, 0, out)
+    draws = _kernels.draws
+    replicate = draws.replicate_keys(KEY, 0, 1)
+    draws.copy_labels(probs, np.array([1000]), KEY, replicate, draws.room(2), out)
     assert agrees(out.sum(), 1000, 0.5)
     assert pairs_are_independent(out[:-1], out[1:], 2)

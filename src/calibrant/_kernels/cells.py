@@ -6,39 +6,44 @@ order. Weights have one entry a row, or one for all of them and step 0.
 
 import numpy as np
 
-from calibrant._kernels.jit import kernel
+from calibrant._kernels.jit import helper, kernel
 
 
 @kernel
 def sort(cells, starts, rows):
-    """Sort rows by cell, keeping their order within a cell; starts (cells + 1,) begins as 0."""
+    """Sort rows by cell, keeping their order within a cell; starts (cells + 2,) begins as 0.
+
+    While rows are placed, starts[c + 1] is where the next row of cell c goes.
+    """
     for i in range(cells.shape[0]):
-        starts[cells[i] + 1] += 1
-    for c in range(1, starts.shape[0]):
+        starts[cells[i] + 2] += 1
+    for c in range(2, starts.shape[0]):
         starts[c] += starts[c - 1]
-    place = starts[:-1].copy()
     for i in range(cells.shape[0]):
-        c = cells[i]
-        rows[place[c]] = i
-        place[c] += 1
+        c = cells[i] + 1
+        rows[starts[c]] = i
+        starts[c] += 1
 
 
 @kernel
-def masses(weights, step, rows, starts, first, last, mass):
+def masses(weights, step, rows, starts, mass):
     """Write the total weight of each cell."""
-    for c in range(first, last):
+    for c in range(mass.shape[0]):
         total = 0.0
-        for r in rows[starts[c] : starts[c + 1]]:
-            total += weights[r * step]
+        for s in range(starts[c], starts[c + 1]):
+            total += weights[rows[s] * step]
         mass[c] = total
 
 
-@kernel
-def add_rows(probs, labels, weights, step, rows, predicted, observed):
-    """Add the weighted predictions and outcomes of `rows` to two vectors of m."""
+@helper
+def add_rows(probs, labels, weights, step, rows, start, stop, predicted, observed):
+    """Add the weighted predictions and outcomes of rows[start:stop] to two vectors of m."""
     m = probs.shape[1]
-    for r in rows:
+    for s in range(start, stop):
+        r = rows[s]
         w = weights[r * step]
+        if w == 0.0:
+            continue
         for j in range(m):
             predicted[j] += w * probs[r, j]
         observed[labels[r]] += w
@@ -51,13 +56,13 @@ def means(probs, labels, weights, step, rows, starts, first, last, mass, predict
     predicted, observed : (last - first, m), zero at the start
     """
     for c in range(first, last):
-        mine = rows[starts[c] : starts[c + 1]]
-        p = predicted[c - first]
-        o = observed[c - first]
         if mass[c] > 0.0:
-            add_rows(probs, labels, weights, step, mine, p, o)
-            p /= mass[c]
-            o /= mass[c]
+            p = predicted[c - first]
+            o = observed[c - first]
+            add_rows(probs, labels, weights, step, rows, starts[c], starts[c + 1], p, o)
+            for j in range(p.shape[0]):
+                p[j] /= mass[c]
+                o[j] /= mass[c]
 
 
 @kernel
@@ -69,9 +74,9 @@ def norms(probs, labels, weights, step, rows, starts, first, last, mass, norm):
     for c in range(first, last):
         norm[0, c] = norm[1, c] = 0.0
         if mass[c] > 0.0:
-            p[:] = 0.0
-            o[:] = 0.0
-            add_rows(probs, labels, weights, step, rows[starts[c] : starts[c + 1]], p, o)
+            for j in range(m):
+                p[j] = o[j] = 0.0
+            add_rows(probs, labels, weights, step, rows, starts[c], starts[c + 1], p, o)
             for j in range(m):
                 d = (o[j] - p[j]) / mass[c]
                 norm[0, c] += abs(d)
@@ -82,7 +87,8 @@ def norms(probs, labels, weights, step, rows, starts, first, last, mass, norm):
 def sums(probs, weights, step, rows, starts, predicted):
     """Add up the weighted predictions of each cell: predicted (cells, m), zero before."""
     for c in range(predicted.shape[0]):
-        for r in rows[starts[c] : starts[c + 1]]:
+        for s in range(starts[c], starts[c + 1]):
+            r = rows[s]
             w = weights[r * step]
             for j in range(probs.shape[1]):
                 predicted[c, j] += w * probs[r, j]
@@ -92,7 +98,8 @@ def sums(probs, weights, step, rows, starts, predicted):
 def variances(law, weights, step, rows, starts, mean, variance):
     """Add up w p and w² p (1 - p) of the rows of each cell: (cells, m), zero before."""
     for c in range(mean.shape[0]):
-        for r in rows[starts[c] : starts[c + 1]]:
+        for s in range(starts[c], starts[c + 1]):
+            r = rows[s]
             w = weights[r * step]
             for j in range(law.shape[1]):
                 p = np.float64(law[r, j])

@@ -5,7 +5,7 @@ The cells of class j are offsets[j] … offsets[j + 1] - 1; tables have one entr
 
 import numpy as np
 
-from calibrant._kernels.draws import accumulate, draw, replicate_keys, room, row_key
+from calibrant._kernels.draws import accumulate, draw, row_key
 from calibrant._kernels.grid import interval
 from calibrant._kernels.jit import kernel
 
@@ -55,16 +55,13 @@ def sums(probs, weights, step, start, stop, offsets, cells, mass, predicted):
 
 
 @kernel
-def count_block(law, weights, step, offsets, cells, key, b0, counts):
+def count_block(law, weights, step, offsets, cells, key, replicates, cdf, counts):
     """Add the weight of drawn classes: counts (all cells, size), zero before."""
-    n, m = law.shape
     size = counts.shape[1]
-    replicates = replicate_keys(key, b0, size)
-    cdf = room(m)
     u = np.empty(size)
     labels = np.empty(size, np.int64)
-    for i in range(n):
-        scale = accumulate(law[i], cdf)
+    for i in range(law.shape[0]):
+        scale = accumulate(law, i, cdf)
         draw(cdf, scale, row_key(key, i), replicates, u, labels)
         w = weights[i * step]
         for t in range(size):

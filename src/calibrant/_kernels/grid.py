@@ -6,7 +6,7 @@ A key is a vector of digits (which interval along which coordinate) packed into 
 
 import numpy as np
 
-from calibrant._kernels.jit import kernel
+from calibrant._kernels.jit import helper, kernel
 
 
 @kernel
@@ -59,7 +59,7 @@ def simplex_keys(probs, start, stop, first, count, edges, base, per_word, keys):
             keys[i, word] = keys[i, word] * np.uint64(base) + np.uint64(rank)
 
 
-@kernel
+@helper
 def hash_words(words):
     """Mix the words of one key into 64 bits."""
     h = np.uint64(0x9E3779B97F4A7C15)

@@ -4,31 +4,26 @@ from calibrant._kernels.jit import kernel
 
 
 @kernel
-def add_events(p, start, stop, law):
-    """Write the law of the number of events among p[start:stop]; return its (first, last + 1).
+def block_laws(p, starts, laws, lows, highs):
+    """Write the laws of the number of events in p[starts[b]:starts[b + 1]], block by block.
 
-    law : (at least stop - start + 1,)
+    laws : (blocks, longest + 1), whose entries lows[b] … highs[b] - 1 are written
     Ends of the support whose probability underflows to zero are left out.
     """
-    law[0] = 1.0
-    low = 0
-    high = 1
-    for i in range(start, stop):
-        q = p[i]
-        law[high] = 0.0
-        for k in range(high, low, -1):
-            law[k] = law[k] * (1.0 - q) + law[k - 1] * q
-        law[low] *= 1.0 - q
-        high += 1
-        while high - low > 1 and law[high - 1] < 1e-30:
-            high -= 1
-        while high - low > 1 and law[low] < 1e-30:
-            low += 1
-    return low, high
-
-
-@kernel
-def block_laws(p, starts, laws, lows, highs):
-    """Write the laws of the blocks p[starts[k]:starts[k + 1]]: laws (blocks, longest + 1)."""
-    for k in range(lows.shape[0]):
-        lows[k], highs[k] = add_events(p, starts[k], starts[k + 1], laws[k])
+    for b in range(lows.shape[0]):
+        laws[b, 0] = 1.0
+        low = 0
+        high = 1
+        for i in range(starts[b], starts[b + 1]):
+            q = p[i]
+            laws[b, high] = 0.0
+            for k in range(high, low, -1):
+                laws[b, k] = laws[b, k] * (1.0 - q) + laws[b, k - 1] * q
+            laws[b, low] *= 1.0 - q
+            high += 1
+            while high - low > 1 and laws[b, high - 1] < 1e-30:
+                high -= 1
+            while high - low > 1 and laws[b, low] < 1e-30:
+                low += 1
+        lows[b] = low
+        highs[b] = high

@@ -3,230 +3,238 @@
 There are six built-in statistics: expected total variation, Euclidean and squared Euclidean
 distance, then the worst of each. They follow from the 1-norm and the squared 2-norm of a
 cell's deviation. Those that are wanted (6,) are computed from the same draws.
+
+Blocks add to sums (9, size), zero before: the six statistics, then the small parts of the
+first three. The sums are compensated, so that two replicates with the same labels, and the
+statistic itself, are equal to the last digits however many cells there are. Those of total
+variation are twice too large; `finish` mends that.
 """
 
 import numpy as np
 
-from calibrant._kernels.draws import accumulate, draw, replicate_keys, room, row_key, unit
-from calibrant._kernels.jit import kernel
+from calibrant._kernels.draws import accumulate, draw, draw_few, draw_many, row_key, unit
+from calibrant._kernels.jit import helper, kernel
 
 
-@kernel
-def measure(one, two, which, value):
-    """Turn norms into total variation, Euclidean or squared Euclidean distance (0, 1, 2)."""
-    for t in range(one.shape[0]):
-        value[t] = 0.5 * one[t] if which == 0 else (np.sqrt(two[t]) if which == 1 else two[t])
+def finish(sums):
+    """Return the six statistics (6, size). Plain Python: once for a block."""
+    found = sums[:6].copy()
+    found[:3] += sums[6:]
+    found[::3] *= 0.5
+    return found
 
 
-@kernel
-def collect(one, two, share, wanted, value, sums, low):
-    """Add a cell to the statistics of a block: sums (6, size), low (3, size) their small parts.
+@helper
+def collect(norm, share, wanted, sums):
+    """Add a cell to the statistics of a block.
 
-    value : (size,) room
-    The sums are compensated, so that two replicates with the same labels, and the statistic
-    itself, are equal to the last digits however many cells there are.
+    norm : (3, size) the 1-norm, room for the 2-norm, and the squared 2-norm
     """
+    size = norm.shape[1]
+    if wanted[1] or wanted[4]:
+        for t in range(size):
+            norm[1, t] = np.sqrt(norm[2, t])
     for s in range(3):
-        if wanted[s] or wanted[s + 3]:
-            measure(one, two, s, value)
         if wanted[s]:
-            for t in range(value.shape[0]):
-                x = share * value[t]
+            for t in range(size):
+                x = share * norm[s, t]
                 high = sums[s, t]
                 total = high + x
                 part = total - high
-                low[s, t] += (high - (total - part)) + (x - part)
+                sums[s + 6, t] += (high - (total - part)) + (x - part)
                 sums[s, t] = total
         if wanted[s + 3]:
-            for t in range(value.shape[0]):
-                sums[s + 3, t] = max(sums[s + 3, t], value[t])
+            for t in range(size):
+                sums[s + 3, t] = max(sums[s + 3, t], norm[s, t])
 
 
-@kernel
-def collect_single(labels, one, two, share, wanted, value, sums, low):
-    """Do the same for a cell of one row, from its labels (size,) and the norms of each (m,)."""
-    for s in range(3):
-        if wanted[s] or wanted[s + 3]:
-            measure(one, two, s, value)
-        if wanted[s]:
-            for t in range(labels.shape[0]):
-                x = share * value[labels[t]]
-                high = sums[s, t]
-                total = high + x
-                part = total - high
-                low[s, t] += (high - (total - part)) + (x - part)
-                sums[s, t] = total
-        if wanted[s + 3]:
-            for t in range(labels.shape[0]):
-                sums[s + 3, t] = max(sums[s + 3, t], value[labels[t]])
-
-
-@kernel
-def write(sums, low, out, b0):
-    """Write the statistics of a block to out (6, B)."""
-    for s in range(6):
-        for t in range(sums.shape[1]):
-            out[s, b0 + t] = sums[s, t] + low[s, t] if s < 3 else sums[s, t]
-
-
-@kernel
-def dense_norms(counts, predicted, scale, one, two):
+@helper
+def dense_norms(counts, predicted, scale, norm):
     """Norms of (counts - predicted) * scale for each replicate; counts (m, size) become 0."""
     size = counts.shape[1]
     for t in range(size):
-        one[t] = two[t] = 0.0
+        norm[0, t] = norm[2, t] = 0.0
     for j in range(counts.shape[0]):
         g = predicted[j]
         for t in range(size):
             d = (counts[j, t] - g) * scale
-            one[t] += abs(d)
-            two[t] += d * d
+            norm[0, t] += abs(d)
+            norm[2, t] += d * d
             counts[j, t] = 0.0
 
 
+@helper
+def single_table(predicted, w, table):
+    """Write both norms of a cell of one row, of weight w, for each label it may have: (2, m)."""
+    m = predicted.shape[0]
+    for y in range(m):
+        one = two = 0.0
+        for j in range(m):
+            d = ((w if j == y else 0.0) - predicted[j]) / w
+            one += abs(d)
+            two += d * d
+        table[0, y] = one
+        table[1, y] = two
+
+
+@helper
+def look_up(table, labels, norm):
+    """Write the norms that belong to the labels (size,)."""
+    for t in range(labels.shape[0]):
+        norm[0, t] = table[0, labels[t]]
+        norm[2, t] = table[1, labels[t]]
+
+
 @kernel
-def rest_norms(predicted):
-    """Return the class of largest prediction, and the two norms of all others."""
+def exact_block(
+    law, probs, weights, step, rows, starts, mass, total, key, replicates, cdf, wanted, counts, sums
+):
+    """Statistics of a block of replicates, for few classes: sums (9, size).
+
+    law : (n, m) what labels are drawn from
+    counts : (m, size) zeros
+    """
+    m, size = counts.shape
+    u = np.empty(size)
+    labels = np.empty(size, np.int64)
+    predicted = np.empty(m)
+    norm = np.empty((3, size))
+    table = np.empty((2, m))
+    for c in range(mass.shape[0]):
+        if mass[c] <= 0.0:
+            continue
+        single = starts[c + 1] - starts[c] == 1
+        for j in range(m):
+            predicted[j] = 0.0
+        for s in range(starts[c], starts[c + 1]):
+            i = rows[s]
+            w = weights[i * step]
+            for j in range(m):
+                predicted[j] += w * probs[i, j]
+            scale = accumulate(law, i, cdf)
+            draw_few(cdf, scale, row_key(key, i), replicates, u, labels)
+            if not single:
+                for t in range(size):
+                    counts[labels[t], t] += w
+        if single:
+            single_table(predicted, mass[c], table)
+            look_up(table, labels, norm)
+        else:
+            dense_norms(counts, predicted, 1.0 / mass[c], norm)
+        collect(norm, mass[c] / total, wanted, sums)
+
+
+@helper
+def long_table(predicted, w, table):
+    """Do what `single_table` does in one sweep over many classes.
+
+    All classes but the drawn one add what they are predicted. The class of largest prediction
+    is kept apart, so that nothing cancels where nearly all probability is on it.
+    """
     top = 0
     for j in range(predicted.shape[0]):
         if predicted[j] > predicted[top]:
             top = j
+    g = predicted[top]
     one = two = 0.0
     for j in range(predicted.shape[0]):
         if j != top:
             one += predicted[j]
             two += predicted[j] * predicted[j]
-    return top, one, two
-
-
-@kernel
-def single_norms(predicted, w, one, two):
-    """Norms for each class that the single row of a cell, of weight w, may draw: (m,)."""
-    top, rest_one, rest_two = rest_norms(predicted)
-    g = predicted[top]
     scale = 1.0 / w
     for j in range(predicted.shape[0]):
         h = predicted[j]
-        one[j] = (g + (rest_one + (abs(w - h) - h))) * scale
-        two[j] = (g * g + (rest_two + w * (w - 2.0 * h))) * scale * scale
-    one[top] = (rest_one + abs(w - g)) * scale
-    two[top] = (rest_two + (w - g) * (w - g)) * scale * scale
+        table[0, j] = (g + (one + (abs(w - h) - h))) * scale
+        table[1, j] = (g * g + (two + w * (w - 2.0 * h))) * scale * scale
+    table[0, top] = (one + abs(w - g)) * scale
+    table[1, top] = (two + (w - g) * (w - g)) * scale * scale
 
 
-@kernel
-def large_classes(predicted, least, large):
-    """Write the classes predicted at least `least`; return how many, and the norms of the rest."""
-    found = 0
-    one = two = 0.0
-    for j in range(predicted.shape[0]):
-        g = predicted[j]
-        if g >= least:
-            large[found] = j
-            found += 1
-        else:
-            one += g
-            two += g * g
-    return found, one, two
-
-
-@kernel
-def sparse_norms(seen, counts, predicted, least, large, scale, one, two):
-    """Do the same through the classes seen (rows, size); the others add a constant.
+@helper
+def sparse_norms(seen, used, counts, predicted, least, scale, norm):
+    """Norms through the classes seen (used, size); the others add a constant. Counts become 0.
 
     least : half the smallest weight of a row
-    large : (m,) room
     Classes that are predicted at least this much are kept out of the constant. A count of
     any other is more than twice its prediction, so it only adds: nothing cancels, and the
     last digits are right even where nearly all probability is on the classes that occur.
     """
     size = counts.shape[1]
-    found, rest_one, rest_two = large_classes(predicted, least, large)
+    one = two = 0.0
+    for j in range(predicted.shape[0]):
+        if predicted[j] < least:
+            one += predicted[j]
+            two += predicted[j] * predicted[j]
     for t in range(size):
-        one[t] = rest_one
-        two[t] = rest_two
-    for k in range(found):
-        j = large[k]
-        for t in range(size):
-            d = counts[j, t] - predicted[j]
-            one[t] += abs(d)
-            two[t] += d * d
-            counts[j, t] = 0.0
-    for s in range(seen.shape[0]):
+        norm[0, t] = one
+        norm[2, t] = two
+    for j in range(predicted.shape[0]):
+        if predicted[j] >= least:
+            for t in range(size):
+                d = counts[j, t] - predicted[j]
+                norm[0, t] += abs(d)
+                norm[2, t] += d * d
+                counts[j, t] = 0.0
+    for s in range(used):
         for t in range(size):
             j = seen[s, t]
             count = counts[j, t]
             if count != 0.0:
                 extra = count - 2.0 * predicted[j]
-                one[t] += extra
-                two[t] += count * extra
+                norm[0, t] += extra
+                norm[2, t] += count * extra
                 counts[j, t] = 0.0
     for t in range(size):
-        one[t] *= scale
-        two[t] *= scale * scale
+        norm[0, t] *= scale
+        norm[2, t] *= scale * scale
 
 
 @kernel
-def exact_block(drawn, probs, weights, step, rows, starts, mass, total, key, b0, b1, wanted, out):
-    """Statistics of replicates b0 … b1 - 1 with labels drawn from `drawn`: out (6, B).
+def sparse_block(
+    law, probs, weights, step, rows, starts, mass, total, key, replicates, cdf, wanted, counts, sums
+):
+    """Do what `exact_block` does for many classes.
 
-    Cells with fewer rows than half the classes are handled through the classes that occur,
-    if there are many classes.
+    Cells with fewer rows than half the classes are handled through the classes that occur.
     """
-    size = b1 - b0
-    m = probs.shape[1]
-    replicates = replicate_keys(key, b0, size)
-    few = m // 2 if m > 32 else 2
+    m, size = counts.shape
+    few = m // 2
     seen = np.empty((few, size), np.int64)
-    class_one = np.empty(m)
-    class_two = np.empty(m)
-    class_value = np.empty(m)
-    large = np.empty(m, np.int64)
-    counts = np.zeros((m, size))
-    predicted = np.empty(m)
-    cdf = room(m)
     u = np.empty(size)
-    one = np.empty(size)
-    two = np.empty(size)
-    value = np.empty(size)
-    sums = np.zeros((6, size))
-    low = np.zeros((3, size))
+    predicted = np.empty(m)
+    norm = np.empty((3, size))
+    table = np.empty((2, m))
     for c in range(mass.shape[0]):
         if mass[c] <= 0.0:
             continue
-        mine = rows[starts[c] : starts[c + 1]]
-        several = mine.shape[0] > 1
-        sparse = mine.shape[0] < few
+        used = starts[c + 1] - starts[c]
         least = np.inf
         for j in range(m):
             predicted[j] = 0.0
-        for s in range(mine.shape[0]):
-            i = mine[s]
+        for s in range(used):
+            i = rows[starts[c] + s]
             w = weights[i * step]
             if w > 0.0:
                 least = min(least, 0.5 * w)
             for j in range(m):
                 predicted[j] += w * probs[i, j]
-            scale = accumulate(drawn[i], cdf)
-            labels = seen[s if sparse else 0]
-            draw(cdf, scale, row_key(key, i), replicates, u, labels)
-            if several:
+            scale = accumulate(law, i, cdf)
+            labels = seen[s if used < few else 0]
+            draw_many(cdf, scale, row_key(key, i), replicates, u, labels)
+            if used > 1:
                 for t in range(size):
                     counts[labels[t], t] += w
-        if not several:
-            single_norms(predicted, mass[c], class_one, class_two)
-            share = mass[c] / total
-            collect_single(seen[0], class_one, class_two, share, wanted, class_value, sums, low)
-            continue
-        if sparse:
-            mine_seen = seen[: mine.shape[0]]
-            sparse_norms(mine_seen, counts, predicted, least, large, 1.0 / mass[c], one, two)
+        if used == 1:
+            long_table(predicted, mass[c], table)
+            look_up(table, seen[0], norm)
+        elif used < few:
+            sparse_norms(seen, used, counts, predicted, least, 1.0 / mass[c], norm)
         else:
-            dense_norms(counts, predicted, 1.0 / mass[c], one, two)
-        collect(one, two, mass[c] / total, wanted, value, sums, low)
-    write(sums, low, out, b0)
+            dense_norms(counts, predicted, 1.0 / mass[c], norm)
+        collect(norm, mass[c] / total, wanted, sums)
 
 
-@kernel
+@helper
 def quantile(cdf, start, stop, u):
     """Return the first index in start … stop - 1 with cdf > u; the last one if none."""
     low = start
@@ -242,82 +250,67 @@ def quantile(cdf, start, stop, u):
 
 
 @kernel
-def event_counts(cdf, offsets, lows, first, last, key, b0, counts):
-    """Draw the number of events in cells first … last - 1 from their laws: counts (size, cells)."""
-    size = counts.shape[0]
-    replicates = replicate_keys(key, b0, size)
+def event_counts(cdf, offsets, lows, first, last, key, replicates, counts):
+    """Draw the number of events in cells first … last - 1 from their laws: counts (cells, size)."""
     for c in range(first, last):
         row = row_key(key, c)
-        for t in range(size):
+        for t in range(replicates.shape[0]):
             k = quantile(cdf, offsets[c], offsets[c + 1], unit(row, replicates[t]))
-            counts[t, c - first] = lows[c] + (k - offsets[c])
+            counts[c - first, t] = lows[c] + (k - offsets[c])
 
 
 @kernel
-def binary_block(cdf, offsets, lows, predicted, mass, total, key, b0, b1, wanted, out):
-    """Statistics of replicates of a binary problem, one draw a cell: out (6, B).
+def binary_block(
+    cdf, offsets, lows, predicted, mass, total, key, replicates, wanted, counts, norm, sums
+):
+    """Statistics of a block of replicates of a binary problem, one draw a cell: sums (9, size).
 
     predicted : (cells, 2) sums of the predicted probabilities of the event and of the other
+    counts, norm : (1, size) and (3, size) room
     """
-    size = b1 - b0
-    one = np.empty(size)
-    two = np.empty(size)
-    value = np.empty(size)
-    counts = np.empty((size, 1))
-    sums = np.zeros((6, size))
-    low = np.zeros((3, size))
     for c in range(mass.shape[0]):
-        event_counts(cdf, offsets, lows, c, c + 1, key, b0, counts)
-        for t in range(size):
-            d = (counts[t, 0] - predicted[c, 0]) / mass[c]
-            e = ((mass[c] - counts[t, 0]) - predicted[c, 1]) / mass[c]
-            one[t] = abs(d) + abs(e)
-            two[t] = d * d + e * e
-        collect(one, two, mass[c] / total, wanted, value, sums, low)
-    write(sums, low, out, b0)
+        event_counts(cdf, offsets, lows, c, c + 1, key, replicates, counts)
+        for t in range(replicates.shape[0]):
+            d = (counts[0, t] - predicted[c, 0]) / mass[c]
+            e = ((mass[c] - counts[0, t]) - predicted[c, 1]) / mass[c]
+            norm[0, t] = abs(d) + abs(e)
+            norm[2, t] = d * d + e * e
+        collect(norm, mass[c] / total, wanted, sums)
 
 
 @kernel
-def resampled(probs, labels, times, drawn, weights, step, rows, starts, key, b, wanted, out):
-    """Statistics of a data set in which row i stands times[i] times: out (6, B), column b.
+def redrawn_norms(
+    probs, times, law, weights, step, rows, starts, mass, key, replicates, cdf, norms
+):
+    """Norms of each cell's deviation where row i stands times[i] times, with new labels.
 
-    drawn : (n, m) what each copy draws a new label from; (0, m) if it keeps its own
+    law : (n, m) what each copy draws its label from
+    mass : (cells,) the weight of all copies
+    replicates : (1,)
+    norms : (2, cells), zero before
     """
     n, m = probs.shape
-    redraw = drawn.shape[0] > 0
-    replicate = replicate_keys(key, b, 1)
     predicted = np.empty(m)
-    counts = np.zeros((m, 1))
-    cdf = room(m)
+    counts = np.empty(m)
     u = np.empty(1)
     label = np.empty(1, np.int64)
-    one = np.empty(1)
-    two = np.empty(1)
-    value = np.empty(1)
-    sums = np.zeros((6, 1))
-    low = np.zeros((3, 1))
-    total = 0.0
-    for i in range(n):
-        total += times[i] * weights[i * step]
-    for c in range(starts.shape[0] - 1):
-        mass = 0.0
+    for c in range(mass.shape[0]):
+        if mass[c] <= 0.0:
+            continue
         for j in range(m):
-            predicted[j] = 0.0
-        for i in rows[starts[c] : starts[c + 1]]:
-            w = times[i] * weights[i * step]
-            if w == 0.0:
+            predicted[j] = counts[j] = 0.0
+        for s in range(starts[c], starts[c + 1]):
+            i = rows[s]
+            if times[i] == 0:
                 continue
-            mass += w
+            w = weights[i * step]
             for j in range(m):
-                predicted[j] += w * probs[i, j]
-            if redraw:
-                scale = accumulate(drawn[i], cdf)
-                for copy in range(times[i]):
-                    draw(cdf, scale, row_key(key, i + copy * n), replicate, u, label)
-                    counts[label[0], 0] += weights[i * step]
-            else:
-                counts[labels[i], 0] += w
-        if mass > 0.0:
-            dense_norms(counts, predicted, 1.0 / mass, one, two)
-            collect(one, two, mass / total, wanted, value, sums, low)
-    write(sums, low, out, b)
+                predicted[j] += times[i] * w * probs[i, j]
+            scale = accumulate(law, i, cdf)
+            for copy in range(times[i]):
+                draw(cdf, scale, row_key(key, i + copy * n), replicates, u, label)
+                counts[label[0]] += w
+        for j in range(m):
+            d = (counts[j] - predicted[j]) / mass[c]
+            norms[0, c] += abs(d)
+            norms[1, c] += d * d

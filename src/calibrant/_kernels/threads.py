@@ -2,14 +2,18 @@
 
 Kernels release Python's global lock, so plain threads run them in parallel. A block writes
 only what belongs to it, and blocks are cut by the size of the work and never by the number
-of threads: the result is the same, bit for bit, for any number.
+of threads: the result is the same, bit for bit, for any number. Work within a block has no
+threads of its own.
 """
 
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import local
 
 ENTRIES = 1 << 19  # numbers that a block of rows reads
+
+_here = local()
 
 
 def count() -> int:
@@ -44,13 +48,13 @@ def run(
     An exception, or the user's interrupt, ends the work after the spans that have begun.
     """
     n_threads = min(count(), len(spans))
-    if n_threads <= 1:
+    if n_threads <= 1 or getattr(_here, "within", False):
         for start, stop in spans:
             work(start, stop)
             if progress is not None:
                 progress(stop, spans[-1][1])
         return
-    pool = ThreadPoolExecutor(n_threads)
+    pool = ThreadPoolExecutor(n_threads, initializer=_enter)
     try:
         futures = [pool.submit(work, *span) for span in spans]
         for future, (_, stop) in zip(futures, spans, strict=True):
@@ -59,3 +63,7 @@ def run(
                 progress(stop, spans[-1][1])
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _enter() -> None:
+    _here.within = True

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from calibrant._kernels.jit import kernel
+from calibrant._kernels.jit import helper, kernel
 
 
-@kernel
-def means(probs, weights, step, rows, mean, low):
-    """Write the weighted mean of each coordinate, low (coordinates,) being room to work in.
+@helper
+def means(probs, weights, step, rows, start, stop, mean, low):
+    """Write the mean of each coordinate over rows[start:stop], low (coordinates,) being room.
 
     The sums are compensated, so that the order of the rows does not move a threshold.
     """
@@ -15,7 +15,8 @@ def means(probs, weights, step, rows, mean, low):
     total = total_low = 0.0
     for c in range(count):
         mean[c] = low[c] = 0.0
-    for r in rows:
+    for k in range(start, stop):
+        r = rows[k]
         w = weights[r * step]
         s = total + w
         part = s - total
@@ -33,15 +34,16 @@ def means(probs, weights, step, rows, mean, low):
         mean[c] = (mean[c] + low[c]) / total
 
 
-@kernel
-def widest(probs, weights, step, rows, mean, square):
+@helper
+def widest(probs, weights, step, rows, start, stop, mean, square):
     """Return the coordinate of largest variance; ties up to rounding go to the lower one."""
     count = probs.shape[1]
     if count == 1:
         return 0
     for c in range(count):
         square[c] = 0.0
-    for r in rows:
+    for k in range(start, stop):
+        r = rows[k]
         w = weights[r * step]
         for c in range(count):
             d = probs[r, c] - mean[c]
@@ -55,7 +57,7 @@ def widest(probs, weights, step, rows, mean, square):
     return c
 
 
-@kernel
+@helper
 def extreme(v, start, stop, sign):
     """Return the largest (sign 1) or smallest (sign -1) of v[start:stop]."""
     best = v[start]
@@ -65,17 +67,18 @@ def extreme(v, start, stop, sign):
     return best
 
 
-@kernel
-def middle(probs, weights, step, rows, j):
+@helper
+def middle(probs, weights, step, rows, start, stop, j):
     """Weighted median: half the weight on either side, the mean of two where it falls between.
 
     Selects by three-way partition, on rows of positive weight.
     """
-    v = np.empty(rows.shape[0])
-    w = np.empty(rows.shape[0])
+    v = np.empty(stop - start)
+    w = np.empty(stop - start)
     high = 0
     mass = 0.0
-    for r in rows:
+    for k in range(start, stop):
+        r = rows[k]
         if weights[r * step] > 0.0:
             v[high] = probs[r, j]
             w[high] = weights[r * step]
@@ -118,15 +121,17 @@ def middle(probs, weights, step, rows, j):
             low = more
 
 
-@kernel
-def partition(probs, weights, step, rows, j, threshold, buffer):
-    """Move rows below the threshold to the front, keeping orders; return how many there are.
+@helper
+def partition(probs, weights, step, rows, start, stop, j, threshold, buffer):
+    """Move rows below the threshold to the front of rows[start:stop], keeping orders.
 
-    Returns -1 if one side has no weight.
+    Returns where the others begin; -1 if one side has no weight.
     """
-    below = above = 0
+    below = start
+    above = 0
     weight_below = weight_above = 0.0
-    for r in rows:
+    for k in range(start, stop):
+        r = rows[k]
         if probs[r, j] < threshold:
             rows[below] = r
             below += 1
@@ -141,27 +146,24 @@ def partition(probs, weights, step, rows, j, threshold, buffer):
 
 
 @kernel
-def fit(probs, weights, step, min_size, median, rows, cells):
+def fit(probs, weights, step, min_size, median, rows, buffer, stack, cells, nodes, thresholds):
     """Split rows of weight `min_size` or more; leaves are numbered from left to right.
 
     probs : (n, coordinates) those that may be cut
     rows : (n,) the row numbers, reordered so that those of a leaf stand together
+    buffer : (n,) and stack : (n + 2, 3) room
     cells : (n,) the leaf of each row
-    Returns the number of nodes; nodes (…, 3): coordinate (-1: a leaf), left child (of a leaf,
-    its number) and right child; and thresholds (…,).
+    nodes : (2 n + 1, 3) coordinate (-1: a leaf), left child (of a leaf, its number) and right
+        child of each node
+    thresholds : (2 n + 1,)
+    Returns the number of nodes.
     """
-    most = 2 * rows.shape[0] + 1  # memory that is not written to costs nothing
-    nodes = np.empty((most, 3), np.int32)
-    thresholds = np.empty(most)
-    # of nodes that wait: first row, last row + 1, whose right child it is
-    stack = np.empty((rows.shape[0] + 2, 3), rows.dtype)
-    stack[0, 0] = 0
+    stack[0, 0] = 0  # of nodes that wait: first row, last row + 1, whose right child it is
     stack[0, 1] = rows.shape[0]
     stack[0, 2] = -1
     waiting = 1
     mean = np.empty(probs.shape[1])
     square = np.empty(probs.shape[1])
-    buffer = np.empty_like(rows)
     found = leaves = 0
     while waiting > 0:
         waiting -= 1
@@ -170,40 +172,39 @@ def fit(probs, weights, step, min_size, median, rows, cells):
         found += 1
         if parent >= 0:
             nodes[parent, 2] = node
-        mine = rows[start:stop]
         size = float(stop - start)
         if step:
             size = 0.0
-            for r in mine:
-                size += weights[r]
-        below = -1
+            for k in range(start, stop):
+                size += weights[rows[k]]
+        cut = -1
         if size >= min_size and size > 0.0:
-            means(probs, weights, step, mine, mean, square)
-            j = widest(probs, weights, step, mine, mean, square)
+            means(probs, weights, step, rows, start, stop, mean, square)
+            j = widest(probs, weights, step, rows, start, stop, mean, square)
             t = mean[j]
             if median is not None:
-                t = middle(probs, weights, step, mine, j)
-            below = partition(probs, weights, step, mine, j, t, buffer)
-        if below >= 0:
+                t = middle(probs, weights, step, rows, start, stop, j)
+            cut = partition(probs, weights, step, rows, start, stop, j, t, buffer)
+        if cut >= 0:
             nodes[node, 0] = j
             nodes[node, 1] = node + 1
             thresholds[node] = t
-            stack[waiting, 0] = start + below
+            stack[waiting, 0] = cut
             stack[waiting, 1] = stop
             stack[waiting, 2] = node
             stack[waiting + 1, 0] = start
-            stack[waiting + 1, 1] = start + below
+            stack[waiting + 1, 1] = cut
             stack[waiting + 1, 2] = -1
             waiting += 2
         else:
-            for r in mine:
-                cells[r] = leaves
+            for k in range(start, stop):
+                cells[rows[k]] = leaves
             nodes[node, 0] = -1
             nodes[node, 1] = leaves
             nodes[node, 2] = -1
             thresholds[node] = 0.0
             leaves += 1
-    return found, nodes, thresholds
+    return found
 
 
 @kernel

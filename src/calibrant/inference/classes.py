@@ -230,7 +230,14 @@ def classwise(
     def work(b0: int, b1: int) -> None:
         counts = np.zeros((int(cells.offsets[-1]), b1 - b0))
         _kernels.classes.count_block(
-            data.probs, *data.kernel_weights, cells.offsets, cells.cells, key, b0, counts
+            data.probs,
+            *data.kernel_weights,
+            cells.offsets,
+            cells.cells,
+            key,
+            _kernels.draws.replicate_keys(key, b0, b1),
+            _kernels.draws.room(data.m),
+            counts,
         )
         null[:, b0:b1] = cells.distances(counts, distance)
 

@@ -1,5 +1,6 @@
 """Labels redrawn in fixed cells: what the exact test needs of a replicate."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self, final
 
@@ -12,7 +13,7 @@ from calibrant.calibration import Binned
 from calibrant.inference.laws import CountLaws, count_laws
 
 Floats = NDArray[np.float64]
-
+Keys = NDArray[np.uint64]
 Wanted = NDArray[np.bool_]
 
 BUILT_IN = 6  # expected total variation, Euclidean, squared Euclidean; the worst of each
@@ -47,48 +48,52 @@ class CellDraws:
     def statistics(self, n_resamples: int, wanted: Wanted = ALL, progress: Any = None) -> Floats:
         """Return the built-in statistics that are wanted of all replicates: (6, n_resamples)."""
         out = np.empty((BUILT_IN, n_resamples))
-        total = float(self.binned.mass.sum())
-        size = 256
-        if self.counts_law is not None:
-            size = 1024
-            sums = self._event_sums()
-            laws = self.counts_law
+        block = self._exact_block if self.counts_law is None else self._binary_block()
 
-            def work(b0: int, b1: int) -> None:
-                _kernels.null.binary_block(
-                    laws.cdf,
-                    laws.offsets,
-                    laws.lows,
-                    sums,
-                    self.binned.mass,
-                    total,
-                    self.key,
-                    b0,
-                    b1,
-                    wanted,
-                    out,
-                )
-        else:
-            data = self.binned.data
+        def work(b0: int, b1: int) -> None:
+            sums = np.zeros((9, b1 - b0))
+            block(_kernels.draws.replicate_keys(self.key, b0, b1), wanted, sums)
+            out[:, b0:b1] = _kernels.null.finish(sums)
 
-            def work(b0: int, b1: int) -> None:
-                _kernels.null.exact_block(
-                    self.law,
-                    data.probs,
-                    *data.kernel_weights,
-                    self.binned.rows,
-                    self.binned.starts,
-                    self.binned.mass,
-                    total,
-                    self.key,
-                    b0,
-                    b1,
-                    wanted,
-                    out,
-                )
-
+        size = 256 if self.counts_law is None else 1024
         threads.run(work, threads.blocks(n_resamples, size), progress)
         return out
+
+    def _exact_block(self, replicates: Keys, wanted: Wanted, sums: Floats) -> None:
+        """Add the statistics of a block of replicates to sums (9, size), a draw for each row."""
+        data = self.binned.data
+        many = data.m > _kernels.draws.FEW
+        kernel = _kernels.null.sparse_block if many else _kernels.null.exact_block
+        kernel(
+            self.law,
+            data.probs,
+            *data.kernel_weights,
+            self.binned.rows,
+            self.binned.starts,
+            self.binned.mass,
+            float(self.binned.mass.sum()),
+            self.key,
+            replicates,
+            _kernels.draws.room(data.m),
+            wanted,
+            np.zeros((data.m, replicates.size)),
+            sums,
+        )
+
+    def _binary_block(self) -> Callable[[Keys, Wanted, Floats], None]:
+        """Return the function that does the same with a draw for each cell."""
+        assert self.counts_law is not None
+        predicted = self._event_sums()
+        total = float(self.binned.mass.sum())
+        laws = (self.counts_law.cdf, self.counts_law.offsets, self.counts_law.lows)
+
+        def block(replicates: Keys, wanted: Wanted, sums: Floats) -> None:
+            room = np.empty((1, replicates.size)), np.empty((3, replicates.size))
+            _kernels.null.binary_block(
+                *laws, predicted, self.binned.mass, total, self.key, replicates, wanted, *room, sums
+            )
+
+        return block
 
     def _event_sums(self) -> Floats:
         """Add up the predictions of each cell, the event first: (cells, 2)."""
@@ -103,14 +108,15 @@ class CellDraws:
         """Return the outcome counts of cells first … last - 1: (b1 - b0, cells, m)."""
         data = self.binned.data
         out = np.zeros((b1 - b0, last - first, data.m))
+        replicates = _kernels.draws.replicate_keys(self.key, b0, b1)
         if self.counts_law is not None:
             laws = self.counts_law
-            events = np.empty(out.shape[:2])
+            events = np.empty((last - first, b1 - b0))
             _kernels.null.event_counts(
-                laws.cdf, laws.offsets, laws.lows, first, last, self.key, b0, events
+                laws.cdf, laws.offsets, laws.lows, first, last, self.key, replicates, events
             )
-            out[:, :, data.event] = events
-            out[:, :, 1 - data.event] = self.binned.mass[first:last] - events
+            out[:, :, data.event] = events.T
+            out[:, :, 1 - data.event] = self.binned.mass[first:last] - events.T
         else:
             _kernels.draws.count_block(
                 self.law,
@@ -120,7 +126,8 @@ class CellDraws:
                 first,
                 last,
                 self.key,
-                b0,
+                replicates,
+                _kernels.draws.room(data.m),
                 out,
             )
         return out

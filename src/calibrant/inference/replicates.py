@@ -13,11 +13,23 @@ from numpy.typing import NDArray
 
 from calibrant import _kernels
 from calibrant._kernels import threads
-from calibrant.calibration import Binned, bin_predictions, cell_means
-from calibrant.distances import euclidean, measure, squared_euclidean, total_variation
+from calibrant.calibration import (
+    Binned,
+    bin_predictions,
+    cell_means,
+    cell_norms,
+    reweighted,
+)
+from calibrant.distances import (
+    euclidean,
+    from_norms,
+    measure,
+    squared_euclidean,
+    total_variation,
+)
 from calibrant.inference.draws import BUILT_IN, CellDraws, Wanted
 from calibrant.lenses import Canonical, Lens
-from calibrant.partitions import FromFunction, Partition
+from calibrant.partitions import FromFunction
 from calibrant.predictions import Predictions
 from calibrant.resampling import (
     Bootstrap,
@@ -117,7 +129,7 @@ def _on_cells(
             return found[_places(statistics)]
         return _from_counts(draws, statistics, plan)
     if built_in and isinstance(plan.resampler, Bootstrap | Consistency):
-        return _resampled(data, partition, _wanted(statistics), plan)[_places(statistics)]
+        return _resampled(data, statistics, plan)
     return _threaded(data, statistics, plan)
 
 
@@ -163,48 +175,60 @@ def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Pl
     return out
 
 
-def _resampled(data: Predictions, partition: Partition, wanted: Wanted, plan: Plan) -> Floats:
-    """Return the built-in statistics of data sets with rows drawn again: (6, B).
+def _resampled(data: Predictions, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:
+    """Return built-in statistics of data sets with rows drawn again: (statistics, B).
 
-    A data-dependent partition is fitted to each of them, as weights: a row that was drawn
-    twice counts twice.
+    Rows are not laid out: one that was drawn twice counts twice. A data-dependent partition
+    is fitted to each data set, with these counts as weights.
     """
+    partition = statistics[0].partition
     fixed = bin_predictions(data, partition) if partition.fixed else None
-    law = plan.resampler.law(data) if isinstance(plan.resampler, Consistency) else _NO_LAW
-    labels_key = label_key(plan.key)
-    order: Any = slice(None)
-    shown = data
-    if fixed is not None and law is _NO_LAW:  # read the rows as they lie in the cells
-        order, shown = fixed.rows, data.take(fixed.rows)
-        fixed = replace(fixed, rows=np.arange(data.n, dtype=fixed.rows.dtype))
-    weights, step = shown.kernel_weights
-    out = np.empty((BUILT_IN, plan.n_resamples))
+    convert = [cast(Callable[[Floats], Floats], from_norms(s.distance)) for s in statistics]
+    out = np.empty((len(statistics), plan.n_resamples))
 
     def work(b0: int, b1: int) -> None:
         for b in range(b0, b1):
             times = draw_times(data, plan.key, b)
-            binned = fixed or bin_predictions(data.weighted_by(times), partition)
-            _kernels.null.resampled(
-                shown.probs,
-                shown.labels,
-                times[order],
-                law,
-                weights,
-                step,
-                binned.rows,
-                binned.starts,
-                labels_key,
-                b,
-                wanted,
-                out,
-            )
+            weighted = data.weighted_by(times)
+            if fixed is None:
+                binned = bin_predictions(weighted, partition)
+            else:
+                binned = reweighted(fixed, weighted)
+            if isinstance(plan.resampler, Consistency):
+                norms = _redrawn_norms(binned, data, times, plan.resampler, plan.key, b)
+            else:
+                norms = cell_norms(binned, data.labels)
+            for s, statistic in enumerate(statistics):
+                out[s, b] = statistic.combine(convert[s](norms), binned.mass)
 
     threads.run(work, threads.blocks(plan.n_resamples, 16), plan.progress)
     return out
 
 
-_NO_LAW = np.empty((0, 1))
-_NO_LAW.flags.writeable = False
+def _redrawn_norms(
+    binned: Binned,
+    data: Predictions,
+    times: NDArray[np.int32],
+    resampler: Consistency,
+    key: np.uint64,
+    b: int,
+) -> Floats:
+    """Return the norms (2, cells) of each cell's deviation, with a new label for every copy."""
+    norms = np.zeros((2, binned.n_cells))
+    _kernels.null.redrawn_norms(
+        data.probs,
+        times,
+        resampler.law(data),
+        *data.kernel_weights,
+        binned.rows,
+        binned.starts,
+        binned.mass,
+        label_key(key),
+        _kernels.draws.replicate_keys(label_key(key), b, b + 1),
+        _kernels.draws.room(data.m),
+        norms,
+    )
+    return norms
 
 
 def _threaded(data: Predictions, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:

@@ -64,13 +64,20 @@ class VarianceTree:
         probs.flags.writeable = False
         rows = np.arange(data.n, dtype=np.int32 if data.n < 2**31 else np.int64)
         cells = np.empty(data.n, np.int32)
-        found, nodes, thresholds = _kernels.tree.fit(
+        # Memory that is not written to costs nothing.
+        nodes = np.empty((2 * data.n + 1, 3), np.int32)
+        thresholds = np.empty(2 * data.n + 1)
+        found = _kernels.tree.fit(
             probs,
             *data.kernel_weights,
             float(self.min_size),
             True if self.split == "median" else None,
             rows,
+            np.empty_like(rows),
+            np.empty((data.n + 2, 3), rows.dtype),
             cells,
+            nodes,
+            thresholds,
         )
         nodes = nodes[:found].copy()
         nodes[nodes[:, 0] >= 0, 0] += first
