@@ -27,8 +27,11 @@ def replicate_keys(key, b0, b1):
 
 
 def room(m):
-    """Return room for the cumulative sums of m classes: a power of two, filled with infinity."""
-    return np.full(max(4, 1 << (m - 1).bit_length()), np.inf)
+    """Return room for the cumulative sums of m classes, filled with infinity.
+
+    A multiple of three for `draw_few`, or a power of two for `draw_many`.
+    """
+    return np.full(-(-m // 3) * 3 if m <= FEW else 1 << (m - 1).bit_length(), np.inf)
 
 
 @helper
@@ -70,11 +73,11 @@ def draw_few(cdf, total, row, replicates, u, labels):
         u[t] = unit(row, replicates[t]) * total
         labels[t] = 0
     j = 0
-    while j < cdf.shape[0] and cdf[j] < np.inf:  # four classes in a sweep
-        a, b, c, d = cdf[j], cdf[j + 1], cdf[j + 2], cdf[j + 3]
+    while j < cdf.shape[0] and cdf[j] < np.inf:  # three classes in a sweep
+        a, b, c = cdf[j], cdf[j + 1], cdf[j + 2]
         for t in range(size):
-            labels[t] += (u[t] >= a) + (u[t] >= b) + (u[t] >= c) + (u[t] >= d)
-        j += 4
+            labels[t] += (u[t] >= a) + (u[t] >= b) + (u[t] >= c)
+        j += 3
 
 
 @helper
@@ -94,7 +97,7 @@ def draw_many(cdf, total, row, replicates, u, labels):
 @helper
 def draw(cdf, total, row, replicates, u, labels):
     """Draw the label of one row in every replicate of a block: labels (size,), u room."""
-    if cdf.shape[0] <= FEW:
+    if cdf.shape[0] < 2 * FEW:
         draw_few(cdf, total, row, replicates, u, labels)
     else:
         draw_many(cdf, total, row, replicates, u, labels)

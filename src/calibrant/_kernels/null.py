@@ -49,17 +49,22 @@ def collect(norm, share, wanted, sums):
 
 
 @helper
-def dense_norms(counts, predicted, scale, norm):
-    """Norms of (counts - predicted) * scale for each replicate; counts (m, size) become 0."""
+def dense_norms(counts, predicted, scale, squares, norm):
+    """Norms of (counts - predicted) * scale for each replicate; counts (m, size) become 0.
+
+    squares : whether the squared 2-norm is needed
+    """
     size = counts.shape[1]
     for t in range(size):
         norm[0, t] = norm[2, t] = 0.0
     for j in range(counts.shape[0]):
         g = predicted[j]
+        if squares:
+            for t in range(size):
+                d = (counts[j, t] - g) * scale
+                norm[2, t] += d * d
         for t in range(size):
-            d = (counts[j, t] - g) * scale
-            norm[0, t] += abs(d)
-            norm[2, t] += d * d
+            norm[0, t] += abs((counts[j, t] - g) * scale)
             counts[j, t] = 0.0
 
 
@@ -78,11 +83,13 @@ def single_table(predicted, w, table):
 
 
 @helper
-def look_up(table, labels, norm):
+def look_up(table, labels, squares, norm):
     """Write the norms that belong to the labels (size,)."""
     for t in range(labels.shape[0]):
         norm[0, t] = table[0, labels[t]]
-        norm[2, t] = table[1, labels[t]]
+    if squares:
+        for t in range(labels.shape[0]):
+            norm[2, t] = table[1, labels[t]]
 
 
 @kernel
@@ -100,6 +107,7 @@ def exact_block(
     predicted = np.empty(m)
     norm = np.empty((3, size))
     table = np.empty((2, m))
+    squares = wanted[1] or wanted[2] or wanted[4] or wanted[5]
     for c in range(mass.shape[0]):
         if mass[c] <= 0.0:
             continue
@@ -118,9 +126,9 @@ def exact_block(
                     counts[labels[t], t] += w
         if single:
             single_table(predicted, mass[c], table)
-            look_up(table, labels, norm)
+            look_up(table, labels, squares, norm)
         else:
-            dense_norms(counts, predicted, 1.0 / mass[c], norm)
+            dense_norms(counts, predicted, 1.0 / mass[c], squares, norm)
         collect(norm, mass[c] / total, wanted, sums)
 
 
@@ -204,6 +212,7 @@ def sparse_block(
     predicted = np.empty(m)
     norm = np.empty((3, size))
     table = np.empty((2, m))
+    squares = wanted[1] or wanted[2] or wanted[4] or wanted[5]
     for c in range(mass.shape[0]):
         if mass[c] <= 0.0:
             continue
@@ -226,11 +235,11 @@ def sparse_block(
                     counts[labels[t], t] += w
         if used == 1:
             long_table(predicted, mass[c], table)
-            look_up(table, seen[0], norm)
+            look_up(table, seen[0], squares, norm)
         elif used < few:
             sparse_norms(seen, used, counts, predicted, least, 1.0 / mass[c], norm)
         else:
-            dense_norms(counts, predicted, 1.0 / mass[c], norm)
+            dense_norms(counts, predicted, 1.0 / mass[c], squares, norm)
         collect(norm, mass[c] / total, wanted, sums)
 
 
