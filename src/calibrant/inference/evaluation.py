@@ -222,7 +222,7 @@ def _evaluate_cells(
     induced = lens(data)
     statistics = [ExpectedMiscalibration(partition, distance) for distance in distances]
     binned = bin_predictions(induced, partition)
-    null, resampled = (replicates(data, statistics, lens, plan) for plan in plans)
+    null, resampled = (replicates(data, statistics, lens, plan, binned) for plan in plans)
     return [
         EvaluationRow(
             lens=lens,

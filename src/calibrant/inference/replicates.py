@@ -117,9 +117,6 @@ def _on_cells(
     binned: Binned | None,
 ) -> Floats:
     partition = statistics[0].partition
-    if isinstance(plan.resampler, Bootstrap) and not (plan.resampler.refit or partition.fixed):
-        partition = FromFunction(partition.fit(data).assign)
-        statistics = [replace(s, partition=partition) for s in statistics]  # type: ignore[type-var]
     built_in = all(s.distance in DISTANCES for s in statistics)
     if isinstance(plan.resampler, Exact):
         binned = binned or bin_predictions(data, partition)
@@ -128,8 +125,13 @@ def _on_cells(
             found = draws.statistics(plan.n_resamples, _wanted(statistics), plan.progress)
             return found[_places(statistics)]
         return _from_counts(draws, statistics, plan)
+    stay = partition.fixed or (isinstance(plan.resampler, Bootstrap) and not plan.resampler.refit)
     if built_in and isinstance(plan.resampler, Bootstrap | Consistency):
-        return _resampled(data, statistics, plan)
+        fixed = (binned or bin_predictions(data, partition)) if stay else None
+        return _resampled(data, statistics, plan, fixed)
+    if stay and not partition.fixed:
+        cells = FromFunction(partition.fit(data).assign)
+        statistics = [replace(s, partition=cells) for s in statistics]  # type: ignore[type-var]
     return _threaded(data, statistics, plan)
 
 
@@ -175,14 +177,18 @@ def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Pl
     return out
 
 
-def _resampled(data: Predictions, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:
+def _resampled(
+    data: Predictions,
+    statistics: Sequence[CellStatistic],
+    plan: Plan,
+    fixed: Binned | None,
+) -> Floats:
     """Return built-in statistics of data sets with rows drawn again: (statistics, B).
 
-    Rows are not laid out: one that was drawn twice counts twice. A data-dependent partition
-    is fitted to each data set, with these counts as weights.
+    Rows are not laid out: one that was drawn twice counts twice. Unless the cells are fixed,
+    the partition is fitted to each data set, with these counts as weights.
     """
     partition = statistics[0].partition
-    fixed = bin_predictions(data, partition) if partition.fixed else None
     convert = [cast(Callable[[Floats], Floats], from_norms(s.distance)) for s in statistics]
     out = np.empty((len(statistics), plan.n_resamples))
 
@@ -191,15 +197,15 @@ def _resampled(data: Predictions, statistics: Sequence[CellStatistic], plan: Pla
             times = draw_times(data, plan.key, b)
             weighted = data.weighted_by(times)
             if fixed is None:
-                binned = bin_predictions(weighted, partition)
+                cells = bin_predictions(weighted, partition)
             else:
-                binned = reweighted(fixed, weighted)
+                cells = reweighted(fixed, weighted)
             if isinstance(plan.resampler, Consistency):
-                norms = _redrawn_norms(binned, data, times, plan.resampler, plan.key, b)
+                norms = _redrawn_norms(cells, data, times, plan.resampler, plan.key, b)
             else:
-                norms = cell_norms(binned, data.labels)
+                norms = cell_norms(cells, data.labels)
             for s, statistic in enumerate(statistics):
-                out[s, b] = statistic.combine(convert[s](norms), binned.mass)
+                out[s, b] = statistic.combine(convert[s](norms), cells.mass)
 
     threads.run(work, threads.blocks(plan.n_resamples, 16), plan.progress)
     return out
