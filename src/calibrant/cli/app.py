@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrant.cli import parsing
+from calibrant.cli.memory import return_large_arrays
 from calibrant.cli.options import (
     Classes,
     DistanceText,
@@ -351,6 +352,7 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     # To be ended is to be interrupted: temporary files are removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return_large_arrays()
     app()
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
-PARTS = 4  # of a file: beside the matrix, a quarter of the data is in memory
+PARTS = 10  # of a file: beside the matrix, a tenth of the data is in memory
 STREAM = b"\xff\xff\xff\xff"  # how a stream of batches starts; with four zeros, how it ends
 
 

@@ -14,6 +14,7 @@ from calibrant.partitions.partition import Cells, axes, points
 from calibrant.predictions import Predictions
 
 Keys = NDArray[np.unsignedinteger[Any]]
+Rows = NDArray[np.integer[Any]]
 MakeKeys = Callable[[NDArray[Any]], Keys]
 
 SMALL = 1 << 16
@@ -59,12 +60,13 @@ class FittedGrid:
         return np.where(cells < self.n_cells, cells, np.int32(-1))
 
 
-def number(keys: Keys) -> tuple[NDArray[np.int64], Cells]:
+def number(keys: Keys) -> tuple[Rows, Cells]:
     """Number equal keys by first appearance; return a row of each number, and the numbers."""
     n = keys.shape[0]
+    whole = np.int32 if n < 2**31 else np.int64
     cells = np.empty(n, np.int32)
-    examples = np.empty(n, np.int64)
-    table = np.full(1 << (2 * n - 1).bit_length(), -1, np.int64)
+    examples = np.empty(n, whole)
+    table = np.full(1 << (2 * n - 1).bit_length(), -1, whole)
     found = _kernels.grid.number_keys(keys, table, cells, examples)
     return examples[:found].copy(), cells
 
