@@ -8,6 +8,7 @@ from strategies import problems, tie_free
 
 import calibrant
 from calibrant import Predictions, accuracy, brier_score, log_score, spherical_score
+from calibrant.scores import all_scores
 
 SCORES = (log_score, brier_score, spherical_score, accuracy)
 
@@ -19,6 +20,13 @@ def test_equals_loops(score, data):
     # A mean of at most a dozen terms. The loops add m squares of differences, the kernel
     # expands them, and a float32 row sums to 1 only to 1e-6, which neither uses.
     assert score(data) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+@given(problems())
+def test_all_at_once(data):
+    found = all_scores(data)
+    assert list(found) == ["accuracy", "log_score", "brier_score", "spherical_score"]
+    assert found == {score.__name__: score(data) for score in SCORES}
 
 
 def test_by_hand():

@@ -20,7 +20,7 @@ def log_score(data: Predictions) -> float:
     >>> round(log_score(Predictions([0.5, 0.75], [0, 1])), 6)
     0.490415
     """
-    return _mean(data, 1)
+    return _means(data)[0]
 
 
 def brier_score(data: Predictions) -> float:
@@ -31,7 +31,7 @@ def brier_score(data: Predictions) -> float:
     >>> brier_score(Predictions([0.5, 0.75], [0, 1]))
     0.3125
     """
-    return _mean(data, 2)
+    return _means(data)[1]
 
 
 def spherical_score(data: Predictions) -> float:
@@ -42,7 +42,7 @@ def spherical_score(data: Predictions) -> float:
     >>> round(spherical_score(Predictions([0.5, 1.0], [0, 1])), 6)
     0.853553
     """
-    return _mean(data, 3)
+    return _means(data)[2]
 
 
 def accuracy(data: Predictions) -> float:
@@ -53,10 +53,28 @@ def accuracy(data: Predictions) -> float:
     >>> accuracy(Predictions([0.5, 0.75], [1, 1]))
     0.5
     """
-    return _mean(data, 4)
+    return _means(data)[3]
 
 
-def _mean(data: Predictions, which: int) -> float:
+def all_scores(data: Predictions) -> dict[str, float]:
+    """Return every score under its name, from one pass over the rows.
+
+    Examples
+    --------
+    >>> all_scores(Predictions([0.5, 0.75], [1, 1]))["accuracy"]
+    0.5
+    """
+    log, brier, spherical, hits = _means(data)
+    return {
+        "accuracy": hits,
+        "log_score": log,
+        "brier_score": brier,
+        "spherical_score": spherical,
+    }
+
+
+def _means(data: Predictions) -> list[float]:
+    """Return the log, Brier and spherical score and the accuracy."""
     spans = threads.row_blocks(data.probs.shape)
     sums = np.zeros((len(spans), 5))
     threads.run(
@@ -66,4 +84,4 @@ def _mean(data: Predictions, which: int) -> float:
         spans,
     )
     total = sums.sum(axis=0)
-    return float(total[which] / total[0])
+    return [float(score) for score in total[1:] / total[0]]

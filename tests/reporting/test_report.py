@@ -11,8 +11,9 @@ import pytest
 from models import EVIL, tempered
 
 from calibrant import Predictions, report
+from calibrant.inference.evaluation import bootstraps
 from calibrant.lenses import Groups
-from calibrant.reporting.contents import MOST_CLASSES, bootstraps, default_groups
+from calibrant.reporting.contents import MOST_CLASSES, default_groups
 
 
 def provenance(path):

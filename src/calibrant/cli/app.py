@@ -85,7 +85,7 @@ def evaluate(
     """Estimate miscalibration in several respects, and test each."""
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
-        from calibrant.reporting.contents import bootstraps  # noqa: PLC0415
+        from calibrant.inference.evaluation import bootstraps  # noqa: PLC0415
 
         data = _load(file, region, label, probs, classes, weight, logits)
         n_bootstrap = bootstraps(data)
@@ -179,7 +179,7 @@ def compare(
     """Compare models: each with its test, and the differences of every two."""
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
-        from calibrant.reporting.contents import bootstraps  # noqa: PLC0415
+        from calibrant.inference.evaluation import bootstraps  # noqa: PLC0415
 
         if len(files) < 2:
             raise typer.BadParameter("compare needs at least two files.", param_hint="FILE…")
@@ -415,9 +415,9 @@ def _grid(
 
 
 def _scores(data: "Predictions") -> dict[str, float]:
-    from calibrant.inference.comparison import SCORES  # noqa: PLC0415
+    from calibrant.scores import all_scores  # noqa: PLC0415
 
-    return {score.__name__: score(data) for score in SCORES}
+    return all_scores(data)
 
 
 def _print_evaluation(

@@ -26,9 +26,7 @@ from calibrant.lenses import Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
-from calibrant.scores import accuracy, brier_score, log_score, spherical_score
-
-SCORES = (accuracy, log_score, brier_score, spherical_score)
+from calibrant.scores import all_scores
 
 
 @final
@@ -149,7 +147,8 @@ class Comparison:
 
     def score_rows(self) -> tuple[list[str], list[list[str]]]:
         """Return header and lines of the scores."""
-        header = ["model", *(score.__name__.replace("_", " ") for score in SCORES)]
+        names = next(iter(self.scores.values()))
+        header = ["model", *(name.replace("_", " ") for name in names)]
         lines = [[name, *(f"{v:.4f}" for v in s.values())] for name, s in self.scores.items()]
         return header, lines
 
@@ -233,9 +232,7 @@ def compare(
         )
         for number, (name, data) in enumerate(models.items())
     }
-    scores = {
-        name: {score.__name__: score(data) for score in SCORES} for name, data in models.items()
-    }
+    scores = {name: all_scores(data) for name, data in models.items()}
     differences = _differences(evaluations, level) if paired else ()
     return Comparison(evaluations, scores, differences)
 

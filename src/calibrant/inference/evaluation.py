@@ -87,7 +87,7 @@ class EvaluationRow:
         ]
 
 
-LARGE = 1_000_000  # probabilities up to which the bootstrap fits trees again
+LARGE = 1_000_000  # probabilities beyond which standard errors are made with less work
 
 HEADER = ("lens", "partition", "distance", "cells", "estimate", "if calibrated", "p", "adjusted p")
 
@@ -134,6 +134,11 @@ def default_lenses(data: Predictions) -> tuple[Lens, ...]:
 def default_partitions(data: Predictions) -> tuple[Partition, ...]:
     """Return ten equal widths, and a tree that splits nodes of 1000, or a tenth of all rows."""
     return (EqualWidth(10), VarianceTree(max(2, min(1000, data.n // 10))))
+
+
+def bootstraps(data: Predictions) -> int:
+    """Return how many data sets to draw for standard errors: fewer of large data."""
+    return 200 if data.probs.size <= LARGE else 50
 
 
 def evaluate(

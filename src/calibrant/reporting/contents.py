@@ -10,7 +10,6 @@ import numpy as np
 from calibrant._random import derive
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Classwise, Evaluation, classwise
-from calibrant.inference.comparison import SCORES
 from calibrant.inference.replicates import Progress
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
@@ -22,10 +21,10 @@ from calibrant.reporting.words import (
     classes_verdict,
     verdict,
 )
+from calibrant.scores import all_scores
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
 MOST_CELLS = 10  # worst cells in words
-LARGE = 1_000_000  # probabilities beyond which standard errors use fewer data sets
 BINS = EqualWidth(10)  # of diagrams of two outcomes, and of every class
 # How sentences speak of the outcomes of the built-in lenses.
 SPOKEN = {
@@ -99,11 +98,6 @@ class Contents:
     digest: str
 
 
-def bootstraps(data: Predictions) -> int:
-    """Return the number of data sets that are drawn for standard errors."""
-    return 200 if data.probs.size <= LARGE else 50
-
-
 def compute(
     name: str,
     data: Predictions,
@@ -123,7 +117,7 @@ def compute(
     return Contents(
         name=name,
         data=data,
-        scores={score.__name__: score(data) for score in SCORES},
+        scores=all_scores(data),
         evaluation=evaluation,
         verdicts=_verdicts(data, evaluation, drawings[0].diagram, classes),
         drawings=drawings,

@@ -7,11 +7,11 @@ from calibrant._check import whole
 from calibrant._random import Rng, make_key
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
-from calibrant.inference.evaluation import part
+from calibrant.inference.evaluation import bootstraps, part
 from calibrant.inference.replicates import Progress
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
-from calibrant.reporting.contents import Contents, Settings, bootstraps, compute
+from calibrant.reporting.contents import Contents, Settings, compute
 from calibrant.reporting.page import render
 
 
