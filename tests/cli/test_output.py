@@ -1,6 +1,7 @@
 """Tables at any width, progress, and files that are whole."""
 
 import io
+import time
 
 import pytest
 from rich.console import Console
@@ -10,6 +11,11 @@ from calibrant.inference.evaluation import HEADER
 
 ROW = ["canonical", "variance tree of 1000", "total variation", "2049", "0.2129 ± 0.0034"]
 ROW += ["0.2080 ± 0.0019", "0.007", "0.028"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
 def shown(monkeypatch, width, terminal=True, header=HEADER, rows=(ROW, ROW), heading=(0, 1)):
@@ -51,10 +57,6 @@ def test_progress_is_silent_without_a_terminal(capsys):
 
 
 def test_progress_shows_on_a_terminal(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     page = Terminal()
     monkeypatch.setattr("sys.stderr", page)
     with output.progress_after(0.0, "resampling") as tell:
@@ -65,6 +67,17 @@ def test_progress_shows_on_a_terminal(monkeypatch):
     with output.progress_after(60.0, "resampling") as tell:
         tell(1, 2)
     assert "resampling" not in quiet.getvalue()
+
+
+def test_progress_shows_work_that_has_not_told_anything_yet(monkeypatch):
+    page = Terminal()
+    monkeypatch.setattr("sys.stderr", page)
+    with output.progress_after(0.01, "reading"):
+        for _ in range(1000):  # ten seconds at most
+            if "reading" in page.getvalue():
+                break
+            time.sleep(0.01)
+    assert "reading" in page.getvalue()
 
 
 def test_a_file_is_whole_or_not_there(tmp_path):

@@ -120,9 +120,10 @@ def test_groups_of_others_have_a_name_of_their_own():
     assert sorted(map(len, default_groups(data).groups)) == [1, 1, 3]
 
 
-def test_progress_ends_at_the_end(tmp_path):
+@pytest.mark.parametrize("m", [2, 3])
+def test_progress_ends_at_the_end(tmp_path, m):
     told = []
-    models = {"a": tempered(300, 3), "b": tempered(300, 3)}
+    models = {"a": tempered(300, m), "b": tempered(300, m)}
     report(
         models,
         tmp_path / "r.html",

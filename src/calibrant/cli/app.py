@@ -374,14 +374,15 @@ def _load(
 ) -> "Predictions":
     from calibrant.loading import load  # noqa: PLC0415
 
-    data = load(
-        file,
-        label=label,
-        probs=_split(probs),
-        classes=_split(classes),
-        weight=weight,
-        logits=logits,
-    )
+    with progress_after(1.0, "reading"):
+        data = load(
+            file,
+            label=label,
+            probs=_split(probs),
+            classes=_split(classes),
+            weight=weight,
+            logits=logits,
+        )
     return data if region is None else data.restrict(parsing.parse_region(region, data))
 
 

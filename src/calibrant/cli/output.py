@@ -4,6 +4,7 @@ import json
 import math
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -113,9 +114,10 @@ def one_sentence_errors() -> Iterator[None]:
 
 @contextmanager
 def progress_after(seconds: float, what: str) -> Iterator[Any]:
-    """Give a function of (done, total) that shows a bar once the work takes longer.
+    """Give a function of (done, total) whose work is shown as a bar if it takes longer.
 
-    Nothing is shown if standard error is not a terminal.
+    The bar moves to and fro until the function is called for the first time. Nothing is shown
+    if standard error is not a terminal.
     """
     if not sys.stderr.isatty():
         yield None
@@ -124,17 +126,22 @@ def progress_after(seconds: float, what: str) -> Iterator[Any]:
     from rich.progress import Progress  # noqa: PLC0415
 
     bar = Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task(what, total=1.0)
+    task = bar.add_task(what, total=None)
+    timer = threading.Timer(seconds, bar.start)
+    timer.daemon = True
     began = time.monotonic()
 
     def tell(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
         if time.monotonic() - began > seconds:
             bar.start()
-            bar.update(task, completed=done / total)
 
+    timer.start()
     try:
         yield tell
     finally:
+        timer.cancel()
+        timer.join()  # a bar that is just being started is stopped
         bar.stop()
 
 

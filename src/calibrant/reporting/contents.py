@@ -10,6 +10,7 @@ import numpy as np
 from calibrant._random import derive
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Classwise, Evaluation, classwise
+from calibrant.inference.evaluation import part
 from calibrant.inference.replicates import Progress
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
@@ -106,14 +107,15 @@ def compute(
     progress: Progress | None = None,
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
-    drawings = _drawings(data, settings)
+    stages = [part(progress, number, 3) for number in range(3)] if data.m > 2 else [progress]
+    drawings = _drawings(data, settings, stages[0])
     classes = None
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
         classes = classwise(
-            data, BINS, n_resamples=settings.n_resamples, rng=int(settings.key), progress=progress
+            data, BINS, n_resamples=settings.n_resamples, rng=int(settings.key), progress=stages[1]
         )
-        class_drawings = _class_drawings(data, classes, settings)
+        class_drawings = _class_drawings(data, classes, settings, stages[2])
     return Contents(
         name=name,
         data=data,
@@ -129,15 +131,24 @@ def compute(
 
 
 def draw(
-    data: Predictions, name: str, title: str, lens: Lens, settings: Settings, *stream: int
+    data: Predictions,
+    about: tuple[str, str, Lens],
+    settings: Settings,
+    stream: tuple[int, ...],
+    progress: Progress | None = None,
 ) -> Drawing:
-    """Compute a diagram with draws of its own."""
+    """Compute a diagram, with its name, title and lens, with draws of its own."""
     rng = int(derive(settings.key, *stream))
-    diagram = reliability_diagram(data, lens=lens, n_resamples=settings.n_resamples, rng=rng)
+    name, title, lens = about
+    diagram = reliability_diagram(
+        data, lens=lens, n_resamples=settings.n_resamples, rng=rng, progress=progress
+    )
     return Drawing(name, title, lens, diagram, rng)
 
 
-def _drawings(data: Predictions, settings: Settings) -> tuple[Drawing, ...]:
+def _drawings(
+    data: Predictions, settings: Settings, progress: Progress | None
+) -> tuple[Drawing, ...]:
     wanted: list[tuple[str, str, Lens]] = []
     if data.m == 2:
         wanted.append(("main", f"Probability of “{data.classes[1]}”", Canonical()))
@@ -149,7 +160,10 @@ def _drawings(data: Predictions, settings: Settings) -> tuple[Drawing, ...]:
         wanted.append(("top2", "The two most probable classes", TopK(2)))
     if data.m > 4 or settings.groups is not None:
         wanted.append(("groups", "Groups of classes", settings.groups or default_groups(data)))
-    return tuple(draw(data, *about, settings, 10 + number) for number, about in enumerate(wanted))
+    return tuple(
+        draw(data, about, settings, (10 + number,), part(progress, number, len(wanted)))
+        for number, about in enumerate(wanted)
+    )
 
 
 def default_groups(data: Predictions) -> Groups:
@@ -165,13 +179,14 @@ def default_groups(data: Predictions) -> Groups:
 
 
 def _class_drawings(
-    data: Predictions, classes: Classwise, settings: Settings
+    data: Predictions, classes: Classwise, settings: Settings, progress: Progress | None
 ) -> tuple[Drawing, ...]:
     """Draw the classes with the strongest evidence, in the order of the classes."""
     worst = np.lexsort((-classes.values, classes.adjusted_pvalues))[:MOST_CLASSES]
+    wanted = [(j, (f"class{j}", data.classes[j], Marginal(j))) for j in sorted(worst.tolist())]
     return tuple(
-        draw(data, f"class{j}", data.classes[j], Marginal(j), settings, 100, j)
-        for j in sorted(worst.tolist())
+        draw(data, about, settings, (100, j), part(progress, number, len(wanted)))
+        for number, (j, about) in enumerate(wanted)
     )
 
 
@@ -205,8 +220,8 @@ def _worst_cells(drawings: Sequence[Drawing]) -> tuple[str, ...]:
 def digest(data: Predictions) -> str:
     """Return the SHA-256 of the classes, probabilities, labels and weights."""
     state = sha256()
-    parts: list[Any] = ["\x1f".join(data.classes).encode(), str(data.probs.dtype).encode()]
-    parts += [data.probs, data.labels, np.ascontiguousarray(data.weights)]
-    for part in parts:
-        state.update(part)
+    pieces: list[Any] = ["\x1f".join(data.classes).encode(), str(data.probs.dtype).encode()]
+    pieces += [data.probs, data.labels, np.ascontiguousarray(data.weights)]
+    for piece in pieces:
+        state.update(piece)
     return state.hexdigest()
