@@ -65,7 +65,7 @@ def number(keys: Keys) -> tuple[Rows, Cells]:
     n = keys.shape[0]
     whole = np.int32 if n < 2**31 else np.int64
     cells = np.empty(n, np.int32)
-    examples = np.empty(n, whole)
+    examples: Rows = np.empty(n, whole)
     table = np.full(1 << (2 * n - 1).bit_length(), -1, whole)
     found = _kernels.grid.number_keys(keys, table, cells, examples)
     return examples[:found].copy(), cells
