@@ -1,4 +1,4 @@
-"""What the command writes: tables, JSON, progress, errors."""
+"""What the command writes: tables, JSON, progress, errors, files."""
 
 import json
 import math
@@ -116,8 +116,8 @@ def one_sentence_errors() -> Iterator[None]:
 def progress_after(seconds: float, what: str) -> Iterator[Any]:
     """Give a function of (done, total) whose work is shown as a bar if it takes longer.
 
-    The bar moves to and fro until the function is called for the first time. Nothing is shown
-    if standard error is not a terminal.
+    The bar says nothing of how much is done until the function is called. Nothing is shown if
+    standard error is not a terminal.
     """
     if not sys.stderr.isatty():
         yield None
@@ -143,6 +143,14 @@ def progress_after(seconds: float, what: str) -> Iterator[Any]:
         timer.cancel()
         timer.join()  # a bar that is just being started is stopped
         bar.stop()
+
+
+def check_ending(output: Path, *endings: str) -> None:
+    """Refuse a file to write whose name does not end in one of `endings`."""
+    if output.suffix.lower() not in endings:
+        raise typer.BadParameter(
+            f"must end in {' or '.join(endings)}; found {output.name!r}.", param_hint="--output"
+        )
 
 
 @contextmanager

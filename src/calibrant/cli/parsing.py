@@ -6,7 +6,7 @@ Distances: ``tv``, ``euclidean``, ``squared``. Regions: ``dog > 0.1``, ``max >= 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -104,6 +104,23 @@ def parse_distance(text: str) -> "Distance":
     if text not in known:
         raise _bad("--distance", text, "tv, euclidean or squared")
     return known[text]
+
+
+def parse_grid(
+    data: "Predictions",
+    lens: Sequence[str] | None,
+    partition: Sequence[str] | None,
+    distance: Sequence[str] | None,
+) -> dict[str, Any]:
+    """Return the lenses, partitions and distances that were asked for, under these names."""
+    chosen: dict[str, Any] = {}
+    if lens:
+        chosen["lenses"] = [parse_lens(text, data) for text in lens]
+    if partition:
+        chosen["partitions"] = [parse_partition(text) for text in partition]
+    if distance:
+        chosen["distances"] = [parse_distance(text) for text in distance]
+    return chosen
 
 
 def parse_region(text: str, data: "Predictions") -> Callable[[Any], Any]:

@@ -1,0 +1,11 @@
+"""The commands, one in a file. What computes is imported when a command runs, not before."""
+
+from calibrant.cli.commands.compare import compare
+from calibrant.cli.commands.datasets import datasets
+from calibrant.cli.commands.demo import demo
+from calibrant.cli.commands.evaluate import evaluate
+from calibrant.cli.commands.plot import plot
+from calibrant.cli.commands.report import report
+from calibrant.cli.commands.test import run_test
+
+__all__ = ["compare", "datasets", "demo", "evaluate", "plot", "report", "run_test"]

@@ -1,0 +1,57 @@
+"""``calibrant datasets``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calibrant.cli.options import Json
+from calibrant.cli.output import check_ending, one_sentence_errors, print_json, whole_file
+
+if TYPE_CHECKING:
+    from calibrant import Predictions
+
+
+def datasets(
+    name: Annotated[
+        str | None, typer.Argument(help="Which one to write; default: list them.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="CSV or Parquet file to write.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the predictions that come with calibrant, or write one to a file."""
+    with one_sentence_errors():
+        import calibrant as cal  # noqa: PLC0415
+
+        names = cal.datasets.names()
+        if name is None:
+            if json:
+                print_json("datasets", {"names": list(names)})
+            else:
+                typer.echo("\n".join(names))
+            return
+        if name not in names:
+            raise typer.BadParameter(
+                f"must be one of {', '.join(names)}; found {name!r}.", param_hint="NAME"
+            )
+        target = output or Path(f"{name}.csv")
+        check_ending(target, ".csv", ".parquet")
+        _write_frame(cal.datasets.cifar10(name), target)
+    if json:
+        print_json("datasets", {"name": name, "output": str(target)})
+    else:
+        typer.echo(f"Written to {target}.")
+
+
+def _write_frame(data: "Predictions", path: Path) -> None:
+    import polars as pl  # noqa: PLC0415
+
+    columns = {f"prob_{name}": data.probs[:, j] for j, name in enumerate(data.classes)}
+    frame = pl.DataFrame({"label": [data.classes[y] for y in data.labels], **columns})
+    with whole_file(path) as temporary:
+        if path.suffix.lower() == ".csv":
+            frame.write_csv(temporary)
+        else:
+            frame.write_parquet(temporary)

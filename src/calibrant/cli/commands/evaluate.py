@@ -1,0 +1,86 @@
+"""``calibrant evaluate``."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from calibrant.cli.options import (
+    Classes,
+    DistanceTexts,
+    File,
+    Json,
+    Label,
+    LensTexts,
+    Logits,
+    PartitionTexts,
+    Probs,
+    Region,
+    Resamples,
+    Seed,
+    Weight,
+)
+from calibrant.cli.output import (
+    one_sentence_errors,
+    print_json,
+    print_table,
+    print_title,
+    progress_after,
+)
+from calibrant.cli.parsing import parse_grid
+from calibrant.cli.reading import Reading
+
+if TYPE_CHECKING:
+    from calibrant import Evaluation
+
+
+def evaluate(
+    file: File,
+    lens: LensTexts = None,
+    partition: PartitionTexts = None,
+    distance: DistanceTexts = None,
+    region: Region = None,
+    resamples: Resamples = 999,
+    seed: Seed = 0,
+    json: Json = False,
+    label: Label = None,
+    probs: Probs = None,
+    classes: Classes = None,
+    weight: Weight = None,
+    logits: Logits = False,
+) -> None:
+    """Estimate miscalibration in several respects, and test each."""
+    with one_sentence_errors():
+        import calibrant as cal  # noqa: PLC0415
+        from calibrant.inference.evaluation import bootstraps  # noqa: PLC0415
+
+        data = Reading(region, label, probs, classes, weight, logits).one(file)
+        n_bootstrap = bootstraps(data)
+        with progress_after(1.0, "resampling") as progress:
+            found = cal.evaluate(
+                data,
+                **parse_grid(data, lens, partition, distance),
+                n_resamples=resamples,
+                n_bootstrap=n_bootstrap,
+                rng=seed,
+                progress=progress,
+            )
+        scores = cal.scores.all_scores(data)
+        if json:
+            settings = {"seed": seed, "n_resamples": resamples, "n_bootstrap": n_bootstrap}
+            body = {"file": str(file), **settings, "scores": scores, **found.to_dict()}
+            print_json("evaluate", body)
+            return
+        print_evaluation(str(file), scores, found)
+
+
+def print_evaluation(name: str, scores: dict[str, float], found: "Evaluation") -> None:
+    """Write the scores, the table and the conclusion."""
+    from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
+    from calibrant.reporting.page import score_name  # noqa: PLC0415
+
+    print_title(f"{name}: {found.n:,} rows, {found.m} classes")
+    typer.echo(", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items()) + "\n")
+    rows = [row.cells() for row in found.rows]
+    print_table("Expected miscalibration", HEADER, rows, heading=(0, 1))
+    sentence = str(found)
+    typer.echo(f"{sentence[:1].upper()}{sentence[1:]}.")

@@ -1,0 +1,97 @@
+"""``calibrant report``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calibrant.cli.options import (
+    Classes,
+    Files,
+    Json,
+    Label,
+    Logits,
+    Output,
+    Probs,
+    Region,
+    Resamples,
+    Seed,
+    Weight,
+)
+from calibrant.cli.output import (
+    check_ending,
+    one_sentence_errors,
+    print_json,
+    progress_after,
+    whole_file,
+)
+from calibrant.cli.parsing import parse_groups
+from calibrant.cli.reading import Reading
+
+if TYPE_CHECKING:
+    from calibrant import Predictions
+    from calibrant.lenses import Lens
+
+
+def report(
+    files: Files,
+    output: Output = Path("calibrant-report.html"),
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="Groups of classes to draw, such as 0-2|3-5|6-9.")
+    ] = None,
+    region: Region = None,
+    resamples: Resamples = 999,
+    seed: Seed = 0,
+    json: Json = False,
+    label: Label = None,
+    probs: Probs = None,
+    classes: Classes = None,
+    weight: Weight = None,
+    logits: Logits = False,
+) -> None:
+    """Write a report: one HTML file that works offline."""
+    check_ending(output, ".html", ".htm")
+    with one_sentence_errors():
+        models = Reading(region, label, probs, classes, weight, logits).several(files)
+        lens = None if groups is None else _groups(groups, next(iter(models.values())))
+        title = title or f"Calibration of {', '.join(models)}"
+        write_report(models, output, title, resamples, seed, lens)
+    if json:
+        body = {"files": [str(f) for f in files], "output": str(output)}
+        print_json("report", {**body, "seed": seed, "n_resamples": resamples})
+    else:
+        typer.echo(f"Written to {output}.")
+
+
+def write_report(
+    models: dict[str, "Predictions"],
+    output: Path,
+    title: str,
+    resamples: int,
+    seed: int,
+    groups: "Lens | None" = None,
+) -> None:
+    """Write the report on one model, or on several with their comparison."""
+    from calibrant.reporting import report as write  # noqa: PLC0415
+
+    with progress_after(1.0, "report") as progress, whole_file(output) as temporary:
+        write(
+            models if len(models) > 1 else next(iter(models.values())),
+            temporary,
+            title=title,
+            groups=groups,
+            n_resamples=resamples,
+            rng=seed,
+            progress=progress,
+        )
+
+
+def _groups(text: str, data: "Predictions") -> "Lens":
+    lens = parse_groups(text, data)
+    if text.count("|") > 3:
+        raise typer.BadParameter(
+            f"must be two, three or four groups, to be drawn; found {text.count('|') + 1}.",
+            param_hint="--groups",
+        )
+    return lens

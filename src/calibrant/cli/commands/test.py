@@ -1,0 +1,75 @@
+"""``calibrant test``."""
+
+from typing import Annotated
+
+import typer
+
+from calibrant.cli.options import (
+    Classes,
+    DistanceText,
+    File,
+    Json,
+    Label,
+    LensText,
+    Logits,
+    PartitionText,
+    Probs,
+    Region,
+    Resamples,
+    Seed,
+    Weight,
+)
+from calibrant.cli.output import one_sentence_errors, print_json, progress_after
+from calibrant.cli.parsing import parse_distance, parse_lens, parse_partition
+from calibrant.cli.reading import Reading
+
+REJECTED = 3
+
+
+def run_test(
+    file: File,
+    lens: LensText = "canonical",
+    partition: PartitionText = None,
+    distance: DistanceText = "tv",
+    worst: Annotated[
+        bool, typer.Option("--worst", help="Test the worst cell instead of the mean.")
+    ] = False,
+    region: Region = None,
+    fail_below: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Exit with code 3 if p is below this, for use in CI."),
+    ] = None,
+    resamples: Resamples = 999,
+    seed: Seed = 0,
+    json: Json = False,
+    label: Label = None,
+    probs: Probs = None,
+    classes: Classes = None,
+    weight: Weight = None,
+    logits: Logits = False,
+) -> None:
+    """Test whether the predictions are calibrated."""
+    with one_sentence_errors():
+        import calibrant as cal  # noqa: PLC0415
+        from calibrant.inference.evaluation import default_partitions  # noqa: PLC0415
+
+        data = Reading(region, label, probs, classes, weight, logits).one(file)
+        chosen = parse_lens(lens, data)
+        cells = parse_partition(partition) if partition else default_partitions(data)[1]
+        statistic = (
+            cal.statistics.WorstMiscalibration if worst else cal.statistics.ExpectedMiscalibration
+        )(cells, parse_distance(distance))
+        with progress_after(1.0, "resampling") as progress:
+            found = cal.calibration_test(
+                data, statistic, lens=chosen, n_resamples=resamples, rng=seed, progress=progress
+            )
+    rejected = fail_below is not None and found.pvalue < fail_below
+    if json:
+        body = {"file": str(file), "seed": seed, "lens": str(chosen), "of": str(statistic)}
+        print_json(
+            "test", {**body, "fail_below": fail_below, "rejected": rejected, **found.to_dict()}
+        )
+    else:
+        typer.echo(f"{chosen}, {statistic}: {found}")
+    if rejected:
+        raise typer.Exit(REJECTED)
