@@ -130,6 +130,26 @@ def test_a_bootstrap_that_keeps_the_cells(partition, weights):
         assert partition.fixed == np.allclose(found, moving, rtol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weights", [None, "any", "zeros"])
+def test_large_data_are_bootstrapped_row_by_row(weights, dtype, monkeypatch):
+    monkeypatch.setattr(module, "SCATTERED", 0)
+    monkeypatch.setattr(module, "FEW", 1)
+    used = []
+    in_order = module._rows_again
+    monkeypatch.setattr(
+        module, "_rows_again", lambda *words: used.append(words) or in_order(*words)
+    )
+    for m, n in ((2, 70), (3, 70), (40, 90)):
+        data = make(n, m, weights=weights, dtype=dtype)
+        for partition in (EqualWidth(1), EqualWidth(4), FromFunction(largest_class)):
+            for statistic in all_statistics(partition):
+                for size in (1, 4, 18):  # a part of the replicates that are added together
+                    found = fast(data, statistic, Bootstrap(), size=size)
+                    assert_equal(found, plain(data, statistic, Bootstrap(), size=size))
+    assert len(used) == 3 * 3 * 6 * 3
+
+
 def own_total_variation(p, q):
     return np.abs(p - q).sum(axis=-1) / 2
 

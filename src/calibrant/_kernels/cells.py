@@ -8,6 +8,8 @@ import numpy as np
 
 from calibrant._kernels.jit import helper, kernel
 
+SIDE = 4  # replicates that are added up beside one another
+
 
 @kernel
 def sort(cells, starts, rows):
@@ -81,6 +83,30 @@ def norms(probs, labels, weights, step, rows, starts, first, last, mass, norm):
                 d = (o[j] - p[j]) / mass[c]
                 norm[0, c] += abs(d)
                 norm[1, c] += d * d
+
+
+@kernel
+def add_copies(probs, labels, times, weights, step, cells, deviation, mass):
+    """Add outcome minus prediction of every copy of every row to its cell.
+
+    times : (n, SIDE) how often each row stands in each of a few replicates
+    cells : (n,) the cell of each row
+    deviation, mass : (cells, m, SIDE) and (cells, SIDE), zero before
+    Rows are read in their order, once for all these replicates.
+    """
+    w = np.empty(SIDE)
+    for i in range(probs.shape[0]):
+        c = cells[i]
+        for t in range(SIDE):
+            w[t] = times[i, t] * weights[i * step]
+            mass[c, t] += w[t]
+        for j in range(probs.shape[1]):
+            p = probs[i, j]
+            for t in range(SIDE):
+                deviation[c, j, t] -= w[t] * p
+        y = labels[i]
+        for t in range(SIDE):
+            deviation[c, y, t] += w[t]
 
 
 @kernel

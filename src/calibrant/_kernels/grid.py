@@ -74,7 +74,7 @@ def hash_words(words):
 def number_keys(keys, table, cells, examples):
     """Number equal keys by first appearance; return how many there are.
 
-    table : int64, a power of two at least twice the number of rows, filled with -1
+    table : whole numbers, a power of two at least twice the number of rows, filled with -1
     cells : (n,) the number of each row's key
     examples : (n,) the first row of each number
     """
