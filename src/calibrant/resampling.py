@@ -115,9 +115,9 @@ class Consistency:
         times = draw_times(data, key, b)
         labels = np.empty(times.sum(), np.int32)
         draws = _kernels.draws
-        replicates = draws.replicate_keys(label_key(key), b, b + 1)
-        law = self.law(data)
-        draws.copy_labels(law, times, label_key(key), replicates, draws.room(data.m), labels)
+        drawn = label_key(key)
+        replicate = draws.replicate_keys(drawn, b, b + 1)[0]
+        draws.copy_labels(self.law(data), times, drawn, replicate, draws.room(data.m), labels)
         return data.take(np.repeat(np.arange(data.n), times)).with_labels(labels)
 
 

@@ -128,7 +128,7 @@ def test_copies_of_a_row_draw_labels_of_their_own():
     probs = np.full((1, 2), 0.5)
     out = np.empty(1000, np.int32)
     draws = _kernels.draws
-    replicate = draws.replicate_keys(KEY, 0, 1)
+    replicate = draws.replicate_keys(KEY, 0, 1)[0]
     draws.copy_labels(probs, np.array([1000]), KEY, replicate, draws.room(2), out)
     assert agrees(out.sum(), 1000, 0.5)
     assert pairs_are_independent(out[:-1], out[1:], 2)

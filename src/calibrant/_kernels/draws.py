@@ -103,6 +103,16 @@ def draw(cdf, total, row, replicates, u, labels):
         draw_many(cdf, total, row, replicates, u, labels)
 
 
+@helper
+def draw_one(cdf, total, row, replicate):
+    """Return the same label in a single replicate."""
+    u = unit(row, replicate) * total
+    j = 0
+    while u >= cdf[j]:
+        j += 1
+    return j
+
+
 @kernel
 def label_block(probs, start, stop, key, replicates, cdf, out):
     """Write the labels of rows start … stop - 1: out (size, n)."""
@@ -127,21 +137,15 @@ def draw_times(n, key, replicate, times):
 
 
 @kernel
-def copy_labels(probs, times, key, replicates, cdf, out):
-    """Draw a label for each copy of a row; the copies of a row stand together in out (n,).
-
-    replicates : (1,)
-    """
+def copy_labels(probs, times, key, replicate, cdf, out):
+    """Draw a label for each copy of a row; the copies of a row stand together in out (n,)."""
     n = probs.shape[0]
-    u = np.empty(1)
-    label = np.empty(1, np.int64)
     place = 0
     for i in range(n):
         if times[i] > 0:
             total = accumulate(probs, i, cdf)
             for copy in range(times[i]):
-                draw(cdf, total, row_key(key, i + copy * n), replicates, u, label)
-                out[place] = label[0]
+                out[place] = draw_one(cdf, total, row_key(key, i + copy * n), replicate)
                 place += 1
 
 

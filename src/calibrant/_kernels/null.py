@@ -12,7 +12,7 @@ variation are twice too large; `finish` mends that.
 
 import numpy as np
 
-from calibrant._kernels.draws import accumulate, draw, draw_few, draw_many, row_key, unit
+from calibrant._kernels.draws import accumulate, draw_few, draw_many, draw_one, row_key, unit
 from calibrant._kernels.jit import helper, kernel
 
 
@@ -288,21 +288,16 @@ def binary_block(
 
 
 @kernel
-def redrawn_norms(
-    probs, times, law, weights, step, rows, starts, mass, key, replicates, cdf, norms
-):
+def redrawn_norms(probs, times, law, weights, step, rows, starts, mass, key, replicate, cdf, norms):
     """Norms of each cell's deviation where row i stands times[i] times, with new labels.
 
     law : (n, m) what each copy draws its label from
     mass : (cells,) the weight of all copies
-    replicates : (1,)
     norms : (2, cells), zero before
     """
     n, m = probs.shape
     predicted = np.empty(m)
     counts = np.empty(m)
-    u = np.empty(1)
-    label = np.empty(1, np.int64)
     for c in range(mass.shape[0]):
         if mass[c] <= 0.0:
             continue
@@ -317,8 +312,7 @@ def redrawn_norms(
                 predicted[j] += times[i] * w * probs[i, j]
             scale = accumulate(law, i, cdf)
             for copy in range(times[i]):
-                draw(cdf, scale, row_key(key, i + copy * n), replicates, u, label)
-                counts[label[0]] += w
+                counts[draw_one(cdf, scale, row_key(key, i + copy * n), replicate)] += w
         for j in range(m):
             d = (counts[j] - predicted[j]) / mass[c]
             norms[0, c] += abs(d)

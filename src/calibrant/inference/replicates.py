@@ -245,6 +245,7 @@ def _resampled(
     """
     partition = statistics[0].partition
     convert = [cast(Callable[[Floats], Floats], from_norms(s.distance)) for s in statistics]
+    labels_key = label_key(plan.key)
     out = np.empty((len(statistics), plan.n_resamples))
 
     def work(b0: int, b1: int) -> None:
@@ -256,7 +257,7 @@ def _resampled(
             else:
                 cells = reweighted(fixed, weighted)
             if isinstance(plan.resampler, Consistency):
-                norms = _redrawn_norms(cells, data, times, plan.resampler, plan.key, b)
+                norms = _redrawn_norms(cells, data, times, plan.resampler, labels_key, b)
             else:
                 norms = cell_norms(cells, data.labels)
             for s, statistic in enumerate(statistics):
@@ -284,8 +285,8 @@ def _redrawn_norms(
         binned.rows,
         binned.starts,
         binned.mass,
-        label_key(key),
-        _kernels.draws.replicate_keys(label_key(key), b, b + 1),
+        key,
+        _kernels.draws.replicate_keys(key, b, b + 1)[0],
         _kernels.draws.room(data.m),
         norms,
     )
