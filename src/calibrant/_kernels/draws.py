@@ -66,14 +66,23 @@ def accumulate(probs, i, cdf):
 
 
 @helper
+def uniforms(row, replicates, total, u):
+    """Write the number of a row in every replicate, uniform in [0, total): u (size,)."""
+    scale = total * 2.0**-53
+    for t in range(replicates.shape[0]):
+        u[t] = np.float64(mix(row + replicates[t]) >> np.uint64(11)) * scale
+
+
+@helper
 def draw_few(cdf, total, row, replicates, u, labels):
     """Draw the label of one row of few classes in every replicate: labels (size,), u room."""
+    uniforms(row, replicates, total, u)
     size = replicates.shape[0]
+    a, b, c = cdf[0], cdf[1], cdf[2]  # three classes in a sweep
     for t in range(size):
-        u[t] = unit(row, replicates[t]) * total
-        labels[t] = 0
-    j = 0
-    while j < cdf.shape[0] and cdf[j] < np.inf:  # three classes in a sweep
+        labels[t] = (u[t] >= a) + (u[t] >= b) + (u[t] >= c)
+    j = 3
+    while j < cdf.shape[0] and cdf[j] < np.inf:
         a, b, c = cdf[j], cdf[j + 1], cdf[j + 2]
         for t in range(size):
             labels[t] += (u[t] >= a) + (u[t] >= b) + (u[t] >= c)
@@ -83,9 +92,9 @@ def draw_few(cdf, total, row, replicates, u, labels):
 @helper
 def draw_many(cdf, total, row, replicates, u, labels):
     """Do the same for many classes: all replicates take a step of a binary search together."""
+    uniforms(row, replicates, total, u)
     size = replicates.shape[0]
     for t in range(size):
-        u[t] = unit(row, replicates[t]) * total
         labels[t] = 0
     half = cdf.shape[0] // 2
     while half > 0:

@@ -1,9 +1,9 @@
 """Blocks of work on several threads.
 
 Kernels release Python's global lock, so plain threads run them in parallel. A block writes
-only what belongs to it, and blocks are cut by the size of the work and never by the number
-of threads: the result is the same, bit for bit, for any number. Work within a block has no
-threads of its own.
+only what belongs to it. Blocks whose results are added up are cut by the size of the work and
+never by the number of threads: the result is the same, bit for bit, for any number. Work
+within a block has no threads of its own.
 """
 
 import os
@@ -31,6 +31,14 @@ def count() -> int:
 def blocks(total: int, size: int) -> list[tuple[int, int]]:
     """Cut range(total) into spans of at most `size`."""
     return [(start, min(start + size, total)) for start in range(0, total, size)]
+
+
+def even_blocks(total: int, most: int) -> list[tuple[int, int]]:
+    """Cut range(total) into spans of at most `most`, as many as there are threads or more.
+
+    For work whose result does not depend on the cut.
+    """
+    return blocks(total, max(1, min(most, -(-total // count()))))
 
 
 def row_blocks(shape: tuple[int, ...]) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 Wanted = NDArray[np.bool_]
 
+LARGE = 1 << 16  # rows from which on blocks of replicates are shorter, for progress's sake
 BUILT_IN = 6  # expected total variation, Euclidean, squared Euclidean; the worst of each
 ALL: Wanted = np.ones(BUILT_IN, np.bool_)
 
@@ -55,8 +56,11 @@ class CellDraws:
             block(_kernels.draws.replicate_keys(self.key, b0, b1), wanted, sums)
             out[:, b0:b1] = _kernels.null.finish(sums)
 
-        size = 256 if self.counts_law is None else 1024
-        threads.run(work, threads.blocks(n_resamples, size), progress)
+        if self.counts_law is not None:  # too little work for more threads
+            spans = threads.blocks(n_resamples, 1024)
+        else:
+            spans = threads.even_blocks(n_resamples, 512 if self.binned.data.n < LARGE else 256)
+        threads.run(work, spans, progress)
         return out
 
     def _exact_block(self, replicates: Keys, wanted: Wanted, sums: Floats) -> None:
