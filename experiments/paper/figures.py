@@ -72,8 +72,8 @@ def two_dimensions(name: str) -> dict[str, Any]:
 def three_dimensions(name: str) -> dict[str, Any]:
     """Draw four groups of classes."""
     diagram = reliability_diagram(datasets.cifar10(name), lens=FOUR, rng=SEED)
-    ax = plt.figure(figsize=(6.8, 5.4)).add_subplot(projection="3d")
-    files.save(f"{name}-four-groups", diagram.plot(ax).figure)
+    ax = plt.figure(figsize=(6.8, 5.4), layout="constrained").add_subplot(projection="3d")
+    files.save(f"{name}-four-groups", diagram.plot(ax).figure, margins="tight")
     return describe(diagram)
 
 

@@ -36,10 +36,11 @@ def write(name: str, result: Any) -> None:
     (RESULTS / f"{name}.json").write_text(text + "\n", "utf-8")
 
 
-def save(name: str, figure: Figure, dpi: int = 110) -> None:
-    """Write a figure and close it."""
+def save(name: str, figure: Figure, dpi: int = 110, margins: str | None = None) -> None:
+    """Write a figure and close it; with `margins` "tight", without what is empty around it."""
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
     FIGURES.mkdir(parents=True, exist_ok=True)
-    figure.savefig(FIGURES / f"{name}.png", dpi=dpi, metadata={"Software": None})
+    path = FIGURES / f"{name}.png"
+    figure.savefig(path, dpi=dpi, bbox_inches=margins, metadata={"Software": None})
     plt.close(figure)
