@@ -87,6 +87,24 @@ def test_fail_below(good, bad):
     assert json.loads(rejected.stdout)["rejected"] is True
 
 
+@pytest.mark.parametrize(
+    ("limit", "resamples", "message"),
+    [
+        ("0.001", "999", "needs at least 1000 resamples: with 999 no p-value is below 0.001."),
+        ("0.05", "19", "needs at least 20 resamples: with 19 no p-value is below 0.05."),
+        ("0", "999", "must be greater than 0"),
+    ],
+)
+def test_a_limit_that_no_pvalue_is_below(limit, resamples, message, tmp_path):
+    result = run("test", tmp_path / "none.csv", "--fail-below", limit, "--resamples", resamples)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_the_least_number_of_resamples_for_a_limit(bad):
+    assert run("test", bad, "--fail-below", "0.001", "--resamples", "1000").exit_code == 3
+
+
 def test_compare(good, bad):
     result = run("compare", good, bad, "--lens", "top", *QUICK)
     assert result.exit_code == 0

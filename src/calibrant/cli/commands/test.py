@@ -49,6 +49,8 @@ def run_test(
     logits: Logits = False,
 ) -> None:
     """Test whether the predictions are calibrated."""
+    if fail_below is not None:
+        _check_limit(fail_below, resamples)
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
         from calibrant.inference.evaluation import default_partitions  # noqa: PLC0415
@@ -73,3 +75,21 @@ def run_test(
         typer.echo(f"{chosen}, {statistic}: {found}")
     if rejected:
         raise typer.Exit(REJECTED)
+
+
+def _check_limit(fail_below: float, resamples: int) -> None:
+    """Refuse a limit that no p-value can be below: the smallest is 1 / (resamples + 1)."""
+    if fail_below == 0.0:
+        raise typer.BadParameter(
+            "must be greater than 0: no p-value is below 0.", param_hint="--fail-below"
+        )
+    if 1.0 / (resamples + 1) < fail_below:
+        return
+    needed = int(1.0 / fail_below)  # up to rounding, which the loop settles
+    while 1.0 / (needed + 1) >= fail_below:
+        needed += 1
+    raise typer.BadParameter(
+        f"{fail_below:g} needs at least {needed} resamples:"
+        f" with {resamples} no p-value is below {fail_below:g}.",
+        param_hint="--fail-below",
+    )
