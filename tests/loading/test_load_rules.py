@@ -110,6 +110,24 @@ def test_classes_rename(write):
     assert load(path, classes=["yes", "no"]).labels.tolist() == [1, 0]
 
 
+def test_classes_in_another_order_than_the_columns_are_refused(write, tmp_path):
+    path = write("y,prob_cat,prob_dog,prob_bird\ncat,0.5,0.25,0.25\n")
+    sentence = "column 'prob_cat' is named for 'cat', but `classes` calls it 'dog'"
+    with pytest.raises(ValueError, match=sentence):
+        load(path, classes=["dog", "cat", "bird"])
+    turned = load(path, probs=["prob_dog", "prob_cat", "prob_bird"], classes=["dog", "cat", "bird"])
+    assert turned.labels.tolist() == [1]
+    assert load(path, classes=["cat", "Hund", "bird"]).labels.tolist() == [0]
+    path = write("y,prob_dog\ndog,0.75\ncat,0.5\n")
+    assert load(path, classes=["cat", "dog"]).labels.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="column 'prob_dog' is named for 'dog'"):
+        load(path, classes=["dog", "cat"])
+    path = tmp_path / "x.npz"
+    np.savez(path, probs=[[0.5, 0.5]], labels=[0], classes=[3, 5])
+    with pytest.raises(ValueError, match="column 0 is named for '3', but `classes` calls it '5'"):
+        load(path, classes=["5", "3"])
+
+
 def test_explicit_columns(write):
     path = write("truth,a,b,prob_c,prob_d,mass\nb,0.25,0.75,0.5,0.5,2\na,0.25,0.75,0.5,0.5,1\n")
     data = load(path, label="truth", probs=["b", "a"], weight="mass")

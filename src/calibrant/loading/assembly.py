@@ -89,6 +89,8 @@ def _checked(found: Read, chosen: rules.Chosen, table: Table, options: Options) 
     else:
         names = _validate.names(chosen.classes if options.classes is None else _given(options), m)
         columns = chosen.classes
+    if options.classes is not None and chosen.classes:
+        labels.check_order(names, chosen.classes, [f"column {name!r}" for name in chosen.columns])
     weights = None
     if found.weight is not None:
         weights = _validate.weights(found.weight.to_numpy(), n, source=source)

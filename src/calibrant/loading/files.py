@@ -56,8 +56,8 @@ def load(
         probability, score, y_prob, y_score or prediction, or the only column of floats, which
         is P(class 1) of a binary problem.
     classes : names of the classes, optional
-        In the order of the columns; they replace the names that the columns have. Of a single
-        column: class 0, then class 1.
+        In the order of the columns; they replace the names that the columns have, and must not
+        be those names in another order. Of a single column: class 0, then class 1.
     weight : name of the column of weights, optional
         Without it, no column of a table is taken for weights.
     logits : bool

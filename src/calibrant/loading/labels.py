@@ -56,6 +56,22 @@ def positions(
     return codes
 
 
+def check_order(names: Sequence[str], own: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse names of classes that are the columns' own names in another order.
+
+    names : what the user calls the classes
+    own : what the columns are named for; of a single column, class 1
+    columns : the words for the columns
+    """
+    first = len(names) - len(own)
+    for name, called, column in zip(names[first:], own, columns, strict=True):
+        if name != called and called in names:
+            raise ValueError(
+                f"`classes` must be in the order of the columns; {column} is named for {called!r},"
+                f" but `classes` calls it {name!r}."
+            )
+
+
 def binary_names(texts: Sequence[str], event: str | None) -> tuple[str, str]:
     """Return the names of class 0 and class 1 when there is one column of probabilities.
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from calibrant import _validate
 from calibrant._check import Source, listed
 from calibrant.loading.assembly import LOGITS, Options
+from calibrant.loading.labels import check_order
 from calibrant.loading.text import damaged
 from calibrant.predictions import Predictions
 
@@ -50,6 +51,9 @@ def _predictions(archive: zipfile.ZipFile, options: Options) -> Predictions:
     own = _own_classes(archive, keys)
     classes = own if options.classes is None else _given(options.classes)
     names = _validate.names(classes, checked.shape[1])
+    if own is not None and options.classes is not None:
+        places = [f"column {j}" for j in range(len(names))]
+        check_order(names, _validate.names(own, len(names)), places)
     known = classes if own is None else own  # labels may use the names that are replaced
     labels = _validate.outcomes(_array(archive, labels_key), n, checked.shape[1], known)
     checked_weights = None if weights is None else _validate.weights(weights, n, source=source)
