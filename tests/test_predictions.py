@@ -598,7 +598,8 @@ def test_many_unknown_classes_are_counted_and_not_all_listed():
         (2.0, r"`weights` must be of shape \(3,\); found \(\)\."),
         ([[1], [1], [1]], r"`weights` must be of shape \(3,\); found \(3, 1\)\."),
         (["a", "b", "c"], r"`weights` must be numbers; found <U1\."),
-        ([1e308, 1e308, 1e308], r"`weights` must have a finite sum; the largest is 1e\+308\."),
+        ([1, 1e308, 1e308], r"0 or between 1e-100 and 1e100; row 1 has 1e\+308 \("),
+        ([1e-310, 0, 1], r"0 or between 1e-100 and 1e100; row 0 has 1e-310\."),
         (pl.Series([1.0, None, 1.0]), r"`weights` must not have missing values; row 1 is missing\."),
     ],
 )  # fmt: skip

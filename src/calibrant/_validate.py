@@ -108,7 +108,7 @@ def outcomes(value: Any, n: int, m: int, classes: Sequence[Any] | None) -> NDArr
 
 
 def weights(value: Any, n: int, *, source: Source = ARRAYS) -> NDArray[np.float64]:
-    """Return finite weights that are not negative and not all zero."""
+    """Return weights that are not negative and not all zero, and whose squares are numbers."""
     array = to_numpy("weights", value)
     if array.shape != (n,):
         raise ValueError(f"`weights` must be of shape ({n},); found {array.shape}.")
@@ -123,8 +123,12 @@ def weights(value: Any, n: int, *, source: Source = ARRAYS) -> NDArray[np.float6
         )
     if not array.any():
         raise ValueError("`weights` must not all be zero.")
-    if array.max() > np.finfo(np.float64).max / n:
-        raise ValueError(f"`weights` must have a finite sum; the largest is {array.max()}.")
+    extreme = np.flatnonzero((array > 0) & ((array < 1e-100) | (array > 1e100)))
+    if extreme.size:
+        raise ValueError(
+            "`weights` must be 0 or between 1e-100 and 1e100;"
+            f" {source.row(int(extreme[0]))} has {array[extreme[0]]}{more(extreme.size)}."
+        )
     return array
 
 

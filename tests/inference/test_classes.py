@@ -174,3 +174,14 @@ def test_blocks_and_threads_change_no_bit(monkeypatch):
 def test_a_bad_distance_is_refused():
     with pytest.raises(ValueError, match=r"`distance` must turn arrays of shape \(…, m\) into"):
         classwise(make(20, 3), EqualWidth(3), lambda p, q: p - q)
+
+
+def test_a_distance_is_not_asked_about_cells_without_rows():
+    def chi_square(p, q):
+        return ((p - q) ** 2 / q).sum(axis=-1)
+
+    rng = np.random.default_rng(3)
+    data = Predictions(rng.dirichlet(np.ones(3), 300), rng.integers(0, 3, 300))
+    found = classwise(data, EqualWidth(15), chi_square, n_resamples=9, rng=0)
+    eta = ExpectedMiscalibration(EqualWidth(15), chi_square)
+    np.testing.assert_allclose(found.values, [eta(Marginal(j)(data)) for j in range(3)])

@@ -41,7 +41,8 @@ def test_differences_are_paired():
         assert difference.rows == (a, b)
         assert difference.estimate.value == a.value - b.value
         np.testing.assert_array_equal(difference.estimate.replicates, a.replicates - b.replicates)
-        expected = np.quantile(a.replicates - b.replicates, [0.025, 0.975])
+        low, median, high = np.quantile(a.replicates - b.replicates, [0.025, 0.5, 0.975])
+        expected = np.array([low, high]) + (a.value - b.value) - median
         assert difference.interval == pytest.approx(tuple(expected), rel=1e-12)
 
 
@@ -263,3 +264,28 @@ def test_progress_of_the_whole():
     assert done == sorted(done)
     assert len(set(done)) >= 3 * 4 * 2  # every model, combination, and either kind of draws
     assert {total for _, total in told} == {done[-1]}
+
+
+def test_the_interval_contains_the_difference_however_biased_the_replicates_are():
+    rng = np.random.default_rng(2)
+    truth = rng.dirichlet(np.ones(10), 1500)
+    labels = (truth.cumsum(axis=1) > rng.random((1500, 1))).argmax(axis=1)
+    flat = Predictions(0.7 * truth + 0.03, labels)
+    sharp = Predictions(truth**2 / (truth**2).sum(axis=1, keepdims=True), labels)
+    found = compare(
+        {"flat": flat, "sharp": sharp},
+        lenses=[Canonical()],
+        partitions=[EqualWidth(10)],
+        distances=[total_variation],
+        n_bootstrap=99,
+        rng=0,
+    ).differences[0]
+    low, high = found.estimate.interval(0.95)
+    assert not low <= found.estimate.value <= high  # the replicates lie beside it
+    low, high = found.interval
+    assert low < found.estimate.value < high
+
+
+def test_models_must_be_predictions():
+    with pytest.raises(TypeError, match="Predictions"):
+        compare({"a": 1, "b": 2})

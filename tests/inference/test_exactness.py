@@ -169,3 +169,17 @@ def test_every_outcome_of_few_rows_has_its_exact_pvalue():
         found = calibration_test(data, statistic, n_resamples=B, rng=5)
         exact = min(weights[atoms >= value(data, cells) - SAME].sum(), 1.0)
         assert agrees(found.pvalue * (B + 1) - 1, B, exact, tests=16)
+
+
+@pytest.mark.parametrize("distance", [total_variation, euclidean, squared_euclidean])
+@pytest.mark.parametrize("m", [32, 33, 300, 1000, 5000])
+def test_a_replicate_with_the_labels_of_the_data_ties_however_many_classes(m, distance):
+    # A long tail of equal probabilities makes rounding errors add up in one direction. All
+    # labels are the likeliest class, so no data set has a smaller statistic.
+    for n, top in ((1, 0.999), (3, 0.99), (3, 0.999), (20, 0.9995)):
+        probs = np.full((n, m), (1 - top) / (m - 1))
+        probs[:, 0] = top
+        data = Predictions(probs, np.zeros(n, int))
+        for form in (ExpectedMiscalibration, WorstMiscalibration):
+            test = calibration_test(data, form(EqualWidth(10), distance), n_resamples=99, rng=0)
+            assert test.pvalue == 1

@@ -134,7 +134,8 @@ def test_a_bootstrap_that_keeps_the_cells(partition, weights):
 @pytest.mark.parametrize("weights", [None, "any", "zeros"])
 def test_large_data_are_bootstrapped_row_by_row(weights, dtype, monkeypatch):
     monkeypatch.setattr(module, "SCATTERED", 0)
-    monkeypatch.setattr(module, "FEW", 1)
+    monkeypatch.setattr(module, "SHORT", 40)
+    monkeypatch.setattr(module, "CROWDED", 1)
     used = []
     in_order = module._rows_again
     monkeypatch.setattr(
@@ -497,3 +498,17 @@ def test_no_array_of_all_rows_of_all_replicates(lens, partition):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.5 * data.probs.nbytes
+
+
+def test_a_hypothesis_is_worked_out_once():
+    calls = []
+
+    def flattened(probs):
+        calls.append(len(probs))
+        return (probs + 1 / probs.shape[1]) / 2
+
+    data, eta = make(50, 3), ExpectedMiscalibration(EqualWidth(4))
+    for resampler in (Exact(flattened), Consistency(flattened)):
+        calls.clear()
+        calibration_test(data, eta, resampler=resampler, n_resamples=99, rng=0)
+        assert calls == [50]

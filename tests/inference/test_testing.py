@@ -68,8 +68,8 @@ def test_pvalue_by_hand(null, expected):
 def test_rounding_makes_no_difference_and_more_does():
     for h in (1e-12, 0.3, 7.0, 1e9):
         step = np.spacing(h)
-        assert pvalue(h, np.array([h - 99 * step])) == 1
-        assert pvalue(h, np.array([h - 102 * step])) == 0.5
+        assert pvalue(h, np.array([h - 65_535 * step])) == 1
+        assert pvalue(h, np.array([h - 65_538 * step])) == 0.5
     assert pvalue(0.0, np.array([0.0, 1.0])) == 1
     assert pvalue(np.inf, np.array([1.0, 2.0])) == 1 / 3
     assert pvalue(np.inf, np.array([1.0, np.inf])) == 2 / 3
@@ -205,3 +205,8 @@ def test_threads_are_counted_from_one(monkeypatch):
     monkeypatch.setenv("CALIBRANT_THREADS", "0")
     with pytest.raises(ValueError, match=r"`CALIBRANT_THREADS` must be a whole number from 1"):
         calibration_test(DATA, ETA, n_resamples=9)
+
+
+def test_what_is_not_a_number_never_makes_a_pvalue_small():
+    assert pvalue(0.5, np.array([np.nan, 0.1, 0.2])) == 0.5
+    assert pvalue(np.nan, np.array([0.1, 0.2])) == 1

@@ -20,7 +20,7 @@ def count() -> int:
     """Return the number of threads: `CALIBRANT_THREADS`, or the cores this process may use."""
     asked = os.environ.get("CALIBRANT_THREADS", "")
     if asked:
-        if not asked.isdigit() or int(asked) < 1:
+        if not asked.isdecimal() or int(asked) < 1:
             raise ValueError(f"`CALIBRANT_THREADS` must be a whole number from 1; found {asked!r}.")
         return int(asked)
     if hasattr(os, "sched_getaffinity"):
@@ -34,7 +34,7 @@ def blocks(total: int, size: int) -> list[tuple[int, int]]:
 
 
 def even_blocks(total: int, most: int) -> list[tuple[int, int]]:
-    """Cut range(total) into spans of at most `most`, as many as there are threads or more.
+    """Cut range(total) into spans of at most `most`, short enough that every thread has work.
 
     For work whose result does not depend on the cut.
     """

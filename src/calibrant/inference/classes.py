@@ -175,13 +175,15 @@ class ClassCells:
                 counts, self.predicted, self.mass, self.offsets, total, kind, out
             )
             return out
-        mass = self.mass[:, None]
-        safe = np.where(mass > 0, mass, 1.0)
-        observed = np.stack((counts / safe, 1 - counts / safe), axis=-1)
-        mean = self.predicted[:, None] / safe
+        held = self.mass > 0  # a distance need not be defined where there are no rows
+        mass = self.mass[held, None]
+        frequency = counts[held] / mass
+        observed = np.stack((frequency, 1 - frequency), axis=-1)
+        mean = self.predicted[held, None] / mass
         predicted = np.broadcast_to(np.stack((mean, 1 - mean), axis=-1), observed.shape)
-        found = measure(distance, observed, predicted)
-        return np.asarray(np.add.reduceat(found * mass, self.offsets[:-1], axis=0) / total)
+        found = np.zeros(counts.shape)
+        found[held] = measure(distance, observed, predicted) * mass
+        return np.asarray(np.add.reduceat(found, self.offsets[:-1], axis=0) / total)
 
 
 def classwise(

@@ -11,6 +11,7 @@ from calibrant._check import fraction
 from calibrant._random import Rng, make_key
 from calibrant.distances import Distance, euclidean, total_variation
 from calibrant.inference import table
+from calibrant.inference.arguments import check_data
 from calibrant.inference.estimation import Estimate
 from calibrant.inference.evaluation import (
     HEADER,
@@ -52,8 +53,14 @@ class Difference:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Paired bootstrap percentile interval of the difference."""
-        return self.estimate.interval(self.level)
+        """Paired bootstrap percentile interval, moved so that the difference is its median.
+
+        Replicates of either estimate are larger than it, by different amounts, so their
+        quantiles alone may lie beside the difference.
+        """
+        low, high = self.estimate.interval(self.level)
+        shift = self.estimate.value - float(np.median(self.estimate.replicates))
+        return low + shift, high + shift
 
     @property
     def conclusion(self) -> str:
@@ -210,6 +217,8 @@ def compare(
     'sharp is shown to be miscalibrated; fine is not, which does not prove that it is calibrated.'
     """
     fraction("level", level)
+    for data in models.values():
+        check_data(data)
     if len(models) < 2:
         raise ValueError(f"`models` must be at least two; found {len(models)}.")
     _check_classes(models)

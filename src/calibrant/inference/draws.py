@@ -16,7 +16,6 @@ Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 Wanted = NDArray[np.bool_]
 
-LARGE = 1 << 16  # rows from which on blocks of replicates are shorter, for progress's sake
 BUILT_IN = 6  # expected total variation, Euclidean, squared Euclidean; the worst of each
 ALL: Wanted = np.ones(BUILT_IN, np.bool_)
 
@@ -59,7 +58,7 @@ class CellDraws:
         if self.counts_law is not None:  # too little work for more threads
             spans = threads.blocks(n_resamples, 1024)
         else:
-            spans = threads.even_blocks(n_resamples, 512 if self.binned.data.n < LARGE else 256)
+            spans = threads.even_blocks(n_resamples, _block_size(self.binned.data.probs.size))
         threads.run(work, spans, progress)
         return out
 
@@ -140,3 +139,11 @@ class CellDraws:
         """Return the outcome frequencies of cells first … last - 1: (b1 - b0, cells, m)."""
         mass = self.binned.mass[first:last, None]
         return self.counts(b0, b1, first, last) / np.where(mass > 0, mass, 1.0)
+
+
+def _block_size(numbers: int) -> int:
+    """Return how many replicates share the reading of so many probabilities.
+
+    Long blocks are faster; but progress is shown, and an interrupt is obeyed, between blocks.
+    """
+    return 512 if numbers < 1 << 18 else 256 if numbers < 1 << 24 else 64

@@ -46,8 +46,9 @@ Statistic = Callable[[Predictions], float]
 Progress = Callable[[int, int], None]
 
 DISTANCES = (total_variation, euclidean, squared_euclidean)
-SCATTERED = 1 << 20  # probabilities from which on rows are better read in their order
-FEW = 8  # rows in a cell, on average, below which that is no gain
+SCATTERED = 1 << 20  # probabilities from which on short rows are better read in their order
+SHORT = 32  # classes; longer rows are read as fast from anywhere
+CROWDED = 32  # rows in a cell, on average, from which on that needs little memory
 ROOM = 1 << 21  # numbers in a block of drawn counts or labels
 
 
@@ -161,7 +162,7 @@ def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Pl
     cells = threads.blocks(binned.n_cells, max(1, ROOM // m))
     size = max(1, ROOM // (cells[0][1] * m))
 
-    def work(b0: int, b1: int) -> None:
+    for b0, b1 in threads.blocks(plan.n_resamples, size):
         distances = np.zeros((len(statistics), b1 - b0, binned.n_cells))
         for first, last in cells:
             held = binned.mass[first:last] > 0  # rows of weight 0 are absent
@@ -173,9 +174,6 @@ def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Pl
                 )
         for s, statistic in enumerate(statistics):
             out[s, b0:b1] = statistic.combine(distances[s], binned.mass)
-
-    for b0, b1 in threads.blocks(plan.n_resamples, size):
-        work(b0, b1)
         if plan.progress is not None:
             plan.progress(b1, plan.n_resamples)
     return out
@@ -185,14 +183,17 @@ def _better_in_order(binned: Binned | None) -> bool:
     """Whether reading the rows in their order is faster than cell by cell."""
     if binned is None:
         return False
-    return binned.data.probs.size >= SCATTERED and FEW * binned.n_cells <= binned.data.n
+    data = binned.data
+    large = data.probs.size >= SCATTERED and data.m <= SHORT
+    return large and CROWDED * binned.n_cells <= data.n
 
 
 def _rows_again(binned: Binned, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:
     """Return built-in statistics of rows drawn again into the same cells: (statistics, B).
 
-    The rows are read in their order, once for a few replicates, and nothing of their size is
-    made but their cells and how often they were drawn.
+    The rows are read in their order, once for a few replicates. Beside the tables of the
+    cells, an eighth of the data on each thread at most, there are the rows' cells and how
+    often they were drawn.
     """
     data, side = binned.data, _kernels.cells.SIDE
     cells = np.empty(data.n, np.int32)
@@ -245,6 +246,7 @@ def _resampled(
     """
     partition = statistics[0].partition
     convert = [cast(Callable[[Floats], Floats], from_norms(s.distance)) for s in statistics]
+    law = plan.resampler.law(data) if isinstance(plan.resampler, Consistency) else None
     labels_key = label_key(plan.key)
     out = np.empty((len(statistics), plan.n_resamples))
 
@@ -256,10 +258,10 @@ def _resampled(
                 cells = bin_predictions(weighted, partition)
             else:
                 cells = reweighted(fixed, weighted)
-            if isinstance(plan.resampler, Consistency):
-                norms = _redrawn_norms(cells, data, times, plan.resampler, labels_key, b)
-            else:
+            if law is None:
                 norms = cell_norms(cells, data.labels)
+            else:
+                norms = _redrawn_norms(cells, data, times, law, labels_key, b)
             for s, statistic in enumerate(statistics):
                 out[s, b] = statistic.combine(convert[s](norms), cells.mass)
 
@@ -271,7 +273,7 @@ def _redrawn_norms(
     binned: Binned,
     data: Predictions,
     times: NDArray[np.int32],
-    resampler: Consistency,
+    law: NDArray[Any],
     key: np.uint64,
     b: int,
 ) -> Floats:
@@ -280,7 +282,7 @@ def _redrawn_norms(
     _kernels.null.redrawn_norms(
         data.probs,
         times,
-        resampler.law(data),
+        law,
         *data.kernel_weights,
         binned.rows,
         binned.starts,
