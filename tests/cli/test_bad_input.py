@@ -172,6 +172,38 @@ def test_options_that_do_not_fit_the_data(name, good, tmp_path, monkeypatch):
     assert [path for path in tmp_path.iterdir() if path != folder] == []
 
 
+OPTIONS = {
+    "region": (["evaluate", "GOOD", "--region", "dog > 2"], "--region must keep at least one row"),
+    "label": (["evaluate", "GOOD", "--label", "truth"], "--label must name columns"),
+    "probs": (["evaluate", "GOOD", "--probs", "prob_cow"], "--probs must name columns"),
+    "classes": (["evaluate", "GOOD", "--classes", "a,b"], "--classes must name the 3 classes"),
+    "weight": (["evaluate", "GOOD", "--weight", "w"], "--weight must name columns"),
+    "logits": (["evaluate", "GOOD", "--logits"], "Then leave out --logits"),
+    "lens": (["evaluate", "GOOD", "--lens", "top:3"], "Use --lens canonical for all of them"),
+    "unpaired": (["compare", "GOOD", "SHORT"], "Use --unpaired for files of different rows"),
+    "quantiles": (["evaluate", "GOOD", "--partition", "mass:5"], "--lens top or --lens class:NAME"),
+    "outcomes": (["plot", "FIVE", "--lens", "canonical"], "--lens top:2 or --lens groups:…"),
+    "sums": (["evaluate", "SUMS"], "the rows of probabilities must sum to 1"),
+    "file": (["evaluate", "none.csv"], "'none.csv' does not exist"),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_sentences_name_options(name, good, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sums.csv").write_text("label,prob_a,prob_b\na,0.5,0.4\n")
+    files = {
+        "GOOD": good,
+        "SHORT": write(tmp_path / "short.csv", n=20),
+        "FIVE": write(tmp_path / "five.csv", classes=tuple("abcde")),
+        "SUMS": "sums.csv",
+    }
+    words, part = OPTIONS[name]
+    result = run(*[files.get(word, word) for word in words], *QUICK)
+    check(result, 1, part)
+    assert "`" not in result.stderr
+
+
 def test_models_that_do_not_fit_together(good, tmp_path):
     other = write(tmp_path / "other.csv", classes=("cat", "dog", "fish"))
     check(run("compare", good, other, *QUICK), 1, "same classes")

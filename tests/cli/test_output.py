@@ -2,6 +2,7 @@
 
 import io
 import time
+import warnings
 
 import pytest
 from rich.console import Console
@@ -48,6 +49,19 @@ def test_a_pipe_gets_one_line_for_each_row(monkeypatch):
     assert [line for line in lines if line.startswith("canonical")] == [
         "  ".join([*ROW[:3], " 2049", *ROW[4:7], "     0.028"])
     ] * 2
+
+
+def test_the_first_column_is_aligned_to_the_left(monkeypatch):
+    lines = shown(monkeypatch, 80, header=["model", "p"], rows=[["../a.csv", "1"], ["7", "0.25"]])
+    assert lines[3:5] == ["../a.csv     1", "7         0.25"]
+
+
+def test_letters_that_a_font_does_not_have_are_no_warning(recwarn):
+    with output.one_sentence_errors():
+        warnings.warn("Glyph 20013 missing from font(s) DejaVu Sans.", UserWarning, stacklevel=1)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="other"), output.one_sentence_errors():
+        warnings.warn("other", UserWarning, stacklevel=1)
 
 
 def test_progress_is_silent_without_a_terminal(capsys):

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,37 @@ if TYPE_CHECKING:
 Rows = Sequence[Sequence[str]]
 
 SCHEMA = "calibrant/1"
+
+# What the library says, and how the command says it; an earlier line wins.
+WORDS = (
+    ("`path` must be a file; ", ""),
+    ("`path`", "FILE"),
+    ("`where`", "--region"),
+    ("`models`", "the files"),
+    ("Use paired=False for models", "Use --unpaired for files"),
+    ("`label`", "--label"),
+    ("`labels`", "the labels"),
+    ("with `probs`", "with --probs"),
+    ("`probs` must name", "--probs must name"),
+    ("`probs` rows", "the rows of probabilities"),
+    ("classes of `probs`", "classes of the file"),
+    ("`probs`", "the probabilities"),
+    ("`logits` must be finite", "the logits must be finite"),
+    ("`logits`", "--logits"),
+    ("`classes`", "--classes"),
+    ("`weight`", "--weight"),
+    ("`weights`", "the weights"),
+    ("`k` must be less", "--lens top:K must have K less"),
+    ("Use Canonical()", "Use --lens canonical"),
+    ("VarianceTree()", "--partition tree:1000"),
+    (
+        "TopLabel() or Marginal(…) for one dimension, TopK(2) or Groups of three for two, Groups of"
+        " four for three",
+        "--lens top or --lens class:NAME for one dimension, --lens top:2 or --lens groups:… of"
+        " three groups for two, of four groups for three",
+    ),
+    ("TopLabel() or Marginal(…)", "--lens top or --lens class:NAME"),
+)
 
 
 def print_json(command: str, body: dict[str, Any]) -> None:
@@ -54,7 +86,7 @@ def print_table(title: str, header: Sequence[str], rows: Rows, heading: Sequence
 def _laid_out(header: Sequence[str], rows: Rows) -> list["Text"]:
     """Return the lines of a table: the header, a rule, and the rows, in aligned columns."""
     widths = [max(len(row[c]) for row in (header, *rows)) for c in range(len(header))]
-    words = [any(row[c][:1].isalpha() for row in rows) for c in range(len(header))]
+    words = [c == 0 or any(row[c][:1].isalpha() for row in rows) for c in range(len(header))]
 
     def line(row: Sequence[str]) -> str:
         cells = zip(row, widths, words, strict=True)
@@ -94,9 +126,14 @@ def _text(words: str, style: str = "") -> "Text":
 
 @contextmanager
 def one_sentence_errors() -> Iterator[None]:
-    """Turn errors about data and files into one sentence and exit code 1."""
+    """Turn errors about data and files into one sentence and exit code 1.
+
+    A letter that the font of a picture does not have is drawn as a box, without a warning.
+    """
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph", UserWarning)
+            yield
     except BrokenPipeError:  # the reader has seen enough
         raise
     except (ValueError, TypeError, OSError, MemoryError) as error:
@@ -104,12 +141,19 @@ def one_sentence_errors() -> Iterator[None]:
             where = f"{error.filename}: " if error.filename else ""
             message = f"{where}{error.strerror}."
         else:
-            message = " ".join(str(error).split()) or f"{type(error).__name__}."
+            message = _in_options(" ".join(str(error).split())) or f"{type(error).__name__}."
         typer.echo(f"calibrant: {message}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         typer.echo("calibrant: interrupted.", err=True)
         raise typer.Exit(130) from None
+
+
+def _in_options(sentence: str) -> str:
+    """Return a sentence of the library in the words of the command line."""
+    for said, meant in WORDS:
+        sentence = sentence.replace(said, meant)
+    return sentence
 
 
 @contextmanager
