@@ -146,4 +146,4 @@ def _block_size(numbers: int) -> int:
 
     Long blocks are faster; but progress is shown, and an interrupt is obeyed, between blocks.
     """
-    return 512 if numbers < 1 << 18 else 256 if numbers < 1 << 24 else 64
+    return 512 if numbers < 1 << 18 else 256 if numbers < 1 << 24 else 128
