@@ -2,10 +2,12 @@
 
 import json
 import re
+from html import unescape
 
 import pytest
 from command import run, run_process, write
 
+PROVENANCE = re.compile(r"<pre[^>]*>(.*?)</pre>", re.DOTALL)
 COLOUR = re.compile(r"\x1b\[")
 QUICK = ("--resamples", "19")
 
@@ -22,14 +24,27 @@ def read(result):
     return found
 
 
+def provenance(path):
+    """Return the settings and numbers that a report was made from."""
+    return json.loads(unescape(PROVENANCE.search(path.read_text("utf-8")).group(1)))
+
+
 def test_evaluate(good):
-    result = run("evaluate", good, *QUICK)
+    result = run("evaluate", good, "--resamples", "159")
     assert result.exit_code == 0
     assert f"{good}: 300 rows, 3 classes" in result.stdout.splitlines()
     assert "Brier score" in result.stdout
     assert "top label" in result.stdout
     assert result.stdout.rstrip().endswith("(Holm).")
     assert all(line == line.rstrip() for line in result.stdout.splitlines())
+
+
+def test_evaluate_says_that_nothing_could_be_rejected(bad):
+    result = run("evaluate", bad, "--resamples", "158")
+    assert "0 of 8 combinations reject" in result.stdout
+    assert result.stdout.splitlines()[-1] == (
+        "With 158 resamples none could: at least 159 are needed to reject calibration at 5 %."
+    )
 
 
 def test_evaluate_a_grid_of_ones_own(good):
@@ -152,6 +167,20 @@ def test_report_of_files_with_spaces(good, tmp_path):
     assert result.exit_code == 0, result.output
     assert result.stdout == f"Written to {output}.\n"
     assert "Calibration of my model, version 2, good" in output.read_text("utf-8")
+
+
+def test_a_report_has_the_numbers_of_evaluate(good, tmp_path):
+    run("report", good, "-o", tmp_path / "r.html", *QUICK)
+    (model,) = provenance(tmp_path / "r.html")["models"]
+    assert model["evaluation"] == read(run("evaluate", good, "--json", *QUICK))["rows"]
+
+
+def test_a_report_has_the_numbers_of_compare(good, bad, tmp_path):
+    run("report", good, bad, "-o", tmp_path / "r.html", *QUICK)
+    found = read(run("compare", good, bad, "--json", *QUICK))
+    for model in provenance(tmp_path / "r.html")["models"]:
+        assert model["n_bootstrap"] == found["n_bootstrap"]
+        assert model["evaluation"] == found["models"][model["name"]]["rows"]
 
 
 def test_the_same_report_twice(good, tmp_path):

@@ -69,7 +69,7 @@ def test_provenance_is_enough_to_compute_a_number_again(tmp_path):
     found = provenance(report(data, tmp_path / "r.html", n_resamples=49, rng=5))
     (model,) = found["models"]
     again = evaluate(
-        data, n_resamples=found["n_resamples"], n_bootstrap=model["n_bootstrap"], rng=found["key"]
+        data, n_resamples=found["n_resamples"], n_bootstrap=model["n_bootstrap"], rng=found["seed"]
     )
     assert model["evaluation"] == again.to_dict()["rows"]
     first = model["diagrams"][0]
@@ -80,6 +80,14 @@ def test_provenance_is_enough_to_compute_a_number_again(tmp_path):
     assert (
         f"{count} {diagram.series[0].function.n_cells} cells" in (tmp_path / "r.html").read_text()
     )
+
+
+def test_a_generator_leaves_a_seed_in_the_provenance(tmp_path):
+    data = tempered(200, 2)
+    first = report(data, tmp_path / "a.html", n_resamples=19, rng=np.random.default_rng(1))
+    seed = provenance(first)["seed"]
+    again = report(data, tmp_path / "b.html", n_resamples=19, rng=seed)
+    assert first.read_bytes() == again.read_bytes()
 
 
 def test_no_name_stands_unescaped_in_the_file(tmp_path):

@@ -128,7 +128,37 @@ def test_many_classes_together():
     assert found.off
     assert found.lead.endswith("all of them taken together")
     assert "p = 0.010. No single class is shown to be off" in plain(found.facts)
-    assert found.facts.endswith("which needs more resamples to be smaller")
+    assert found.facts.endswith("; at least 1,199 are needed to reject calibration at 5 %")
+
+
+@pytest.mark.parametrize("data", [at((0.15, 500, 75), (0.75, 500, 375)), at((0.15, 90, 60))])
+def test_too_few_resamples_to_reject(data):
+    found = evaluate(data, n_resamples=78, n_bootstrap=2, rng=0)
+    verdict = words.verdict("the probabilities", found.rows, None, len(found.rows))
+    assert verdict.undecided
+    assert not verdict.off
+    assert verdict.lead == "The probabilities cannot be judged with 78 resamples"
+    assert verdict.facts.startswith("at least 79 are needed to reject calibration at 5 %; ")
+
+
+def test_just_enough_resamples_to_reject():
+    found = evaluate(at((0.15, 90, 60)), n_resamples=79, n_bootstrap=2, rng=0)
+    assert words.verdict("they", found.rows, None, len(found.rows)).off
+
+
+def test_too_few_resamples_to_reject_single_classes():
+    data = tempered(1000, 51, alpha=0.05)
+    found = words.classes_verdict(classwise(data, EqualWidth(10), n_resamples=999, rng=0))
+    assert found.undecided
+    assert found.lead == "Single classes cannot be judged with 999 resamples"
+    assert found.facts.startswith("at least 1,019 are needed to reject calibration at 5 %; ")
+
+
+def test_needed_resamples():
+    assert [words.needed(n) for n in (1, 4, 8, 50)] == [19, 79, 159, 999]
+    for n in range(1, 200):
+        b = words.needed(n)
+        assert n * (1 / (b + 1)) <= 0.05 < n * (1 / b)
 
 
 def test_one_class():
@@ -164,6 +194,8 @@ def test_summary():
     assert words.summary(bad).startswith("1 of 2 cells is further off than chance allows")
     good = reliability_diagram(at((0.15, 500, 75), (0.75, 500, 375)), rng=0)
     assert words.summary(good) == "None of the 2 cells is further off than chance allows."
+    few = reliability_diagram(at((0.15, 500, 75), (0.75, 500, 275)), n_resamples=18, rng=0)
+    assert words.summary(few).startswith("Cells cannot be judged with 18 resamples: at least 19 ")
 
 
 def test_numbers():

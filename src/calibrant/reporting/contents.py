@@ -44,14 +44,14 @@ class Settings:
 
     Parameters
     ----------
-    key : of all draws
-    seed : what the user gave as `rng`, if it was a number
+    key : of the draws of single diagrams
+    seed : what the user gave as `rng`, or a number drawn from it
     n_resamples : data sets drawn under the hypothesis
     groups : lens for the simplex or tetrahedron; None for the default
     """
 
     key: np.uint64
-    seed: int | None
+    seed: int
     n_resamples: int
     groups: Lens | None
 
@@ -113,7 +113,7 @@ def compute(
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
         classes = classwise(
-            data, BINS, n_resamples=settings.n_resamples, rng=int(settings.key), progress=stages[1]
+            data, BINS, n_resamples=settings.n_resamples, rng=settings.seed, progress=stages[1]
         )
         class_drawings = _class_drawings(data, classes, settings, stages[2])
     return Contents(

@@ -1,5 +1,6 @@
 """What the numbers say, in plain words."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
@@ -24,11 +25,13 @@ class Verdict:
     lead : what is the case
     facts : the numbers
     off : whether calibration is rejected
+    undecided : whether there were too few resamples to reject anything
     """
 
     lead: str
     facts: str
     off: bool
+    undecided: bool = False
 
     @property
     def text(self) -> str:
@@ -77,6 +80,9 @@ def verdict(
     if diagram is not None and (count := int(diagram.series[0].significant(diagram.alpha).sum())):
         n_cells = diagram.series[0].function.n_cells
         facts += f". Yet {count} of {n_cells} cells {be(count)} off{worst_range(diagram)}"
+    if (n_resamples := row.null.size) < needed(n_tests):
+        lead = f"{subject} cannot be judged with {many(n_resamples, 'resample')}"
+        return Verdict(lead, f"{too_few(n_tests)}; {facts}", off, undecided=True)
     return Verdict(f"{subject} show no sign of miscalibration on average", facts, off)
 
 
@@ -85,6 +91,7 @@ def classes_verdict(found: Classwise) -> Verdict:
     adjusted = found.adjusted_pvalues
     count, m = int((adjusted <= ALPHA).sum()), len(found.classes)
     least = pvalue(float(adjusted.min()))
+    n_resamples = found.null.shape[1]
     if count == 0 and found.mean_pvalue <= ALPHA:
         lead = "The classes are off when each is looked at alone, all of them taken together"
         facts = (
@@ -93,12 +100,16 @@ def classes_verdict(found: Classwise) -> Verdict:
             f" {pvalue(found.mean_pvalue)}. No single class is shown to be off; {least} for the"
             f" strongest, adjusted for {m} classes"
         )
-        if m > ALPHA * (found.null.shape[1] + 1):
-            facts += ", which needs more resamples to be smaller"
+        if n_resamples < needed(m):
+            facts += f"; {too_few(m)}"
         return Verdict(lead, facts, True)
+    strongest = f"{least} for the strongest, adjusted for {m} classes"
+    if count == 0 and n_resamples < needed(m):
+        lead = f"Single classes cannot be judged with {many(n_resamples, 'resample')}"
+        return Verdict(lead, f"{too_few(m)}; {strongest}", False, undecided=True)
     if count == 0:
         lead = "No class shows a sign of miscalibration when each is looked at alone"
-        return Verdict(lead, f"{least} for the strongest, adjusted for {m} classes", False)
+        return Verdict(lead, strongest, False)
     j = int(np.lexsort((-found.values, adjusted))[0])
     which = "All" if count == m else f"{count} of"
     lead = f"{which} {m} classes {be(count)} off when each is looked at alone"
@@ -108,6 +119,22 @@ def classes_verdict(found: Classwise) -> Verdict:
         f" adjusted for {m} classes"
     )
     return Verdict(lead, facts, True)
+
+
+def needed(n_tests: int) -> int:
+    """Return the least number of resamples B with n_tests / (B + 1) at most ALPHA.
+
+    With fewer, no p-value that is adjusted for `n_tests` tests (Holm) can reject.
+    """
+    n_resamples = max(1, math.floor(n_tests / ALPHA) - 2)
+    while n_tests * (1.0 / (n_resamples + 1)) > ALPHA:
+        n_resamples += 1
+    return n_resamples
+
+
+def too_few(n_tests: int) -> str:
+    """Say how many resamples a rejection needs."""
+    return f"at least {needed(n_tests):,} are needed to reject calibration at {100 * ALPHA:g} %"
 
 
 def direction(diagram: ReliabilityDiagram) -> str:
@@ -192,6 +219,9 @@ def summary(diagram: ReliabilityDiagram) -> str:
     """Say how many cells of a diagram are off."""
     count = int(diagram.series[0].significant(diagram.alpha).sum())
     n_cells = diagram.series[0].function.n_cells
+    n_resamples = diagram.series[0].cells.largest.size
+    if n_resamples < needed(1):
+        return f"Cells cannot be judged with {many(n_resamples, 'resample')}: {too_few(1)}."
     if count == 0:
         return f"None of the {n_cells} cells is further off than chance allows."
     return (
@@ -203,6 +233,11 @@ def summary(diagram: ReliabilityDiagram) -> str:
 def be(count: int) -> str:
     """Return the verb for a number of things."""
     return "is" if count == 1 else "are"
+
+
+def many(count: float, noun: str) -> str:
+    """Write a number of things: "1 row", "2,000 rows"."""
+    return f"{count:,.12g} {noun}{'' if count == 1 else 's'}"
 
 
 def capital(text: str) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from calibrant._check import whole
 from calibrant._random import Rng, make_key
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
@@ -49,8 +51,9 @@ def report(
     models = dict(data) if isinstance(data, Mapping) else {"": data}
     if not models:
         raise ValueError("`data` must be at least one model; found none.")
-    seed = rng if isinstance(rng, int) else None
-    settings = Settings(make_key(rng), seed, n_resamples, groups)
+    if rng is None or isinstance(rng, np.random.Generator):
+        rng = int(make_key(rng))  # one seed for all parts, which the provenance can name
+    settings = Settings(make_key(rng), int(rng), n_resamples, groups)
     evaluations, comparison = _evaluate(models, settings, _stage(progress, 0, 2))
     contents: list[Contents] = []
     for number, (name, model) in enumerate(models.items()):
@@ -66,18 +69,21 @@ def _evaluate(
     models: Mapping[str, Predictions], settings: Settings, progress: Progress | None
 ) -> tuple[Mapping[str, Evaluation], tuple[Comparison, ReliabilityDiagram] | None]:
     """Evaluate each model; compare several, with one diagram of all."""
-    n_bootstrap = min(bootstraps(model) for model in models.values())
-    rng, n_resamples = int(settings.key), settings.n_resamples
+    rng, n_resamples = settings.seed, settings.n_resamples
     if len(models) == 1:
         ((name, model),) = models.items()
         found = evaluate(
-            model, n_resamples=n_resamples, n_bootstrap=n_bootstrap, rng=rng, progress=progress
+            model,
+            n_resamples=n_resamples,
+            n_bootstrap=bootstraps(model),
+            rng=rng,
+            progress=progress,
         )
         return {name: found}, None
     comparison = compare(
         models,
         n_resamples=n_resamples,
-        n_bootstrap=n_bootstrap,
+        n_bootstrap=comparison_bootstraps(models),
         paired=same_rows(models),
         rng=rng,
         progress=progress,
@@ -86,6 +92,11 @@ def _evaluate(
     lens: Lens = Canonical() if first.m == 2 else TopLabel()
     picture = reliability_diagram(models, lens=lens, n_resamples=n_resamples, rng=rng)
     return comparison.evaluations, (comparison, picture)
+
+
+def comparison_bootstraps(models: Mapping[str, Predictions]) -> int:
+    """Return how many data sets to draw for the intervals of differences of models."""
+    return 5 * min(bootstraps(model) for model in models.values()) - 1
 
 
 def same_rows(models: Mapping[str, Predictions]) -> bool:

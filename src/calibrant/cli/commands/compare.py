@@ -45,13 +45,13 @@ def compare(
     """Compare models: each with its test, and the differences of every two."""
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
-        from calibrant.inference.evaluation import bootstraps  # noqa: PLC0415
+        from calibrant.reporting.write import comparison_bootstraps  # noqa: PLC0415
 
         if len(files) < 2:
             raise typer.BadParameter("compare needs at least two files.", param_hint="FILE…")
         models = Reading(region, label, probs, classes, weight, logits).several(files)
         first = next(iter(models.values()))
-        n_bootstrap = 5 * min(bootstraps(data) for data in models.values()) - 1
+        n_bootstrap = comparison_bootstraps(models)
         with progress_after(1.0, "resampling") as progress:
             found = cal.compare(
                 models,

@@ -77,6 +77,7 @@ def print_evaluation(name: str, scores: dict[str, float], found: "Evaluation") -
     """Write the scores, the table and the conclusion."""
     from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
     from calibrant.reporting.page import score_name  # noqa: PLC0415
+    from calibrant.reporting.words import many, needed, too_few  # noqa: PLC0415
 
     print_title(f"{name}: {found.n:,} rows, {found.m} classes")
     typer.echo(", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items()) + "\n")
@@ -84,3 +85,6 @@ def print_evaluation(name: str, scores: dict[str, float], found: "Evaluation") -
     print_table("Expected miscalibration", HEADER, rows, heading=(0, 1))
     sentence = str(found)
     typer.echo(f"{sentence[:1].upper()}{sentence[1:]}.")
+    n_tests, n_resamples = len(found.rows), found.rows[0].null.size
+    if n_resamples < needed(n_tests):
+        typer.echo(f"With {many(n_resamples, 'resample')} none could: {too_few(n_tests)}.")
