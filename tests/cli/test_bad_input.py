@@ -85,6 +85,17 @@ def test_a_folder_is_no_file(tmp_path):
     check(run("evaluate", tmp_path, *QUICK), 1, tmp_path.name)
 
 
+def test_a_bad_file_is_named_as_it_was_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    write(tmp_path / "a/p.csv")
+    (tmp_path / "b/p.csv").write_text("label\na\n")
+    result = run("compare", "a/p.csv", "b/p.csv", *QUICK)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("calibrant: b/p.csv: the columns of probabilities")
+
+
 def test_a_cut_parquet_file(tmp_path):
     path = write(tmp_path / "a.parquet", n=2000)
     path.write_bytes(path.read_bytes()[:-100])
@@ -183,6 +194,7 @@ OPTIONS = {
     "unpaired": (["compare", "GOOD", "SHORT"], "Use --unpaired for files of different rows"),
     "quantiles": (["evaluate", "GOOD", "--partition", "mass:5"], "--lens top or --lens class:NAME"),
     "outcomes": (["plot", "FIVE", "--lens", "canonical"], "--lens top:2 or --lens groups:…"),
+    "regions": (["plot", "GOOD", "--regions"], "--regions is for diagrams of 3 outcomes"),
     "sums": (["evaluate", "SUMS"], "the rows of probabilities must sum to 1"),
     "file": (["evaluate", "none.csv"], "'none.csv' does not exist"),
 }

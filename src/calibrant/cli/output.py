@@ -42,6 +42,8 @@ WORDS = (
     ("`classes`", "--classes"),
     ("`weight`", "--weight"),
     ("`weights`", "the weights"),
+    ("`classical`", "--classical"),
+    ("`regions`", "--regions"),
     ("`k` must be less", "--lens top:K must have K less"),
     ("Use Canonical()", "Use --lens canonical"),
     ("VarianceTree()", "--partition tree:1000"),

@@ -52,7 +52,7 @@ class Columnar:
         import polars.selectors as cs  # noqa: PLC0415
 
         for name in numbers:
-            if self.kinds[name] == "other":
+            if self.kinds[name] == "other" and self.types[name] != pl.Null():
                 raise TypeError(f"column {name!r} must hold numbers; found {self.types[name]}.")
         narrow = all(str(self.types[name]) in ("Float16", "Float32") for name in numbers)
         width = pl.Float32() if narrow else pl.Float64()

@@ -92,9 +92,9 @@ def load(
         text.belongs(file, *magic, *([text.GZIP] if file.suffix.lower() == ".gz" else []))
         return npz(file, options) if open_table is None else predictions(open_table(file), options)
     except (ValueError, TypeError) as error:
-        raise type(error)(f"{file.name}: {error}") from error
+        raise type(error)(f"{file}: {error}") from error
     except OSError as error:
-        raise ValueError(f"{file.name}: the file must be readable; {error.strerror}.") from error
+        raise ValueError(f"{file}: the file must be readable; {error.strerror}.") from error
 
 
 def from_frame(
