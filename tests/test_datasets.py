@@ -1,14 +1,16 @@
 """Data sets: what is drawn has the law that the docstring promises."""
 
+import json
 from importlib.resources import files
 
 import numpy as np
 import pytest
 from chance import BUDGET, agrees, most, rejections
+from command import run
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from calibrant import Predictions, accuracy, calibration_test, datasets
+from calibrant import Predictions, accuracy, calibration_test, datasets, evaluate, load
 from calibrant.distances import total_variation
 from calibrant.lenses import Marginal, TopLabel
 from calibrant.partitions import EqualWidth
@@ -336,3 +338,20 @@ def test_a_class_without_probability_is_never_drawn():
 
     rows = np.array([[0.3, 0.7, 0.0], [1.0, 0.0, 0.0], [0.1, 0.2, 0.7]])
     assert draw.labels(rows, Ones()).tolist() == [1, 0, 2]
+
+
+def test_a_network_written_to_parquet_is_evaluated_as_in_the_package(tmp_path):
+    path = tmp_path / "resnet.parquet"
+    assert run("datasets", "resnet", "-o", path).exit_code == 0
+    written = json.loads(run("evaluate", path, "--resamples", "19", "--json").stdout)["rows"]
+    packaged = evaluate(datasets.cifar10("resnet"), n_resamples=19, rng=0).rows
+    assert [row["n_cells"] for row in written] == [row.n_cells for row in packaged]
+    assert [row["estimate"] for row in written] == [row.value for row in packaged]
+
+
+def test_a_network_written_to_csv_differs_by_rounding_only(tmp_path):
+    path = tmp_path / "resnet.csv"
+    assert run("datasets", "resnet", "-o", path).exit_code == 0
+    found, packaged = load(path), datasets.cifar10("resnet")
+    np.testing.assert_allclose(found.probs, packaged.probs, rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(found.labels, packaged.labels)
