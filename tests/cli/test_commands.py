@@ -211,6 +211,34 @@ def test_a_region(good):
     assert 0 < part["n"] < whole["n"]
 
 
+@pytest.mark.parametrize("command", ["evaluate", "test", "plot"])
+def test_json_names_the_region(command, good, tmp_path):
+    more = ("-o", tmp_path / "d.svg") if command == "plot" else ()
+    found = read(run(command, good, *more, "--region", "dog > 0.1", "--json", *QUICK))
+    assert found["region"] == "dog > 0.1"
+    assert read(run(command, good, *more, "--json", *QUICK))["region"] is None
+
+
+def test_the_title_names_the_region(good):
+    result = run("evaluate", good, "--region", "dog > 0.1", *QUICK)
+    assert result.stdout.splitlines()[0].endswith(" rows, 3 classes, only where dog > 0.1")
+
+
+def test_a_report_names_the_region_and_the_file(good, tmp_path):
+    output = tmp_path / "r.html"
+    assert run("report", good, "--region", "dog > 0.1", "-o", output, *QUICK).exit_code == 0
+    found = provenance(output)
+    assert found["region"] == "dog > 0.1"
+    assert [model["name"] for model in found["models"]] == ["good"]
+    assert "Only rows where dog &gt; 0.1." in output.read_text("utf-8")
+
+
+def test_one_row(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("label,a,b\nb,0.4,0.6\n")
+    assert run("evaluate", path, *QUICK).stdout.splitlines()[0] == f"{path}: 1 row, 2 classes"
+
+
 def test_the_seed_decides(good):
     def null(seed):
         return read(run("test", good, "--seed", seed, "--json", *QUICK))["null"]

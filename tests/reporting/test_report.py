@@ -104,6 +104,14 @@ def test_classes_that_look_like_templates_stay_as_they_are(tmp_path):
     assert "{% raw %}" in text
 
 
+def test_the_bars_of_several_models_are_not_called_grey(tmp_path):
+    models = {"a": tempered(300, 3), "b": tempered(300, 3, 2.0)}
+    text = report(models, tmp_path / "r.html", n_resamples=19).read_text("utf-8")
+    together = text.partition("All models in one diagram")[2].partition("</p>")[0]
+    assert "Bars in the colour of a model" in together
+    assert "Grey" not in together
+
+
 def test_models_of_different_rows_have_no_differences(tmp_path):
     models = {"a": tempered(300, 3), "b": tempered(400, 3)}
     text = report(models, tmp_path / "r.html", n_resamples=19).read_text("utf-8")

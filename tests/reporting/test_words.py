@@ -181,6 +181,20 @@ def test_worst_cells_in_words():
     )
 
 
+def test_a_cell_of_weighted_rows():
+    data = at((0.15, 500, 75), (0.75, 500, 275))
+    data = Predictions(data.probs, data.labels, weights=np.full(1000, 0.9416))
+    ((_, text),) = words.cell_sentences(reliability_diagram(data, rng=0), ["no", "yes"], 10)
+    assert text.startswith("in rows of weight 470.8 yes had")
+
+
+def test_rows():
+    assert words.rows_of(1, False) == "1 row"
+    assert words.rows_of(1234567, False) == "1,234,567 rows"
+    assert words.rows_of(12345.678, True) == "rows of weight 12,345.7"
+    assert words.rows_of(0.0123456, True) == "rows of weight 0.01235"
+
+
 def test_most_cells():
     diagram = reliability_diagram(at((0.15, 500, 300), (0.75, 500, 275)), rng=0)
     sizes = [size for size, _ in words.cell_sentences(diagram, ["no", "yes"], 10)]

@@ -48,12 +48,14 @@ class Settings:
     seed : what the user gave as `rng`, or a number drawn from it
     n_resamples : data sets drawn under the hypothesis
     groups : lens for the simplex or tetrahedron; None for the default
+    region : condition that the rows were chosen by; None for all rows
     """
 
     key: np.uint64
     seed: int
     n_resamples: int
     groups: Lens | None
+    region: str | None
 
 
 @final

@@ -15,13 +15,16 @@ from calibrant.inference import Comparison, Difference
 from calibrant.inference.evaluation import HEADER
 from calibrant.reporting.contents import BINS, MOST_CLASSES, Contents, Drawing, Settings
 from calibrant.reporting.sparks import common_reach, spark
-from calibrant.reporting.words import capital, summary
+from calibrant.reporting.words import capital, many, summary
 
 KINDS = {2: "cartesian", 3: "ternary", 4: "gl3d"}
 HOW_TO_READ = {
     "cartesian": "Each mark is a cell of similar predictions. Below the line the outcome was rarer"
     " than predicted: the probabilities were too high. Grey bars: where calibrated predictions"
     " would lie.",
+    "several": "Each mark is a cell of similar predictions of one model. Below the line the outcome"
+    " was rarer than predicted: the probabilities were too high. Bars in the colour of a model:"
+    " where its predictions would lie if it were calibrated.",
     "ternary": "Each arrow leads from the mean prediction of a cell to the frequencies that were"
     " observed in it. The nearer to a corner, the more probable its outcome.",
     "gl3d": "Each arrow leads from the mean prediction of a cell to the frequencies that were"
@@ -55,6 +58,7 @@ def render(
     scripts = [get_plotlyjs(), files("calibrant.reporting").joinpath("draw.js").read_text("utf-8")]
     return environment.get_template("template.html.j2").render(
         title=title,
+        region=settings.region,
         models=[_model(c, number) for number, c in enumerate(contents)],
         comparison=None if comparison is None else _comparison(*comparison),
         header=HEADER,
@@ -79,9 +83,8 @@ def _model(contents: Contents, number: int) -> dict[str, Any]:
     return {
         "id": f"model{number}",
         "name": contents.name,
-        "n": data.n,
         "m": data.m,
-        "weighted": data.weighted,
+        "size": f"{many(data.n, 'row')}, {data.m} classes{', weighted' if data.weighted else ''}",
         "scores": [
             (capital(score_name(name)), f"{value:.4f}", SCORE_NOTES[name])
             for name, value in contents.scores.items()
@@ -176,6 +179,7 @@ def _provenance(contents: Sequence[Contents], settings: Settings) -> dict[str, A
         "key": int(settings.key),
         "resampler": "exact",
         "n_resamples": settings.n_resamples,
+        "region": settings.region,
         "groups": None if settings.groups is None else str(settings.groups),
         "models": [_model_provenance(c) for c in contents],
     }

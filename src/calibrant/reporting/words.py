@@ -207,9 +207,9 @@ def cell_sentences(
         gaps = fn.deviations[c]
         j = diagram.event if diagram.n_outcomes == 2 else int(np.argmax(np.abs(gaps)))
         text = (
-            f"in {fn.counts[c]:,.12g} rows {names[j]} had a probability of"
+            f"in {rows_of(float(fn.counts[c]), fn.weighted)} {names[j]} had a probability of"
             f" {fn.predicted[c, j]:.1%} on average and occurred in {fn.observed[c, j]:.1%};"
-            f" {pvalue(float(p[c]))}, adjusted for {fn.n_cells} cells."
+            f" {pvalue(float(p[c]))}, adjusted for {many(fn.n_cells, 'cell')}."
         )
         found.append((float(fn.proportions[c] * np.abs(gaps).sum() / 2), text))
     return sorted(found, key=lambda pair: -pair[0])[:most]
@@ -238,6 +238,13 @@ def be(count: int) -> str:
 def many(count: float, noun: str) -> str:
     """Write a number of things: "1 row", "2,000 rows"."""
     return f"{count:,.12g} {noun}{'' if count == 1 else 's'}"
+
+
+def rows_of(count: float, weighted: bool) -> str:
+    """Write the number of rows of a cell, or their weight: "rows of weight 470.8"."""
+    if not weighted:
+        return many(count, "row")
+    return f"rows of weight {count:,.1f}" if count >= 100 else f"rows of weight {count:.4g}"
 
 
 def capital(text: str) -> str:

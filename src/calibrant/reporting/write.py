@@ -23,6 +23,7 @@ def report(
     *,
     title: str | None = None,
     groups: Lens | None = None,
+    region: str | None = None,
     n_resamples: int = 999,
     rng: Rng = 0,
     progress: Progress | None = None,
@@ -38,6 +39,7 @@ def report(
     title : default: "Calibration report"
     groups : lens of three or four outcomes to draw; default: the two most frequent classes
         and the others
+    region : condition that the rows of `data` were chosen by, to be named in the report
     n_resamples : number of data sets drawn under the hypothesis of calibration
     rng : seed, generator or None
     progress : function of (done, total), called now and then
@@ -53,7 +55,7 @@ def report(
         raise ValueError("`data` must be at least one model; found none.")
     if rng is None or isinstance(rng, np.random.Generator):
         rng = int(make_key(rng))  # one seed for all parts, which the provenance can name
-    settings = Settings(make_key(rng), int(rng), n_resamples, groups)
+    settings = Settings(make_key(rng), int(rng), n_resamples, groups, region)
     evaluations, comparison = _evaluate(models, settings, _stage(progress, 0, 2))
     contents: list[Contents] = []
     for number, (name, model) in enumerate(models.items()):

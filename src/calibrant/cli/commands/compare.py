@@ -64,8 +64,8 @@ def compare(
             )
         if json:
             settings = {"seed": seed, "n_resamples": resamples, "n_bootstrap": n_bootstrap}
-            body = {"files": [str(f) for f in files], **settings, **found.to_dict()}
-            print_json("compare", body)
+            body = {"files": [str(f) for f in files], "region": region, **settings}
+            print_json("compare", {**body, **found.to_dict()})
             return
         print_table("Scores", *found.score_rows())
         print_table("Expected miscalibration", *found.rows(), heading=(1, 2, 3))

@@ -7,7 +7,7 @@ import typer
 from calibrant.cli.commands.evaluate import print_evaluation
 from calibrant.cli.commands.report import write_report
 from calibrant.cli.options import Json, Output, Resamples, Seed
-from calibrant.cli.output import check_ending, one_sentence_errors, print_json
+from calibrant.cli.output import check_ending, one_sentence_errors, print_json, whole_file
 
 
 def demo(
@@ -18,7 +18,7 @@ def demo(
 ) -> None:
     """Evaluate the predictions of a network that come with calibrant, and write a report."""
     check_ending(output, ".html", ".htm")
-    with one_sentence_errors():
+    with one_sentence_errors(), whole_file(output) as temporary:
         import calibrant as cal  # noqa: PLC0415
 
         models = {name: cal.datasets.cifar10(name) for name in ("lenet", "resnet", "densenet")}
@@ -27,7 +27,8 @@ def demo(
         scores = cal.scores.all_scores(data)
         if not json:
             print_evaluation("A ResNet on CIFAR-10", scores, found)
-        write_report(models, output, "Three networks on CIFAR-10", resamples, seed)
+        how = {"n_resamples": resamples, "rng": seed}
+        write_report(models, temporary, "Three networks on CIFAR-10", how)
     if json:
         body = {"output": str(output), "seed": seed, "n_resamples": resamples}
         print_json("demo", {**body, "scores": scores, **found.to_dict()})

@@ -67,19 +67,22 @@ def evaluate(
         scores = cal.scores.all_scores(data)
         if json:
             settings = {"seed": seed, "n_resamples": resamples, "n_bootstrap": n_bootstrap}
-            body = {"file": str(file), **settings, "scores": scores, **found.to_dict()}
-            print_json("evaluate", body)
+            body = {"file": str(file), "region": region, **settings, "scores": scores}
+            print_json("evaluate", {**body, **found.to_dict()})
             return
-        print_evaluation(str(file), scores, found)
+        print_evaluation(str(file), scores, found, region)
 
 
-def print_evaluation(name: str, scores: dict[str, float], found: "Evaluation") -> None:
+def print_evaluation(
+    name: str, scores: dict[str, float], found: "Evaluation", region: str | None = None
+) -> None:
     """Write the scores, the table and the conclusion."""
     from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
     from calibrant.reporting.page import score_name  # noqa: PLC0415
     from calibrant.reporting.words import many, needed, too_few  # noqa: PLC0415
 
-    print_title(f"{name}: {found.n:,} rows, {found.m} classes")
+    where = "" if region is None else f", only where {region}"
+    print_title(f"{name}: {many(found.n, 'row')}, {found.m} classes{where}")
     typer.echo(", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items()) + "\n")
     rows = [row.cells() for row in found.rows]
     print_table("Expected miscalibration", HEADER, rows, heading=(0, 1))

@@ -54,7 +54,7 @@ def plot(
 ) -> None:
     """Draw a reliability diagram: PNG, SVG or PDF, or HTML to explore."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
-    with one_sentence_errors():
+    with one_sentence_errors(), whole_file(output) as temporary:
         import calibrant as cal  # noqa: PLC0415
 
         data = Reading(region, label, probs, classes, weight, logits).one(file)
@@ -68,10 +68,10 @@ def plot(
                 rng=seed,
                 progress=progress,
             )
-        with whole_file(output) as temporary:
-            _draw(diagram, temporary, classical, regions)
+        _draw(diagram, temporary, classical, regions)
     if json:
-        body = {"file": str(file), "output": str(output), "seed": seed, "lens": str(chosen)}
+        body = {"file": str(file), "region": region, "output": str(output), "seed": seed}
+        body |= {"lens": str(chosen)}
         print_json("plot", {**body, **diagram.to_dict()})
     else:
         typer.echo(f"{diagram}\nWritten to {output}.")

@@ -1,7 +1,7 @@
 """``calibrant report``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -52,13 +52,14 @@ def report(
 ) -> None:
     """Write a report: one HTML file that works offline."""
     check_ending(output, ".html", ".htm")
-    with one_sentence_errors():
+    with one_sentence_errors(), whole_file(output) as temporary:
         models = Reading(region, label, probs, classes, weight, logits).several(files)
         lens = None if groups is None else _groups(groups, next(iter(models.values())))
         title = title or f"Calibration of {', '.join(models)}"
-        write_report(models, output, title, resamples, seed, lens)
+        how = {"groups": lens, "region": region, "n_resamples": resamples, "rng": seed}
+        write_report(models, temporary, title, how)
     if json:
-        body = {"files": [str(f) for f in files], "output": str(output)}
+        body = {"files": [str(f) for f in files], "region": region, "output": str(output)}
         print_json("report", {**body, "seed": seed, "n_resamples": resamples})
     else:
         typer.echo(f"Written to {output}.")
@@ -68,23 +69,18 @@ def write_report(
     models: dict[str, "Predictions"],
     output: Path,
     title: str,
-    resamples: int,
-    seed: int,
-    groups: "Lens | None" = None,
+    how: dict[str, Any],
 ) -> None:
-    """Write the report on one model, or on several with their comparison."""
+    """Write the report on one model, or on several with their comparison.
+
+    Parameters
+    ----------
+    how : further arguments of `calibrant.report`
+    """
     from calibrant.reporting import report as write  # noqa: PLC0415
 
-    with progress_after(1.0, "report") as progress, whole_file(output) as temporary:
-        write(
-            models if len(models) > 1 else next(iter(models.values())),
-            temporary,
-            title=title,
-            groups=groups,
-            n_resamples=resamples,
-            rng=seed,
-            progress=progress,
-        )
+    with progress_after(1.0, "report") as progress:
+        write(models, output, title=title, progress=progress, **how)
 
 
 def _groups(text: str, data: "Predictions") -> "Lens":

@@ -67,7 +67,8 @@ def run_test(
             )
     rejected = fail_below is not None and found.pvalue < fail_below
     if json:
-        body = {"file": str(file), "seed": seed, "lens": str(chosen), "of": str(statistic)}
+        body = {"file": str(file), "region": region, "seed": seed}
+        body |= {"lens": str(chosen), "of": str(statistic)}
         print_json(
             "test", {**body, "fail_below": fail_below, "rejected": rejected, **found.to_dict()}
         )
