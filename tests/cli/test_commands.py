@@ -205,6 +205,32 @@ def test_datasets_can_be_evaluated(tmp_path):
     assert (found["n"], found["m"]) == (10_000, 10)
 
 
+def test_datasets_need_a_name_to_write(tmp_path):
+    result = run("datasets", "-o", tmp_path / "z.csv")
+    assert result.exit_code == 2
+    assert "needs the name of what to write" in " ".join(result.stderr.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_many_resamples(tmp_path):
+    result = run("evaluate", tmp_path / "none.csv", "--resamples", 10**12)
+    assert result.exit_code == 2
+    assert "less than or equal to 10000000" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["demo", "report", "plot"])
+def test_a_folder_that_is_not_there_is_found_before_the_work(command, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr("calibrant.datasets.cifar10", fail)
+    monkeypatch.setattr("calibrant.loading.load", fail)
+    file = [] if command == "demo" else [tmp_path / "f.csv"]
+    result = run(command, *file, "-o", tmp_path / "none" / "x.html")
+    assert result.exit_code == 1
+    assert "none does not exist." in result.stderr
+
+
 def test_a_region(good):
     whole = read(run("evaluate", good, "--json", *QUICK))
     part = read(run("evaluate", good, "--region", "dog > 0.1 and max < 0.9", "--json", *QUICK))

@@ -99,6 +99,25 @@ def test_regions_that_are_none(text, data):
         parsing.parse_region(text, data)
 
 
+@pytest.mark.parametrize(
+    ("lens", "partition", "distance"),
+    [
+        (["class:5", "top", "class:max 3"], None, None),
+        (["groups:0-2|3-5", "groups:0,1,2|3,4,5"], None, None),
+        (None, ["tree:50", "tree:50:mean"], None),
+        (None, None, ["tv", "total_variation"]),
+    ],
+)
+def test_the_same_thing_twice(lens, partition, distance, data):
+    with pytest.raises(BadParameter, match="mean the same"):
+        parsing.parse_grid(data, lens, partition, distance)
+
+
+def test_things_that_differ_keep_their_order(data):
+    found = parsing.parse_grid(data, ["top", "class:2", "class:1"], None, None)
+    assert [str(lens) for lens in found["lenses"]] == ["top label", "class 2", "class a:b"]
+
+
 def test_an_unknown_class_is_answered_with_those_there_are(data):
     with pytest.raises(BadParameter, match="black and white, a:b, 2, 0-1, x > y, max 3"):
         parsing.parse_lens("class:dog", data)

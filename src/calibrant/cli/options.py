@@ -51,7 +51,7 @@ DistanceTexts = Annotated[
     list[str] | None,
     typer.Option("--distance", help="tv, euclidean or squared; may be repeated."),
 ]
-Resamples = Annotated[int, typer.Option(min=1, help="Number of data sets drawn.")]
+Resamples = Annotated[int, typer.Option(min=1, max=10_000_000, help="Number of data sets drawn.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]

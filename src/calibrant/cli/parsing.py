@@ -115,12 +115,27 @@ def parse_grid(
     """Return the lenses, partitions and distances that were asked for, under these names."""
     chosen: dict[str, Any] = {}
     if lens:
-        chosen["lenses"] = [parse_lens(text, data) for text in lens]
+        chosen["lenses"] = _distinct("--lens", lens, lambda text: parse_lens(text, data))
     if partition:
-        chosen["partitions"] = [parse_partition(text) for text in partition]
+        chosen["partitions"] = _distinct("--partition", partition, parse_partition)
     if distance:
-        chosen["distances"] = [parse_distance(text) for text in distance]
+        chosen["distances"] = _distinct("--distance", distance, parse_distance)
     return chosen
+
+
+def _distinct(option: str, texts: Sequence[str], parse: Callable[[str], T]) -> list[T]:
+    """Parse each text; refuse two that mean the same, which would count as two tests."""
+    found: list[T] = []
+    for text in texts:
+        one = parse(text)
+        if one in found:
+            first = texts[found.index(one)]
+            raise typer.BadParameter(
+                f"must differ from one another; {first!r} and {text!r} mean the same.",
+                param_hint=option,
+            )
+        found.append(one)
+    return found
 
 
 def parse_region(text: str, data: "Predictions") -> Callable[[Any], Any]:

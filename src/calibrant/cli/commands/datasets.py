@@ -26,6 +26,11 @@ def datasets(
         import calibrant as cal  # noqa: PLC0415
 
         names = cal.datasets.names()
+        if name is None and output is not None:
+            raise typer.BadParameter(
+                f"needs the name of what to write: one of {', '.join(names)}.",
+                param_hint="--output",
+            )
         if name is None:
             if json:
                 print_json("datasets", {"names": list(names)})
