@@ -176,3 +176,8 @@ def test_the_layout_of_tables():
         '<table><thead><tr><th style="text-align:right">a</th></tr></thead>'
         '<tbody><tr><td style="text-align:right">&lt;&amp;</td></tr></tbody></table>'
     )
+
+
+def test_one_row_is_a_row():
+    found = evaluate(Predictions([0.3], [1]), n_resamples=9, n_bootstrap=3, rng=0)
+    assert str(found).startswith("evaluation of 1 row and 2 classes: ")

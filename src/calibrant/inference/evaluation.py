@@ -120,8 +120,9 @@ class Evaluation:
 
     def __str__(self) -> str:
         rejected = sum(row.adjusted_pvalue <= 0.05 for row in self.rows)
+        rows = "row" if self.n == 1 else "rows"
         return (
-            f"evaluation of {self.n:,} rows and {self.m} classes: {rejected} of {len(self.rows)}"
+            f"evaluation of {self.n:,} {rows} and {self.m} classes: {rejected} of {len(self.rows)}"
             " combinations reject calibration at 5 % (Holm)"
         )
 
