@@ -17,6 +17,7 @@ from calibrant.inference.evaluation import (
     HEADER,
     Evaluation,
     EvaluationRow,
+    bootstraps,
     default_partitions,
     distance_name,
     evaluate,
@@ -172,6 +173,11 @@ class Comparison:
 
     def __str__(self) -> str:
         return f"comparison of {', '.join(self.evaluations)}"
+
+
+def comparison_bootstraps(models: Mapping[str, Predictions]) -> int:
+    """Return how many data sets to draw for the intervals of differences of models."""
+    return 5 * min(bootstraps(model) for model in models.values()) - 1
 
 
 def compare(

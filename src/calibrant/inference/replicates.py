@@ -199,7 +199,6 @@ def _rows_again(binned: Binned, statistics: Sequence[CellStatistic], plan: Plan)
     cells = np.empty(data.n, np.int32)
     numbers = np.arange(binned.n_cells, dtype=np.int32)
     cells[binned.rows] = np.repeat(numbers, np.diff(binned.starts))
-    convert = [cast(Callable[[Floats], Floats], from_norms(s.distance)) for s in statistics]
     out = np.empty((len(statistics), plan.n_resamples))
 
     def work(b0: int, b1: int) -> None:
@@ -210,9 +209,8 @@ def _rows_again(binned: Binned, statistics: Sequence[CellStatistic], plan: Plan)
                 times[:, b - first] = draw_times(data, plan.key, b)
             norms, mass = _copied_norms(data, times, cells, binned.n_cells)
             for b in several:
-                found = norms[:, :, b - first]
-                for s, statistic in enumerate(statistics):
-                    out[s, b] = statistic.combine(convert[s](found), mass[:, b - first])
+                t = b - first
+                out[:, b] = _combined(statistics, norms[:, :, t], mass[:, t])
 
     threads.run(work, threads.blocks(plan.n_resamples, 16), plan.progress)
     return out
@@ -245,7 +243,6 @@ def _resampled(
     the partition is fitted to each data set, with these counts as weights.
     """
     partition = statistics[0].partition
-    convert = [cast(Callable[[Floats], Floats], from_norms(s.distance)) for s in statistics]
     law = plan.resampler.law(data) if isinstance(plan.resampler, Consistency) else None
     labels_key = label_key(plan.key)
     out = np.empty((len(statistics), plan.n_resamples))
@@ -262,11 +259,16 @@ def _resampled(
                 norms = cell_norms(cells, data.labels)
             else:
                 norms = _redrawn_norms(cells, data, times, law, labels_key, b)
-            for s, statistic in enumerate(statistics):
-                out[s, b] = statistic.combine(convert[s](norms), cells.mass)
+            out[:, b] = _combined(statistics, norms, cells.mass)
 
     threads.run(work, threads.blocks(plan.n_resamples, 16), plan.progress)
     return out
+
+
+def _combined(statistics: Sequence[CellStatistic], norms: Floats, mass: Floats) -> list[Floats]:
+    """Return built-in statistics from the norms (2, cells) and the mass (cells,) of the cells."""
+    convert = [cast(Callable[[Floats], Floats], from_norms(s.distance)) for s in statistics]
+    return [s.combine(f(norms), mass) for s, f in zip(statistics, convert, strict=True)]
 
 
 def _redrawn_norms(

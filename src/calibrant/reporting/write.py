@@ -9,6 +9,7 @@ from calibrant._check import whole
 from calibrant._random import Rng, make_key
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
+from calibrant.inference.comparison import comparison_bootstraps
 from calibrant.inference.evaluation import bootstraps, part
 from calibrant.inference.replicates import Progress
 from calibrant.lenses import Canonical, Lens, TopLabel
@@ -94,11 +95,6 @@ def _evaluate(
     lens: Lens = Canonical() if first.m == 2 else TopLabel()
     picture = reliability_diagram(models, lens=lens, n_resamples=n_resamples, rng=rng)
     return comparison.evaluations, (comparison, picture)
-
-
-def comparison_bootstraps(models: Mapping[str, Predictions]) -> int:
-    """Return how many data sets to draw for the intervals of differences of models."""
-    return 5 * min(bootstraps(model) for model in models.values()) - 1
 
 
 def same_rows(models: Mapping[str, Predictions]) -> bool:

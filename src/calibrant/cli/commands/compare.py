@@ -45,7 +45,7 @@ def compare(
     """Compare models: each with its test, and the differences of every two."""
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
-        from calibrant.reporting.write import comparison_bootstraps  # noqa: PLC0415
+        from calibrant.inference.comparison import comparison_bootstraps  # noqa: PLC0415
 
         if len(files) < 2:
             raise typer.BadParameter("compare needs at least two files.", param_hint="FILE…")
