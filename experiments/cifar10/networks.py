@@ -85,6 +85,18 @@ class DenseLayer(nn.Sequential):
         return torch.cat([x, super().forward(x)], dim=1)
 
 
+class PooledConv(nn.Conv2d):
+    """A 1x1 convolution, then the mean of every 2x2 pixels.
+
+    Both are done as one 2x2 convolution with steps of 2, whose four weights are equal: the same
+    numbers up to rounding, without the pooling, which is slow where channels are last in memory.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return as many channels as there are filters, at half the height and width."""
+        return functional.conv2d(x, (self.weight / 4).expand(-1, -1, 2, 2), stride=2)
+
+
 def densenet(layers: int = 12, growth: int = 12, channels: int = 16) -> nn.Sequential:
     """Build the plain DenseNet of 3 * `layers` + 4 layers for CIFAR-10 (Huang et al. 2017).
 
@@ -96,8 +108,7 @@ def densenet(layers: int = 12, growth: int = 12, channels: int = 16) -> nn.Seque
             modules += [
                 nn.BatchNorm2d(channels),
                 nn.ReLU(),
-                nn.Conv2d(channels, channels, 1, bias=False),
-                nn.AvgPool2d(2),
+                PooledConv(channels, channels, 1, bias=False),
             ]
         modules += [DenseLayer(channels + i * growth, growth) for i in range(layers)]
         channels += layers * growth
