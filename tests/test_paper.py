@@ -84,6 +84,15 @@ def test_the_size_of_both_tests_for_one_network():
         assert again[kind] == pytest.approx(row[kind], **CLOSE)
 
 
+def test_more_data_sets_were_drawn_where_the_exact_test_seems_to_miss_its_level():
+    for row in files.read("calibrated")["rows"]:
+        low, high = row["exact"]["interval_95"]
+        assert (row["exact_again"] is None) == (low <= calibrated.LEVEL <= high)
+        if row["exact_again"]:
+            low, high = row["exact_again"]["interval_95"]
+            assert low <= calibrated.LEVEL <= high
+
+
 @pytest.mark.parametrize("hits", [0, 1, 43, 999, 1000])
 def test_clopper_pearson(hits):
     from scipy.stats import binomtest

@@ -128,5 +128,5 @@ def _he_initialised(network: nn.Sequential) -> nn.Sequential:
 NETWORKS: dict[str, Callable[[], nn.Module]] = {
     "lenet": LeNet,
     "resnet": lambda: resnet(blocks=3, width=128),
-    "densenet": lambda: densenet(layers=6, growth=32, channels=32),
+    "densenet": lambda: densenet(layers=6, growth=64, channels=64),
 }

@@ -57,7 +57,7 @@ class Settings:
 SETTINGS = {
     "lenet": Settings(100, 0.01, "two drops", batch_size=128, weight_decay=1e-4),
     "resnet": Settings(60, 0.4, "one cycle", batch_size=512, weight_decay=5e-4),
-    "densenet": Settings(60, 0.4, "one cycle", batch_size=512, weight_decay=5e-4),
+    "densenet": Settings(120, 0.4, "one cycle", batch_size=512, weight_decay=1e-3),
 }
 
 
