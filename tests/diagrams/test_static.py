@@ -395,6 +395,19 @@ def test_arrows_in_space_are_those_of_the_cells():
     assert colours == [MUTED.lower()] * (~off).sum() + [VERMILLION.lower()] * off.sum()
 
 
+@pytest.mark.parametrize("azimuth", [76, 196, 316])
+def test_cells_that_are_off_are_in_front(azimuth):
+    found, _ = made("four outcomes")
+    ax = found.plot()
+    ax.view_init(elev=18, azim=azimuth)
+    ax.figure.canvas.draw()
+    off = found.series[0].significant(found.alpha)
+    assert 0 < off.sum() < off.size
+    order = [a.zorder for a in arrows_in_space(ax)]
+    assert min(order[(~off).sum() :]) > max(order[: (~off).sum()])
+    assert min(order[(~off).sum() :]) > max(dots.zorder for dots in ax.collections)
+
+
 def test_names_and_arrows_follow_a_turn():
     ax = diagram_of(moved(4, 2), rng=0).plot()
     ax.figure.canvas.draw()

@@ -76,20 +76,22 @@ def _draw_shares(ax: Any, series: Series, corners: Floats) -> Any:
 def _draw_arrows(diagram: ReliabilityDiagram, ax: Any, series: Series, corners: Floats) -> None:
     off = series.significant(diagram.alpha)
     ends = np.stack((series.function.predicted, series.function.observed), axis=1) @ corners
-    for which, style in (
-        (~off, {"color": MUTED, "lw": 0.6, "alpha": 0.7}),
-        (off, {"color": VERMILLION, "lw": 1.6}),
-    ):
-        for pair in ends[which & series.shown]:
-            ax.add_artist(_Arrow(pair, **style))
+    for pair in ends[~off & series.shown]:
+        ax.add_artist(_Arrow(pair, color=MUTED, lw=0.6, alpha=0.7))
+    for pair in ends[off & series.shown]:
+        ax.add_artist(_Arrow(pair, in_front=True, color=VERMILLION, lw=1.6))
 
 
 class _Arrow(FancyArrowPatch):
-    """An arrow in space (2, 3) whose head faces the viewer from every side."""
+    """An arrow in space (2, 3) whose head faces the viewer from every side.
 
-    def __init__(self, ends: Floats, **style: Any) -> None:
+    One that is `in_front` hides others, wherever it is.
+    """
+
+    def __init__(self, ends: Floats, *, in_front: bool = False, **style: Any) -> None:
         super().__init__((0, 0), (0, 0), arrowstyle="-|>", shrinkA=0, shrinkB=0, **style)
         self.ends = ends
+        self.in_front = in_front
 
     def do_3d_projection(self) -> float:
         """Place the arrow on the page, its head no longer than itself; return its depth."""
@@ -99,7 +101,7 @@ class _Arrow(FancyArrowPatch):
         page = axes.transData.transform(np.stack((x, y), axis=1))
         length = float(np.hypot(*(page[1] - page[0]))) * 72 / axes.figure.dpi
         self.set_mutation_scale(min(8.0, max(1.0, 1.5 * length)))
-        return float(np.min(z))
+        return -np.inf if self.in_front else float(np.min(z))
 
 
 def _set_view(ax: Any, zoom: float = 1.0) -> None:
