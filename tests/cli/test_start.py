@@ -37,11 +37,16 @@ def test_version():
     assert run_process("--version").stdout.strip() == version("calibrant")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(shell):
-    result = run_process("--show-completion", shell)
+@pytest.mark.parametrize(
+    ("shell", "word"), [("bash", "complete -o"), ("zsh", "#compdef"), ("fish", "--no-files")]
+)
+def test_completion(shell, word):
+    # typer looks for the shell that it was called from; tests may have been called from none.
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    result = run_process("--show-completion", shell, env=named)
     assert result.returncode == 0, result.stderr
     assert "calibrant" in result.stdout.lower()
+    assert word in result.stdout
 
 
 def test_completion_completes():
