@@ -27,52 +27,10 @@ def test_unknown_kernels_are_refused():
 
 
 def test_stored_machine_code_is_named_after_all_sources():
-    jit = _kernels.rows.row_sum
+    jit = _kernels.cells.sort
     folder = Path(_kernels.__file__).parent
     sources = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
-    assert jit.py_func.__qualname__ == f"row_sum_{sha256(sources).hexdigest()[:12]}"
-
-
-@given(st.lists(st.floats(0, 1, width=32), max_size=40))
-def test_row_sum(row):
-    for dtype in (np.float32, np.float64):
-        found = _kernels.rows.row_sum(np.array(row, dtype))
-        assert found == pytest.approx(fsum(row), rel=1e-15 * 40)  # 40 additions
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_scan_counts_faults_and_remembers_the_first(dtype):
-    probs = np.full((30, 3), 1 / 3, dtype)
-    probs[4, 1] = np.nan
-    probs[9, 2] = np.inf
-    probs[[5, 6, 7]] = [-0.5, 1.0, 0.5]
-    probs[[11, 29]] = 0.5
-    probs[20] = [0.5, 0.25, 0.2502]
-    probs.flags.writeable = False
-    report = np.zeros(7, np.int64)
-    _kernels.rows.scan(probs, 0, 30, 1e-6, 1e-3, report)
-    assert report.tolist() == [4, 2, 5, 3, 11, 2, 1]
-    part = np.zeros(7, np.int64)
-    _kernels.rows.scan(probs, 6, 12, 1e-6, 1e-3, part)
-    assert part.tolist() == [9, 1, 6, 2, 11, 1, 0]
-
-
-def test_rescale_touches_only_rows_that_need_it():
-    probs = np.array([[0.5, 0.5], [0.5, 0.5002], [0.25, 0.75]])
-    _kernels.rows.rescale(probs, 0, 3, 1e-9)
-    assert probs[[0, 2]].tolist() == [[0.5, 0.5], [0.25, 0.75]]
-    assert probs[1].sum() == pytest.approx(1, abs=1e-15)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_softmax(dtype):
-    logits = RNG.normal(0, 5, (50, 11)).astype(dtype)
-    wide = logits.astype(float)
-    expected = np.exp(wide - wide.max(axis=1, keepdims=True))
-    expected /= expected.sum(axis=1, keepdims=True)
-    _kernels.rows.softmax(logits, 0, 50)
-    # NumPy's exp and this one differ by an ulp or two, and so do sums of 11 of them.
-    np.testing.assert_allclose(logits, expected, rtol=8 * np.finfo(dtype).eps, atol=0)
+    assert jit.py_func.__qualname__ == f"sort_{sha256(sources).hexdigest()[:12]}"
 
 
 @given(st.floats(0, 1), st.integers(1, 200))
@@ -107,14 +65,6 @@ def test_many_keys_get_different_numbers():
     np.testing.assert_array_equal(examples, np.arange(20_000))
 
 
-@given(st.lists(st.integers(0, 20), min_size=1, max_size=30))
-def test_small_keys_are_ranked(values):
-    seen, cells = np.full(21, -1, np.int32), np.empty(len(values), np.int32)
-    found = _kernels.grid.number_small(np.array(values, np.uint64)[:, None], seen, cells)
-    assert cells.tolist() == oracles.ranked(values)
-    assert found == len(set(values))
-
-
 @pytest.mark.parametrize("base", [1, 2, 3, 10, 999, 2**31, 2**33])
 def test_digits_fit_into_words(base):
     per_word, keys = grid.empty_keys(3, 7, base)
@@ -141,14 +91,14 @@ def test_means_and_norms(data):
     _kernels.cells.sort(cells, starts, rows)
     starts = starts[:-1]
     count = starts.size - 1
-    mass = np.zeros(count)
-    weights, step = data.kernel_weights
-    _kernels.cells.masses(weights, step, rows, starts, mass)
+    mass = np.empty(count)
     predicted, observed = np.zeros((count, data.m)), np.zeros((count, data.m))
     norms = np.empty((2, count))
-    common = (data.probs, data.labels, weights, step, rows, starts, 0, count, mass)
-    _kernels.cells.means(*common, predicted, observed)
-    _kernels.cells.norms(*common, norms)
+    room = np.zeros((2, data.m))
+    common = (data.probs, data.labels, *data.kernel_weights, rows, starts, 0, count)
+    _kernels.cells.norms(*common, *room, mass, norms)
+    _kernels.cells.means(*common, mass, predicted, observed)
+    assert not room.any()
     table = oracles.cell_table(data, cells.tolist())
     for c in range(count):
         nothing = (0.0, [0.0] * data.m, [0.0] * data.m)
@@ -160,13 +110,6 @@ def test_means_and_norms(data):
         gap = [a - b for a, b in zip(o, p, strict=True)]
         assert norms[0, c] == pytest.approx(fsum(map(abs, gap)), abs=1e-13)
         assert norms[1, c] == pytest.approx(fsum(d * d for d in gap), abs=1e-13)
-
-
-def test_sums_do_not_depend_on_float32():
-    """A million times 0.1 in float32 is 100,000 to nine digits, not 100,958."""
-    assert _kernels.rows.row_sum(np.full(1_000_000, 0.1, np.float32)) == pytest.approx(
-        1_000_000 * float(np.float32(0.1)), rel=1e-12
-    )
 
 
 @given(problems())

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _kernels
+from calibrant import _rows
 from calibrant._check import ARRAYS, Source, listed, more
 from calibrant._convert import column_names, columns, is_bfloat16, to_numpy
-from calibrant._kernels import threads
 
 Array = NDArray[Any]
 
@@ -29,12 +28,11 @@ def probabilities(value: Any, *, owned: bool = False, source: Source = ARRAYS) -
     probs = array if owned and array.flags.c_contiguous else _private(array, value)
     rounding = float(np.finfo(probs.dtype).eps) * (4.0 + probs.shape[1] ** 0.5)
     tolerance = BFLOAT16_TOLERANCE if is_bfloat16(value) else TOLERANCE
-    if _scan(probs, rounding, tolerance, source):
+    found = _rows.scan(probs, rounding, tolerance)
+    _refuse(found, probs, source)
+    if found.uneven:
         probs = probs if probs.flags.writeable else probs.copy()
-        threads.run(
-            lambda start, stop: _kernels.rows.rescale(probs, start, stop, rounding),
-            threads.row_blocks(probs.shape),
-        )
+        _rows.rescale(probs, rounding)
     return probs
 
 
@@ -55,10 +53,7 @@ def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Arra
             "`logits` must be finite, or -inf for some classes of a row;"
             f" {source.row(int(bad[0]))} is {_start(logits[bad[0]])}{more(bad.size)}."
         )
-    threads.run(
-        lambda start, stop: _kernels.rows.softmax(logits, start, stop),
-        threads.row_blocks(logits.shape),
-    )
+    _rows.softmax(logits)
     return logits
 
 
@@ -190,40 +185,30 @@ def _read_only(array: Any) -> bool:
     return True
 
 
-def _scan(probs: Array, rounding: float, tolerance: float, source: Source) -> int:
-    """Refuse bad rows; return how many good ones must be divided by their sum."""
-    spans = threads.row_blocks(probs.shape)
-    reports = np.zeros((len(spans), 7), np.int64)
-    shown = probs.view()
-    shown.flags.writeable = False
-
-    def work(start: int, stop: int) -> None:
-        report = reports[start // spans[0][1]]
-        _kernels.rows.scan(shown, start, stop, rounding, tolerance, report)
-
-    threads.run(work, spans)
-    counts = reports.sum(axis=0)
-    firsts = [int(reports[np.argmax(reports[:, kind + 1] > 0), kind]) for kind in (0, 2, 4)]
-    if counts[1]:
-        row = probs[firsts[0]]
+def _refuse(found: _rows.Scan, probs: Array, source: Source) -> None:
+    """Say what is wrong with the rows, if anything is."""
+    if found.not_finite.count:
+        first = found.not_finite.first
+        row = probs[first]
         column = int(np.argmax(~np.isfinite(row)))
         raise ValueError(
-            f"`probs` must be finite; {source.row(firsts[0])} has {row[column]} in"
-            f" {source.column(column)}{more(counts[1])}."
+            f"`probs` must be finite; {source.row(first)} has {row[column]} in"
+            f" {source.column(column)}{more(found.not_finite.count)}."
         )
-    if counts[3]:
-        row = probs[firsts[1]]
+    if found.negative.count:
+        first = found.negative.first
+        row = probs[first]
         raise ValueError(
-            f"`probs` must not be negative; {source.row(firsts[1])} has {row.min()} in"
-            f" {source.column(int(row.argmin()))}{more(counts[3])}. {source.logits}"
+            f"`probs` must not be negative; {source.row(first)} has {row.min()} in"
+            f" {source.column(int(row.argmin()))}{more(found.negative.count)}. {source.logits}"
         )
-    if counts[5]:
-        total = probs[firsts[2]].sum(dtype=np.float64)
+    if found.unequal.count:
+        first = found.unequal.first
+        total = probs[first].sum(dtype=np.float64)
         raise ValueError(
-            f"`probs` rows must sum to 1; {source.row(firsts[2])} sums to {total:.6g}"
-            f"{more(counts[5])}. {source.logits}"
+            f"`probs` rows must sum to 1; {source.row(first)} sums to {total:.6g}"
+            f"{more(found.unequal.count)}. {source.logits}"
         )
-    return int(counts[6])
 
 
 def _by_column(value: Any, classes: Sequence[Any] | None) -> Array:

@@ -1,7 +1,7 @@
 """Histogram regression of the calibration function, §4.1."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -148,15 +148,9 @@ def bin_predictions(data: Predictions, partition: Partition) -> Binned:
     rows: Array = np.empty(data.n, np.int32 if data.n < 2**31 else np.int64)
     _kernels.cells.sort(cells, starts, rows)
     starts = starts[:-1]
-    binned = Binned(data, fitted, rows, starts, np.diff(starts).astype(np.float64))
-    return reweighted(binned, data) if data.weighted else binned
-
-
-def reweighted(binned: Binned, data: Predictions) -> Binned:
-    """Return the same cells for `data`, the same rows with weights."""
-    mass = np.empty(binned.n_cells)
-    _kernels.cells.masses(*data.kernel_weights, binned.rows, binned.starts, mass)
-    return replace(binned, data=data, mass=mass)
+    counts = np.bincount(cells, data.weights, fitted.n_cells) if data.weighted else np.diff(starts)
+    mass = counts.astype(np.float64, copy=False)
+    return Binned(data, fitted, rows, starts, mass)
 
 
 def cell_means(binned: Binned, labels: Array, first: int, last: int) -> tuple[Floats, Floats]:
@@ -189,28 +183,33 @@ def cell_distances(binned: Binned, labels: Array, distance: Distance) -> Floats:
             predicted, observed = cell_means(binned, labels, first, last)
             found[first:last][held] = measure(distance, observed[held], predicted[held])
         return found
-    return convert(cell_norms(binned, labels))
+    return convert(cell_norms(binned, binned.data.with_labels(labels))[0])
 
 
-def cell_norms(binned: Binned, labels: Array) -> Floats:
-    """Return the 1-norm and the squared 2-norm of each cell's deviation: (2, cells)."""
-    data = binned.data
+def cell_norms(binned: Binned, data: Predictions) -> tuple[Floats, Floats]:
+    """Return 1-norm and squared 2-norm of each cell's deviation (2, cells), and its weight.
+
+    data : the predictions that were binned, perhaps with other labels and weights
+    """
     norms = np.empty((2, binned.n_cells))
-    threads.run(
-        lambda first, last: _kernels.cells.norms(
+    mass = np.empty(binned.n_cells)
+
+    def work(first: int, last: int) -> None:
+        _kernels.cells.norms(
             data.probs,
-            labels,
+            data.labels,
             *data.kernel_weights,
             binned.rows,
             binned.starts,
             first,
             last,
-            binned.mass,
+            *np.zeros((2, data.m)),
+            mass,
             norms,
-        ),
-        list(cell_blocks(binned)),
-    )
-    return norms
+        )
+
+    threads.run(work, list(cell_blocks(binned)))
+    return norms, mass
 
 
 def cell_blocks(binned: Binned, entries: int = threads.ENTRIES) -> Iterator[tuple[int, int]]:

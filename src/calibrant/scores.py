@@ -78,7 +78,7 @@ def _means(data: Predictions) -> list[float]:
     spans = threads.row_blocks(data.probs.shape)
     sums = np.zeros((len(spans), 5))
     threads.run(
-        lambda start, stop: _kernels.rows.score_sums(
+        lambda start, stop: _kernels.scores.add(
             data.probs, data.labels, *data.kernel_weights, start, stop, sums[start // spans[0][1]]
         ),
         spans,

@@ -1,13 +1,13 @@
 """Compiled loops: pure functions of arrays and scalars, nothing checked.
 
 The submodules load numba, which takes half a second, so each is imported when it is first
-named: ``_kernels.rows.scan``.
+named: ``_kernels.tree.fit``.
 """
 
 from importlib import import_module
 from types import ModuleType
 
-COMPILED = ("cells", "classes", "draws", "grid", "laws", "lens", "null", "rows", "tree")
+COMPILED = ("cells", "classes", "draws", "grid", "laws", "lens", "null", "scores", "tree")
 
 
 def __getattr__(name: str) -> ModuleType:

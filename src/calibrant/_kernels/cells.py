@@ -27,28 +27,23 @@ def sort(cells, starts, rows):
         starts[c] += 1
 
 
-@kernel
-def masses(weights, step, rows, starts, mass):
-    """Write the total weight of each cell."""
-    for c in range(mass.shape[0]):
-        total = 0.0
-        for s in range(starts[c], starts[c + 1]):
-            total += weights[rows[s] * step]
-        mass[c] = total
-
-
 @helper
 def add_rows(probs, labels, weights, step, rows, start, stop, predicted, observed):
-    """Add the weighted predictions and outcomes of rows[start:stop] to two vectors of m."""
-    m = probs.shape[1]
+    """Add the weighted predictions and outcomes of rows[start:stop]; return their weight.
+
+    predicted, observed : (m,)
+    """
+    total = 0.0
     for s in range(start, stop):
         r = rows[s]
         w = weights[r * step]
         if w == 0.0:
             continue
-        for j in range(m):
+        total += w
+        for j in range(probs.shape[1]):
             predicted[j] += w * probs[r, j]
         observed[labels[r]] += w
+    return total
 
 
 @kernel
@@ -68,21 +63,26 @@ def means(probs, labels, weights, step, rows, starts, first, last, mass, predict
 
 
 @kernel
-def norms(probs, labels, weights, step, rows, starts, first, last, mass, norm):
-    """Write the 1-norm and the squared 2-norm of each cell's deviation: norm (2, cells)."""
-    m = probs.shape[1]
-    p = np.empty(m)
-    o = np.empty(m)
+def norms(probs, labels, weights, step, rows, starts, first, last, predicted, observed, mass, norm):
+    """Write weight, 1-norm and squared 2-norm of the deviation of cells first … last - 1.
+
+    predicted, observed : (m,) room, zero before and after
+    mass, norm : (cells,) and (2, cells)
+    """
     for c in range(first, last):
-        norm[0, c] = norm[1, c] = 0.0
-        if mass[c] > 0.0:
-            for j in range(m):
-                p[j] = o[j] = 0.0
-            add_rows(probs, labels, weights, step, rows, starts[c], starts[c + 1], p, o)
-            for j in range(m):
-                d = (o[j] - p[j]) / mass[c]
-                norm[0, c] += abs(d)
-                norm[1, c] += d * d
+        total = add_rows(
+            probs, labels, weights, step, rows, starts[c], starts[c + 1], predicted, observed
+        )
+        mass[c] = total
+        one = two = 0.0
+        if total > 0.0:
+            for j in range(probs.shape[1]):
+                d = (observed[j] - predicted[j]) / total
+                one += abs(d)
+                two += d * d
+                predicted[j] = observed[j] = 0.0
+        norm[0, c] = one
+        norm[1, c] = two
 
 
 @kernel
@@ -107,17 +107,6 @@ def add_copies(probs, labels, times, weights, step, cells, deviation, mass):
         y = labels[i]
         for t in range(SIDE):
             deviation[c, y, t] += w[t]
-
-
-@kernel
-def sums(probs, weights, step, rows, starts, predicted):
-    """Add up the weighted predictions of each cell: predicted (cells, m), zero before."""
-    for c in range(predicted.shape[0]):
-        for s in range(starts[c], starts[c + 1]):
-            r = rows[s]
-            w = weights[r * step]
-            for j in range(probs.shape[1]):
-                predicted[c, j] += w * probs[r, j]
 
 
 @kernel

@@ -41,9 +41,9 @@ def row_key(key, i):
 
 
 @helper
-def unit(row, replicate):
-    """Uniform number in [0, 1) with 53 bits."""
-    return np.float64(mix(row + replicate) >> np.uint64(11)) * 2.0**-53
+def uniform(row, replicate, top):
+    """Uniform number in [0, top), of 53 bits."""
+    return np.float64(mix(row + replicate) >> np.uint64(11)) * (top * 2.0**-53)
 
 
 @helper
@@ -53,38 +53,28 @@ def accumulate(probs, i, cdf):
     A number below the total is then smaller than the entry of exactly the classes from the
     drawn one on, and a class of probability 0 is never drawn.
     """
-    last = 0
     total = 0.0
     for j in range(probs.shape[1]):
         total += probs[i, j]
         cdf[j] = total
-        if probs[i, j] > 0:
-            last = j
-    for j in range(last, probs.shape[1]):
-        cdf[j] = np.inf
+    last = probs.shape[1] - 1
+    cdf[last] = np.inf
+    while probs[i, last] == 0.0:
+        last -= 1
+        cdf[last] = np.inf
     return total
-
-
-@helper
-def uniforms(row, replicates, total, u):
-    """Write the number of a row in every replicate, uniform in [0, total): u (size,)."""
-    scale = total * 2.0**-53
-    for t in range(replicates.shape[0]):
-        u[t] = np.float64(mix(row + replicates[t]) >> np.uint64(11)) * scale
 
 
 @helper
 def draw_few(cdf, total, row, replicates, u, labels):
     """Draw the label of one row of few classes in every replicate: labels (size,), u room."""
-    uniforms(row, replicates, total, u)
-    size = replicates.shape[0]
-    a, b, c = cdf[0], cdf[1], cdf[2]  # three classes in a sweep
-    for t in range(size):
-        labels[t] = (u[t] >= a) + (u[t] >= b) + (u[t] >= c)
-    j = 3
+    for t in range(replicates.shape[0]):
+        u[t] = uniform(row, replicates[t], total)
+        labels[t] = 0
+    j = 0
     while j < cdf.shape[0] and cdf[j] < np.inf:
-        a, b, c = cdf[j], cdf[j + 1], cdf[j + 2]
-        for t in range(size):
+        a, b, c = cdf[j], cdf[j + 1], cdf[j + 2]  # three classes in a sweep
+        for t in range(replicates.shape[0]):
             labels[t] += (u[t] >= a) + (u[t] >= b) + (u[t] >= c)
         j += 3
 
@@ -92,13 +82,12 @@ def draw_few(cdf, total, row, replicates, u, labels):
 @helper
 def draw_many(cdf, total, row, replicates, u, labels):
     """Do the same for many classes: all replicates take a step of a binary search together."""
-    uniforms(row, replicates, total, u)
-    size = replicates.shape[0]
-    for t in range(size):
+    for t in range(replicates.shape[0]):
+        u[t] = uniform(row, replicates[t], total)
         labels[t] = 0
     half = cdf.shape[0] // 2
     while half > 0:
-        for t in range(size):
+        for t in range(replicates.shape[0]):
             labels[t] += half * (u[t] >= cdf[labels[t] + half - 1])
         half //= 2
 
@@ -115,7 +104,7 @@ def draw(cdf, total, row, replicates, u, labels):
 @helper
 def draw_one(cdf, total, row, replicate):
     """Return the same label in a single replicate."""
-    u = unit(row, replicate) * total
+    u = uniform(row, replicate, total)
     j = 0
     while u >= cdf[j]:
         j += 1
@@ -142,7 +131,8 @@ def draw_times(n, key, replicate, times):
     times : (n,), zero before
     """
     for i in range(n):
-        times[min(int(unit(row_key(key, i), replicate) * n), n - 1)] += 1
+        r = np.int64(uniform(row_key(key, i), replicate, np.float64(n)))
+        times[r if r < n else n - 1] += 1
 
 
 @kernel

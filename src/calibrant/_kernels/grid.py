@@ -6,7 +6,7 @@ A key is a vector of digits (which interval along which coordinate) packed into 
 
 import numpy as np
 
-from calibrant._kernels.jit import helper, kernel
+from calibrant._kernels.jit import kernel
 
 
 @kernel
@@ -17,33 +17,35 @@ def interval(p, edges):
     p * k may round across an edge: so look, and step if need be.
     """
     k = edges.shape[0] - 1
-    j = int(min(p * k, k - 1.0))
+    j = np.int64(p * k) if p < 1.0 else k - 1
     return j - (p < edges[j]) + (p >= edges[j + 1])
 
 
 @kernel
-def box_keys(probs, start, stop, first, count, edges, per_word, keys):
+def box_keys(probs, first, count, edges, per_word, keys):
     """Write the intervals of coordinates first … first + count - 1 as digits of base k."""
     k = np.uint64(edges.shape[0] - 1)
-    for i in range(start, stop):
+    for i in range(probs.shape[0]):
         for word in range(keys.shape[1]):
+            start = word * per_word
             key = np.uint64(0)
-            for c in range(word * per_word, min((word + 1) * per_word, count)):
+            for c in range(start, count if count - start < per_word else start + per_word):
                 j = interval(np.float64(probs[i, first + c]), edges)
                 key = key * k + np.uint64(j)
             keys[i, word] = key
 
 
 @kernel
-def simplex_keys(probs, start, stop, first, count, edges, base, per_word, keys):
+def simplex_keys(probs, first, count, edges, base, per_word, keys):
     """Write integer parts of c, then the ranks of its fractional parts, as digits of `base`.
 
     c_i = k (p_1 + … + p_i); equal fractions rank by their index.
+    keys : (n, words), zero before
     """
     k = edges.shape[0] - 1
     whole = np.empty(count, np.int64)
     fraction = np.empty(count)
-    for i in range(start, stop):
+    for i in range(probs.shape[0]):
         total = 0.0
         for c in range(count):
             total += probs[i, first + c]
@@ -59,17 +61,6 @@ def simplex_keys(probs, start, stop, first, count, edges, base, per_word, keys):
             keys[i, word] = keys[i, word] * np.uint64(base) + np.uint64(rank)
 
 
-@helper
-def hash_words(words):
-    """Mix the words of one key into 64 bits."""
-    h = np.uint64(0x9E3779B97F4A7C15)
-    for w in range(words.shape[0]):
-        h = (h ^ words[w]) * np.uint64(0xBF58476D1CE4E5B9)
-        h ^= h >> np.uint64(29)
-    h *= np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(32))
-
-
 @kernel
 def number_keys(keys, table, cells, examples):
     """Number equal keys by first appearance; return how many there are.
@@ -81,7 +72,12 @@ def number_keys(keys, table, cells, examples):
     mask = np.uint64(table.shape[0] - 1)
     found = 0
     for i in range(keys.shape[0]):
-        slot = hash_words(keys[i]) & mask
+        h = np.uint64(0x9E3779B97F4A7C15)  # a hash of the words of the key
+        for w in range(keys.shape[1]):
+            h = (h ^ keys[i, w]) * np.uint64(0xBF58476D1CE4E5B9)
+            h ^= h >> np.uint64(29)
+        h *= np.uint64(0x94D049BB133111EB)
+        slot = (h ^ (h >> np.uint64(32))) & mask
         while True:
             number = table[slot]
             if number < 0:
@@ -99,19 +95,4 @@ def number_keys(keys, table, cells, examples):
                 cells[i] = number
                 break
             slot = (slot + np.uint64(1)) & mask
-    return found
-
-
-@kernel
-def number_small(keys, seen, cells):
-    """Number keys below seen.size by rank among those present; `seen` becomes key -> number."""
-    for i in range(keys.shape[0]):
-        seen[keys[i, 0]] = 0
-    found = 0
-    for key in range(seen.shape[0]):
-        if seen[key] == 0:
-            seen[key] = found
-            found += 1
-    for i in range(keys.shape[0]):
-        cells[i] = seen[keys[i, 0]]
     return found

@@ -20,18 +20,18 @@ def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function`, once per type of its arguments, and keep the machine code on disk.
 
     numba looks at one file's time and size when it decides whether stored code is still
-    right. Kernels call kernels of other files, and built packages have fixed file times, so
+    right. Kernels call functions of other files, and built packages have fixed file times, so
     the name under which the code is stored carries a digest of all kernels.
 
     Compiling is most of the first call ever, and it costs by the loop and by the function. So
     kernels walk over row numbers instead of slices, have their arrays handed in where that is
     no burden, and leave to NumPy what is not done for every row.
     """
-    return _compile(function)
+    return _compile(function, cache=True)
 
 
 def helper(function: Callable[..., Any]) -> Any:
-    """Compile a function that only kernels call.
+    """Compile a function that only kernels call, and that is stored within them.
 
     It has no entry for Python, which would be a fifth of the time of compiling it: calling it
     from Python crashes. `helper(f).py_func` is the plain function.
@@ -41,5 +41,5 @@ def helper(function: Callable[..., Any]) -> Any:
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
     function.__qualname__ = f"{function.__qualname__}_{_DIGEST}"
-    options |= {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     return njit(**options)(function)

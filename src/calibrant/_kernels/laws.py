@@ -4,26 +4,29 @@ from calibrant._kernels.jit import kernel
 
 
 @kernel
-def block_laws(p, starts, laws, lows, highs):
+def block_laws(p, starts, width, laws, lows, highs):
     """Write the laws of the number of events in p[starts[b]:starts[b + 1]], block by block.
 
-    laws : (blocks, longest + 1), whose entries lows[b] … highs[b] - 1 are written
+    laws : (blocks · width,), of which lows[b] … highs[b] - 1 is the law of block b; b · width
+        stands for no events
     Ends of the support whose probability underflows to zero are left out.
     """
     for b in range(lows.shape[0]):
-        laws[b, 0] = 1.0
-        low = 0
-        high = 1
+        low = b * width
+        high = low + 1
+        laws[low] = 1.0
         for i in range(starts[b], starts[b + 1]):
             q = p[i]
-            laws[b, high] = 0.0
-            for k in range(high, low, -1):
-                laws[b, k] = laws[b, k] * (1.0 - q) + laws[b, k - 1] * q
-            laws[b, low] *= 1.0 - q
+            before = 0.0
+            for k in range(low, high):
+                here = laws[k]
+                laws[k] = here * (1.0 - q) + before * q
+                before = here
+            laws[high] = before * q
             high += 1
-            while high - low > 1 and laws[b, high - 1] < 1e-30:
+            while laws[high - 1] < 1e-30:
                 high -= 1
-            while high - low > 1 and laws[b, low] < 1e-30:
+            while laws[low] < 1e-30:
                 low += 1
         lows[b] = low
         highs[b] = high

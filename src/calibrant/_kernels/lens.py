@@ -50,23 +50,14 @@ def top_one(bits, labels, start, stop, out, outcome):
     for i in range(start, stop):
         best = bits[i, 0]
         for j in range(1, m):
-            best = max(best, bits[i, j])
+            best = bits[i, j] if bits[i, j] > best else best
         out[i, 0] = best
         y = labels[i]
-        before = 0
-        if bits[i, y] == best:
+        other = bits[i, y] != best
+        if not other:
             for j in range(y):
-                before += bits[i, j] == best
-            outcome[i] = min(before, 1)
-        else:
-            outcome[i] = 1
-
-
-@kernel
-def complete(probs, start, stop):
-    """Write what is left of 1 to the second of two columns."""
-    for i in range(start, stop):
-        probs[i, 1] = max(1.0 - probs[i, 0], 0.0)
+                other |= bits[i, j] == best
+        outcome[i] = other
 
 
 @kernel

@@ -1,8 +1,9 @@
 """Replicates of the cell statistics under redrawn labels, without laying anything out.
 
 There are six built-in statistics: expected total variation, Euclidean and squared Euclidean
-distance, then the worst of each. They follow from the 1-norm and the squared 2-norm of a
-cell's deviation. Those that are wanted (6,) are computed from the same draws.
+distance, then the worst of each. They follow from the norms of a cell's deviation, (3, size)
+for a block of replicates: the 1-norm, the 2-norm, the squared 2-norm. Those that are wanted
+(6,) are computed from the same draws.
 
 Blocks add to sums (9, size), zero before: the six statistics, then the small parts of the
 first three. The sums are compensated, so that two replicates with the same labels, and the
@@ -12,8 +13,45 @@ variation are twice too large; `finish` mends that.
 
 import numpy as np
 
-from calibrant._kernels.draws import accumulate, draw_few, draw_many, draw_one, row_key, unit
+from calibrant._kernels.draws import (
+    FEW,
+    accumulate,
+    draw_few,
+    draw_many,
+    draw_one,
+    row_key,
+    uniform,
+)
 from calibrant._kernels.jit import helper, kernel
+
+
+@helper
+def collect(norm, share, wanted, sums):
+    """Add a cell with this share of the weight to the statistics; norm[1] is written here."""
+    kinds, size = norm.shape  # three kinds: with the plain number, the loops would be laid out
+    if wanted[1] or wanted[4]:
+        for t in range(size):
+            norm[1, t] = np.sqrt(norm[2, t])
+    for s in range(kinds):
+        if wanted[s]:
+            for t in range(size):
+                x = share * norm[s, t]
+                high = sums[s, t]
+                total = high + x
+                part = total - high
+                sums[s + 6, t] += (high - (total - part)) + (x - part)
+                sums[s, t] = total
+        if wanted[s + 3]:
+            for t in range(size):
+                worst = sums[s + 3, t]
+                sums[s + 3, t] = norm[s, t] if norm[s, t] > worst else worst
+
+
+def scratch(m, size):
+    """Return room for `exact_block` or `sparse_block`. Plain Python: once for a block."""
+    labels = np.empty(size if m <= FEW else (m // 2, size), np.int64)
+    counts, norm = np.zeros((m, size)), np.empty((3, size))
+    return np.empty(m), np.empty((2, m)), np.empty(size), labels, counts, norm
 
 
 def finish(sums):
@@ -25,32 +63,8 @@ def finish(sums):
 
 
 @helper
-def collect(norm, share, wanted, sums):
-    """Add a cell to the statistics of a block.
-
-    norm : (3, size) the 1-norm, room for the 2-norm, and the squared 2-norm
-    """
-    size = norm.shape[1]
-    if wanted[1] or wanted[4]:
-        for t in range(size):
-            norm[1, t] = np.sqrt(norm[2, t])
-    for s in range(3):
-        if wanted[s]:
-            for t in range(size):
-                x = share * norm[s, t]
-                high = sums[s, t]
-                total = high + x
-                part = total - high
-                sums[s + 6, t] += (high - (total - part)) + (x - part)
-                sums[s, t] = total
-        if wanted[s + 3]:
-            for t in range(size):
-                sums[s + 3, t] = max(sums[s + 3, t], norm[s, t])
-
-
-@helper
 def dense_norms(counts, predicted, scale, squares, norm):
-    """Norms of (counts - predicted) * scale for each replicate; counts (m, size) become 0.
+    """Write the norms of (counts - predicted) * scale; counts (m, size) become 0.
 
     squares : whether the squared 2-norm is needed
     """
@@ -69,8 +83,11 @@ def dense_norms(counts, predicted, scale, squares, norm):
 
 
 @helper
-def single_table(predicted, w, table):
-    """Write both norms of a cell of one row, of weight w, for each label it may have: (2, m)."""
+def single_norms(labels, predicted, w, squares, table, norm):
+    """Write the norms of a cell of one row, of weight w and with the labels (size,).
+
+    table : (2, m) room for both norms for each label
+    """
     m = predicted.shape[0]
     for y in range(m):
         one = two = 0.0
@@ -80,11 +97,6 @@ def single_table(predicted, w, table):
             two += d * d
         table[0, y] = one
         table[1, y] = two
-
-
-@helper
-def look_up(table, labels, squares, norm):
-    """Write the norms that belong to the labels (size,)."""
     for t in range(labels.shape[0]):
         norm[0, t] = table[0, labels[t]]
     if squares:
@@ -94,47 +106,59 @@ def look_up(table, labels, squares, norm):
 
 @kernel
 def exact_block(
-    law, probs, weights, step, rows, starts, mass, total, key, replicates, cdf, wanted, counts, sums
+    law,
+    probs,
+    weights,
+    step,
+    rows,
+    starts,
+    mass,
+    total,
+    key,
+    replicates,
+    wanted,
+    cdf,
+    predicted,
+    table,
+    u,
+    labels,
+    counts,
+    norm,
+    sums,
 ):
     """Statistics of a block of replicates, for few classes: sums (9, size).
 
     law : (n, m) what labels are drawn from
-    counts : (m, size) zeros
+    cdf : room, as `draws.room` returns it
+    predicted, table, u, labels, counts, norm : room, as `scratch` returns it
     """
-    m, size = counts.shape
-    u = np.empty(size)
-    labels = np.empty(size, np.int64)
-    predicted = np.empty(m)
-    norm = np.empty((3, size))
-    table = np.empty((2, m))
     squares = wanted[1] or wanted[2] or wanted[4] or wanted[5]
     for c in range(mass.shape[0]):
         if mass[c] <= 0.0:
             continue
         single = starts[c + 1] - starts[c] == 1
-        for j in range(m):
+        for j in range(probs.shape[1]):
             predicted[j] = 0.0
         for s in range(starts[c], starts[c + 1]):
-            i = rows[s]
+            i = np.int64(rows[s])
             w = weights[i * step]
-            for j in range(m):
+            for j in range(probs.shape[1]):
                 predicted[j] += w * probs[i, j]
             scale = accumulate(law, i, cdf)
             draw_few(cdf, scale, row_key(key, i), replicates, u, labels)
             if not single:
-                for t in range(size):
+                for t in range(labels.shape[0]):
                     counts[labels[t], t] += w
         if single:
-            single_table(predicted, mass[c], table)
-            look_up(table, labels, squares, norm)
+            single_norms(labels, predicted, mass[c], squares, table, norm)
         else:
             dense_norms(counts, predicted, 1.0 / mass[c], squares, norm)
         collect(norm, mass[c] / total, wanted, sums)
 
 
 @helper
-def long_table(predicted, w, table):
-    """Do what `single_table` does in one sweep over many classes.
+def single_norms_many(labels, predicted, w, squares, table, norm):
+    """Do what `single_norms` does in one sweep over many classes.
 
     All classes but the drawn one add what they are predicted. The class of largest prediction
     is kept apart, so that nothing cancels where nearly all probability is on it.
@@ -156,16 +180,22 @@ def long_table(predicted, w, table):
         table[1, j] = (g * g + (two + w * (w - 2.0 * h))) * scale * scale
     table[0, top] = (one + abs(w - g)) * scale
     table[1, top] = (two + (w - g) * (w - g)) * scale * scale
+    for t in range(labels.shape[0]):
+        norm[0, t] = table[0, labels[t]]
+    if squares:
+        for t in range(labels.shape[0]):
+            norm[2, t] = table[1, labels[t]]
 
 
 @helper
-def sparse_norms(seen, used, counts, predicted, least, scale, norm):
-    """Norms through the classes seen (used, size); the others add a constant. Counts become 0.
+def seen_norms(seen, used, counts, predicted, least, scale, norm):
+    """Write norms through the classes seen (used, size); the others add a constant.
 
     least : half the smallest weight of a row
     Classes that are predicted at least this much are kept out of the constant. A count of
     any other is more than twice its prediction, so it only adds: nothing cancels, and the
     last digits are right even where nearly all probability is on the classes that occur.
+    Counts become 0.
     """
     size = counts.shape[1]
     one = two = 0.0
@@ -199,45 +229,56 @@ def sparse_norms(seen, used, counts, predicted, least, scale, norm):
 
 @kernel
 def sparse_block(
-    law, probs, weights, step, rows, starts, mass, total, key, replicates, cdf, wanted, counts, sums
+    law,
+    probs,
+    weights,
+    step,
+    rows,
+    starts,
+    mass,
+    total,
+    key,
+    replicates,
+    wanted,
+    cdf,
+    predicted,
+    table,
+    u,
+    seen,
+    counts,
+    norm,
+    sums,
 ):
-    """Do what `exact_block` does for many classes.
+    """Do what `exact_block` does for many classes; seen (m // 2, size) is room.
 
     Cells with fewer rows than half the classes are handled through the classes that occur.
     """
-    m, size = counts.shape
-    few = m // 2
-    seen = np.empty((few, size), np.int64)
-    u = np.empty(size)
-    predicted = np.empty(m)
-    norm = np.empty((3, size))
-    table = np.empty((2, m))
     squares = wanted[1] or wanted[2] or wanted[4] or wanted[5]
+    few = seen.shape[0]
     for c in range(mass.shape[0]):
         if mass[c] <= 0.0:
             continue
         used = starts[c + 1] - starts[c]
         least = np.inf
-        for j in range(m):
+        for j in range(probs.shape[1]):
             predicted[j] = 0.0
         for s in range(used):
-            i = rows[starts[c] + s]
+            i = np.int64(rows[starts[c] + s])
             w = weights[i * step]
             if w > 0.0:
                 least = min(least, 0.5 * w)
-            for j in range(m):
+            for j in range(probs.shape[1]):
                 predicted[j] += w * probs[i, j]
             scale = accumulate(law, i, cdf)
             labels = seen[s if used < few else 0]
             draw_many(cdf, scale, row_key(key, i), replicates, u, labels)
             if used > 1:
-                for t in range(size):
+                for t in range(labels.shape[0]):
                     counts[labels[t], t] += w
         if used == 1:
-            long_table(predicted, mass[c], table)
-            look_up(table, seen[0], squares, norm)
+            single_norms_many(seen[0], predicted, mass[c], squares, table, norm)
         elif used < few:
-            sparse_norms(seen, used, counts, predicted, least, 1.0 / mass[c], norm)
+            seen_norms(seen, used, counts, predicted, least, 1.0 / mass[c], norm)
         else:
             dense_norms(counts, predicted, 1.0 / mass[c], squares, norm)
         collect(norm, mass[c] / total, wanted, sums)
@@ -264,56 +305,73 @@ def event_counts(cdf, offsets, lows, first, last, key, replicates, counts):
     for c in range(first, last):
         row = row_key(key, c)
         for t in range(replicates.shape[0]):
-            k = quantile(cdf, offsets[c], offsets[c + 1], unit(row, replicates[t]))
+            k = quantile(cdf, offsets[c], offsets[c + 1], uniform(row, replicates[t], 1.0))
             counts[c - first, t] = lows[c] + (k - offsets[c])
 
 
 @kernel
-def binary_block(
-    cdf, offsets, lows, predicted, mass, total, key, replicates, wanted, counts, norm, sums
-):
+def binary_block(cdf, offsets, lows, predicted, mass, total, key, replicates, wanted, norm, sums):
     """Statistics of a block of replicates of a binary problem, one draw a cell: sums (9, size).
 
     predicted : (cells, 2) sums of the predicted probabilities of the event and of the other
-    counts, norm : (1, size) and (3, size) room
+    norm : (3, size) room
     """
     for c in range(mass.shape[0]):
-        event_counts(cdf, offsets, lows, c, c + 1, key, replicates, counts)
+        row = row_key(key, c)
         for t in range(replicates.shape[0]):
-            d = (counts[0, t] - predicted[c, 0]) / mass[c]
-            e = ((mass[c] - counts[0, t]) - predicted[c, 1]) / mass[c]
+            k = quantile(cdf, offsets[c], offsets[c + 1], uniform(row, replicates[t], 1.0))
+            count = lows[c] + (k - offsets[c])
+            d = (count - predicted[c, 0]) / mass[c]
+            e = ((mass[c] - count) - predicted[c, 1]) / mass[c]
             norm[0, t] = abs(d) + abs(e)
             norm[2, t] = d * d + e * e
         collect(norm, mass[c] / total, wanted, sums)
 
 
 @kernel
-def redrawn_norms(probs, times, law, weights, step, rows, starts, mass, key, replicate, cdf, norms):
+def redrawn_norms(
+    probs,
+    times,
+    law,
+    weights,
+    step,
+    rows,
+    starts,
+    key,
+    replicate,
+    cdf,
+    predicted,
+    counts,
+    mass,
+    norms,
+):
     """Norms of each cell's deviation where row i stands times[i] times, with new labels.
 
     law : (n, m) what each copy draws its label from
-    mass : (cells,) the weight of all copies
-    norms : (2, cells), zero before
+    predicted, counts : (m,) room
+    mass, norms : (cells,) the weight of all copies, and (2, cells)
     """
     n, m = probs.shape
-    predicted = np.empty(m)
-    counts = np.empty(m)
     for c in range(mass.shape[0]):
-        if mass[c] <= 0.0:
-            continue
+        total = one = two = 0.0
         for j in range(m):
             predicted[j] = counts[j] = 0.0
         for s in range(starts[c], starts[c + 1]):
-            i = rows[s]
+            i = np.int64(rows[s])
             if times[i] == 0:
                 continue
             w = weights[i * step]
+            total += times[i] * w
             for j in range(m):
                 predicted[j] += times[i] * w * probs[i, j]
             scale = accumulate(law, i, cdf)
             for copy in range(times[i]):
                 counts[draw_one(cdf, scale, row_key(key, i + copy * n), replicate)] += w
-        for j in range(m):
-            d = (counts[j] - predicted[j]) / mass[c]
-            norms[0, c] += abs(d)
-            norms[1, c] += d * d
+        if total > 0.0:
+            for j in range(m):
+                d = (counts[j] - predicted[j]) / total
+                one += abs(d)
+                two += d * d
+        mass[c] = total
+        norms[0, c] = one
+        norms[1, c] = two

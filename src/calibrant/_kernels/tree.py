@@ -6,15 +6,17 @@ from calibrant._kernels.jit import helper, kernel
 
 
 @helper
-def means(probs, weights, step, rows, start, stop, mean, low):
-    """Write the mean of each coordinate over rows[start:stop], low (coordinates,) being room.
+def widest(probs, weights, step, rows, start, stop, mean, square):
+    """Write the means of rows[start:stop]; return the coordinate of largest variance.
 
-    The sums are compensated, so that the order of the rows does not move a threshold.
+    mean, square : (coordinates,), the second as room
+    The sums are compensated, so that the order of the rows does not move a threshold. Ties up
+    to rounding go to the lower coordinate.
     """
     count = probs.shape[1]
     total = total_low = 0.0
     for c in range(count):
-        mean[c] = low[c] = 0.0
+        mean[c] = square[c] = 0.0
     for k in range(start, stop):
         r = rows[k]
         w = weights[r * step]
@@ -27,21 +29,13 @@ def means(probs, weights, step, rows, start, stop, mean, low):
             old = mean[c]
             s = old + x
             part = s - old
-            low[c] += (old - (s - part)) + (x - part)
+            square[c] += (old - (s - part)) + (x - part)
             mean[c] = s
-    total += total_low
     for c in range(count):
-        mean[c] = (mean[c] + low[c]) / total
-
-
-@helper
-def widest(probs, weights, step, rows, start, stop, mean, square):
-    """Return the coordinate of largest variance; ties up to rounding go to the lower one."""
-    count = probs.shape[1]
+        mean[c] = (mean[c] + square[c]) / (total + total_low)
+        square[c] = 0.0
     if count == 1:
         return 0
-    for c in range(count):
-        square[c] = 0.0
     for k in range(start, stop):
         r = rows[k]
         w = weights[r * step]
@@ -50,7 +44,7 @@ def widest(probs, weights, step, rows, start, stop, mean, square):
             square[c] += w * d * d
     largest = 0.0
     for c in range(count):
-        largest = max(largest, square[c])
+        largest = square[c] if square[c] > largest else largest
     c = 0
     while square[c] < largest * (1.0 - 1e-12):
         c += 1
@@ -146,32 +140,36 @@ def partition(probs, weights, step, rows, start, stop, j, threshold, buffer):
 
 
 @kernel
-def fit(probs, weights, step, min_size, median, rows, buffer, stack, cells, nodes, thresholds):
+def fit(
+    probs,
+    weights,
+    step,
+    min_size,
+    median,
+    rows,
+    buffer,
+    stack,
+    mean,
+    square,
+    cells,
+    nodes,
+    thresholds,
+):
     """Split rows of weight `min_size` or more; leaves are numbered from left to right.
 
     probs : (n, coordinates) those that may be cut
     rows : (n,) the row numbers, reordered so that those of a leaf stand together
-    buffer : (n,) and stack : (n + 2, 3) room
+    buffer : (n,), stack : (n, 2), mean, square : (coordinates,) room
     cells : (n,) the leaf of each row
-    nodes : (2 n + 1, 3) coordinate (-1: a leaf), left child (of a leaf, its number) and right
-        child of each node
-    thresholds : (2 n + 1,)
+    nodes : (2 n, 2) coordinate and right child of each node; of a leaf, -1 and its number. A
+        node is followed by its left child
+    thresholds : (2 n,) of nodes that are no leaves
     Returns the number of nodes.
     """
-    stack[0, 0] = 0  # of nodes that wait: first row, last row + 1, whose right child it is
-    stack[0, 1] = rows.shape[0]
-    stack[0, 2] = -1
-    waiting = 1
-    mean = np.empty(probs.shape[1])
-    square = np.empty(probs.shape[1])
-    found = leaves = 0
-    while waiting > 0:
-        waiting -= 1
-        start, stop, parent = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2]
-        node = found
-        found += 1
-        if parent >= 0:
-            nodes[parent, 2] = node
+    start = np.int64(0)  # a plain 0 has a type of its own, for which all would be compiled again
+    stop = rows.shape[0]
+    node = leaves = waiting = 0
+    while True:
         size = float(stop - start)
         if step:
             size = 0.0
@@ -179,7 +177,6 @@ def fit(probs, weights, step, min_size, median, rows, buffer, stack, cells, node
                 size += weights[rows[k]]
         cut = -1
         if size >= min_size and size > 0.0:
-            means(probs, weights, step, rows, start, stop, mean, square)
             j = widest(probs, weights, step, rows, start, stop, mean, square)
             t = mean[j]
             if median is not None:
@@ -187,24 +184,24 @@ def fit(probs, weights, step, min_size, median, rows, buffer, stack, cells, node
             cut = partition(probs, weights, step, rows, start, stop, j, t, buffer)
         if cut >= 0:
             nodes[node, 0] = j
-            nodes[node, 1] = node + 1
             thresholds[node] = t
-            stack[waiting, 0] = cut
+            stack[waiting, 0] = node  # its right child waits; that begins where the left one ends
             stack[waiting, 1] = stop
-            stack[waiting, 2] = node
-            stack[waiting + 1, 0] = start
-            stack[waiting + 1, 1] = cut
-            stack[waiting + 1, 2] = -1
-            waiting += 2
+            waiting += 1
+            stop = cut
         else:
-            for k in range(start, stop):
-                cells[rows[k]] = leaves
             nodes[node, 0] = -1
             nodes[node, 1] = leaves
-            nodes[node, 2] = -1
-            thresholds[node] = 0.0
+            for k in range(start, stop):
+                cells[rows[k]] = leaves
             leaves += 1
-    return found
+            if waiting == 0:
+                return node + 1
+            waiting -= 1
+            start = stop
+            stop = stack[waiting, 1]
+            nodes[stack[waiting, 0], 1] = node + 1
+        node += 1
 
 
 @kernel

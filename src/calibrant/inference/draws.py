@@ -64,9 +64,8 @@ class CellDraws:
 
     def _exact_block(self, replicates: Keys, wanted: Wanted, sums: Floats) -> None:
         """Add the statistics of a block of replicates to sums (9, size), a draw for each row."""
-        data = self.binned.data
-        many = data.m > _kernels.draws.FEW
-        kernel = _kernels.null.sparse_block if many else _kernels.null.exact_block
+        data, null = self.binned.data, _kernels.null
+        kernel = null.exact_block if data.m <= _kernels.draws.FEW else null.sparse_block
         kernel(
             self.law,
             data.probs,
@@ -77,9 +76,9 @@ class CellDraws:
             float(self.binned.mass.sum()),
             self.key,
             replicates,
-            _kernels.draws.room(data.m),
             wanted,
-            np.zeros((data.m, replicates.size)),
+            _kernels.draws.room(data.m),
+            *null.scratch(data.m, replicates.size),
             sums,
         )
 
@@ -91,21 +90,24 @@ class CellDraws:
         laws = (self.counts_law.cdf, self.counts_law.offsets, self.counts_law.lows)
 
         def block(replicates: Keys, wanted: Wanted, sums: Floats) -> None:
-            room = np.empty((1, replicates.size)), np.empty((3, replicates.size))
+            norm = np.empty((3, replicates.size))
             _kernels.null.binary_block(
-                *laws, predicted, self.binned.mass, total, self.key, replicates, wanted, *room, sums
+                *laws, predicted, self.binned.mass, total, self.key, replicates, wanted, norm, sums
             )
 
         return block
 
     def _event_sums(self) -> Floats:
-        """Add up the predictions of each cell, the event first: (cells, 2)."""
-        data = self.binned.data
-        sums = np.zeros((self.binned.n_cells, 2))
-        _kernels.cells.sums(
-            data.probs, *data.kernel_weights, self.binned.rows, self.binned.starts, sums
-        )
-        return sums if data.event == 0 else np.ascontiguousarray(sums[:, ::-1])
+        """Add up the predictions of each cell, the event first: (cells, 2).
+
+        Row after row, as the statistic does: in another order ties would differ by rounding.
+        """
+        data, n_cells = self.binned.data, self.binned.n_cells
+        cells = np.repeat(np.arange(n_cells), np.diff(self.binned.starts))
+        sums = np.empty((n_cells, 2))
+        for j, outcome in enumerate((data.event, 1 - data.event)):
+            sums[:, j] = np.bincount(cells, data.probs[self.binned.rows, outcome], n_cells)
+        return sums
 
     def counts(self, b0: int, b1: int, first: int, last: int) -> Floats:
         """Return the outcome counts of cells first … last - 1: (b1 - b0, cells, m)."""

@@ -81,11 +81,12 @@ def cell_law(p: Floats) -> tuple[int, Floats]:
 
 def _block_laws(p: Floats) -> list[tuple[int, Floats]]:
     starts = np.append(np.arange(0, p.size, BLOCK), p.size)
-    pmfs = np.empty((starts.size - 1, BLOCK + 1))
-    lows = np.empty(starts.size - 1, np.int64)
-    highs = np.empty(starts.size - 1, np.int64)
-    _kernels.laws.block_laws(p, starts, pmfs, lows, highs)
-    return [(int(a), pmf[a:b].copy()) for a, b, pmf in zip(lows, highs, pmfs, strict=True)]
+    n_blocks, width = starts.size - 1, BLOCK + 1
+    pmfs = np.empty(n_blocks * width)
+    lows, highs = np.empty((2, n_blocks), np.int64)
+    _kernels.laws.block_laws(p, starts, width, pmfs, lows, highs)
+    spans = zip(lows.tolist(), highs.tolist(), strict=True)
+    return [(a - i * width, pmfs[a:b].copy()) for i, (a, b) in enumerate(spans)]
 
 
 def _sum(a: tuple[int, Floats], b: tuple[int, Floats]) -> tuple[int, Floats]:

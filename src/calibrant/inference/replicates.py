@@ -18,7 +18,6 @@ from calibrant.calibration import (
     bin_predictions,
     cell_means,
     cell_norms,
-    reweighted,
 )
 from calibrant.distances import (
     euclidean,
@@ -251,15 +250,12 @@ def _resampled(
         for b in range(b0, b1):
             times = draw_times(data, plan.key, b)
             weighted = data.weighted_by(times)
-            if fixed is None:
-                cells = bin_predictions(weighted, partition)
-            else:
-                cells = reweighted(fixed, weighted)
+            binned = fixed or bin_predictions(weighted, partition)
             if law is None:
-                norms = cell_norms(cells, data.labels)
+                norms, mass = cell_norms(binned, weighted)
             else:
-                norms = _redrawn_norms(cells, data, times, law, labels_key, b)
-            out[:, b] = _combined(statistics, norms, cells.mass)
+                norms, mass = _redrawn_norms(binned, data, times, law, labels_key, b)
+            out[:, b] = _combined(statistics, norms, mass)
 
     threads.run(work, threads.blocks(plan.n_resamples, 16), plan.progress)
     return out
@@ -278,9 +274,10 @@ def _redrawn_norms(
     law: NDArray[Any],
     key: np.uint64,
     b: int,
-) -> Floats:
-    """Return the norms (2, cells) of each cell's deviation, with a new label for every copy."""
-    norms = np.zeros((2, binned.n_cells))
+) -> tuple[Floats, Floats]:
+    """Do what `cell_norms` does, with a new label for every copy of a row."""
+    norms = np.empty((2, binned.n_cells))
+    mass = np.empty(binned.n_cells)
     _kernels.null.redrawn_norms(
         data.probs,
         times,
@@ -288,13 +285,14 @@ def _redrawn_norms(
         *data.kernel_weights,
         binned.rows,
         binned.starts,
-        binned.mass,
         key,
         _kernels.draws.replicate_keys(key, b, b + 1)[0],
         _kernels.draws.room(data.m),
+        *np.empty((2, data.m)),
+        mass,
         norms,
     )
-    return norms
+    return norms, mass
 
 
 def _threaded(data: Predictions, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:

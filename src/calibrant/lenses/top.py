@@ -54,7 +54,7 @@ class TopK(Lens):
                 _kernels.lens.top_one(
                     data.probs.view(bits), data.labels, start, stop, probs.view(bits), labels
                 )
-                _kernels.lens.complete(probs, start, stop)
+                probs[start:stop, 1] = np.maximum(1.0 - probs[start:stop, 0], 0.0)
             else:
                 _kernels.lens.top(data.probs, data.labels, start, stop, k, probs, labels)
 

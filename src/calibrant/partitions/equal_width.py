@@ -65,10 +65,5 @@ def _box_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.Keys:
     """Return the keys of the boxes of probs (n, m)."""
     edges = grid.edges(k)
     per_word, keys = grid.empty_keys(probs.shape[0], count, k)
-    grid.by_rows(
-        lambda start, stop: _kernels.grid.box_keys(
-            probs, start, stop, first, count, edges, per_word, keys
-        ),
-        probs,
-    )
+    _kernels.grid.box_keys(probs, first, count, edges, per_word, keys)
     return keys

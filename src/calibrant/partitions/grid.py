@@ -13,21 +13,17 @@ from calibrant._kernels import threads
 from calibrant.partitions.partition import Cells, axes, points
 from calibrant.predictions import Predictions
 
-Keys = NDArray[np.unsignedinteger[Any]]
+Keys = NDArray[np.uint64]
 Rows = NDArray[np.integer[Any]]
 MakeKeys = Callable[[NDArray[Any]], Keys]
 
-SMALL = 1 << 16
+SMALL = 1 << 16  # possible keys up to which a table of them all is the fastest way
 
 
 def empty_keys(n: int, digits: int, base: int) -> tuple[int, Keys]:
-    """Return how many digits fit in a word, and zeros for the words of n keys.
-
-    A word has 64 bits, or 16 where all digits fit into that: a million keys are then 2 MB.
-    """
+    """Return how many digits fit in a word of 64 bits, and zeros for the words of n keys."""
     per_word = max(1, int(63.999 / log2(max(base, 2))))
-    small = base**digits <= SMALL
-    return per_word, np.zeros((n, -(-digits // per_word)), np.uint16 if small else np.uint64)
+    return per_word, np.zeros((n, -(-digits // per_word)), np.uint64)
 
 
 @final
@@ -55,7 +51,7 @@ class FittedGrid:
 
     def assign(self, probs: NDArray[Any]) -> Cells:
         """Return the cell of each row of probs (n, m); -1 for a cell that held no row."""
-        both = np.concatenate((self.keys, self.make_keys(points(probs, self.m))))
+        both = np.concatenate((self.keys, _all_keys(self.make_keys, points(probs, self.m))))
         cells = number(both)[1][self.n_cells :]
         return np.where(cells < self.n_cells, cells, np.int32(-1))
 
@@ -73,20 +69,50 @@ def number(keys: Keys) -> tuple[Rows, Cells]:
 
 def locate(data: Predictions, make_keys: MakeKeys, space: int) -> tuple[FittedGrid, Cells]:
     """Number the cells in the order of their keys; `space` is how many keys there could be."""
-    keys = make_keys(data.probs)
-    first = axes(data)[0]
-    if space <= SMALL and keys.shape[1] == 1:
-        seen = np.full(space, -1, np.int32)
-        cells = np.empty(keys.shape[0], np.int32)
-        _kernels.grid.number_small(keys, seen, cells)
-        occupied = np.flatnonzero(seen >= 0).astype(keys.dtype)[:, None]
-        return FittedGrid(occupied, make_keys, data.m, first), cells
+    find = _small if space <= SMALL else _large
+    keys, cells = find(data.probs, make_keys, space)
+    return FittedGrid(keys, make_keys, data.m, axes(data)[0]), cells
+
+
+def _small(probs: NDArray[Any], make_keys: MakeKeys, space: int) -> tuple[Keys, Cells]:
+    """Return the keys that occur, of one word each, and the rank of every row's key."""
+    cells = np.empty(probs.shape[0], np.int32)
+    occurs = np.zeros(space, np.bool_)
+
+    def find(start: int, stop: int) -> None:
+        keys = make_keys(probs[start:stop])[:, 0].view(np.int64)
+        cells[start:stop] = keys
+        occurs[keys] = True
+
+    def renumber(start: int, stop: int) -> None:
+        cells[start:stop] = rank.take(cells[start:stop])
+
+    _by_rows(find, probs)
+    rank = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    _by_rows(renumber, probs)
+    return np.flatnonzero(occurs).astype(np.uint64)[:, None], cells
+
+
+def _large(probs: NDArray[Any], make_keys: MakeKeys, _: int) -> tuple[Keys, Cells]:
+    """Do the same for keys of any size."""
+    keys = _all_keys(make_keys, probs)
     examples, cells = number(keys)
     found = keys[examples]
     order = np.lexsort(found.T[::-1])
     rank = np.empty(order.size, np.int32)
     rank[order] = np.arange(order.size, dtype=np.int32)
-    return FittedGrid(found[order], make_keys, data.m, first), rank[cells]
+    return found[order], rank[cells]
+
+
+def _all_keys(make_keys: MakeKeys, probs: NDArray[Any]) -> Keys:
+    words = make_keys(probs[:0]).shape[1]
+    keys = np.empty((probs.shape[0], words), np.uint64)
+
+    def work(start: int, stop: int) -> None:
+        keys[start:stop] = make_keys(probs[start:stop])
+
+    _by_rows(work, probs)
+    return keys
 
 
 def edges(k: int) -> NDArray[np.float64]:
@@ -94,6 +120,6 @@ def edges(k: int) -> NDArray[np.float64]:
     return np.concatenate(([-np.inf], np.arange(1, k) / k, [np.inf]))
 
 
-def by_rows(work: Callable[[int, int], None], probs: NDArray[Any]) -> None:
+def _by_rows(work: Callable[[int, int], None], probs: NDArray[Any]) -> None:
     """Run `work` over blocks of rows."""
     threads.run(work, threads.row_blocks(probs.shape))

@@ -78,12 +78,7 @@ def _simplex_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.K
     edges = grid.edges(k)
     base = max(k, count)
     per_word, keys = grid.empty_keys(probs.shape[0], 2 * count, base)
-    grid.by_rows(
-        lambda start, stop: _kernels.grid.simplex_keys(
-            probs, start, stop, first, count, edges, base, per_word, keys
-        ),
-        probs,
-    )
+    _kernels.grid.simplex_keys(probs, first, count, edges, base, per_word, keys)
     return keys
 
 

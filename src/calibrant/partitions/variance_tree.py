@@ -65,8 +65,8 @@ class VarianceTree:
         rows = np.arange(data.n, dtype=np.int32 if data.n < 2**31 else np.int64)
         cells = np.empty(data.n, np.int32)
         # Memory that is not written to costs nothing.
-        nodes = np.empty((2 * data.n + 1, 3), np.int32)
-        thresholds = np.empty(2 * data.n + 1)
+        grown = np.empty((2 * data.n, 2), np.int32)
+        thresholds = np.empty(2 * data.n)
         found = _kernels.tree.fit(
             probs,
             *data.kernel_weights,
@@ -74,18 +74,30 @@ class VarianceTree:
             True if self.split == "median" else None,
             rows,
             np.empty_like(rows),
-            np.empty((data.n + 2, 3), rows.dtype),
+            np.empty((data.n, 2), np.int64),
+            *np.empty((2, count)),
             cells,
-            nodes,
+            grown,
             thresholds,
         )
-        nodes = nodes[:found].copy()
-        nodes[nodes[:, 0] >= 0, 0] += first
-        return FittedTree(nodes, thresholds[:found].copy(), data.m), cells
+        return _fitted(grown[:found], thresholds[:found], first, data.m), cells
 
     def __str__(self) -> str:
         at = "" if self.split == "mean" else f", {self.split}"
         return f"variance tree of {self.min_size}{at}"
+
+
+def _fitted(
+    grown: NDArray[np.int32], thresholds: NDArray[np.float64], first: int, m: int
+) -> "FittedTree":
+    """Return a tree from its nodes as they were grown, with coordinates counted from `first`."""
+    leaf = grown[:, 0] < 0
+    left = np.arange(1, leaf.size + 1)
+    nodes = np.empty((leaf.size, 3), np.int32)
+    nodes[:, 0] = np.where(leaf, -1, grown[:, 0] + first)
+    nodes[:, 1] = np.where(leaf, grown[:, 1], left)
+    nodes[:, 2] = np.where(leaf, -1, grown[:, 1])
+    return FittedTree(nodes, np.where(leaf, 0.0, thresholds), m)
 
 
 @final
