@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from calibrant import _kernels, _validate
-from calibrant._kernels import threads
+from calibrant._kernels import room, threads
 from calibrant.partitions import grid
 
 RNG = np.random.default_rng(0)
@@ -119,6 +119,20 @@ def test_groups(data):
     _kernels.lens.group(data.probs, 0, data.n, group_of, out)
     expected = [[fsum(p[0::2]), fsum(p[1::2])] for p in data.probs.tolist()]
     np.testing.assert_allclose(out, expected, rtol=2 * np.finfo(out.dtype).eps)
+
+
+@pytest.mark.parametrize("shape", [1, 7, (3, 5), (2, 1000)])
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.uint8])
+def test_room_begins_with_a_cache_line(shape, dtype):
+    found = [room.zeros(shape, dtype) for _ in range(20)]
+    for array in found:
+        assert array.ctypes.data % 64 == 0
+        assert array.dtype == dtype
+        assert array.shape == np.zeros(shape).shape
+        assert array.flags.c_contiguous
+        assert (array == 0).all()
+        array[...] = 1  # they share no memory
+    assert all((array == 1).all() for array in found)
 
 
 # Threads

@@ -59,7 +59,7 @@ def accumulate(probs, i, cdf):
         cdf[j] = total
     last = probs.shape[1] - 1
     cdf[last] = np.inf
-    while probs[i, last] == 0.0:
+    while last > 0 and probs[i, last] == 0.0:
         last -= 1
         cdf[last] = np.inf
     return total

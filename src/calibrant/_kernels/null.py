@@ -23,6 +23,7 @@ from calibrant._kernels.draws import (
     uniform,
 )
 from calibrant._kernels.jit import helper, kernel
+from calibrant._kernels.room import zeros
 
 
 @helper
@@ -49,9 +50,8 @@ def collect(norm, share, wanted, sums):
 
 def scratch(m, size):
     """Return room for `exact_block` or `sparse_block`. Plain Python: once for a block."""
-    labels = np.empty(size if m <= FEW else (m // 2, size), np.int64)
-    counts, norm = np.zeros((m, size)), np.empty((3, size))
-    return np.empty(m), np.empty((2, m)), np.empty(size), labels, counts, norm
+    labels = zeros(size if m <= FEW else (m // 2, size), np.int64)
+    return zeros(m), zeros((2, m)), zeros(size), labels, zeros((m, size)), zeros((3, size))
 
 
 def finish(sums):

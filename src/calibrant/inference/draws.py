@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant import _kernels
 from calibrant._kernels import threads
-from calibrant.calibration import Binned
+from calibrant.calibration import Binned, cell_blocks
 from calibrant.inference.laws import CountLaws, count_laws
 
 Floats = NDArray[np.float64]
@@ -102,11 +102,14 @@ class CellDraws:
 
         Row after row, as the statistic does: in another order ties would differ by rounding.
         """
-        data, n_cells = self.binned.data, self.binned.n_cells
-        cells = np.repeat(np.arange(n_cells), np.diff(self.binned.starts))
-        sums = np.empty((n_cells, 2))
-        for j, outcome in enumerate((data.event, 1 - data.event)):
-            sums[:, j] = np.bincount(cells, data.probs[self.binned.rows, outcome], n_cells)
+        data, starts = self.binned.data, self.binned.starts
+        sums = np.empty((self.binned.n_cells, 2))
+        for first, last in cell_blocks(self.binned):
+            rows = self.binned.rows[starts[first] : starts[last]]
+            cells = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
+            for j, outcome in enumerate((data.event, 1 - data.event)):
+                p = data.probs[rows, outcome]
+                sums[first:last, j] = np.bincount(cells, p, last - first)
         return sums
 
     def counts(self, b0: int, b1: int, first: int, last: int) -> Floats:

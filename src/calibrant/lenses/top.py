@@ -54,7 +54,8 @@ class TopK(Lens):
                 _kernels.lens.top_one(
                     data.probs.view(bits), data.labels, start, stop, probs.view(bits), labels
                 )
-                probs[start:stop, 1] = np.maximum(1.0 - probs[start:stop, 0], 0.0)
+                rest = np.subtract(1.0, probs[start:stop, 0], out=probs[start:stop, 1])
+                np.maximum(rest, 0.0, out=rest)
             else:
                 _kernels.lens.top(data.probs, data.labels, start, stop, k, probs, labels)
 

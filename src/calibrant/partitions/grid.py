@@ -85,7 +85,7 @@ def _small(probs: NDArray[Any], make_keys: MakeKeys, space: int) -> tuple[Keys, 
         occurs[keys] = True
 
     def renumber(start: int, stop: int) -> None:
-        cells[start:stop] = rank.take(cells[start:stop])
+        rank.take(cells[start:stop], out=cells[start:stop], mode="clip")
 
     _by_rows(find, probs)
     rank = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
