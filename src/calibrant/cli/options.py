@@ -44,7 +44,10 @@ PartitionText = Annotated[
 ]
 PartitionTexts = Annotated[
     list[str] | None,
-    typer.Option("--partition", help="width:10, simplex:5, mass:15, tree:1000; may be repeated."),
+    typer.Option(
+        "--partition",
+        help="width:10, simplex:5, mass:15, tree:1000 or tree:1000:median; may be repeated.",
+    ),
 ]
 DistanceText = Annotated[str, typer.Option("--distance", help="tv, euclidean or squared.")]
 DistanceTexts = Annotated[
