@@ -112,6 +112,20 @@ def test_means_and_norms(data):
         assert norms[1, c] == pytest.approx(fsum(d * d for d in gap), abs=1e-13)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("event", [0, 1])
+def test_event_sums(dtype, event):
+    probs = RNG.dirichlet(np.ones(2), 100).astype(dtype)
+    rows = RNG.permutation(100).astype(np.int32)
+    starts = np.array([0, 30, 30, 99, 100])  # one cell is empty
+    sums = np.zeros((4, 2))
+    _kernels.cells.event_sums(probs, event, rows, starts, sums)
+    for c in range(4):
+        cell = probs[rows[starts[c] : starts[c + 1]]].astype(float)
+        expected = [fsum(cell[:, event]), fsum(cell[:, 1 - event])]
+        assert sums[c].tolist() == pytest.approx(expected, rel=1e-14)  # 69 additions
+
+
 @given(problems())
 def test_groups(data):
     group_of = np.arange(data.m, dtype=np.int32) % 2

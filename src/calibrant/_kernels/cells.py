@@ -110,6 +110,15 @@ def add_copies(probs, labels, times, weights, step, cells, deviation, mass):
 
 
 @kernel
+def event_sums(probs, event, rows, starts, sums):
+    """Add up the predictions of each cell: sums (cells, 2), zero before, the event first."""
+    for c in range(sums.shape[0]):
+        for s in range(starts[c], starts[c + 1]):
+            sums[c, 0] += probs[rows[s], event]
+            sums[c, 1] += probs[rows[s], 1 - event]
+
+
+@kernel
 def variances(law, weights, step, rows, starts, mean, variance):
     """Add up w p and w² p (1 - p) of the rows of each cell: (cells, m), zero before."""
     for c in range(mean.shape[0]):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant import _kernels
 from calibrant._kernels import threads
-from calibrant.calibration import Binned, cell_blocks
+from calibrant.calibration import Binned
 from calibrant.inference.laws import CountLaws, count_laws
 
 Floats = NDArray[np.float64]
@@ -102,14 +102,11 @@ class CellDraws:
 
         Row after row, as the statistic does: in another order ties would differ by rounding.
         """
-        data, starts = self.binned.data, self.binned.starts
-        sums = np.empty((self.binned.n_cells, 2))
-        for first, last in cell_blocks(self.binned):
-            rows = self.binned.rows[starts[first] : starts[last]]
-            cells = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
-            for j, outcome in enumerate((data.event, 1 - data.event)):
-                p = data.probs[rows, outcome]
-                sums[first:last, j] = np.bincount(cells, p, last - first)
+        sums = np.zeros((self.binned.n_cells, 2))
+        data = self.binned.data
+        _kernels.cells.event_sums(
+            data.probs, data.event, self.binned.rows, self.binned.starts, sums
+        )
         return sums
 
     def counts(self, b0: int, b1: int, first: int, last: int) -> Floats:

@@ -17,6 +17,7 @@ Keys = NDArray[np.uint64]
 Rows = NDArray[np.integer[Any]]
 MakeKeys = Callable[[NDArray[Any]], Keys]
 
+ROWS = 1 << 15  # at most, whose keys are made together
 SMALL = 1 << 16  # possible keys up to which a table of them all is the fastest way
 
 
@@ -121,5 +122,6 @@ def edges(k: int) -> NDArray[np.float64]:
 
 
 def _by_rows(work: Callable[[int, int], None], probs: NDArray[Any]) -> None:
-    """Run `work` over blocks of rows."""
-    threads.run(work, threads.row_blocks(probs.shape))
+    """Run `work` over blocks of rows, whose keys take little memory."""
+    size = max(1, min(ROWS, threads.ENTRIES // probs.shape[1]))
+    threads.run(work, threads.blocks(probs.shape[0], size))
