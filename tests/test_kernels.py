@@ -33,19 +33,24 @@ def test_stored_machine_code_is_named_after_all_sources():
     assert jit.py_func.__qualname__ == f"sort_{sha256(sources).hexdigest()[:12]}"
 
 
-@given(st.floats(0, 1), st.integers(1, 200))
+def intervals(p, k):
+    """Return the interval of each number."""
+    keys = np.zeros((len(p), 1), np.uint64)
+    _kernels.grid.box_keys(np.array(p)[:, None], 0, 1, grid.edges(k), 1, keys)
+    return keys[:, 0].tolist()
+
+
+@given(st.lists(st.floats(0, 1), min_size=1), st.integers(1, 200))
 def test_interval(p, k):
-    edges = grid.edges(k)
-    assert _kernels.grid.interval(p, edges) == oracles.interval(p, k)
+    assert intervals(p, k) == [oracles.interval(x, k) for x in p]
 
 
 def test_interval_on_and_beside_every_edge():
     for k in range(1, 400):
         edges = np.arange(k + 1) / k
         for p in (np.nextafter(edges, -1).clip(0), edges, np.nextafter(edges, 2).clip(max=1)):
-            found = [_kernels.grid.interval(q, grid.edges(k)) for q in p]
             expected = (np.searchsorted(edges, p, side="right") - 1).clip(max=k - 1)
-            assert found == expected.tolist()
+            assert intervals(p, k) == expected.tolist()
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**64 - 1)), min_size=1, max_size=40))

@@ -6,10 +6,10 @@ A key is a vector of digits (which interval along which coordinate) packed into 
 
 import numpy as np
 
-from calibrant._kernels.jit import kernel
+from calibrant._kernels.jit import helper, kernel
 
 
-@kernel
+@helper
 def interval(p, edges):
     """Return j with j / k <= p < (j + 1) / k; the last interval is closed. p is not negative.
 
