@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from calibrant import _kernels, _validate
-from calibrant._kernels import room, threads
+from calibrant._kernels import aligned, threads
 from calibrant.partitions import grid
 
 RNG = np.random.default_rng(0)
@@ -143,7 +143,7 @@ def test_groups(data):
 @pytest.mark.parametrize("shape", [1, 7, (3, 5), (2, 1000)])
 @pytest.mark.parametrize("dtype", [np.float64, np.int64, np.uint8])
 def test_room_begins_with_a_cache_line(shape, dtype):
-    found = [room.zeros(shape, dtype) for _ in range(20)]
+    found = [aligned.zeros(shape, dtype) for _ in range(20)]
     for array in found:
         assert array.ctypes.data % 64 == 0
         assert array.dtype == dtype

@@ -14,6 +14,7 @@ def _digest() -> str:
 
 
 _DIGEST = _digest()
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -27,7 +28,8 @@ def kernel(function: Callable[..., Any]) -> Any:
     kernels walk over row numbers instead of slices, have their arrays handed in where that is
     no burden, and leave to NumPy what is not done for every row.
     """
-    return _compile(function, cache=True)
+    function.__qualname__ = f"{function.__qualname__}_{_DIGEST}"
+    return njit(**_OPTIONS, cache=True)(function)
 
 
 def helper(function: Callable[..., Any]) -> Any:
@@ -36,10 +38,5 @@ def helper(function: Callable[..., Any]) -> Any:
     It has no entry for Python, which would be a fifth of the time of compiling it: calling it
     from Python crashes. `helper(f).py_func` is the plain function.
     """
-    return _compile(function, no_cpython_wrapper=True)
-
-
-def _compile(function: Callable[..., Any], **options: Any) -> Any:
-    function.__qualname__ = f"{function.__qualname__}_{_DIGEST}"
-    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options = _OPTIONS | {"no_cpython_wrapper": True}  # the stubs of numba do not know it
     return njit(**options)(function)

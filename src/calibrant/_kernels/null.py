@@ -13,6 +13,7 @@ variation are twice too large; `finish` mends that.
 
 import numpy as np
 
+from calibrant._kernels.aligned import zeros
 from calibrant._kernels.draws import (
     FEW,
     accumulate,
@@ -23,7 +24,6 @@ from calibrant._kernels.draws import (
     uniform,
 )
 from calibrant._kernels.jit import helper, kernel
-from calibrant._kernels.room import zeros
 
 
 @helper
