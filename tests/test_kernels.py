@@ -88,47 +88,49 @@ def test_sort_is_stable(values):
     assert starts[:-1].tolist() == [0, *np.bincount(cells).cumsum().tolist()]
 
 
-@given(problems())
-def test_means_and_norms(data):
-    cells = np.array(oracles.equal_width(data, 3), np.int32)
+def by_cell(data, k=3):
+    """Return the rows sorted by cell, where each cell begins, and the oracle's sums."""
+    cells = np.array(oracles.equal_width(data, k), np.int32)
     starts = np.zeros(cells.max() + 3, np.int64)
     rows = np.empty(data.n, np.int32)
     _kernels.cells.sort(cells, starts, rows)
-    starts = starts[:-1]
+    return rows, starts[:-1], oracles.cell_table(data, cells.tolist())
+
+
+@given(problems())
+def test_summaries(data):
+    rows, starts, table = by_cell(data)
     count = starts.size - 1
-    mass = np.empty(count)
-    predicted, observed = np.zeros((count, data.m)), np.zeros((count, data.m))
-    norms = np.empty((2, count))
-    room = np.zeros((2, data.m))
-    common = (data.probs, data.labels, *data.kernel_weights, rows, starts, 0, count)
-    _kernels.cells.norms(*common, *room, mass, norms)
-    _kernels.cells.means(*common, mass, predicted, observed)
-    assert not room.any()
-    table = oracles.cell_table(data, cells.tolist())
+    predicted, observed = RNG.random((2, count, data.m))  # what was there before is forgotten
+    cells = np.empty((count, 3))
+    common = (data.probs, data.labels, *data.kernel_weights, rows, starts)
+    _kernels.cells.summaries(*common, 0, count, predicted, observed, 1, cells)
     for c in range(count):
         nothing = (0.0, [0.0] * data.m, [0.0] * data.m)
         total, p, o = table.get(c, nothing)
-        assert mass[c] == total
+        assert cells[c, 0] == total
         # A dozen additions of numbers below 1, each rounded once.
-        np.testing.assert_allclose(predicted[c], p, atol=1e-14)
-        np.testing.assert_allclose(observed[c], o, atol=1e-14)
+        mass = total or 1.0
+        np.testing.assert_allclose(predicted[c] / mass, p, atol=1e-14)
+        np.testing.assert_allclose(observed[c] / mass, o, atol=1e-14)
         gap = [a - b for a, b in zip(o, p, strict=True)]
-        assert norms[0, c] == pytest.approx(fsum(map(abs, gap)), abs=1e-13)
-        assert norms[1, c] == pytest.approx(fsum(d * d for d in gap), abs=1e-13)
+        assert cells[c, 1] == pytest.approx(fsum(map(abs, gap)), abs=1e-13)
+        assert cells[c, 2] == pytest.approx(fsum(d * d for d in gap), abs=1e-13)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("event", [0, 1])
-def test_event_sums(dtype, event):
-    probs = RNG.dirichlet(np.ones(2), 100).astype(dtype)
-    rows = RNG.permutation(100).astype(np.int32)
-    starts = np.array([0, 30, 30, 99, 100])  # one cell is empty
-    sums = np.zeros((4, 2))
-    _kernels.cells.event_sums(probs, event, rows, starts, sums)
-    for c in range(4):
-        cell = probs[rows[starts[c] : starts[c + 1]]].astype(float)
-        expected = [fsum(cell[:, event]), fsum(cell[:, 1 - event])]
-        assert sums[c].tolist() == pytest.approx(expected, rel=1e-14)  # 69 additions
+@given(problems(), st.data())
+def test_summaries_of_some_cells_without_their_tables(data, draw):
+    rows, starts, _ = by_cell(data)
+    count = starts.size - 1
+    first = draw.draw(st.integers(0, count - 1))
+    last = draw.draw(st.integers(first + 1, count))
+    common = (data.probs, data.labels, *data.kernel_weights, rows, starts)
+    whole, part = np.zeros((2, count, 3))
+    _kernels.cells.summaries(*common, 0, count, *np.empty((2, count, data.m)), 1, whole)
+    _kernels.cells.summaries(*common, first, last, *np.empty((2, 1, data.m)), 0, part)
+    np.testing.assert_array_equal(part[first:last], whole[first:last])
+    assert not part[:first].any()
+    assert not part[last:].any()
 
 
 @given(problems())

@@ -153,23 +153,24 @@ def bin_predictions(data: Predictions, partition: Partition) -> Binned:
     return Binned(data, fitted, rows, starts, mass)
 
 
+def cell_sums(binned: Binned, data: Predictions, first: int, last: int) -> tuple[Floats, Floats]:
+    """Return the sums of predictions and outcomes of cells first … last - 1: (cells, m).
+
+    data : the predictions that were binned, perhaps with other labels and weights
+
+    Rows are added one after the other, here and in replicates, so that ties stay ties.
+    """
+    tables = np.empty((2, last - first, data.m))
+    _summarise(binned, data, first, last, tables, np.empty((binned.n_cells, 3)))
+    return tables[0], tables[1]
+
+
 def cell_means(binned: Binned, labels: Array, first: int, last: int) -> tuple[Floats, Floats]:
     """Return mean prediction and outcome frequencies of cells first … last - 1: (cells, m)."""
-    data = binned.data
-    predicted = np.zeros((last - first, data.m))
-    observed = np.zeros((last - first, data.m))
-    _kernels.cells.means(
-        data.probs,
-        labels,
-        *data.kernel_weights,
-        binned.rows,
-        binned.starts,
-        first,
-        last,
-        binned.mass,
-        predicted,
-        observed,
-    )
+    predicted, observed = cell_sums(binned, binned.data.with_labels(labels), first, last)
+    mass = np.where(binned.mass > 0, binned.mass, 1.0)[first:last, None]
+    predicted /= mass
+    observed /= mass
     return predicted, observed
 
 
@@ -191,25 +192,35 @@ def cell_norms(binned: Binned, data: Predictions) -> tuple[Floats, Floats]:
 
     data : the predictions that were binned, perhaps with other labels and weights
     """
-    norms = np.empty((2, binned.n_cells))
-    mass = np.empty(binned.n_cells)
+    found = np.empty((binned.n_cells, 3))
 
     def work(first: int, last: int) -> None:
-        _kernels.cells.norms(
-            data.probs,
-            data.labels,
-            *data.kernel_weights,
-            binned.rows,
-            binned.starts,
-            first,
-            last,
-            *np.zeros((2, data.m)),
-            mass,
-            norms,
-        )
+        _summarise(binned, data, first, last, np.empty((2, 1, data.m)), found)
 
     threads.run(work, list(cell_blocks(binned)))
-    return norms, mass
+    mass, *norms = found.T
+    return np.stack(norms), mass
+
+
+def _summarise(
+    binned: Binned, data: Predictions, first: int, last: int, tables: Floats, cells: Floats
+) -> None:
+    """Write weight and norms of cells first … last - 1 to cells (cells, 3).
+
+    tables : (2, last - first, m) for the sums of predictions and outcomes; or (2, 1, m), room
+    """
+    _kernels.cells.summaries(
+        data.probs,
+        data.labels,
+        *data.kernel_weights,
+        binned.rows,
+        binned.starts,
+        first,
+        last,
+        *tables,
+        int(tables.shape[1] == last - first),
+        cells,
+    )
 
 
 def cell_blocks(binned: Binned, entries: int = threads.ENTRIES) -> Iterator[tuple[int, int]]:

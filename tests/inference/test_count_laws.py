@@ -129,11 +129,9 @@ def test_drawn_counts_follow_the_laws():
     binned = bin_predictions(data, EqualWidth(3))
     found = count_laws(binned, data.probs)
     size = 50_000
-    counts = np.empty((binned.n_cells, size))
     key = np.uint64(5)
     replicates = _kernels.draws.replicate_keys(key, 0, size)
-    laws = (found.cdf, found.offsets, found.lows)
-    _kernels.null.event_counts(*laws, 0, binned.n_cells, key, replicates, counts)
+    counts = found.draw(key, replicates, 0, binned.n_cells)
     for c in range(binned.n_cells):
         start, stop = found.offsets[c : c + 2]
         values = found.lows[c] + np.arange(stop - start)

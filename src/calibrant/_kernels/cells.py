@@ -6,7 +6,7 @@ order. Weights have one entry a row, or one for all of them and step 0.
 
 import numpy as np
 
-from calibrant._kernels.jit import helper, kernel
+from calibrant._kernels.jit import kernel
 
 SIDE = 4  # replicates that are added up beside one another
 
@@ -27,62 +27,38 @@ def sort(cells, starts, rows):
         starts[c] += 1
 
 
-@helper
-def add_rows(probs, labels, weights, step, rows, start, stop, predicted, observed):
-    """Add the weighted predictions and outcomes of rows[start:stop]; return their weight.
+@kernel
+def summaries(
+    probs, labels, weights, step, rows, starts, first, last, predicted, observed, keep, cells
+):
+    """Add up cells first … last - 1.
 
-    predicted, observed : (m,)
+    predicted, observed : (last - first, m) the sums; with keep 0, (1, m) room for one cell
+        after the other
+    cells : (cells, 3) the weight, then 1-norm and squared 2-norm of the mean deviation
     """
-    total = 0.0
-    for s in range(start, stop):
-        r = rows[s]
-        w = weights[r * step]
-        if w == 0.0:
-            continue
-        total += w
+    for c in range(first, last):
+        at = (c - first) * keep
         for j in range(probs.shape[1]):
-            predicted[j] += w * probs[r, j]
-        observed[labels[r]] += w
-    return total
-
-
-@kernel
-def means(probs, labels, weights, step, rows, starts, first, last, mass, predicted, observed):
-    """Write mean prediction and outcome frequencies of cells first … last - 1, from row 0 on.
-
-    predicted, observed : (last - first, m), zero at the start
-    """
-    for c in range(first, last):
-        if mass[c] > 0.0:
-            p = predicted[c - first]
-            o = observed[c - first]
-            add_rows(probs, labels, weights, step, rows, starts[c], starts[c + 1], p, o)
-            for j in range(p.shape[0]):
-                p[j] /= mass[c]
-                o[j] /= mass[c]
-
-
-@kernel
-def norms(probs, labels, weights, step, rows, starts, first, last, predicted, observed, mass, norm):
-    """Write weight, 1-norm and squared 2-norm of the deviation of cells first … last - 1.
-
-    predicted, observed : (m,) room, zero before and after
-    mass, norm : (cells,) and (2, cells)
-    """
-    for c in range(first, last):
-        total = add_rows(
-            probs, labels, weights, step, rows, starts[c], starts[c + 1], predicted, observed
-        )
-        mass[c] = total
-        one = two = 0.0
+            predicted[at, j] = observed[at, j] = 0.0
+        total = one = two = 0.0
+        for s in range(starts[c], starts[c + 1]):
+            r = rows[s]
+            w = weights[r * step]
+            if w == 0.0:
+                continue
+            total += w
+            for j in range(probs.shape[1]):
+                predicted[at, j] += w * probs[r, j]
+            observed[at, labels[r]] += w
         if total > 0.0:
             for j in range(probs.shape[1]):
-                d = (observed[j] - predicted[j]) / total
+                d = (observed[at, j] - predicted[at, j]) / total
                 one += abs(d)
                 two += d * d
-                predicted[j] = observed[j] = 0.0
-        norm[0, c] = one
-        norm[1, c] = two
+        cells[c, 0] = total
+        cells[c, 1] = one
+        cells[c, 2] = two
 
 
 @kernel
@@ -107,15 +83,6 @@ def add_copies(probs, labels, times, weights, step, cells, deviation, mass):
         y = labels[i]
         for t in range(SIDE):
             deviation[c, y, t] += w[t]
-
-
-@kernel
-def event_sums(probs, event, rows, starts, sums):
-    """Add up the predictions of each cell: sums (cells, 2), zero before, the event first."""
-    for c in range(sums.shape[0]):
-        for s in range(starts[c], starts[c + 1]):
-            sums[c, 0] += probs[rows[s], event]
-            sums[c, 1] += probs[rows[s], 1 - event]
 
 
 @kernel

@@ -1,21 +1,24 @@
 """Laws of the number of events among independent rows: Poisson-binomial."""
 
-from calibrant._kernels.jit import kernel
+from calibrant._kernels.draws import row_key, uniform
+from calibrant._kernels.jit import helper, kernel
 
 
 @kernel
-def block_laws(p, starts, width, laws, lows, highs):
-    """Write the laws of the number of events in p[starts[b]:starts[b + 1]], block by block.
+def block_laws(p, length, laws, spans):
+    """Write the laws of the number of events in each block of so many rows.
 
-    laws : (blocks · width,), of which lows[b] … highs[b] - 1 is the law of block b; b · width
-        stands for no events
+    laws : (blocks · (length + 1),), of which spans[b, 0] … spans[b, 1] - 1 is the law of block
+        b; b · (length + 1) stands for no events
     Ends of the support whose probability underflows to zero are left out.
     """
-    for b in range(lows.shape[0]):
-        low = b * width
+    n = p.shape[0]
+    for b in range(spans.shape[0]):
+        start = b * length
+        low = start + b
         high = low + 1
         laws[low] = 1.0
-        for i in range(starts[b], starts[b + 1]):
+        for i in range(start, start + length if start + length < n else n):
             q = p[i]
             before = 0.0
             for k in range(low, high):
@@ -28,5 +31,30 @@ def block_laws(p, starts, width, laws, lows, highs):
                 high -= 1
             while laws[low] < 1e-30:
                 low += 1
-        lows[b] = low
-        highs[b] = high
+        spans[b, 0] = low
+        spans[b, 1] = high
+
+
+@helper
+def quantile(cdf, start, stop, u):
+    """Return the first index in start … stop - 1 with cdf > u; the last one if none."""
+    low = start
+    left = stop - 1 - start
+    while left > 0:
+        half = left >> 1
+        if u >= cdf[low + half]:
+            low += half + 1
+            left -= half + 1
+        else:
+            left = half
+    return low
+
+
+@kernel
+def quantiles(cdf, offsets, first, last, key, replicates, found):
+    """Draw from laws first … last - 1: where in cdf the drawn numbers stand, (laws, size)."""
+    for c in range(first, last):
+        row = row_key(key, c)
+        for t in range(replicates.shape[0]):
+            u = uniform(row, replicates[t], 1.0)
+            found[c - first, t] = quantile(cdf, offsets[c], offsets[c + 1], u)

@@ -2,13 +2,14 @@
 
 There are six built-in statistics: expected total variation, Euclidean and squared Euclidean
 distance, then the worst of each. They follow from the norms of a cell's deviation, (3, size)
-for a block of replicates: the 1-norm, the 2-norm, the squared 2-norm. Those that are wanted
-(6,) are computed from the same draws.
+for a block of replicates: the 1-norm, the 2-norm, the squared 2-norm. Those of kinds
+range(first, last) are wanted, and computed from the same draws.
 
 Blocks add to sums (9, size), zero before: the six statistics, then the small parts of the
-first three. The sums are compensated, so that two replicates with the same labels, and the
-statistic itself, are equal to the last digits however many cells there are. Those of total
-variation are twice too large; `finish` mends that.
+first three. Each term, below 4, is split into a multiple of 2^-50 and the rest. Sums of the
+first are exact, and those of the rest are too small for their rounding to be seen: so two
+replicates with the same labels, and the statistic itself, are equal to the last digits however
+many cells there are. Sums of total variation are twice too large; `finish` mends that.
 """
 
 import numpy as np
@@ -21,31 +22,39 @@ from calibrant._kernels.draws import (
     draw_many,
     draw_one,
     row_key,
-    uniform,
 )
 from calibrant._kernels.jit import helper, kernel
 
+SPLIT = 4.0  # adding it rounds a smaller number to a multiple of 2^-50
+
 
 @helper
-def collect(norm, share, wanted, sums):
+def collect(norm, share, first, last, sums):
     """Add a cell with this share of the weight to the statistics; norm[1] is written here."""
-    kinds, size = norm.shape  # three kinds: with the plain number, the loops would be laid out
-    if wanted[1] or wanted[4]:
-        for t in range(size):
+    if first < 2 and last > 1:
+        for t in range(norm.shape[1]):
             norm[1, t] = np.sqrt(norm[2, t])
-    for s in range(kinds):
-        if wanted[s]:
-            for t in range(size):
-                x = share * norm[s, t]
-                high = sums[s, t]
-                total = high + x
-                part = total - high
-                sums[s + 6, t] += (high - (total - part)) + (x - part)
-                sums[s, t] = total
-        if wanted[s + 3]:
-            for t in range(size):
-                worst = sums[s + 3, t]
-                sums[s + 3, t] = norm[s, t] if norm[s, t] > worst else worst
+    for s in range(first, last):
+        for t in range(norm.shape[1]):
+            d = norm[s, t]
+            x = share * d
+            high = (x + SPLIT) - SPLIT
+            sums[s, t] += high
+            sums[s + 6, t] += x - high
+            worst = sums[s + 3, t]
+            sums[s + 3, t] = d if d > worst else worst
+
+
+def collect_cells(norms, shares, s, sums):
+    """Do what `collect` does for norms of kind s of many cells (cells, size). Plain Python."""
+    np.maximum(sums[s + 3], norms.max(axis=0), out=sums[s + 3])
+    terms = shares[:, None] * norms
+    highs = terms + SPLIT
+    highs -= SPLIT
+    terms -= highs
+    for high, low in zip(highs, terms, strict=True):  # one order, whatever the size of the block
+        sums[s] += high
+        sums[s + 6] += low
 
 
 def scratch(m, size):
@@ -116,7 +125,8 @@ def exact_block(
     total,
     key,
     replicates,
-    wanted,
+    first,
+    last,
     cdf,
     predicted,
     table,
@@ -132,7 +142,7 @@ def exact_block(
     cdf : room, as `draws.room` returns it
     predicted, table, u, labels, counts, norm : room, as `scratch` returns it
     """
-    squares = wanted[1] or wanted[2] or wanted[4] or wanted[5]
+    squares = last > 1
     for c in range(mass.shape[0]):
         if mass[c] <= 0.0:
             continue
@@ -153,7 +163,7 @@ def exact_block(
             single_norms(labels, predicted, mass[c], squares, table, norm)
         else:
             dense_norms(counts, predicted, 1.0 / mass[c], squares, norm)
-        collect(norm, mass[c] / total, wanted, sums)
+        collect(norm, mass[c] / total, first, last, sums)
 
 
 @helper
@@ -239,7 +249,8 @@ def sparse_block(
     total,
     key,
     replicates,
-    wanted,
+    first,
+    last,
     cdf,
     predicted,
     table,
@@ -253,7 +264,7 @@ def sparse_block(
 
     Cells with fewer rows than half the classes are handled through the classes that occur.
     """
-    squares = wanted[1] or wanted[2] or wanted[4] or wanted[5]
+    squares = last > 1
     few = seen.shape[0]
     for c in range(mass.shape[0]):
         if mass[c] <= 0.0:
@@ -281,51 +292,7 @@ def sparse_block(
             seen_norms(seen, used, counts, predicted, least, 1.0 / mass[c], norm)
         else:
             dense_norms(counts, predicted, 1.0 / mass[c], squares, norm)
-        collect(norm, mass[c] / total, wanted, sums)
-
-
-@helper
-def quantile(cdf, start, stop, u):
-    """Return the first index in start … stop - 1 with cdf > u; the last one if none."""
-    low = start
-    left = stop - 1 - start
-    while left > 0:
-        half = left >> 1
-        if u >= cdf[low + half]:
-            low += half + 1
-            left -= half + 1
-        else:
-            left = half
-    return low
-
-
-@kernel
-def event_counts(cdf, offsets, lows, first, last, key, replicates, counts):
-    """Draw the number of events in cells first … last - 1 from their laws: counts (cells, size)."""
-    for c in range(first, last):
-        row = row_key(key, c)
-        for t in range(replicates.shape[0]):
-            k = quantile(cdf, offsets[c], offsets[c + 1], uniform(row, replicates[t], 1.0))
-            counts[c - first, t] = lows[c] + (k - offsets[c])
-
-
-@kernel
-def binary_block(cdf, offsets, lows, predicted, mass, total, key, replicates, wanted, norm, sums):
-    """Statistics of a block of replicates of a binary problem, one draw a cell: sums (9, size).
-
-    predicted : (cells, 2) sums of the predicted probabilities of the event and of the other
-    norm : (3, size) room
-    """
-    for c in range(mass.shape[0]):
-        row = row_key(key, c)
-        for t in range(replicates.shape[0]):
-            k = quantile(cdf, offsets[c], offsets[c + 1], uniform(row, replicates[t], 1.0))
-            count = lows[c] + (k - offsets[c])
-            d = (count - predicted[c, 0]) / mass[c]
-            e = ((mass[c] - count) - predicted[c, 1]) / mass[c]
-            norm[0, t] = abs(d) + abs(e)
-            norm[2, t] = d * d + e * e
-        collect(norm, mass[c] / total, wanted, sums)
+        collect(norm, mass[c] / total, first, last, sums)
 
 
 @kernel

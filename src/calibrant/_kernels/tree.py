@@ -6,47 +6,42 @@ from calibrant._kernels.jit import helper, kernel
 
 
 @helper
-def widest(probs, weights, step, rows, start, stop, mean, square):
-    """Write the means of rows[start:stop]; return the coordinate of largest variance.
+def widest(probs, weights, step, rows, start, stop, size, split, moments):
+    """Write the means of rows[start:stop], of weight `size`; return the coordinate to cut.
 
-    mean, square : (coordinates,), the second as room
-    The sums are compensated, so that the order of the rows does not move a threshold. Ties up
-    to rounding go to the lower coordinate.
+    split : a power of two above any sum. Adding it to a term and taking it away again rounds
+        the term to what can be added exactly; the rests, added apart, are too small for their
+        rounding to be seen. So the order of the rows does not move a threshold
+    moments : (2, coordinates) for the means, and for rests and squares
+    The coordinate is that of largest variance; of those that tie up to rounding, the lowest.
     """
     count = probs.shape[1]
-    total = total_low = 0.0
     for c in range(count):
-        mean[c] = square[c] = 0.0
+        moments[0, c] = moments[1, c] = 0.0
     for k in range(start, stop):
         r = rows[k]
         w = weights[r * step]
-        s = total + w
-        part = s - total
-        total_low += (total - (s - part)) + (w - part)
-        total = s
         for c in range(count):
             x = w * probs[r, c]
-            old = mean[c]
-            s = old + x
-            part = s - old
-            square[c] += (old - (s - part)) + (x - part)
-            mean[c] = s
+            high = (x + split) - split
+            moments[0, c] += high
+            moments[1, c] += x - high
     for c in range(count):
-        mean[c] = (mean[c] + square[c]) / (total + total_low)
-        square[c] = 0.0
+        moments[0, c] = (moments[0, c] + moments[1, c]) / size
+        moments[1, c] = 0.0
     if count == 1:
         return 0
     for k in range(start, stop):
         r = rows[k]
         w = weights[r * step]
         for c in range(count):
-            d = probs[r, c] - mean[c]
-            square[c] += w * d * d
+            d = probs[r, c] - moments[0, c]
+            moments[1, c] += w * d * d
     largest = 0.0
     for c in range(count):
-        largest = square[c] if square[c] > largest else largest
+        largest = moments[1, c] if moments[1, c] > largest else largest
     c = 0
-    while square[c] < largest * (1.0 - 1e-12):
+    while moments[1, c] < largest * (1.0 - 1e-12):
         c += 1
     return c
 
@@ -140,67 +135,52 @@ def partition(probs, weights, step, rows, start, stop, j, threshold, buffer):
 
 
 @kernel
-def fit(
-    probs,
-    weights,
-    step,
-    min_size,
-    median,
-    rows,
-    buffer,
-    stack,
-    mean,
-    square,
-    cells,
-    nodes,
-    thresholds,
-):
-    """Split rows of weight `min_size` or more; leaves are numbered from left to right.
+def fit(probs, weights, step, split, min_size, median, rows, buffer, moments, nodes, thresholds):
+    """Split rows of weight `min_size` or more, again and again; return the number of nodes.
 
     probs : (n, coordinates) those that may be cut
+    split : a power of two above the weight of all rows
     rows : (n,) the row numbers, reordered so that those of a leaf stand together
-    buffer : (n,), stack : (n, 2), mean, square : (coordinates,) room
-    cells : (n,) the leaf of each row
-    nodes : (2 n, 2) coordinate and right child of each node; of a leaf, -1 and its number. A
-        node is followed by its left child
+    buffer : (n,), moments : (2, coordinates) room
+    nodes : (2 n, 3) coordinate and right child of each node; of a leaf, -1 and where its rows
+        end. A node is followed by its left child. The last column is room
     thresholds : (2 n,) of nodes that are no leaves
-    Returns the number of nodes.
     """
     start = np.int64(0)  # a plain 0 has a type of its own, for which all would be compiled again
     stop = rows.shape[0]
-    node = leaves = waiting = 0
+    node = 0
+    waiting = -1  # the last node without its right child; it knows where that ends, and the next
     while True:
         size = float(stop - start)
         if step:
-            size = 0.0
+            size = rest = 0.0
             for k in range(start, stop):
-                size += weights[rows[k]]
+                high = (weights[rows[k]] + split) - split
+                size += high
+                rest += weights[rows[k]] - high
+            size += rest
         cut = -1
         if size >= min_size and size > 0.0:
-            j = widest(probs, weights, step, rows, start, stop, mean, square)
-            t = mean[j]
+            j = widest(probs, weights, step, rows, start, stop, size, split, moments)
+            t = moments[0, j]
             if median is not None:
                 t = middle(probs, weights, step, rows, start, stop, j)
             cut = partition(probs, weights, step, rows, start, stop, j, t, buffer)
+        nodes[node, 1] = stop
         if cut >= 0:
             nodes[node, 0] = j
+            nodes[node, 2] = waiting
             thresholds[node] = t
-            stack[waiting, 0] = node  # its right child waits; that begins where the left one ends
-            stack[waiting, 1] = stop
-            waiting += 1
+            waiting = node
             stop = cut
         else:
             nodes[node, 0] = -1
-            nodes[node, 1] = leaves
-            for k in range(start, stop):
-                cells[rows[k]] = leaves
-            leaves += 1
-            if waiting == 0:
+            if waiting < 0:
                 return node + 1
-            waiting -= 1
             start = stop
-            stop = stack[waiting, 1]
-            nodes[stack[waiting, 0], 1] = node + 1
+            stop = nodes[waiting, 1]
+            nodes[waiting, 1] = node + 1
+            waiting = nodes[waiting, 2]
         node += 1
 
 

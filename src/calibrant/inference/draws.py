@@ -9,15 +9,21 @@ from numpy.typing import NDArray
 
 from calibrant import _kernels
 from calibrant._kernels import threads
-from calibrant.calibration import Binned
+from calibrant.calibration import Binned, cell_sums
 from calibrant.inference.laws import CountLaws, count_laws
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
-Wanted = NDArray[np.bool_]
+Kinds = tuple[int, int]
 
 BUILT_IN = 6  # expected total variation, Euclidean, squared Euclidean; the worst of each
-ALL: Wanted = np.ones(BUILT_IN, np.bool_)
+ALL: Kinds = (0, 3)
+TABLE = 1 << 15  # numbers of a table of cells and replicates
+NORMS: tuple[Callable[[Floats, Floats], Floats], ...] = (
+    lambda off, rest: np.abs(off) + np.abs(rest),
+    lambda off, rest: np.sqrt(off * off + rest * rest),
+    lambda off, rest: off * off + rest * rest,
+)
 
 
 @final
@@ -45,24 +51,27 @@ class CellDraws:
         whole = binned.data.m == 2 and not binned.data.weighted
         return cls(binned, law, key, count_laws(binned, law) if whole else None)
 
-    def statistics(self, n_resamples: int, wanted: Wanted = ALL, progress: Any = None) -> Floats:
-        """Return the built-in statistics that are wanted of all replicates: (6, n_resamples)."""
+    def statistics(self, n_resamples: int, kinds: Kinds = ALL, progress: Any = None) -> Floats:
+        """Return the built-in statistics of all replicates: (6, n_resamples).
+
+        kinds : as in ``range(*kinds)``, the distances that are needed; others are left at 0
+        """
         out = np.empty((BUILT_IN, n_resamples))
         block = self._exact_block if self.counts_law is None else self._binary_block()
 
         def work(b0: int, b1: int) -> None:
             sums = np.zeros((9, b1 - b0))
-            block(_kernels.draws.replicate_keys(self.key, b0, b1), wanted, sums)
+            block(_kernels.draws.replicate_keys(self.key, b0, b1), kinds, sums)
             out[:, b0:b1] = _kernels.null.finish(sums)
 
         if self.counts_law is not None:  # too little work for more threads
-            spans = threads.blocks(n_resamples, 1024)
+            spans = threads.blocks(n_resamples, 4096)
         else:
             spans = threads.even_blocks(n_resamples, _block_size(self.binned.data.probs.size))
         threads.run(work, spans, progress)
         return out
 
-    def _exact_block(self, replicates: Keys, wanted: Wanted, sums: Floats) -> None:
+    def _exact_block(self, replicates: Keys, kinds: Kinds, sums: Floats) -> None:
         """Add the statistics of a block of replicates to sums (9, size), a draw for each row."""
         data, null = self.binned.data, _kernels.null
         kernel = null.exact_block if data.m <= _kernels.draws.FEW else null.sparse_block
@@ -76,38 +85,31 @@ class CellDraws:
             float(self.binned.mass.sum()),
             self.key,
             replicates,
-            wanted,
+            *kinds,
             _kernels.draws.room(data.m),
             *null.scratch(data.m, replicates.size),
             sums,
         )
 
-    def _binary_block(self) -> Callable[[Keys, Wanted, Floats], None]:
+    def _binary_block(self) -> Callable[[Keys, Kinds, Floats], None]:
         """Return the function that does the same with a draw for each cell."""
         assert self.counts_law is not None
-        predicted = self._event_sums()
-        total = float(self.binned.mass.sum())
-        laws = (self.counts_law.cdf, self.counts_law.offsets, self.counts_law.lows)
+        data, laws, mass = self.binned.data, self.counts_law, self.binned.mass[:, None]
+        predicted = cell_sums(self.binned, data, 0, self.binned.n_cells)[0]
+        event, other = predicted[:, data.event, None], predicted[:, 1 - data.event, None]
+        shares = self.binned.proportions
 
-        def block(replicates: Keys, wanted: Wanted, sums: Floats) -> None:
-            norm = np.empty((3, replicates.size))
-            _kernels.null.binary_block(
-                *laws, predicted, self.binned.mass, total, self.key, replicates, wanted, norm, sums
-            )
+        def block(replicates: Keys, kinds: Kinds, sums: Floats) -> None:
+            for first, last in threads.blocks(shares.size, max(1, TABLE // replicates.size)):
+                cells = slice(first, last)
+                events = laws.draw(self.key, replicates, first, last)
+                off = (events - event[cells]) / mass[cells]
+                rest = ((mass[cells] - events) - other[cells]) / mass[cells]
+                for kind in range(*kinds):
+                    norms = NORMS[kind](off, rest)
+                    _kernels.null.collect_cells(norms, shares[cells], kind, sums)
 
         return block
-
-    def _event_sums(self) -> Floats:
-        """Add up the predictions of each cell, the event first: (cells, 2).
-
-        Row after row, as the statistic does: in another order ties would differ by rounding.
-        """
-        sums = np.zeros((self.binned.n_cells, 2))
-        data = self.binned.data
-        _kernels.cells.event_sums(
-            data.probs, data.event, self.binned.rows, self.binned.starts, sums
-        )
-        return sums
 
     def counts(self, b0: int, b1: int, first: int, last: int) -> Floats:
         """Return the outcome counts of cells first … last - 1: (b1 - b0, cells, m)."""
@@ -115,13 +117,9 @@ class CellDraws:
         out = np.zeros((b1 - b0, last - first, data.m))
         replicates = _kernels.draws.replicate_keys(self.key, b0, b1)
         if self.counts_law is not None:
-            laws = self.counts_law
-            events = np.empty((last - first, b1 - b0))
-            _kernels.null.event_counts(
-                laws.cdf, laws.offsets, laws.lows, first, last, self.key, replicates, events
-            )
-            out[:, :, data.event] = events.T
-            out[:, :, 1 - data.event] = self.binned.mass[first:last] - events.T
+            events = self.counts_law.draw(self.key, replicates, first, last).T
+            out[:, :, data.event] = events
+            out[:, :, 1 - data.event] = self.binned.mass[first:last] - events
         else:
             _kernels.draws.count_block(
                 self.law,

@@ -46,6 +46,13 @@ class CountLaws:
             out[c] = low + min(np.searchsorted(cdf, level * (1 - 1e-12)), cdf.size - 1)
         return out
 
+    def draw(self, key: np.uint64, replicates: NDArray[np.uint64], first: int, last: int) -> Floats:
+        """Draw the numbers of events in cells first … last - 1: (cells, replicates)."""
+        found = np.empty((last - first, replicates.size))
+        _kernels.laws.quantiles(self.cdf, self.offsets, first, last, key, replicates, found)
+        found += (self.lows - self.offsets[:-1])[first:last, None]
+        return found
+
 
 def count_laws(binned: Binned, law: NDArray[Any]) -> CountLaws:
     """Return the laws of the event's count in each cell, for rows with probabilities law (n, 2)."""
@@ -80,13 +87,11 @@ def cell_law(p: Floats) -> tuple[int, Floats]:
 
 
 def _block_laws(p: Floats) -> list[tuple[int, Floats]]:
-    starts = np.append(np.arange(0, p.size, BLOCK), p.size)
-    n_blocks, width = starts.size - 1, BLOCK + 1
+    n_blocks, width = -(-p.size // BLOCK), BLOCK + 1
     pmfs = np.empty(n_blocks * width)
-    lows, highs = np.empty((2, n_blocks), np.int64)
-    _kernels.laws.block_laws(p, starts, width, pmfs, lows, highs)
-    spans = zip(lows.tolist(), highs.tolist(), strict=True)
-    return [(a - i * width, pmfs[a:b].copy()) for i, (a, b) in enumerate(spans)]
+    spans = np.empty((n_blocks, 2), np.int64)
+    _kernels.laws.block_laws(p, BLOCK, pmfs, spans)
+    return [(a - i * width, pmfs[a:b].copy()) for i, (a, b) in enumerate(spans.tolist())]
 
 
 def _sum(a: tuple[int, Floats], b: tuple[int, Floats]) -> tuple[int, Floats]:

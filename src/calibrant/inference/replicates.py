@@ -26,7 +26,7 @@ from calibrant.distances import (
     squared_euclidean,
     total_variation,
 )
-from calibrant.inference.draws import BUILT_IN, CellDraws, Wanted
+from calibrant.inference.draws import CellDraws, Kinds
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import FromFunction
 from calibrant.predictions import Predictions
@@ -124,7 +124,7 @@ def _on_cells(
         binned = binned or bin_predictions(data, partition)
         draws = CellDraws.of(binned, plan.resampler.law(data), plan.key)
         if built_in:
-            found = draws.statistics(plan.n_resamples, _wanted(statistics), plan.progress)
+            found = draws.statistics(plan.n_resamples, _kinds(statistics), plan.progress)
             return found[_places(statistics)]
         return _from_counts(draws, statistics, plan)
     stay = partition.fixed or (isinstance(plan.resampler, Bootstrap) and not plan.resampler.refit)
@@ -146,10 +146,10 @@ def _places(statistics: Sequence[CellStatistic]) -> list[int]:
     ]
 
 
-def _wanted(statistics: Sequence[CellStatistic]) -> Wanted:
-    wanted = np.zeros(BUILT_IN, np.bool_)
-    wanted[_places(statistics)] = True
-    return wanted
+def _kinds(statistics: Sequence[CellStatistic]) -> Kinds:
+    """Return which distances are needed, as the span that holds them."""
+    found = [DISTANCES.index(s.distance) for s in statistics]
+    return min(found), max(found) + 1
 
 
 def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Plan) -> Floats:

@@ -1,6 +1,7 @@
 """The data-dependent partition of Appendix B."""
 
 from dataclasses import dataclass
+from math import frexp
 from typing import Any, Literal, final
 
 import numpy as np
@@ -11,6 +12,8 @@ from calibrant._check import whole
 from calibrant._kernels import threads
 from calibrant.partitions.partition import Cells, points
 from calibrant.predictions import Predictions
+
+Rows = NDArray[np.integer[Any]]
 
 
 @final
@@ -59,28 +62,26 @@ class VarianceTree:
 
     def locate(self, data: Predictions) -> tuple["FittedTree", Cells]:
         """Return the fitted form and the cell of every row."""
-        first, count = (data.event, 1) if data.m == 2 else (0, data.m)
-        probs = np.ascontiguousarray(data.probs[:, first : first + count])
+        first, coordinates = (data.event, 1) if data.m == 2 else (0, data.m)
+        probs = np.ascontiguousarray(data.probs[:, first : first + coordinates])
         probs.flags.writeable = False
-        rows = np.arange(data.n, dtype=np.int32 if data.n < 2**31 else np.int64)
-        cells = np.empty(data.n, np.int32)
+        rows: Rows = np.arange(data.n, dtype=np.int32 if data.n < 2**31 else np.int64)
         # Memory that is not written to costs nothing.
-        grown = np.empty((2 * data.n, 2), np.int32)
+        nodes = np.empty((2 * data.n, 3), rows.dtype)
         thresholds = np.empty(2 * data.n)
-        found = _kernels.tree.fit(
+        count = _kernels.tree.fit(
             probs,
             *data.kernel_weights,
+            2.0 ** frexp(data.weights.sum())[1],
             float(self.min_size),
             True if self.split == "median" else None,
             rows,
             np.empty_like(rows),
-            np.empty((data.n, 2), np.int64),
-            *np.empty((2, count)),
-            cells,
-            grown,
+            np.empty((2, coordinates)),
+            nodes,
             thresholds,
         )
-        return _fitted(grown[:found], thresholds[:found], first, data.m), cells
+        return _fitted(nodes[:count], thresholds[:count], rows, first, data.m)
 
     def __str__(self) -> str:
         at = "" if self.split == "mean" else f", {self.split}"
@@ -88,16 +89,23 @@ class VarianceTree:
 
 
 def _fitted(
-    grown: NDArray[np.int32], thresholds: NDArray[np.float64], first: int, m: int
-) -> "FittedTree":
-    """Return a tree from its nodes as they were grown, with coordinates counted from `first`."""
+    grown: Rows, thresholds: NDArray[np.float64], rows: Rows, first: int, m: int
+) -> tuple["FittedTree", Cells]:
+    """Return a tree, its leaves numbered from left to right, and the leaf of every row.
+
+    grown, rows : as the kernel leaves them, with coordinates counted from `first`
+    """
     leaf = grown[:, 0] < 0
-    left = np.arange(1, leaf.size + 1)
-    nodes = np.empty((leaf.size, 3), np.int32)
-    nodes[:, 0] = np.where(leaf, -1, grown[:, 0] + first)
-    nodes[:, 1] = np.where(leaf, grown[:, 1], left)
-    nodes[:, 2] = np.where(leaf, -1, grown[:, 1])
-    return FittedTree(nodes, np.where(leaf, 0.0, thresholds), m)
+    ends = grown[leaf, 1]
+    numbers = np.arange(ends.size, dtype=np.int32)
+    cells = np.empty(rows.size, np.int32)
+    cells[rows] = np.repeat(numbers, np.diff(ends, prepend=0))
+    nodes = np.full((leaf.size, 3), -1, np.int32)
+    nodes[leaf, 1] = numbers
+    nodes[~leaf, 0] = grown[~leaf, 0] + first
+    nodes[~leaf, 1] = np.flatnonzero(~leaf) + 1
+    nodes[~leaf, 2] = grown[~leaf, 1]
+    return FittedTree(nodes, np.where(leaf, 0.0, thresholds), m), cells
 
 
 @final
