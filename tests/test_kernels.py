@@ -102,20 +102,20 @@ def test_summaries(data):
     rows, starts, table = by_cell(data)
     count = starts.size - 1
     predicted, observed = RNG.random((2, count, data.m))  # what was there before is forgotten
-    cells = np.empty((count, 3))
+    cells = np.empty((3, count))
     common = (data.probs, data.labels, *data.kernel_weights, rows, starts)
     _kernels.cells.summaries(*common, 0, count, predicted, observed, 1, cells)
     for c in range(count):
         nothing = (0.0, [0.0] * data.m, [0.0] * data.m)
         total, p, o = table.get(c, nothing)
-        assert cells[c, 0] == total
+        assert cells[0, c] == total
         # A dozen additions of numbers below 1, each rounded once.
         mass = total or 1.0
         np.testing.assert_allclose(predicted[c] / mass, p, atol=1e-14)
         np.testing.assert_allclose(observed[c] / mass, o, atol=1e-14)
         gap = [a - b for a, b in zip(o, p, strict=True)]
-        assert cells[c, 1] == pytest.approx(fsum(map(abs, gap)), abs=1e-13)
-        assert cells[c, 2] == pytest.approx(fsum(d * d for d in gap), abs=1e-13)
+        assert cells[1, c] == pytest.approx(fsum(map(abs, gap)), abs=1e-13)
+        assert cells[2, c] == pytest.approx(fsum(d * d for d in gap), abs=1e-13)
 
 
 @given(problems(), st.data())
@@ -125,12 +125,12 @@ def test_summaries_of_some_cells_without_their_tables(data, draw):
     first = draw.draw(st.integers(0, count - 1))
     last = draw.draw(st.integers(first + 1, count))
     common = (data.probs, data.labels, *data.kernel_weights, rows, starts)
-    whole, part = np.zeros((2, count, 3))
+    whole, part = np.zeros((2, 3, count))
     _kernels.cells.summaries(*common, 0, count, *np.empty((2, count, data.m)), 1, whole)
     _kernels.cells.summaries(*common, first, last, *np.empty((2, 1, data.m)), 0, part)
-    np.testing.assert_array_equal(part[first:last], whole[first:last])
-    assert not part[:first].any()
-    assert not part[last:].any()
+    np.testing.assert_array_equal(part[:, first:last], whole[:, first:last])
+    assert not part[:, :first].any()
+    assert not part[:, last:].any()
 
 
 @given(problems())

@@ -161,7 +161,7 @@ def cell_sums(binned: Binned, data: Predictions, first: int, last: int) -> tuple
     Rows are added one after the other, here and in replicates, so that ties stay ties.
     """
     tables = np.empty((2, last - first, data.m))
-    _summarise(binned, data, first, last, tables, np.empty((binned.n_cells, 3)))
+    _summarise(binned, data, first, last, tables, np.empty((3, binned.n_cells)))
     return tables[0], tables[1]
 
 
@@ -192,20 +192,19 @@ def cell_norms(binned: Binned, data: Predictions) -> tuple[Floats, Floats]:
 
     data : the predictions that were binned, perhaps with other labels and weights
     """
-    found = np.empty((binned.n_cells, 3))
+    found = np.empty((3, binned.n_cells))
 
     def work(first: int, last: int) -> None:
         _summarise(binned, data, first, last, np.empty((2, 1, data.m)), found)
 
     threads.run(work, list(cell_blocks(binned)))
-    mass, *norms = found.T
-    return np.stack(norms), mass
+    return found[1:], found[0]
 
 
 def _summarise(
     binned: Binned, data: Predictions, first: int, last: int, tables: Floats, cells: Floats
 ) -> None:
-    """Write weight and norms of cells first … last - 1 to cells (cells, 3).
+    """Write weight and norms of cells first … last - 1 to cells (3, cells).
 
     tables : (2, last - first, m) for the sums of predictions and outcomes; or (2, 1, m), room
     """

@@ -35,7 +35,7 @@ def summaries(
 
     predicted, observed : (last - first, m) the sums; with keep 0, (1, m) room for one cell
         after the other
-    cells : (cells, 3) the weight, then 1-norm and squared 2-norm of the mean deviation
+    cells : (3, cells) the weight, then 1-norm and squared 2-norm of the mean deviation
     """
     for c in range(first, last):
         at = (c - first) * keep
@@ -56,9 +56,9 @@ def summaries(
                 d = (observed[at, j] - predicted[at, j]) / total
                 one += abs(d)
                 two += d * d
-        cells[c, 0] = total
-        cells[c, 1] = one
-        cells[c, 2] = two
+        cells[0, c] = total
+        cells[1, c] = one
+        cells[2, c] = two
 
 
 @kernel

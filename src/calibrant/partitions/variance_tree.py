@@ -96,15 +96,16 @@ def _fitted(
     grown, rows : as the kernel leaves them, with coordinates counted from `first`
     """
     leaf = grown[:, 0] < 0
-    ends = grown[leaf, 1]
-    numbers = np.arange(ends.size, dtype=np.int32)
+    numbers = np.cumsum(leaf, dtype=np.int32) - np.int32(1)
+    sizes = grown[leaf, 1]
+    sizes[1:] -= sizes[:-1].copy()
     cells = np.empty(rows.size, np.int32)
-    cells[rows] = np.repeat(numbers, np.diff(ends, prepend=0))
-    nodes = np.full((leaf.size, 3), -1, np.int32)
-    nodes[leaf, 1] = numbers
-    nodes[~leaf, 0] = grown[~leaf, 0] + first
-    nodes[~leaf, 1] = np.flatnonzero(~leaf) + 1
-    nodes[~leaf, 2] = grown[~leaf, 1]
+    cells[rows] = np.repeat(numbers[leaf], sizes)
+    left = np.arange(1, leaf.size + 1)
+    nodes = np.empty((leaf.size, 3), np.int32)
+    nodes[:, 0] = np.where(leaf, -1, grown[:, 0] + first)
+    nodes[:, 1] = np.where(leaf, numbers, left)
+    nodes[:, 2] = np.where(leaf, -1, grown[:, 1])
     return FittedTree(nodes, np.where(leaf, 0.0, thresholds), m), cells
 
 
