@@ -19,7 +19,7 @@ from calibrant.inference.pvalues import holm, pvalue, shown
 from calibrant.inference.testing import CalibrationTest
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
-from calibrant.resampling import Bootstrap
+from calibrant.resampling import Bootstrap, Exact
 from calibrant.statistics import ExpectedMiscalibration
 
 RNG = np.random.default_rng(0)
@@ -39,6 +39,12 @@ def test_the_result():
     assert told["n_resamples"] == 99
     text = str(CalibrationTest(0.25, np.array([0.125, 0.375])))
     assert text == "0.25 against 0.25 ± 0.12 if calibrated: p = 0.667 (2 resamples)"
+
+
+def test_another_hypothesis_is_not_called_calibration():
+    found = calibration_test(DATA, ETA, resampler=Exact(lambda g: g[:, ::-1]), n_resamples=9)
+    assert " under the hypothesis: p = " in str(found)
+    assert " if calibrated: p = " in str(calibration_test(DATA, ETA, n_resamples=9))
 
 
 def test_an_infinite_statistic():

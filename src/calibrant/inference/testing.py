@@ -20,7 +20,7 @@ from calibrant.inference.replicates import (
 )
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
-from calibrant.resampling import Exact, Resampler
+from calibrant.resampling import Consistency, Exact, Resampler
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
 
 
@@ -33,10 +33,12 @@ class CalibrationTest:
     ----------
     statistic : of the data
     null : (n_resamples,) of the resampled data sets
+    calibrated : whether the hypothesis is that the model is calibrated, not another one
     """
 
     statistic: float
     null: NDArray[np.float64]
+    calibrated: bool = True
 
     @property
     def pvalue(self) -> float:
@@ -55,9 +57,10 @@ class CalibrationTest:
         }
 
     def __str__(self) -> str:
+        hypothesis = "if calibrated" if self.calibrated else "under the hypothesis"
         return (
-            f"{self.statistic:.4g} against {self.null.mean():.4g} ± {self.null.std():.2g} if"
-            f" calibrated: {shown(self.pvalue)} ({self.null.size} resamples)"
+            f"{self.statistic:.4g} against {self.null.mean():.4g} ± {self.null.std():.2g}"
+            f" {hypothesis}: {shown(self.pvalue)} ({self.null.size} resamples)"
         )
 
 
@@ -104,10 +107,12 @@ def calibration_test(
     function("statistic", statistic)
     check_hypothesis(resampler)
     plan = Plan(resampler, whole("n_resamples", n_resamples, least=1), make_key(rng), progress)
-    induced = lens(data)
+    induced, binned = lens(data), None
     if isinstance(statistic, ExpectedMiscalibration | WorstMiscalibration):
         binned = statistic.prepare(induced)
         value = statistic.evaluate(binned, induced.labels)
-        return CalibrationTest(value, replicates(data, [statistic], lens, plan, binned)[0])
-    value = number(statistic(induced), "the data")
-    return CalibrationTest(value, replicates(data, [statistic], lens, plan)[0])
+    else:
+        value = number(statistic(induced), "the data")
+    null = replicates(data, [statistic], lens, plan, binned)[0]
+    calibrated = isinstance(resampler, Exact | Consistency) and resampler.rho is None
+    return CalibrationTest(value, null, calibrated)
