@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from browser import complaints, count, until
 from cases import ODD_NAMES, dirichlet, made, moved
+from command import run, write
 from selenium.webdriver.common.action_chains import ActionChains
 
 from calibrant import reliability_diagram as diagram_of
@@ -147,3 +148,25 @@ def test_names_show_as_they_are(browser, m, tmp_path):
     seen = until(lambda: "costs" in (text := browser.execute_script(TEXTS)) and text)
     for part in ("$5 &", "<b>more</b>", "$3_x"):
         assert part in seen
+
+
+def test_a_phone_shows_all_names(browser, tmp_path):
+    names = ("internationale", "counterfactual", "misclassified!", "electroencepha")
+    file = write(tmp_path / "four.csv", classes=names)
+    page = tmp_path / "four.html"
+    assert run("plot", file, "--lens", "canonical", "-o", page).exit_code == 0
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        browser.get(page.as_uri())
+        script = (
+            "return [...document.querySelectorAll('svg text')]"
+            ".filter(e => arguments[0].includes(e.textContent))"
+            ".map(e => e.getBoundingClientRect()).map(r => [r.left, r.right])"
+        )
+        spans = until(lambda: len(found := browser.execute_script(script, names)) == 4 and found)
+        assert min(left for left, _ in spans) >= 0
+        width = browser.execute_script("return document.documentElement.clientWidth")
+        assert max(right for _, right in spans) <= width
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

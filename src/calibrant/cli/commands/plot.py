@@ -81,7 +81,13 @@ def _draw(diagram: Any, path: Path, classical: bool, regions: bool) -> None:
     if path.suffix.lower() == ".html":
         figure = diagram.figure(classical=classical, regions=regions)
         config = {"displaylogo": False, "showSendToCloud": False}
-        figure.write_html(path, include_plotlyjs=True, div_id="diagram", config=config)
+        figure.write_html(
+            path,
+            include_plotlyjs=True,
+            div_id="diagram",
+            config=config,
+            default_height="min(100vh - 16px, 100vw)",  # upright, a phone would cut off 3-D
+        )
         return
     import matplotlib  # noqa: PLC0415
 
