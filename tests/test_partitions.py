@@ -259,6 +259,39 @@ def test_variance_tree_assigns_new_points(split):
     assert fitted.assign(new).tolist() == oracles.variance_tree(both, 30, split)[300:]
 
 
+def tied_problems():
+    """Return problems in which many predictions are equal, and many cuts tie."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        n = rng.integers(2, 60)
+        counts = rng.integers(1, 4, n) if rng.random() < 0.5 else np.ones(n, int)
+        yield rng.random(n).round(rng.integers(1, 3)), counts, rng.permutation(n)
+
+
+def weighted_tree(size, split, probs, weights):
+    data = Predictions(probs, np.zeros(probs.size, int), weights=weights)
+    return VarianceTree(size, split).fit(data)
+
+
+@pytest.mark.parametrize("split", ["mean", "median"])
+@pytest.mark.parametrize("unit", [0.1, 0.3, 1 / 3])
+def test_the_order_of_rows_does_not_move_a_tree(split, unit):
+    for probs, counts, order in tied_problems():
+        expected = weighted_tree(2 * unit, split, probs, counts * unit)
+        found = weighted_tree(2 * unit, split, probs[order], (counts * unit)[order])
+        np.testing.assert_array_equal(found.nodes, expected.nodes)
+        np.testing.assert_array_equal(found.thresholds, expected.thresholds)
+
+
+@pytest.mark.parametrize("unit", [0.1, 0.3, 1 / 3, 1e-100, 7e90])
+def test_the_unit_of_weights_does_not_move_a_median(unit):
+    for probs, counts, _ in tied_problems():
+        expected = weighted_tree(2, "median", probs, counts)
+        found = weighted_tree(2 * unit, "median", probs, counts * unit)
+        np.testing.assert_array_equal(found.nodes, expected.nodes)
+        np.testing.assert_array_equal(found.thresholds, expected.thresholds)
+
+
 @given(problems())
 def test_a_split_needs_both_sides(data):
     cells = np.array(cells_of(VarianceTree(1), data))
@@ -301,20 +334,33 @@ def test_from_function_refuses():
 # All of them
 
 
-@pytest.mark.parametrize("make", [EqualWidth, SimplexCells, EqualMass, VarianceTree])
-def test_refuses_bad_sizes(make):
-    name = "min_size" if make is VarianceTree else "k"
-    with pytest.raises(ValueError, match=rf"`{name}` must be a whole number from 1; found 0\."):
+@pytest.mark.parametrize("make", [EqualWidth, SimplexCells, EqualMass])
+def test_refuses_bad_numbers_of_cells(make):
+    with pytest.raises(ValueError, match=r"`k` must be a whole number from 1; found 0\."):
         make(0)
-    with pytest.raises(ValueError, match=rf"`{name}` must be a whole number from 1; found -3\."):
+    with pytest.raises(ValueError, match=r"`k` must be a whole number from 1; found -3\."):
         make(-3)
-    with pytest.raises(
-        TypeError, match=rf"`{name}` must be a whole number; found 2\.5 \(float\)\."
-    ):
+    with pytest.raises(TypeError, match=r"`k` must be a whole number; found 2\.5 \(float\)\."):
         make(2.5)
-    with pytest.raises(ValueError, match=rf"`{name}` must be a whole number from 1; found True\."):
+    with pytest.raises(ValueError, match=r"`k` must be a whole number from 1; found True\."):
         make(True)
     assert make(np.int64(3)) == make(3)
+
+
+def test_refuses_bad_sizes_of_nodes():
+    for bad in (0, -3, -0.5, True):
+        with pytest.raises(
+            ValueError, match=rf"`min_size` must be a number above 0; found {bad}\."
+        ):
+            VarianceTree(bad)
+    for bad in ("many", None, 10**400):
+        with pytest.raises(TypeError, match=r"`min_size` must be a number; found "):
+            VarianceTree(bad)
+    with pytest.raises(ValueError, match=r"`min_size` must be finite; found inf\."):
+        VarianceTree(np.inf)
+    assert VarianceTree(np.int64(3)) == VarianceTree(3.0) == VarianceTree(3)
+    assert str(VarianceTree(np.float64(3))) == "variance tree of 3"
+    assert str(VarianceTree(0.25, "median")) == "variance tree of 0.25, median"
 
 
 def test_refuses_an_unknown_split():

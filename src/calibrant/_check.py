@@ -31,6 +31,14 @@ def finite(name: str, value: Any) -> float:
     return number
 
 
+def positive(name: str, value: Any) -> float:
+    """Return `value` if it is a finite number above 0; a whole number as an int."""
+    number = finite(name, value)
+    if isinstance(value, bool) or number <= 0:
+        raise ValueError(f"`{name}` must be a number above 0; found {value!r}.")
+    return int(number) if number.is_integer() else number
+
+
 def fraction(name: str, value: Any) -> float:
     """Return `value` as a float if it is strictly between 0 and 1."""
     try:

@@ -158,7 +158,13 @@ def hypothesis(rho: Rho | None, data: Predictions) -> Array:
     """Return rho of the predictions, checked: rows of probabilities (n, m)."""
     if rho is None:
         return data.probs
-    law = np.array(rho(data.probs), np.float64, order="C")
+    returned = rho(data.probs)
+    try:
+        law = np.array(returned, np.float64, order="C")
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`rho` must return an array of probabilities; it returned {type(returned).__name__}."
+        ) from None
     if law.shape != data.probs.shape:
         raise ValueError(
             f"`rho` must turn predictions of shape {data.probs.shape} into the same shape; it"

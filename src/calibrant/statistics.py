@@ -14,6 +14,7 @@ from calibrant._check import function
 from calibrant.calibration import Binned, bin_predictions, cell_distances, cell_means
 from calibrant.distances import Distance, total_variation
 from calibrant.partitions import Partition
+from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 
 Floats = NDArray[np.float64]
@@ -209,8 +210,7 @@ class WorstCell:
 
 
 def _check_choice(partition: Any, distance: Any) -> None:
-    if isinstance(partition, type) or not hasattr(partition, "locate"):
-        raise TypeError(f"`partition` must be one such as EqualWidth(10); found {partition!r}.")
+    check_partition(partition)
     function("distance", distance)
 
 

@@ -9,6 +9,7 @@ from calibrant._check import finite
 from calibrant._random import Rng, derive, make_key
 from calibrant.diagrams.style import INK, MODELS
 from calibrant.inference import calibration_test, table
+from calibrant.inference.pvalues import spread
 from calibrant.inference.replicates import Statistic
 from calibrant.lenses import Lens, TopLabel
 from calibrant.partitions import EqualWidth
@@ -135,7 +136,7 @@ class Trajectory:
             accuracy=accuracy(data),
             value=test.statistic,
             null_mean=float(test.null.mean()),
-            null_sd=float(test.null.std()),
+            null_sd=spread(test.null),
             pvalue=test.pvalue,
         )
         self._rows.append(row)

@@ -127,7 +127,7 @@ BAD_USAGE = {
     "partition without a number": (["evaluate", "GOOD", "--partition", "width"], "'width'"),
     "partition of 0": (["evaluate", "GOOD", "--partition", "width:0"], "whole number"),
     "partition of 1.5": (["evaluate", "GOOD", "--partition", "width:1.5"], "whole number"),
-    "tree of 0": (["evaluate", "GOOD", "--partition", "tree:0"], "whole number"),
+    "tree of 0": (["evaluate", "GOOD", "--partition", "tree:0"], "a number above 0"),
     "tree at the mode": (["evaluate", "GOOD", "--partition", "tree:9:mode"], "split"),
     "distance": (["evaluate", "GOOD", "--distance", "l3"], "'l3'"),
     "region": (["evaluate", "GOOD", "--region", "dog is 0.1"], "conditions"),
@@ -267,7 +267,9 @@ def test_an_interrupted_report_leaves_nothing(tmp_path, sign):
         time.sleep(1)
         process.send_signal(sign)
         _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
+    # Python notes an interrupt of code that is made from text, as modules of numba are while they
+    # load, and then ends by that signal, however it was handled. A shell says 130 either way.
+    assert process.returncode in (130, -signal.SIGINT)
     assert error == "calibrant: interrupted.\n"
     assert list(out.iterdir()) == []
 

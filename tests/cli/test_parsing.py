@@ -46,6 +46,7 @@ def test_lenses(text, lens, data):
         ("mass:15", partitions.EqualMass(15)),
         ("tree:1000", partitions.VarianceTree(1000)),
         ("tree:20:median", partitions.VarianceTree(20, "median")),
+        ("tree:0.25", partitions.VarianceTree(0.25)),
     ],
 )
 def test_partitions(text, partition):

@@ -5,7 +5,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import lenses, partitions, statistics
-from calibrant.inference.evaluation import part
+from calibrant.inference.replicates import part
 
 DATA = cal.Predictions([0.2, 0.7, 0.9], [0, 1, 1])
 ETA = statistics.ExpectedMiscalibration(partitions.EqualWidth(2))
@@ -13,7 +13,9 @@ CALLS = {
     "calibration_test": lambda data, **more: cal.calibration_test(data, ETA, **more),
     "estimate": lambda data, **more: cal.estimate(data, ETA, **more),
     "cellwise": lambda data, **more: cal.cellwise(data, partitions.EqualWidth(2), **more),
-    "evaluate": lambda data, lens=None: cal.evaluate(data, lenses=None if lens is None else [lens]),
+    "evaluate": lambda data, lens=None, **more: cal.evaluate(
+        data, lenses=None if lens is None else [lens], **more
+    ),
     "classwise": cal.classwise,
 }
 
@@ -41,3 +43,74 @@ def test_progress_of_parts_is_progress_of_the_whole():
     assert seen == sorted(seen)
     assert seen[-1] == (3000, 3000)
     assert part(None, 0, 3) is None
+
+
+RESAMPLED = ["calibration_test", "estimate", "cellwise", "evaluate", "classwise"]
+WRONG = {
+    "resampler, a word": (
+        lambda: cal.calibration_test(DATA, ETA, resampler="exact"),
+        r"`resampler` must be one such as Exact\(\); found 'exact'\.",
+    ),
+    "resampler, a class": (
+        lambda: cal.estimate(DATA, ETA, resampler=cal.resampling.Bootstrap),
+        r"`resampler` must be one such as Exact\(\); found <class ",
+    ),
+    "partition, a word": (
+        lambda: cal.cellwise(DATA, "width"),
+        r"`partition` must be one such as EqualWidth\(10\); found 'width'\.",
+    ),
+    "partition, a class": (
+        lambda: cal.classwise(DATA, partitions.EqualWidth),
+        r"`partition` must be one such as EqualWidth\(10\); found <class ",
+    ),
+    "distance": (
+        lambda: cal.classwise(DATA, partitions.EqualWidth(3), "tv"),
+        r"`distance` must be a function; found 'tv'\.",
+    ),
+    "lenses": (
+        lambda: cal.evaluate(DATA, lenses=lenses.TopLabel()),
+        r"`lenses` must be a list; found TopLabel\(\)\.",
+    ),
+    "partitions": (
+        lambda: cal.evaluate(DATA, partitions="tree"),
+        r"`partitions` must be a list; found 'tree'\.",
+    ),
+    "distances": (
+        lambda: cal.evaluate(DATA, distances=cal.distances.euclidean),
+        r"`distances` must be a list; found <function euclidean",
+    ),
+    "models": (
+        lambda: cal.compare([DATA, DATA]),
+        r"`models` must be a dict of names and Predictions; found list\.",
+    ),
+    "rho": (
+        lambda: cal.calibration_test(DATA, ETA, resampler=cal.resampling.Exact(lambda _: "half")),
+        r"`rho` must return an array of probabilities; it returned str\.",
+    ),
+    "a statistic that writes": (
+        lambda: cal.calibration_test(DATA, lambda _: "0.5"),
+        r"`statistic` must return a number; for the data it returned '0\.5'\.",
+    ),
+    "a statistic of many numbers": (
+        lambda: cal.calibration_test(DATA, lambda _: np.eye(9)),
+        r"`statistic` must return a number; for the data it returned array\(\[\[.{50,60}…\.$",
+    ),
+    "data of a diagram": (
+        lambda: cal.reliability_diagram(np.eye(3)),
+        r"`data` must be Predictions; found ndarray\.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "sentence"), WRONG.values(), ids=WRONG)
+def test_refuses_what_is_of_the_wrong_kind(call, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        call()
+
+
+@pytest.mark.parametrize("name", RESAMPLED)
+def test_refuses_settings_that_cannot_be(name):
+    with pytest.raises(TypeError, match=r"`progress` must be a function; found 3\."):
+        CALLS[name](DATA, progress=3)
+    with pytest.raises(ValueError, match=r"`n_resamples` must be at most 1,000,000,000; found "):
+        CALLS[name](DATA, n_resamples=10**18)

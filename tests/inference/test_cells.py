@@ -1,6 +1,7 @@
 """Every cell: limits against lists of all outcomes, and errors held for all cells at once."""
 
 import json
+from functools import partial
 from itertools import product
 from math import prod
 
@@ -9,11 +10,12 @@ import pytest
 from chance import TRIALS, agrees, models, most, wrap
 from scipy.stats import binom
 
-from calibrant import Predictions, calibration_function, cellwise
+from calibrant import Predictions, calibration_function, calibration_test, cellwise
 from calibrant._random import make_key
 from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, VarianceTree
 from calibrant.resampling import Consistency, Exact
+from calibrant.statistics import ExpectedMiscalibration
 
 RNG = np.random.default_rng(0)
 THREE = Predictions(RNG.dirichlet(np.ones(3), 90), RNG.integers(0, 3, 90))
@@ -309,3 +311,26 @@ def test_a_hypothesis_is_about_the_predictions_themselves():
     with pytest.raises(ValueError, match=r"`rho` is a hypothesis on the predictions themselves"):
         cellwise(THREE, EqualWidth(2), lens=TopLabel(), resampler=Exact(lambda p: p))
     cellwise(THREE, EqualWidth(2), lens=Canonical(), resampler=Exact(lambda p: p), n_resamples=1)
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["cellwise", "own distance"])
+def test_few_cells_of_many_rows_tell_their_progress(own):
+    """They are drawn a block of replicates at a time, on all threads, and may be interrupted."""
+    rng = np.random.default_rng(0)
+    data = Predictions(rng.dirichlet(np.ones(3), 5000), rng.integers(0, 3, 5000))
+    seen = []
+
+    def tell(done, total):
+        seen.append((done, total))
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    def largest(p, q):
+        return np.abs(p - q).max(axis=-1)
+
+    how = {"n_resamples": 2000, "rng": 0, "progress": tell}
+    eta = ExpectedMiscalibration(EqualWidth(1), largest)
+    run = partial(calibration_test, data, eta) if own else partial(cellwise, data, EqualWidth(1))
+    with pytest.raises(KeyboardInterrupt):
+        run(**how)
+    assert seen[1][0] < seen[1][1]

@@ -289,3 +289,25 @@ def test_the_interval_contains_the_difference_however_biased_the_replicates_are(
 def test_models_must_be_predictions():
     with pytest.raises(TypeError, match="Predictions"):
         compare({"a": 1, "b": 2})
+
+
+def kullback_leibler(p, q):
+    with np.errstate(all="ignore"):
+        return np.where(p > 0, p * np.log(p / q), 0.0).sum(axis=-1)
+
+
+def test_nothing_is_concluded_from_two_infinite_estimates():
+    labels = np.repeat([1, 0, 0, 1], 25)
+    models = {
+        name: Predictions(np.repeat([0.0, 0.5], [k, 100 - k]), labels)
+        for name, k in (("a", 50), ("b", 60))
+    }
+    found = compare(
+        models, partitions=[EqualWidth(10)], distances=[kullback_leibler], n_resamples=99, rng=0
+    ).differences[0]
+    assert np.isnan(found.interval).all()
+    assert "the data do not tell whether a or b is more so" in str(found)
+    row = found.rows[0]
+    assert row.value == np.inf
+    assert np.isnan(row.standard_error)
+    assert "inf ± nan" in " ".join(row.cells())

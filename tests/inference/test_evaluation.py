@@ -181,3 +181,31 @@ def test_the_layout_of_tables():
 def test_one_row_is_a_row():
     found = evaluate(Predictions([0.3], [1]), n_resamples=9, n_bootstrap=3, rng=0)
     assert str(found).startswith("evaluation of 1 row and 2 classes: ")
+
+
+def test_rows_of_weight_0_are_absent():
+    weights = RNG.integers(0, 2, DATA.n)
+    weighted = Predictions(DATA.probs, DATA.labels, DATA.classes, weights)
+    there = DATA.restrict(weights > 0)
+    for a, b in zip(
+        evaluate(weighted, n_resamples=9, n_bootstrap=2).rows,
+        evaluate(there, n_resamples=9, n_bootstrap=2).rows,
+        strict=True,
+    ):
+        assert a.partition == b.partition
+        assert a.n_cells == b.n_cells
+        assert a.value == pytest.approx(b.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [0.001, 1 / 150, 3.0, 1e6])
+def test_the_unit_of_weights_does_not_matter(unit):
+    weights = RNG.random(DATA.n)
+    one, other = (
+        evaluate(
+            Predictions(DATA.probs, DATA.labels, DATA.classes, w), n_resamples=9, n_bootstrap=2
+        )
+        for w in (weights, unit * weights)
+    )
+    for a, b in zip(one.rows, other.rows, strict=True):
+        assert (a.n_cells, a.value) == (b.n_cells, pytest.approx(b.value, rel=1e-12))
+    assert one.rows[-1].n_cells > 5

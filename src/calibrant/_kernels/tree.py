@@ -6,28 +6,33 @@ from calibrant._kernels.jit import helper, kernel
 
 
 @helper
-def widest(probs, weights, step, rows, start, stop, size, split, moments):
-    """Write the means of rows[start:stop], of weight `size`; return the coordinate to cut.
+def widest(probs, weights, step, rows, start, stop, moments):
+    """Write the means of rows[start:stop] to moments[0]; return the coordinate to cut.
 
-    split : a power of two above any sum. Adding it to a term and taking it away again rounds
-        the term to what can be added exactly; the rests, added apart, are too small for their
-        rounding to be seen. So the order of the rows does not move a threshold
-    moments : (2, coordinates) for the means, and for rests and squares
-    The coordinate is that of largest variance; of those that tie up to rounding, the lowest.
+    moments : (2, coordinates), the second row as room
+    Sums are compensated, so that the order of the rows does not move a threshold. The
+    coordinate is that of largest variance; of those that tie up to rounding, the lowest.
     """
     count = probs.shape[1]
+    total = total_low = 0.0
     for c in range(count):
         moments[0, c] = moments[1, c] = 0.0
     for k in range(start, stop):
         r = rows[k]
         w = weights[r * step]
+        s = total + w
+        part = s - total
+        total_low += (total - (s - part)) + (w - part)
+        total = s
         for c in range(count):
             x = w * probs[r, c]
-            high = (x + split) - split
-            moments[0, c] += high
-            moments[1, c] += x - high
+            old = moments[0, c]
+            s = old + x
+            part = s - old
+            moments[1, c] += (old - (s - part)) + (x - part)
+            moments[0, c] = s
     for c in range(count):
-        moments[0, c] = (moments[0, c] + moments[1, c]) / size
+        moments[0, c] = (moments[0, c] + moments[1, c]) / (total + total_low)
         moments[1, c] = 0.0
     if count == 1:
         return 0
@@ -60,7 +65,9 @@ def extreme(v, start, stop, sign):
 def middle(probs, weights, step, rows, start, stop, j):
     """Weighted median: half the weight on either side, the mean of two where it falls between.
 
-    Selects by three-way partition, on rows of positive weight.
+    Selects by three-way partition, on rows of positive weight. Weights count as equal if they
+    differ by less than a billionth of the total, so neither the order of the rows nor the unit
+    of the weights moves the median.
     """
     v = np.empty(stop - start)
     w = np.empty(stop - start)
@@ -74,6 +81,7 @@ def middle(probs, weights, step, rows, start, stop, j):
             mass += w[high]
             high += 1
     half = 0.5 * mass
+    close = 1e-9 * mass
     low = 0
     below = 0.0
     while True:
@@ -97,13 +105,13 @@ def middle(probs, weights, step, rows, start, stop, j):
             else:
                 equal += w[at]
                 at += 1
-        if less > low and below + left == half:
+        if less > low and abs(below + left - half) < close:
             return 0.5 * (extreme(v, low, less, 1.0) + pivot)
         if below + left > half:
             high = less
-        elif below + left + equal > half or more == high:
+        elif below + left + equal > half + close or more == high:
             return pivot
-        elif below + left + equal == half:
+        elif below + left + equal > half - close:
             return 0.5 * (pivot + extreme(v, more, high, -1.0))
         else:
             below += left + equal
@@ -135,11 +143,10 @@ def partition(probs, weights, step, rows, start, stop, j, threshold, buffer):
 
 
 @kernel
-def fit(probs, weights, step, split, min_size, median, rows, buffer, moments, nodes, thresholds):
+def fit(probs, weights, step, min_size, median, rows, buffer, moments, nodes, thresholds):
     """Split rows of weight `min_size` or more, again and again; return the number of nodes.
 
     probs : (n, coordinates) those that may be cut
-    split : a power of two above the weight of all rows
     rows : (n,) the row numbers, reordered so that those of a leaf stand together
     buffer : (n,), moments : (2, coordinates) room
     nodes : (2 n, 3) coordinate and right child of each node; of a leaf, -1 and where its rows
@@ -153,15 +160,12 @@ def fit(probs, weights, step, split, min_size, median, rows, buffer, moments, no
     while True:
         size = float(stop - start)
         if step:
-            size = rest = 0.0
+            size = 0.0
             for k in range(start, stop):
-                high = (weights[rows[k]] + split) - split
-                size += high
-                rest += weights[rows[k]] - high
-            size += rest
+                size += weights[rows[k]]
         cut = -1
         if size >= min_size and size > 0.0:
-            j = widest(probs, weights, step, rows, start, stop, size, split, moments)
+            j = widest(probs, weights, step, rows, start, stop, moments)
             t = moments[0, j]
             if median is not None:
                 t = middle(probs, weights, step, rows, start, stop, j)

@@ -84,7 +84,7 @@ def parse_partition(text: str) -> "Partition":
         }
         return _built("--partition", lambda: by_name[kind](k))
     if kind == "tree" and len(rest) in (1, 2):
-        size = _whole("--partition", text, rest[0])
+        size = _number("--partition", text, rest[0])
         split: Any = rest[1] if len(rest) == 2 else "mean"
         return _built("--partition", lambda: partitions.VarianceTree(size, split))
     raise _bad("--partition", text, "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median")
@@ -201,6 +201,12 @@ def _whole(option: str, text: str, word: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", word) or int(word) < 1:
         raise _bad(option, text, "a whole number from 1 after the colon")
     return int(word)
+
+
+def _number(option: str, text: str, word: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", word) or float(word) == 0:
+        raise _bad(option, text, "a number above 0 after the colon")
+    return float(word)
 
 
 def _built(option: str, build: Callable[[], T]) -> T:

@@ -11,7 +11,8 @@ from calibrant._check import fraction
 from calibrant._random import Rng, derive, make_key
 from calibrant.calibration import CalibrationFunction
 from calibrant.inference import Cellwise, cellwise
-from calibrant.inference.replicates import Progress
+from calibrant.inference.arguments import check_data, check_lens, check_progress
+from calibrant.inference.replicates import Progress, part
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexCells
 from calibrant.predictions import Predictions
@@ -223,6 +224,9 @@ def reliability_diagram(
     models = data if isinstance(data, Mapping) else {"": data}
     if not models:
         raise ValueError("`data` must be at least one model; found none.")
+    for model in models.values():
+        check_data(model)
+    check_lens(lens)
     seen = {name: lens(model) for name, model in models.items()}
     first = next(iter(seen.values()))
     _check_outcomes(seen)
@@ -240,7 +244,7 @@ def reliability_diagram(
             n_resamples=n_resamples,
             level=level,
             rng=int(derive(key, number)),
-            progress=progress,
+            progress=part(check_progress(progress), number, len(models)),
         )
         series.append(_series(name, seen[name], partition, cells, edges))
     return ReliabilityDiagram(tuple(series), first.classes, first.event, edges, alpha)

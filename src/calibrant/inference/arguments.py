@@ -1,9 +1,14 @@
-"""Checks of what most functions take: data and a lens."""
+"""Checks of what most functions take."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from calibrant._check import function, whole
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
+from calibrant.resampling import Resampler
+
+MOST = 10**9  # resamples
 
 
 def check_data(data: Any) -> None:
@@ -21,3 +26,37 @@ def check_lens(lens: Any) -> None:
         raise TypeError(f"`lens` must be an object: {lens.__name__}(…), not the class itself.")
     if not isinstance(lens, Lens):
         raise TypeError(f"`lens` must be a lens, such as lenses.TopLabel(); found {lens!r}.")
+
+
+def check_resampler(resampler: Any) -> Resampler:
+    """Return `resampler`, or refuse what cannot draw data sets."""
+    if isinstance(resampler, type) or not callable(getattr(resampler, "draw", None)):
+        raise TypeError(f"`resampler` must be one such as Exact(); found {resampler!r}.")
+    checked: Resampler = resampler
+    return checked
+
+
+def check_resamples(value: Any, *, least: int = 1, name: str = "n_resamples") -> int:
+    """Return a number of data sets to draw."""
+    count = whole(name, value, least=least)
+    if count > MOST:
+        raise ValueError(f"`{name}` must be at most {MOST:,}; found {count:,}.")
+    return count
+
+
+def check_progress(progress: Any) -> Callable[[int, int], None] | None:
+    """Return `progress`, or refuse what cannot be called."""
+    if progress is not None:
+        function("progress", progress)
+    called: Callable[[int, int], None] | None = progress
+    return called
+
+
+def several(name: str, values: Any) -> tuple[Any, ...]:
+    """Return a list as a tuple; refuse an empty one, and what is no list."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"`{name}` must be a list; found {values!r}.")
+    found = tuple(values)
+    if not found:
+        raise ValueError(f"`{name}` must not be empty.")
+    return found

@@ -7,16 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _kernels
-from calibrant._check import fraction, whole
+from calibrant._check import fraction
 from calibrant._kernels import threads
 from calibrant._random import Rng, make_key
 from calibrant.calibration import Binned, CalibrationFunction, bin_predictions, cell_means
-from calibrant.inference.arguments import check_data, check_lens
+from calibrant.inference.arguments import check_data, check_lens, check_progress, check_resamples
 from calibrant.inference.draws import CellDraws
 from calibrant.inference.pvalues import pvalue
-from calibrant.inference.replicates import ROOM, Plan, Progress
+from calibrant.inference.replicates import ROOM, Plan, Progress, part
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import Partition
+from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Consistency, Exact
 
@@ -141,7 +142,8 @@ def cellwise(
     """
     check_data(data)
     check_lens(lens)
-    n_resamples = whole("n_resamples", n_resamples, least=1)
+    check_partition(partition)
+    n_resamples, progress = check_resamples(n_resamples), check_progress(progress)
     fraction("level", level)
     if not isinstance(resampler, Exact | Consistency):
         raise TypeError(
@@ -160,12 +162,10 @@ def cellwise(
     summary = _Summary.empty(predicted, centre, spread, n_resamples, level)
     if isinstance(resampler, Exact) and lens.rowwise:
         draws = CellDraws.of(binned, law, make_key(rng))
-        for first, last in threads.blocks(
-            binned.n_cells, max(1, ROOM // (n_resamples * induced.m))
-        ):
-            summary.add(first, last, draws.frequencies(0, n_resamples, first, last))
-            if progress is not None:
-                progress(last, binned.n_cells)
+        blocks = threads.blocks(binned.n_cells, max(1, ROOM // (n_resamples * induced.m)))
+        for number, (first, last) in enumerate(blocks):
+            told = part(progress, number, len(blocks))
+            summary.add(first, last, draws.frequencies(0, n_resamples, first, last, told))
         if draws.counts_law is not None:
             summary.limits[:] = _exact_limits(draws, predicted, level)
     else:

@@ -7,16 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _kernels
-from calibrant._check import whole
+from calibrant._check import function
 from calibrant._kernels import threads
 from calibrant._random import Rng, make_key
 from calibrant.distances import Distance, measure, total_variation
 from calibrant.inference import table
-from calibrant.inference.arguments import check_data
+from calibrant.inference.arguments import check_data, check_progress, check_resamples
 from calibrant.inference.pvalues import holm, pvalue, shown
 from calibrant.inference.replicates import DISTANCES, ROOM, Progress
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition, grid
+from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 
 Floats = NDArray[np.float64]
@@ -222,7 +223,9 @@ def classwise(
     ([0.25, 0.25, 0.0], [0.009, 0.009, 1.0])
     """
     check_data(data)
-    n_resamples = whole("n_resamples", n_resamples, least=0)
+    check_partition(partition)
+    function("distance", distance)
+    n_resamples, progress = check_resamples(n_resamples, least=0), check_progress(progress)
     cells = ClassCells.of(data, partition)
     values = cells.distances(cells.observed[:, None], distance)[:, 0]
     null = np.empty((data.m, n_resamples))

@@ -11,7 +11,7 @@ from calibrant._check import fraction
 from calibrant._random import Rng, make_key
 from calibrant.distances import Distance, euclidean, total_variation
 from calibrant.inference import table
-from calibrant.inference.arguments import check_data
+from calibrant.inference.arguments import check_data, check_progress
 from calibrant.inference.estimation import Estimate
 from calibrant.inference.evaluation import (
     HEADER,
@@ -21,9 +21,8 @@ from calibrant.inference.evaluation import (
     default_partitions,
     distance_name,
     evaluate,
-    part,
 )
-from calibrant.inference.replicates import Progress
+from calibrant.inference.replicates import Progress, part
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
@@ -57,8 +56,11 @@ class Difference:
         """Paired bootstrap percentile interval, moved so that the difference is its median.
 
         Replicates of either estimate are larger than it, by different amounts, so their
-        quantiles alone may lie beside the difference.
+        quantiles alone may lie beside the difference. nan if both estimates are infinite, in
+        the data or in a replicate.
         """
+        if np.isnan(self.estimate.value) or np.isnan(self.estimate.replicates).any():
+            return np.nan, np.nan
         low, high = self.estimate.interval(self.level)
         shift = self.estimate.value - float(np.median(self.estimate.replicates))
         return low + shift, high + shift
@@ -79,7 +81,7 @@ class Difference:
                 f"{bad} is shown to be miscalibrated; {other} is not, which does not prove that it"
                 " is calibrated."
             )
-        if low <= 0 <= high:
+        if not (low > 0 or high < 0):
             return (
                 f"Both are shown to be miscalibrated; the data do not tell whether {self.first} or"
                 f" {self.second} is more so."
@@ -223,6 +225,11 @@ def compare(
     'sharp is shown to be miscalibrated; fine is not, which does not prove that it is calibrated.'
     """
     fraction("level", level)
+    if not isinstance(models, Mapping):
+        raise TypeError(
+            f"`models` must be a dict of names and Predictions; found {type(models).__name__}."
+        )
+    progress = check_progress(progress)
     for data in models.values():
         check_data(data)
     if len(models) < 2:
@@ -254,16 +261,15 @@ def compare(
 
 def _differences(evaluations: Mapping[str, Evaluation], level: float) -> tuple[Difference, ...]:
     return tuple(
-        Difference(
-            first,
-            second,
-            (a, b),
-            Estimate(a.value - b.value, a.replicates - b.replicates),
-            level,
-        )
+        Difference(first, second, (a, b), _difference(a, b), level)
         for first, second in combinations(evaluations, 2)
         for a, b in zip(evaluations[first].rows, evaluations[second].rows, strict=True)
     )
+
+
+def _difference(a: EvaluationRow, b: EvaluationRow) -> Estimate:
+    with np.errstate(invalid="ignore"):  # the difference of two infinite estimates is not known
+        return Estimate(a.value - b.value, a.replicates - b.replicates)
 
 
 def _check_classes(models: Mapping[str, Predictions]) -> None:

@@ -19,6 +19,7 @@ Kinds = tuple[int, int]
 BUILT_IN = 6  # expected total variation, Euclidean, squared Euclidean; the worst of each
 ALL: Kinds = (0, 3)
 TABLE = 1 << 15  # numbers of a table of cells and replicates
+MANY = 1000  # cells
 NORMS: tuple[Callable[[Floats, Floats], Floats], ...] = (
     lambda off, rest: np.abs(off) + np.abs(rest),
     lambda off, rest: np.sqrt(off * off + rest * rest),
@@ -46,9 +47,17 @@ class CellDraws:
     counts_law: CountLaws | None
 
     @classmethod
-    def of(cls, binned: Binned, law: NDArray[Any], key: np.uint64) -> Self:
-        """Prepare the draws; of whole cells where that is possible."""
+    def of(
+        cls, binned: Binned, law: NDArray[Any], key: np.uint64, fewest: int | None = None
+    ) -> Self:
+        """Prepare the draws; of whole cells where that is possible.
+
+        fewest : where a thousand cells or more hold fewer rows than this on average, labels
+            are drawn instead
+        """
         whole = binned.data.m == 2 and not binned.data.weighted
+        if fewest is not None and binned.n_cells >= MANY:
+            whole &= binned.data.n >= fewest * binned.n_cells
         return cls(binned, law, key, count_laws(binned, law) if whole else None)
 
     def statistics(self, n_resamples: int, kinds: Kinds = ALL, progress: Any = None) -> Floats:
@@ -111,34 +120,41 @@ class CellDraws:
 
         return block
 
-    def counts(self, b0: int, b1: int, first: int, last: int) -> Floats:
+    def counts(self, b0: int, b1: int, first: int, last: int, progress: Any = None) -> Floats:
         """Return the outcome counts of cells first … last - 1: (b1 - b0, cells, m)."""
-        data = self.binned.data
+        data, starts = self.binned.data, self.binned.starts
         out = np.zeros((b1 - b0, last - first, data.m))
-        replicates = _kernels.draws.replicate_keys(self.key, b0, b1)
-        if self.counts_law is not None:
-            events = self.counts_law.draw(self.key, replicates, first, last).T
-            out[:, :, data.event] = events
-            out[:, :, 1 - data.event] = self.binned.mass[first:last] - events
-        else:
+
+        def draw_labels(start: int, stop: int) -> None:
             _kernels.draws.count_block(
                 self.law,
                 *data.kernel_weights,
                 self.binned.rows,
-                self.binned.starts,
+                starts,
                 first,
                 last,
                 self.key,
-                replicates,
+                _kernels.draws.replicate_keys(self.key, b0 + start, b0 + stop),
                 _kernels.draws.room(data.m),
-                out,
+                out[start:stop],
             )
+
+        def draw_events(start: int, stop: int) -> None:
+            assert self.counts_law is not None
+            replicates = _kernels.draws.replicate_keys(self.key, b0 + start, b0 + stop)
+            events = self.counts_law.draw(self.key, replicates, first, last).T
+            out[start:stop, :, data.event] = events
+            out[start:stop, :, 1 - data.event] = self.binned.mass[first:last] - events
+
+        size = _block_size(int(starts[last] - starts[first]) * data.m)
+        work = draw_labels if self.counts_law is None else draw_events
+        threads.run(work, threads.blocks(b1 - b0, size), progress)
         return out
 
-    def frequencies(self, b0: int, b1: int, first: int, last: int) -> Floats:
+    def frequencies(self, b0: int, b1: int, first: int, last: int, progress: Any = None) -> Floats:
         """Return the outcome frequencies of cells first … last - 1: (b1 - b0, cells, m)."""
         mass = self.binned.mass[first:last, None]
-        return self.counts(b0, b1, first, last) / np.where(mass > 0, mass, 1.0)
+        return self.counts(b0, b1, first, last, progress) / np.where(mass > 0, mass, 1.0)
 
 
 def _block_size(numbers: int) -> int:

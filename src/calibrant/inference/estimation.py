@@ -6,10 +6,16 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import fraction, function, whole
+from calibrant._check import fraction, function
 from calibrant._random import Rng, make_key
-from calibrant.inference.arguments import check_data, check_lens
-from calibrant.inference.pvalues import rounding
+from calibrant.inference.arguments import (
+    check_data,
+    check_lens,
+    check_progress,
+    check_resampler,
+    check_resamples,
+)
+from calibrant.inference.pvalues import rounding, spread
 from calibrant.inference.replicates import Plan, Progress, Statistic, number, replicates
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
@@ -33,8 +39,7 @@ class Estimate:
     @property
     def standard_error(self) -> float:
         """Standard deviation of the replicates; nan if there is only one, or an infinite one."""
-        known = self.replicates.size > 1 and np.isfinite(self.replicates).all()
-        return float(self.replicates.std(ddof=1)) if known else float("nan")
+        return spread(self.replicates, ddof=1)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the percentile interval: quantiles of the replicates."""
@@ -118,6 +123,7 @@ def estimate(
     check_data(data)
     check_lens(lens)
     function("statistic", statistic)
-    plan = Plan(resampler, whole("n_resamples", n_resamples, least=1), make_key(rng), progress)
+    count, progress = check_resamples(n_resamples), check_progress(progress)
+    plan = Plan(check_resampler(resampler), count, make_key(rng), progress)
     value = number(statistic(lens(data)), "the data")
     return Estimate(value, replicates(data, [statistic], lens, plan)[0])

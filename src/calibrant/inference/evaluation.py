@@ -7,14 +7,19 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import whole
 from calibrant._random import Rng, derive, make_key
 from calibrant.calibration import bin_predictions
 from calibrant.distances import Distance, euclidean, total_variation
 from calibrant.inference import table
-from calibrant.inference.arguments import check_data, check_lens
-from calibrant.inference.pvalues import holm, pvalue
-from calibrant.inference.replicates import Plan, Progress, check_hypothesis, replicates
+from calibrant.inference.arguments import (
+    check_data,
+    check_lens,
+    check_progress,
+    check_resamples,
+    several,
+)
+from calibrant.inference.pvalues import holm, pvalue, spread
+from calibrant.inference.replicates import Plan, Progress, check_hypothesis, part, replicates
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
 from calibrant.predictions import Predictions
@@ -55,8 +60,8 @@ class EvaluationRow:
 
     @property
     def standard_error(self) -> float:
-        """Bootstrap standard error of the value."""
-        return float(self.replicates.std(ddof=1))
+        """Bootstrap standard error of the value; nan if a replicate is infinite."""
+        return spread(self.replicates, ddof=1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -68,7 +73,7 @@ class EvaluationRow:
             "estimate": self.value,
             "standard_error": self.standard_error,
             "null_mean": float(self.null.mean()),
-            "null_sd": float(self.null.std()),
+            "null_sd": spread(self.null),
             "pvalue": self.pvalue,
             "adjusted_pvalue": self.adjusted_pvalue,
         }
@@ -81,7 +86,7 @@ class EvaluationRow:
             distance_name(self.distance),
             str(self.n_cells),
             f"{self.value:.4f} ± {self.standard_error:.4f}",
-            f"{self.null.mean():.4f} ± {self.null.std():.4f}",
+            f"{self.null.mean():.4f} ± {spread(self.null):.4f}",
             f"{self.pvalue:.3g}",
             f"{self.adjusted_pvalue:.3g}",
         ]
@@ -133,8 +138,15 @@ def default_lenses(data: Predictions) -> tuple[Lens, ...]:
 
 
 def default_partitions(data: Predictions) -> tuple[Partition, ...]:
-    """Return ten equal widths, and a tree that splits nodes of 1000, or a tenth of all rows."""
-    return (EqualWidth(10), VarianceTree(max(2, min(1000, data.n // 10))))
+    """Return ten equal widths, and a tree that splits nodes of 1000, or a tenth of all rows.
+
+    With weights, the tree splits at what so many rows weigh on average. Those of weight 0 do
+    not count.
+    """
+    n = int(np.count_nonzero(data.weights))
+    size = max(2, min(1000, n // 10))
+    weight = float(f"{size * data.weights.sum() / n:.3g}") if data.weighted else size
+    return (EqualWidth(10), VarianceTree(weight))
 
 
 def bootstraps(data: Predictions) -> int:
@@ -189,14 +201,14 @@ def evaluate(
     """
     check_data(data)
     check_hypothesis(resampler)
-    whole("n_resamples", n_resamples, least=1)
-    whole("n_bootstrap", n_bootstrap, least=2)
-    lenses = default_lenses(data) if lenses is None else tuple(lenses)
-    partitions = default_partitions(data) if partitions is None else tuple(partitions)
-    distances = tuple(distances)
-    for name, chosen in (("lenses", lenses), ("partitions", partitions), ("distances", distances)):
-        if not chosen:
-            raise ValueError(f"`{name}` must not be empty.")
+    n_resamples = check_resamples(n_resamples)
+    n_bootstrap = check_resamples(n_bootstrap, least=2, name="n_bootstrap")
+    progress = check_progress(progress)
+    lenses = default_lenses(data) if lenses is None else several("lenses", lenses)
+    partitions = (
+        default_partitions(data) if partitions is None else several("partitions", partitions)
+    )
+    distances = several("distances", distances)
     for lens in lenses:
         check_lens(lens)
     key = make_key(rng)
@@ -234,7 +246,7 @@ def _evaluate_cells(
             lens=lens,
             partition=partition,
             distance=statistic.distance,
-            n_cells=binned.n_cells,
+            n_cells=int((binned.mass > 0).sum()),
             value=statistic.evaluate(binned, induced.labels),
             null=null[s],
             replicates=resampled[s],
@@ -242,13 +254,6 @@ def _evaluate_cells(
         )
         for s, statistic in enumerate(statistics)
     ]
-
-
-def part(progress: Progress | None, number: int, parts: int) -> Progress | None:
-    """Report the progress of one of several parts as progress of the whole, in thousandths."""
-    if progress is None:
-        return None
-    return lambda done, total: progress(1000 * number + 1000 * done // total, 1000 * parts)
 
 
 def distance_name(distance: Distance) -> str:

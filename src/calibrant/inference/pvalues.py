@@ -37,6 +37,12 @@ def rounding(value: ArrayLike) -> Any:
     return np.where(finite, UNITS * np.spacing(np.abs(np.where(finite, value, 0.0))), 0.0)
 
 
+def spread(values: Floats, ddof: int = 0) -> float:
+    """Return the standard deviation (n,); nan of too few values, or where one is not finite."""
+    known = values.size > ddof and np.isfinite(values).all()
+    return float(values.std(ddof=ddof)) if known else float("nan")
+
+
 def holm(pvalues: ArrayLike) -> Floats:
     """Adjust p-values for their number, so that the chance of any false alarm is held (Holm).
 

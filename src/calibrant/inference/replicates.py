@@ -26,6 +26,7 @@ from calibrant.distances import (
     squared_euclidean,
     total_variation,
 )
+from calibrant.inference.arguments import check_resampler
 from calibrant.inference.draws import CellDraws, Kinds
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import FromFunction
@@ -48,6 +49,7 @@ DISTANCES = (total_variation, euclidean, squared_euclidean)
 SCATTERED = 1 << 20  # probabilities from which on short rows are better read in their order
 SHORT = 32  # classes; longer rows are read as fast from anywhere
 CROWDED = 32  # rows in a cell, on average, from which on that needs little memory
+SPARSE = 16  # rows in a cell, on average, below which drawing each is faster than their law
 ROOM = 1 << 21  # numbers in a block of drawn counts or labels
 
 
@@ -70,8 +72,16 @@ class Plan:
     progress: Progress | None = None
 
 
-def check_hypothesis(resampler: Resampler) -> None:
-    """Refuse a resampler that does not draw data sets under a hypothesis."""
+def part(progress: Progress | None, number: int, parts: int) -> Progress | None:
+    """Report the progress of one of several parts as progress of the whole, in thousandths."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(1000 * number + 1000 * done // total, 1000 * parts)
+
+
+def check_hypothesis(resampler: Any) -> None:
+    """Refuse what is no resampler, and one that does not draw data sets under a hypothesis."""
+    check_resampler(resampler)
     if isinstance(resampler, Bootstrap):
         raise ValueError(
             "`resampler` must draw data sets under the hypothesis, as Exact does; Bootstrap"
@@ -122,7 +132,7 @@ def _on_cells(
     built_in = all(s.distance in DISTANCES for s in statistics)
     if isinstance(plan.resampler, Exact):
         binned = binned or bin_predictions(data, partition)
-        draws = CellDraws.of(binned, plan.resampler.law(data), plan.key)
+        draws = CellDraws.of(binned, plan.resampler.law(data), plan.key, SPARSE)
         if built_in:
             found = draws.statistics(plan.n_resamples, _kinds(statistics), plan.progress)
             return found[_places(statistics)]
@@ -161,11 +171,13 @@ def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Pl
     cells = threads.blocks(binned.n_cells, max(1, ROOM // m))
     size = max(1, ROOM // (cells[0][1] * m))
 
-    for b0, b1 in threads.blocks(plan.n_resamples, size):
+    blocks = threads.blocks(plan.n_resamples, size)
+    for i, (b0, b1) in enumerate(blocks):
         distances = np.zeros((len(statistics), b1 - b0, binned.n_cells))
-        for first, last in cells:
+        for j, (first, last) in enumerate(cells):
             held = binned.mass[first:last] > 0  # rows of weight 0 are absent
-            observed = draws.frequencies(b0, b1, first, last)[:, held]
+            progress = part(plan.progress, i * len(cells) + j, len(blocks) * len(cells))
+            observed = draws.frequencies(b0, b1, first, last, progress)[:, held]
             expected = np.broadcast_to(predicted[first:last][held], observed.shape)
             for s, statistic in enumerate(statistics):
                 distances[s, :, first:last][:, held] = measure(
@@ -173,8 +185,6 @@ def _from_counts(draws: CellDraws, statistics: Sequence[CellStatistic], plan: Pl
                 )
         for s, statistic in enumerate(statistics):
             out[s, b0:b1] = statistic.combine(distances[s], binned.mass)
-        if plan.progress is not None:
-            plan.progress(b1, plan.n_resamples)
     return out
 
 
@@ -346,9 +356,17 @@ def number(value: Any, where: str) -> float:
     try:
         found = float(value)
     except (TypeError, ValueError):
+        found = None
+    if found is None or isinstance(value, str | bytes):
         raise TypeError(
-            f"`statistic` must return a number; for {where} it returned {value!r}."
-        ) from None
+            f"`statistic` must return a number; for {where} it returned {_on_a_line(value)}."
+        )
     if np.isnan(found):
         raise ValueError(f"`statistic` must return a number; for {where} it returned nan.")
     return found
+
+
+def _on_a_line(value: Any) -> str:
+    """Write a value of any kind for a sentence."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:60] + "…"

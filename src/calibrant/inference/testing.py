@@ -6,10 +6,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import function, whole
+from calibrant._check import function
 from calibrant._random import Rng, make_key
-from calibrant.inference.arguments import check_data, check_lens
-from calibrant.inference.pvalues import pvalue, shown
+from calibrant.inference.arguments import check_data, check_lens, check_progress, check_resamples
+from calibrant.inference.pvalues import pvalue, shown, spread
 from calibrant.inference.replicates import (
     Plan,
     Progress,
@@ -51,7 +51,7 @@ class CalibrationTest:
             "statistic": self.statistic,
             "pvalue": self.pvalue,
             "null_mean": float(self.null.mean()),
-            "null_sd": float(self.null.std()),
+            "null_sd": spread(self.null),
             "n_resamples": self.null.size,
             "null": self.null.tolist(),
         }
@@ -59,7 +59,7 @@ class CalibrationTest:
     def __str__(self) -> str:
         hypothesis = "if calibrated" if self.calibrated else "under the hypothesis"
         return (
-            f"{self.statistic:.4g} against {self.null.mean():.4g} ± {self.null.std():.2g}"
+            f"{self.statistic:.4g} against {self.null.mean():.4g} ± {spread(self.null):.2g}"
             f" {hypothesis}: {shown(self.pvalue)} ({self.null.size} resamples)"
         )
 
@@ -106,7 +106,8 @@ def calibration_test(
     check_lens(lens)
     function("statistic", statistic)
     check_hypothesis(resampler)
-    plan = Plan(resampler, whole("n_resamples", n_resamples, least=1), make_key(rng), progress)
+    count, progress = check_resamples(n_resamples), check_progress(progress)
+    plan = Plan(resampler, count, make_key(rng), progress)
     induced, binned = lens(data), None
     if isinstance(statistic, ExpectedMiscalibration | WorstMiscalibration):
         binned = statistic.prepare(induced)

@@ -48,6 +48,12 @@ class Partition(Protocol):
         ...
 
 
+def check_partition(partition: Any) -> None:
+    """Refuse anything but a partition."""
+    if isinstance(partition, type) or not hasattr(partition, "locate"):
+        raise TypeError(f"`partition` must be one such as EqualWidth(10); found {partition!r}.")
+
+
 def points(probs: ArrayLike, m: int) -> NDArray[Any]:
     """Return predictions to be assigned to cells, (n, m), or refuse another shape."""
     array = np.asarray(probs)

@@ -1,14 +1,13 @@
 """The data-dependent partition of Appendix B."""
 
 from dataclasses import dataclass
-from math import frexp
 from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _kernels
-from calibrant._check import whole
+from calibrant._check import positive
 from calibrant._kernels import threads
 from calibrant.partitions.partition import Cells, points
 from calibrant.predictions import Predictions
@@ -43,11 +42,11 @@ class VarianceTree:
     [0, 1, 1, 2]
     """
 
-    min_size: int = 1000
+    min_size: float = 1000
     split: Literal["mean", "median"] = "mean"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "min_size", whole("min_size", self.min_size, least=1))
+        object.__setattr__(self, "min_size", positive("min_size", self.min_size))
         if self.split not in ("mean", "median"):
             raise ValueError(f"`split` must be 'mean' or 'median'; found {self.split!r}.")
 
@@ -72,8 +71,7 @@ class VarianceTree:
         count = _kernels.tree.fit(
             probs,
             *data.kernel_weights,
-            2.0 ** frexp(data.weights.sum())[1],
-            float(self.min_size),
+            self.min_size * (1 - 1e-9),  # sums of weights are rounded
             True if self.split == "median" else None,
             rows,
             np.empty_like(rows),

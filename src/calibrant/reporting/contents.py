@@ -10,8 +10,7 @@ import numpy as np
 from calibrant._random import derive
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Classwise, Evaluation, classwise
-from calibrant.inference.evaluation import part
-from calibrant.inference.replicates import Progress
+from calibrant.inference.replicates import Progress, part
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions

@@ -10,8 +10,8 @@ from calibrant._random import Rng, make_key
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
 from calibrant.inference.comparison import comparison_bootstraps
-from calibrant.inference.evaluation import bootstraps, part
-from calibrant.inference.replicates import Progress
+from calibrant.inference.evaluation import bootstraps
+from calibrant.inference.replicates import Progress, part
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.reporting.contents import Contents, Settings, compute
