@@ -207,6 +207,15 @@ def test_equal_mass_needs_two_outcomes():
         EqualMass(2).fit(Predictions([[0.2, 0.3, 0.5]], [0]))
 
 
+@pytest.mark.parametrize("unit", [0.1, 0.3, 1 / 3, 1e-100, 7e90])
+def test_the_unit_of_weights_does_not_move_equal_masses(unit):
+    p = np.arange(1, 31) / 31
+    plain = Predictions(p, np.zeros(30, int))
+    weighted = Predictions(p, np.zeros(30, int), weights=np.full(30, unit))
+    for k in range(1, 31):
+        assert cells_of(EqualMass(k), weighted) == cells_of(EqualMass(k), plain)
+
+
 # VarianceTree
 
 

@@ -613,3 +613,25 @@ def test_digits_as_names_are_matched_with_integer_labels():
     assert data.labels.tolist() == [2, 0]
     with pytest.raises(ValueError, match="`labels` must be among the classes 3, 5, 8; row 0 is 1"):
         Predictions([[0.2, 0.3, 0.5]], [1], classes=["3", "5", "8"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "expected"),
+    [
+        ([1.0, 2.0], np.array([1.0, 2.0, 3.0]), [0, 1]),
+        ([1, 2], [1.0, 2.0, 3.0], [0, 1]),
+        ([1, 2], ["1.0", "2.0", "3.0"], [0, 1]),
+        ([1, 2], ["1", "2", "other"], [0, 1]),
+        ([0, 2], ["1", "2", "other"], [0, 2]),
+        ([1, 2], ["1", "1.0", "2"], [1, 2]),
+    ],
+)
+def test_numbers_that_name_classes(labels, classes, expected):
+    data = Predictions([[0.2, 0.3, 0.5]] * 2, labels, classes=classes)
+    assert data.labels.tolist() == expected
+
+
+@pytest.mark.parametrize("classes", [["True", "False"], ["TRUE", "FALSE"], [True, False]])
+def test_truths_that_name_classes(classes):
+    data = Predictions([[0.2, 0.8]] * 2, np.array([True, False]), classes=classes)
+    assert data.labels.tolist() == [0, 1]

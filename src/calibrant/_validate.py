@@ -1,7 +1,8 @@
 """Arrays at the border: a clear refusal, or an array that everything below can rely on."""
 
-from collections.abc import Iterable, Sequence
-from numbers import Integral
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -265,15 +266,18 @@ def _all_known(codes: Array, array: Array, classes: Sequence[Any]) -> NDArray[np
 
 
 def _integers(array: Array, m: int, classes: Sequence[Any] | None) -> NDArray[np.int32]:
-    whole = array.dtype.kind in "biu"
-    if not whole:
+    words = [] if classes is None else [str(name).lower() for name in classes]
+    if array.dtype.kind == "b" and sorted(words) == ["false", "true"]:
+        return np.where(array, words.index("true"), words.index("false")).astype(np.int32)
+    if array.dtype.kind == "f":
         bad = np.flatnonzero(~(array == np.floor(array)) | ~np.isfinite(array))
         if bad.size:
             raise ValueError(
                 f"`labels` must be whole numbers; row {bad[0]} is {array[bad[0]]}{more(bad.size)}."
             )
-    if classes is not None and all(_is_number(c) for c in classes):
-        return _by_number(array, [int(c) for c in classes])
+    named = _numbered(classes)
+    if named and (len(named) == m or np.isin(array, list(named)).all()):
+        return _by_number(array, named)
     bad = np.flatnonzero((array < 0) | (array >= m))
     if bad.size:
         raise ValueError(
@@ -283,15 +287,27 @@ def _integers(array: Array, m: int, classes: Sequence[Any] | None) -> NDArray[np
     return array.astype(np.int32)
 
 
-def _is_number(name: Any) -> bool:
-    """Whether a class is named by a whole number, such as 3, "3" or "-1"."""
-    return isinstance(name, Integral) or (
-        isinstance(name, str) and name.removeprefix("-").isdecimal()
-    )
+def _numbered(classes: Sequence[Any] | None) -> dict[int, int]:
+    """Return the places of the classes whose names are whole numbers; none if two are equal."""
+    numbers = [] if classes is None else [_number(name) for name in classes]
+    found = {number: j for j, number in enumerate(numbers) if number is not None}
+    return found if len(found) == len(numbers) - numbers.count(None) else {}
 
 
-def _by_number(array: Array, classes: Sequence[Any]) -> NDArray[np.int32]:
-    order = np.argsort(np.asarray(classes))
-    ranked = np.asarray(classes)[order]
-    place = np.searchsorted(ranked, array).clip(max=len(ranked) - 1)
-    return _all_known(np.where(ranked[place] == array, order[place], -1), array, classes)
+def _number(name: Any) -> int | None:
+    """Return the whole number that names a class, such as 3, 3.0, "3" or "-1"; None if none."""
+    if isinstance(name, Integral):
+        return int(name)
+    if isinstance(name, Real) and float(name).is_integer():
+        return int(float(name))
+    whole = isinstance(name, str) and re.fullmatch(r"-?\d{1,18}(\.0*)?", name, re.ASCII)
+    return int(name.split(".")[0]) if whole else None
+
+
+def _by_number(array: Array, places: Mapping[int, int]) -> NDArray[np.int32]:
+    numbers = np.array(list(places))
+    order = np.argsort(numbers)
+    ranked = numbers[order]
+    at = np.searchsorted(ranked, array).clip(max=len(ranked) - 1)
+    codes = np.array(list(places.values()))[order[at]]
+    return _all_known(np.where(ranked[at] == array, codes, -1), array, list(places))

@@ -230,3 +230,11 @@ def test_progress_is_reported():
     diagram_of(dirichlet(100, 2), progress=lambda *at: seen.append(at), n_resamples=9, rng=0)
     assert seen
     assert seen[-1][0] == seen[-1][1]
+
+
+def test_models_of_one_picture_are_about_the_same_outcome():
+    data = dirichlet(20, 2)
+    seen = lenses.Marginal(0)(data)
+    plain = Predictions(seen.probs, seen.labels, seen.classes)
+    with pytest.raises(ValueError, match="must be about the same outcome; 'b' is about"):
+        diagram_of({"a": seen, "b": plain})

@@ -1,6 +1,7 @@
 """Which column is taken for what."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from calibrant import load
@@ -159,3 +160,56 @@ def test_logits_only_when_asked(write):
     assert single.probs.tolist() == [[0.5, 0.5], [1.0, 0.0]]
     named = load(write("y,a,b\na,0.0,0.0\nb,0.0,0.0\n"), logits=True)
     assert named.probs.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+
+
+ONE_COLUMN = {
+    "0 is written 0.0": ("y,prob_0\n0.0,0.75\n1.0,0.25\n", ("1", "0"), [1, 0]),
+    "0 never occurs": ("y,prob_0\n1,0.75\n1,0.25\n", ("1", "0"), [0, 0]),
+    "1 never occurs": ("y,prob_1\n0,0.75\n0,0.25\n", ("0", "1"), [0, 0]),
+    "other letters": ("y,prob_false\nFalse,0.75\nTrue,0.25\n", ("True", "False"), [1, 0]),
+    "false never occurs": ("y,prob_False\nTrue,0.75\nTrue,0.25\n", ("True", "False"), [0, 0]),
+    "true": ("y,prob_TRUE\nfalse,0.75\ntrue,0.25\n", ("false", "true"), [0, 1]),
+    "another word": ("y,prob_rain\n0,0.75\n1,0.25\n", ("not rain", "rain"), [0, 1]),
+    "one of the labels": ("y,prob_no\nno,0.75\nyes,0.25\n", ("yes", "no"), [1, 0]),
+}
+
+
+@pytest.mark.parametrize(("content", "classes", "labels"), ONE_COLUMN.values(), ids=ONE_COLUMN)
+def test_one_column_is_of_the_class_it_is_named_for(write, content, classes, labels):
+    assert shown(load(write(content))) == (classes, [0.75, 0.25], labels)
+
+
+def test_one_column_that_is_asked_for_may_be_named_as_a_class(write):
+    file = write("y,0,1\n0,0.75,0.25\n1,0.25,0.75\n")
+    assert shown(load(file, probs="0")) == (("1", "0"), [0.75, 0.25], [1, 0])
+    assert shown(load(file, probs="1")) == (("0", "1"), [0.25, 0.75], [0, 1])
+    file = write("y,cat\ncat,0.75\ndog,0.25\n")
+    assert shown(load(file, probs="cat")) == (("dog", "cat"), [0.75, 0.25], [1, 0])
+
+
+def test_truths_of_a_parquet_file(tmp_path):
+    path = tmp_path / "x.parquet"
+    pl.DataFrame({"y": [True, False], "prob_False": [0.25, 0.75]}).write_parquet(path)
+    assert shown(load(path)) == (("true", "false"), [0.25, 0.75], [0, 1])
+
+
+@pytest.mark.parametrize("labels", ["0,1", "false,true"])
+def test_one_column_of_what_is_not_is_refused(write, labels):
+    a, b = labels.split(",")
+    with pytest.raises(
+        ValueError, match=r"named for 'no', and labels are (0 and 1|false and true)"
+    ):
+        load(write(f"y,prob_no\n{a},0.75\n{b},0.25\n"))
+
+
+def test_weights_do_not_widen_the_probabilities(tmp_path):
+    path = tmp_path / "x.parquet"
+    probs = {name: np.array([0.3, 0.7], np.float32)[::step] for name, step in (("a", 1), ("b", -1))}
+    columns = {f"prob_{name}": values for name, values in probs.items()}
+    pl.DataFrame({"y": ["a", "b"], **columns, "w": [1, 2]}).write_parquet(path)
+    data = load(path, weight="w")
+    assert data.probs.dtype == np.float32
+    assert data.weights.tolist() == [1.0, 2.0]
+    mixed = pl.read_parquet(path).with_columns(pl.col("prob_b").cast(pl.Float64))
+    mixed.write_parquet(path)
+    assert load(path).probs.dtype == np.float64

@@ -208,6 +208,10 @@ def test_summary():
     assert words.summary(bad).startswith("1 of 2 cells is further off than chance allows")
     good = reliability_diagram(at((0.15, 500, 75), (0.75, 500, 375)), rng=0)
     assert words.summary(good) == "None of the 2 cells is further off than chance allows."
+    one = reliability_diagram(at((0.75, 500, 375)), rng=0)
+    assert words.summary(one) == "The only cell is not further off than chance allows."
+    off = reliability_diagram(at((0.75, 500, 275)), rng=0)
+    assert words.summary(off).startswith("The only cell is further off than chance allows: if ")
     few = reliability_diagram(at((0.15, 500, 75), (0.75, 500, 275)), n_resamples=18, rng=0)
     assert words.summary(few).startswith("Cells cannot be judged with 18 resamples: at least 19 ")
 
@@ -217,3 +221,17 @@ def test_numbers():
     assert plain(words.pvalue(0.25)) == "p = 0.250"
     assert words.points(0.0414) == "4.1 points"
     assert (words.be(1), words.be(2)) == ("is", "are")
+
+
+@pytest.mark.parametrize("p", [0.1, 0.2, 0.3, 0.6, 0.7, 0.8, 0.9])
+def test_the_worst_predictions_are_on_an_edge(p):
+    """The mean of many equal numbers may be rounded below them."""
+    assert judged(at((p, 1000, 500))).facts.endswith(f"; worst between {p:g} and {p + 0.1:.2g}")
+
+
+def test_the_class_that_is_most_off_is_not_the_surest():
+    probs = np.tile([0.02, 0.49, 0.49], (4000, 1))
+    labels = np.repeat([0, 1, 2], [240, 1580, 2180])
+    data = Predictions(probs, labels, classes=["rare", "a", "b"])
+    found = words.classes_verdict(classwise(data, EqualWidth(10), n_resamples=999, rng=0))
+    assert "most of all “a” by 9.5" in plain(found.facts)

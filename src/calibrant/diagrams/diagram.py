@@ -281,6 +281,11 @@ def _check_outcomes(models: Mapping[str, Predictions]) -> None:
             " one diagram for each."
         )
     for name, model in others:
+        if model.event != first.event and first.m == 2:
+            raise ValueError(
+                f"Models in one picture must be about the same outcome; {name!r} is about"
+                f" {model.classes[model.event]!r}, not {first.classes[first.event]!r}."
+            )
         if model.classes != first.classes:
             raise ValueError(
                 f"Models in one picture must have the same outcomes; {name!r} has"

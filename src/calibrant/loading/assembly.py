@@ -105,7 +105,8 @@ def _two(label: pl.Series, chosen: rules.Chosen, options: Options) -> tuple[str,
     given = _given(options)
     if given is not None:
         return _validate.names(given, 2)
-    return labels.binary_names(labels.distinct(label), next(iter(chosen.classes), None))
+    event = next(iter(chosen.classes), None)
+    return labels.binary_names(labels.distinct(label), event, chosen.columns[0])
 
 
 def _given(options: Options) -> Sequence[Any] | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PARTS = 10  # of a file: beside the matrix, a tenth of the data is in memory
+NARROW = ("Float16", "Float32")
 STREAM = b"\xff\xff\xff\xff"  # how a stream of batches starts; with four zeros, how it ends
 
 
@@ -47,18 +48,19 @@ class Columnar:
         )
 
     def read(self, numbers: Sequence[str], label: str | None) -> pl.DataFrame:
-        """Return the columns; floats of 32 bits stay so if all of them are."""
+        """Return the columns; floats of 32 bits stay so, whatever the others are."""
         import polars as pl  # noqa: PLC0415 (only files need it)
         import polars.selectors as cs  # noqa: PLC0415
 
         for name in numbers:
             if self.kinds[name] == "other" and self.types[name] != pl.Null():
                 raise TypeError(f"column {name!r} must hold numbers; found {self.types[name]}.")
-        narrow = all(str(self.types[name]) in ("Float16", "Float32") for name in numbers)
-        width = pl.Float32() if narrow else pl.Float64()
-        same = [self.spelled[name] for name in numbers if self.types[name] == width]
-        other = [self.spelled[name] for name in numbers if self.types[name] != width]
-        asked = [cs.by_name(*same), cs.by_name(*other).cast(width)]
+        asked = []
+        for width, narrow in ((pl.Float32(), True), (pl.Float64(), False)):
+            mine = [name for name in numbers if (str(self.types[name]) in NARROW) == narrow]
+            same = [self.spelled[name] for name in mine if self.types[name] == width]
+            other = [self.spelled[name] for name in mine if self.types[name] != width]
+            asked += [cs.by_name(*same), cs.by_name(*other).cast(width)]
         if label is not None:
             asked.append(_label(cs.by_name(self.spelled[label]), self.types[label]))
         frame = guarded(self.frame.select(asked).collect)

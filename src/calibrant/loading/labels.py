@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"[+-]?\d{1,18}(\.0*)?", re.ASCII)
 TRUTHS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
-
+PAIRS: tuple[tuple[int | str, int | str], ...] = ((0, 1), ("false", "true"))
+NEGATIONS = ("no", "not", "none", "neg", "negative", "false", "0")
 
 BLOCK = 1 << 16  # rows at a time: what polars keeps beside a column is larger than the column
 
@@ -72,24 +73,77 @@ def check_order(names: Sequence[str], own: Sequence[str], columns: Sequence[str]
             )
 
 
-def binary_names(texts: Sequence[str], event: str | None) -> tuple[str, str]:
+def binary_names(texts: Sequence[str], event: str | None, column: str) -> tuple[str, str]:
     """Return the names of class 0 and class 1 when there is one column of probabilities.
 
+    texts : the different labels
     event : the class that the column is named for, if it is
+    column : its name
+
+    The column is of the class it is named for, also where 0 is written 0.0 or false is False,
+    and where every label is the other one.
     """
-    if event is not None and event in texts:
-        others = [text for text in texts if text != event] or ["0" if event == "1" else ""]
-        if len(others) == 1:
-            return others[0] or f"not {event}", event
+    found = {_meaning(text): _plain(text) for text in texts}
+    if event is None and _meaning(column) in {*found, *PAIRS[0], *PAIRS[1]}:
+        event = column
+    named = None if event is None else _named_for(event, found)
+    if named is not None:
+        return named
     for truth in TRUTHS:
         if set(texts) <= set(truth):
+            _check_event(event, truth)
             return truth
     if -1 not in _by_number(texts, ("0", "1")):
-        return ("0", "1") if event in (None, "1") else (f"not {event}", str(event))
+        _check_event(event, ("0", "1"))
+        return ("0", "1") if event is None else (f"not {event}", event)
     raise ValueError(
         "labels beside one column of probabilities must be 0 and 1, or `classes` must name"
         f" class 0 and class 1; found {listed(sorted(texts))}."
     )
+
+
+def _named_for(event: str, found: Mapping[int | str, str]) -> tuple[str, str] | None:
+    """Return the names where the event is one of the labels, or the one that never occurs.
+
+    found : what the labels say, and how they are written
+    """
+    own = _meaning(event)
+    others = [text for meaning, text in found.items() if meaning != own]
+    if own in found and len(others) == 1:
+        return others[0], found[own]
+    for pair in PAIRS:
+        if own in pair and set(found) <= set(pair):
+            other = pair[1 - pair.index(own)]
+            return found.get(other, _like(event, other)), found.get(own, event)
+    return (f"not {event}", event) if own in found and not others else None
+
+
+def _check_event(event: str | None, labels: Sequence[str]) -> None:
+    """Refuse a column that seems to be of class 0, where labels do not say so."""
+    if event is not None and event.lower() in NEGATIONS:
+        raise ValueError(
+            f"one column of probabilities must be of class 1; it is named for {event!r}, and labels"
+            f" are {labels[0]} and {labels[1]}. Name class 0 and class 1 with `classes`."
+        )
+
+
+def _meaning(text: str) -> int | str:
+    """Return what a label says: a number, a truth or a name."""
+    number = _number(text)
+    if number is not None:
+        return number
+    return text.lower() if any(text in truth for truth in TRUTHS) else text
+
+
+def _plain(text: str) -> str:
+    number = _number(text)
+    return text if number is None else str(number)
+
+
+def _like(event: str, other: int | str) -> str:
+    """Write the other of two truths, or numbers, as the event is written."""
+    pair = next((truth for truth in TRUTHS if event in truth), None)
+    return str(other) if pair is None else pair[1 - pair.index(event)]
 
 
 def _values(series: pl.Series) -> pl.Series:

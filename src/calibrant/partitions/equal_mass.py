@@ -53,7 +53,8 @@ class EqualMass:
         values, where = np.unique(data.probs[present, data.event], return_inverse=True)
         mass = np.bincount(where, data.weights[present])
         middle = np.cumsum(mass) - 0.5 * mass
-        bins = np.floor(self.k * middle / mass.sum()).clip(max=self.k - 1)
+        reached = self.k * middle / mass.sum() + 1e-9  # sums of weights are rounded
+        bins = np.floor(reached).clip(max=self.k - 1)
         return FittedIntervals(values[np.diff(bins, prepend=-1) > 0], data.event)
 
     def locate(self, data: Predictions) -> tuple["FittedIntervals", Cells]:

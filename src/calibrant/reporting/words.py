@@ -110,13 +110,13 @@ def classes_verdict(found: Classwise) -> Verdict:
     if count == 0:
         lead = "No class shows a sign of miscalibration when each is looked at alone"
         return Verdict(lead, strongest, False)
-    j = int(np.lexsort((-found.values, adjusted))[0])
+    j = int(np.argmax(np.where(adjusted <= ALPHA, found.values, -1.0)))
     which = "All" if count == m else f"{count} of"
     lead = f"{which} {m} classes {be(count)} off when each is looked at alone"
     facts = (
         f"most of all “{found.classes[j]}” by {points(float(found.values[j]))} on average, where"
-        f" {points(float(found.null[j].mean()))} would be expected of a calibrated one; {least},"
-        f" adjusted for {m} classes"
+        f" {points(float(found.null[j].mean()))} would be expected of a calibrated one;"
+        f" {pvalue(float(adjusted[j]))}, adjusted for {m} classes"
     )
     return Verdict(lead, facts, True)
 
@@ -185,8 +185,8 @@ def worst_range(diagram: ReliabilityDiagram) -> str:
     while last < order.size - 1 and large[order[last + 1]]:
         last += 1
     k = diagram.edges.size - 1
-    low = diagram.edges[min(int(x[order[first]] * k), k - 1)]
-    high = diagram.edges[min(int(x[order[last]] * k), k - 1) + 1]
+    ends = x[order[[first, last]]] * k + 1e-9  # a mean of equal numbers may be rounded below them
+    low, high = (diagram.edges[min(int(end), k - 1) + i] for i, end in enumerate(ends))
     return f"; worst between {low:.2g} and {high:.2g}"
 
 
@@ -223,10 +223,12 @@ def summary(diagram: ReliabilityDiagram) -> str:
     if n_resamples < needed(1):
         return f"Cells cannot be judged with {many(n_resamples, 'resample')}: {too_few(1)}."
     if count == 0:
-        return f"None of the {n_cells} cells is further off than chance allows."
+        which = "The only cell is not" if n_cells == 1 else f"None of the {n_cells} cells is"
+        return f"{which} further off than chance allows."
+    which = "The only cell" if n_cells == 1 else f"{count} of {n_cells} cells"
     return (
-        f"{count} of {n_cells} cells {be(count)} further off than chance allows: if the model were"
-        f" calibrated, the chance of any such cell would be {100 * diagram.alpha:g} %."
+        f"{which} {be(count)} further off than chance allows: if the model were calibrated, the"
+        f" chance of any such cell would be at most {100 * diagram.alpha:g} %."
     )
 
 
