@@ -491,3 +491,11 @@ def test_no_warning_and_no_open_file(tmp_path):
         for _ in range(50):
             with pytest.raises(ValueError, match=re.escape("has 'c'")):
                 load(path)
+
+
+def test_only_empty_lines_at_the_end_are_left_out(tmp_path):
+    path = tmp_path / "x.csv"
+    rows = "id,label,prob_a,prob_b\n1,a,0.75,0.25\n2,b,0.25,0.75\n"
+    path.write_text(rows + ",,,\n,,,\n")
+    assert load(path).n == 2
+    refused(tmp_path, "y.csv", rows + "3,,,\n", r"row 2 \(line 4\) has none in column 'prob_a'")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 100  # rows from which the kinds of columns are told
 SEPARATORS = (",", ";", "\t", "|")
+REST = "\n"  # whether all unused cells are empty; the names of columns have no space around them
 MISSING = ("na", "n/a", "null", "none", "-", "?", "#n/a", "missing")
 
 
@@ -61,9 +62,10 @@ class Delimited:
         schema: dict[str, Any] = {str(j): pl.String() for j in range(self.width)}
         schema.update(dict.fromkeys(places[: len(numbers)], kind))
         # polars sees that a line has too many cells only if all columns are read. Of those
-        # that nobody asked for, one bit for each row is kept, and thrown away here.
+        # that nobody asked for, one bit for each row is kept: whether nothing is there.
         used = set(places)
         others = [pl.col(place).is_null() for place in schema if place not in used]
+        rest = [pl.all_horizontal(others).alias(REST)] if others else []
         frame = (
             pl.scan_csv(
                 self.path,
@@ -73,23 +75,25 @@ class Delimited:
                 schema=schema,
                 glob=False,
             )
-            .select(*places, *others)
+            .select(*places, *rest)
             .collect()
         )
         columns = [frame.get_column(p).alias(n) for p, n in zip(places, wanted, strict=True)]
         if label is not None:
             columns[-1] = _stripped(columns[-1])
-        return pl.DataFrame(columns)
+        return pl.DataFrame([*columns, *frame.get_columns()[len(places) :]])
 
     def _trimmed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Leave out empty lines at the end."""
         import polars as pl  # noqa: PLC0415
 
-        if not all(series.null_count() for series in frame.get_columns()):
-            return frame
-        full = frame.select(~pl.all_horizontal(pl.all().is_null())).to_series()
-        rows = full.arg_true()
-        return frame.head(int(rows[-1]) + 1 if len(rows) else 0)
+        used = frame.drop(REST, strict=False)
+        if not all(series.null_count() for series in used.get_columns()):
+            return used
+        empty = [pl.col(name).is_null() for name in used.columns]
+        empty += [pl.col(REST)] if REST in frame.columns else []
+        rows = frame.select(~pl.all_horizontal(empty)).to_series().arg_true()
+        return used.head(int(rows[-1]) + 1 if len(rows) else 0)
 
     def _parsed(self, frame: pl.DataFrame, numbers: Sequence[str]) -> pl.DataFrame:
         """Return numbers of their texts, which may have spaces around them, or say which cannot."""
