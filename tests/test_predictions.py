@@ -624,6 +624,7 @@ def test_digits_as_names_are_matched_with_integer_labels():
         ([1, 2], ["1", "2", "other"], [0, 1]),
         ([0, 2], ["1", "2", "other"], [0, 2]),
         ([1, 2], ["1", "1.0", "2"], [1, 2]),
+        ([9 * 10**18, 5], ["5", "9000000000000000000", "-7"], [1, 0]),
     ],
 )
 def test_numbers_that_name_classes(labels, classes, expected):

@@ -1,6 +1,5 @@
 """Arrays at the border: a clear refusal, or an array that everything below can rely on."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -300,8 +299,11 @@ def _number(name: Any) -> int | None:
         return int(name)
     if isinstance(name, Real) and float(name).is_integer():
         return int(float(name))
-    whole = isinstance(name, str) and re.fullmatch(r"-?\d{1,18}(\.0*)?", name, re.ASCII)
-    return int(name.split(".")[0]) if whole else None
+    if isinstance(name, str):
+        whole, _, decimals = name.partition(".")
+        if whole.removeprefix("-").isdecimal() and not decimals.strip("0"):
+            return int(whole)
+    return None
 
 
 def _by_number(array: Array, places: Mapping[int, int]) -> NDArray[np.int32]:

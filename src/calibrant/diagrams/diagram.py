@@ -227,6 +227,7 @@ def reliability_diagram(
     for model in models.values():
         check_data(model)
     check_lens(lens)
+    check_progress(progress)
     seen = {name: lens(model) for name, model in models.items()}
     first = next(iter(seen.values()))
     _check_outcomes(seen)
@@ -244,7 +245,7 @@ def reliability_diagram(
             n_resamples=n_resamples,
             level=level,
             rng=int(derive(key, number)),
-            progress=part(check_progress(progress), number, len(models)),
+            progress=part(progress, number, len(models)),
         )
         series.append(_series(name, seen[name], partition, cells, edges))
     return ReliabilityDiagram(tuple(series), first.classes, first.event, edges, alpha)

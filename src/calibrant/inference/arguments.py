@@ -1,12 +1,11 @@
 """Checks of what most functions take."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from calibrant._check import function, whole
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
-from calibrant.resampling import Resampler
 
 MOST = 10**9  # resamples
 
@@ -28,12 +27,10 @@ def check_lens(lens: Any) -> None:
         raise TypeError(f"`lens` must be a lens, such as lenses.TopLabel(); found {lens!r}.")
 
 
-def check_resampler(resampler: Any) -> Resampler:
-    """Return `resampler`, or refuse what cannot draw data sets."""
+def check_resampler(resampler: Any) -> None:
+    """Refuse what cannot draw data sets."""
     if isinstance(resampler, type) or not callable(getattr(resampler, "draw", None)):
         raise TypeError(f"`resampler` must be one such as Exact(); found {resampler!r}.")
-    checked: Resampler = resampler
-    return checked
 
 
 def check_resamples(value: Any, *, least: int = 1, name: str = "n_resamples") -> int:
@@ -44,12 +41,10 @@ def check_resamples(value: Any, *, least: int = 1, name: str = "n_resamples") ->
     return count
 
 
-def check_progress(progress: Any) -> Callable[[int, int], None] | None:
-    """Return `progress`, or refuse what cannot be called."""
+def check_progress(progress: Any) -> None:
+    """Refuse what cannot be called; nothing need be."""
     if progress is not None:
         function("progress", progress)
-    called: Callable[[int, int], None] | None = progress
-    return called
 
 
 def several(name: str, values: Any) -> tuple[Any, ...]:

@@ -143,7 +143,8 @@ def cellwise(
     check_data(data)
     check_lens(lens)
     check_partition(partition)
-    n_resamples, progress = check_resamples(n_resamples), check_progress(progress)
+    check_progress(progress)
+    n_resamples = check_resamples(n_resamples)
     fraction("level", level)
     if not isinstance(resampler, Exact | Consistency):
         raise TypeError(

@@ -225,7 +225,8 @@ def classwise(
     check_data(data)
     check_partition(partition)
     function("distance", distance)
-    n_resamples, progress = check_resamples(n_resamples, least=0), check_progress(progress)
+    check_progress(progress)
+    n_resamples = check_resamples(n_resamples, least=0)
     cells = ClassCells.of(data, partition)
     values = cells.distances(cells.observed[:, None], distance)[:, 0]
     null = np.empty((data.m, n_resamples))

@@ -229,7 +229,7 @@ def compare(
         raise TypeError(
             f"`models` must be a dict of names and Predictions; found {type(models).__name__}."
         )
-    progress = check_progress(progress)
+    check_progress(progress)
     for data in models.values():
         check_data(data)
     if len(models) < 2:

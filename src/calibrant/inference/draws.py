@@ -20,6 +20,7 @@ BUILT_IN = 6  # expected total variation, Euclidean, squared Euclidean; the wors
 ALL: Kinds = (0, 3)
 TABLE = 1 << 15  # numbers of a table of cells and replicates
 MANY = 1000  # cells
+SPARSE = 16  # rows in a cell, on average, below which drawing each is faster than their law
 NORMS: tuple[Callable[[Floats, Floats], Floats], ...] = (
     lambda off, rest: np.abs(off) + np.abs(rest),
     lambda off, rest: np.sqrt(off * off + rest * rest),
@@ -47,17 +48,14 @@ class CellDraws:
     counts_law: CountLaws | None
 
     @classmethod
-    def of(
-        cls, binned: Binned, law: NDArray[Any], key: np.uint64, fewest: int | None = None
-    ) -> Self:
+    def of(cls, binned: Binned, law: NDArray[Any], key: np.uint64, *, fast: bool = False) -> Self:
         """Prepare the draws; of whole cells where that is possible.
 
-        fewest : where a thousand cells or more hold fewer rows than this on average, labels
-            are drawn instead
+        fast : draw labels all the same where many cells hold few rows each, which is faster
         """
         whole = binned.data.m == 2 and not binned.data.weighted
-        if fewest is not None and binned.n_cells >= MANY:
-            whole &= binned.data.n >= fewest * binned.n_cells
+        if fast and binned.n_cells >= MANY:
+            whole &= binned.data.n >= SPARSE * binned.n_cells
         return cls(binned, law, key, count_laws(binned, law) if whole else None)
 
     def statistics(self, n_resamples: int, kinds: Kinds = ALL, progress: Any = None) -> Floats:

@@ -203,7 +203,7 @@ def evaluate(
     check_hypothesis(resampler)
     n_resamples = check_resamples(n_resamples)
     n_bootstrap = check_resamples(n_bootstrap, least=2, name="n_bootstrap")
-    progress = check_progress(progress)
+    check_progress(progress)
     lenses = default_lenses(data) if lenses is None else several("lenses", lenses)
     partitions = (
         default_partitions(data) if partitions is None else several("partitions", partitions)

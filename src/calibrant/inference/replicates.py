@@ -49,7 +49,6 @@ DISTANCES = (total_variation, euclidean, squared_euclidean)
 SCATTERED = 1 << 20  # probabilities from which on short rows are better read in their order
 SHORT = 32  # classes; longer rows are read as fast from anywhere
 CROWDED = 32  # rows in a cell, on average, from which on that needs little memory
-SPARSE = 16  # rows in a cell, on average, below which drawing each is faster than their law
 ROOM = 1 << 21  # numbers in a block of drawn counts or labels
 
 
@@ -89,6 +88,11 @@ def check_hypothesis(resampler: Any) -> None:
         )
 
 
+def calibrated(resampler: Resampler) -> bool:
+    """Whether the hypothesis is that the model is calibrated, not another one."""
+    return isinstance(resampler, Exact | Consistency) and resampler.rho is None
+
+
 def replicates(
     data: Predictions,
     statistics: Sequence[Statistic],
@@ -117,9 +121,7 @@ def _commutes(resampler: Resampler) -> bool:
     Labels drawn from the predictions themselves may, and rows. A hypothesis about the
     predictions, or a resampler of the user's, must see them as they are.
     """
-    if isinstance(resampler, Exact | Consistency):
-        return resampler.rho is None
-    return isinstance(resampler, Bootstrap)
+    return calibrated(resampler) or isinstance(resampler, Bootstrap)
 
 
 def _on_cells(
@@ -132,7 +134,7 @@ def _on_cells(
     built_in = all(s.distance in DISTANCES for s in statistics)
     if isinstance(plan.resampler, Exact):
         binned = binned or bin_predictions(data, partition)
-        draws = CellDraws.of(binned, plan.resampler.law(data), plan.key, SPARSE)
+        draws = CellDraws.of(binned, plan.resampler.law(data), plan.key, fast=True)
         if built_in:
             found = draws.statistics(plan.n_resamples, _kinds(statistics), plan.progress)
             return found[_places(statistics)]

@@ -14,13 +14,14 @@ from calibrant.inference.replicates import (
     Plan,
     Progress,
     Statistic,
+    calibrated,
     check_hypothesis,
     number,
     replicates,
 )
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
-from calibrant.resampling import Consistency, Exact, Resampler
+from calibrant.resampling import Exact, Resampler
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
 
 
@@ -106,8 +107,8 @@ def calibration_test(
     check_lens(lens)
     function("statistic", statistic)
     check_hypothesis(resampler)
-    count, progress = check_resamples(n_resamples), check_progress(progress)
-    plan = Plan(resampler, count, make_key(rng), progress)
+    check_progress(progress)
+    plan = Plan(resampler, check_resamples(n_resamples), make_key(rng), progress)
     induced, binned = lens(data), None
     if isinstance(statistic, ExpectedMiscalibration | WorstMiscalibration):
         binned = statistic.prepare(induced)
@@ -115,5 +116,4 @@ def calibration_test(
     else:
         value = number(statistic(induced), "the data")
     null = replicates(data, [statistic], lens, plan, binned)[0]
-    calibrated = isinstance(resampler, Exact | Consistency) and resampler.rho is None
-    return CalibrationTest(value, null, calibrated)
+    return CalibrationTest(value, null, calibrated(resampler))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PARTS = 10  # of a file: beside the matrix, a tenth of the data is in memory
-NARROW = ("Float16", "Float32")
+WIDTHS = {"Float16": "half", "Float32": "same", "Float64": "same"}
 STREAM = b"\xff\xff\xff\xff"  # how a stream of batches starts; with four zeros, how it ends
 
 
@@ -55,12 +55,14 @@ class Columnar:
         for name in numbers:
             if self.kinds[name] == "other" and self.types[name] != pl.Null():
                 raise TypeError(f"column {name!r} must hold numbers; found {self.types[name]}.")
-        asked = []
-        for width, narrow in ((pl.Float32(), True), (pl.Float64(), False)):
-            mine = [name for name in numbers if (str(self.types[name]) in NARROW) == narrow]
-            same = [self.spelled[name] for name in mine if self.types[name] == width]
-            other = [self.spelled[name] for name in mine if self.types[name] != width]
-            asked += [cs.by_name(*same), cs.by_name(*other).cast(width)]
+        groups: dict[str, list[str]] = {"same": [], "half": [], "other": []}
+        for name in numbers:
+            groups[WIDTHS.get(str(self.types[name]), "other")].append(self.spelled[name])
+        asked = [
+            cs.by_name(*groups["same"]),
+            cs.by_name(*groups["half"]).cast(pl.Float32()),
+            cs.by_name(*groups["other"]).cast(pl.Float64()),
+        ]
         if label is not None:
             asked.append(_label(cs.by_name(self.spelled[label]), self.types[label]))
         frame = guarded(self.frame.select(asked).collect)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant._check import whole
 from calibrant._random import Rng, make_key
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
+from calibrant.inference.arguments import check_resamples
 from calibrant.inference.comparison import comparison_bootstraps
 from calibrant.inference.evaluation import bootstraps
 from calibrant.inference.replicates import Progress, part
@@ -50,7 +50,7 @@ def report(
     Path
         The file that was written.
     """
-    n_resamples = whole("n_resamples", n_resamples, least=1)
+    n_resamples = check_resamples(n_resamples)
     models = dict(data) if isinstance(data, Mapping) else {"": data}
     if not models:
         raise ValueError("`data` must be at least one model; found none.")
