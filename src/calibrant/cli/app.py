@@ -1,6 +1,7 @@
 """The list of commands, and the start."""
 
 import io
+import os
 import signal
 import sys
 from typing import Annotated
@@ -9,6 +10,7 @@ import typer
 
 from calibrant.cli import commands
 from calibrant.cli.memory import return_large_arrays
+from calibrant.cli.output import INTERRUPTED
 
 app = typer.Typer(
     name="calibrant",
@@ -53,4 +55,13 @@ def main() -> None:
     # To be ended is to be interrupted: temporary files are removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     return_large_arrays()
-    app()
+    try:
+        app()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            # Python would end by the signal, whatever was said of it, if it met code that is made
+            # from text, as parts of numba are while they load.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
+        raise

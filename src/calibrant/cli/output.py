@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Rows = Sequence[Sequence[str]]
 
+INTERRUPTED = 130  # the exit code, as shells have it
 SCHEMA = "calibrant/1"
 
 # What the library says, and how the command says it; an earlier line wins.
@@ -148,7 +149,7 @@ def one_sentence_errors() -> Iterator[None]:
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         typer.echo("calibrant: interrupted.", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _in_options(sentence: str) -> str:
