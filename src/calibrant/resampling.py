@@ -193,7 +193,7 @@ def _draw_labels(law: Array, key: np.uint64, b0: int, b1: int) -> NDArray[np.int
     replicates = draws.replicate_keys(key, b0, b1)
     threads.run(
         lambda start, stop: draws.label_block(
-            law, start, stop, key, replicates, draws.room(law.shape[1]), labels
+            law, start, stop, key, replicates, *draws.scratch(law.shape[1], b1 - b0), labels
         ),
         threads.row_blocks(law.shape),
     )

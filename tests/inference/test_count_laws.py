@@ -140,3 +140,14 @@ def test_drawn_counts_follow_the_laws():
     # Cells are drawn apart: the correlation of 50,000 pairs has standard deviation 0.0045,
     # and five of them is a chance of 6e-7.
     assert abs(np.corrcoef(counts)[0, 1]) < 5 / np.sqrt(size)
+    part = found.draw(key, replicates[10:20], 1, 3)
+    np.testing.assert_array_equal(part, counts[1:3, 10:20])
+
+
+def test_a_number_above_the_whole_law_is_its_last_count(monkeypatch):
+    """The last entry of a distribution function may be rounded to less than 1."""
+    law = laws.CountLaws(np.array([0.5, 1 - 2**-52]), np.array([0, 2]), np.array([3]))
+    monkeypatch.setattr(
+        _kernels.draws, "uniforms", lambda *_: np.array([[0, 0.5 - 2**-53, 0.5, 1 - 2**-53]])
+    )
+    assert law.draw(np.uint64(0), np.empty(4, np.uint64), 0, 1).tolist() == [[3, 3, 4, 4]]

@@ -98,6 +98,15 @@ def test_a_label_depends_on_key_replicate_and_row_alone():
     np.testing.assert_array_equal(labels_of(changed, b1=50)[:, 1:], whole[:, 1:])
 
 
+def test_numbers_of_numpy_are_those_of_the_kernels():
+    """Of 256 equal classes, whose sums are exact, the label is the integer part of 256 u."""
+    replicates = _kernels.draws.replicate_keys(KEY, 7, 60)
+    numbers = _kernels.draws.uniforms(KEY, 2, 9, replicates)
+    assert numbers.shape == (7, 53)
+    labels = labels_of(np.full((9, 256), 1 / 256), b0=7, b1=60)
+    np.testing.assert_array_equal(np.floor(256 * numbers).T, labels[:, 2:])
+
+
 def test_rows_are_drawn_with_equal_probability():
     n = 30
     counts = np.zeros(n, int)

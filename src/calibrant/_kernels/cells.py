@@ -62,15 +62,15 @@ def summaries(
 
 
 @kernel
-def add_copies(probs, labels, times, weights, step, cells, deviation, mass):
+def add_copies(probs, labels, times, weights, step, cells, w, deviation, mass):
     """Add outcome minus prediction of every copy of every row to its cell.
 
     times : (n, SIDE) how often each row stands in each of a few replicates
     cells : (n,) the cell of each row
+    w : (SIDE,) room
     deviation, mass : (cells, m, SIDE) and (cells, SIDE), zero before
     Rows are read in their order, once for all these replicates.
     """
-    w = np.empty(SIDE)
     for i in range(probs.shape[0]):
         c = cells[i]
         for t in range(SIDE):

@@ -11,24 +11,22 @@ from calibrant._kernels.jit import kernel
 
 
 @kernel
-def boxes(probs, weights, step, start, stop, edges, cells, mass, predicted):
+def boxes(probs, weights, step, start, stop, edges, cells, low, mass, predicted):
     """Find the interval of every entry and add it up: cells (n, m), tables (m · k,).
 
     Most entries of many classes are below the first edge, so these are added without a
-    branch, class by class side by side.
+    branch, class by class side by side, to low (2, m), zero before.
     """
     m = probs.shape[1]
     k = edges.shape[0] - 1
     first = edges[1]
-    low_mass = np.zeros(m)
-    low_sum = np.zeros(m)
     for i in range(start, stop):
         w = weights[i * step]
         for j in range(m):
             p = np.float64(probs[i, j])
             inside = w if p < first else 0.0
-            low_mass[j] += inside
-            low_sum[j] += inside * p
+            low[0, j] += inside
+            low[1, j] += inside * p
             cells[i, j] = 0
         for j in range(m):
             p = np.float64(probs[i, j])
@@ -38,8 +36,8 @@ def boxes(probs, weights, step, start, stop, edges, cells, mass, predicted):
                 mass[j * k + c] += w
                 predicted[j * k + c] += w * p
     for j in range(m):
-        mass[j * k] += low_mass[j]
-        predicted[j * k] += low_sum[j]
+        mass[j * k] += low[0, j]
+        predicted[j * k] += low[1, j]
 
 
 @kernel
@@ -55,11 +53,9 @@ def sums(probs, weights, step, start, stop, offsets, cells, mass, predicted):
 
 
 @kernel
-def count_block(law, weights, step, offsets, cells, key, replicates, cdf, counts):
+def count_block(law, weights, step, offsets, cells, key, replicates, cdf, u, labels, counts):
     """Add the weight of drawn classes: counts (all cells, size), zero before."""
     size = counts.shape[1]
-    u = np.empty(size)
-    labels = np.empty(size, np.int64)
     for i in range(law.shape[0]):
         scale = accumulate(law, i, cdf)
         draw(cdf, scale, row_key(key, i), replicates, u, labels)

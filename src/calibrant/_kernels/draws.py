@@ -5,7 +5,9 @@ drawn row by row, so a row's probabilities are read once for all of it.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
+from calibrant._kernels.aligned import zeros
 from calibrant._kernels.jit import helper, kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -26,12 +28,26 @@ def replicate_keys(key, b0, b1):
     return mix.py_func(key + np.arange(b0 + 1, b1 + 1, dtype=np.uint64) * GOLDEN)
 
 
-def room(m):
+def uniforms(key, first, last, replicates):
+    """Return what `uniform` gives for rows (or cells) first … last - 1 below 1: (rows, size).
+
+    Plain Python: for where a draw stands for many rows.
+    """
+    rows = mix.py_func((key ^ ROWS) + np.arange(first + 1, last + 1, dtype=np.uint64) * GOLDEN)
+    return (mix.py_func(rows[:, None] + replicates) >> np.uint64(11)) * 2.0**-53
+
+
+def room(m: int) -> NDArray[np.float64]:
     """Return room for the cumulative sums of m classes, filled with infinity.
 
     A multiple of three for `draw_few`, or a power of two for `draw_many`.
     """
     return np.full(-(-m // 3) * 3 if m <= FEW else 1 << (m - 1).bit_length(), np.inf)
+
+
+def scratch(m, size):
+    """Return room for a block of replicates: cumulative sums, uniform numbers, labels."""
+    return room(m), zeros(size), zeros(size, np.int64)
 
 
 @helper
@@ -112,11 +128,9 @@ def draw_one(cdf, total, row, replicate):
 
 
 @kernel
-def label_block(probs, start, stop, key, replicates, cdf, out):
+def label_block(probs, start, stop, key, replicates, cdf, u, labels, out):
     """Write the labels of rows start … stop - 1: out (size, n)."""
     size = out.shape[0]
-    u = np.empty(size)
-    labels = np.empty(size, np.int64)
     for i in range(start, stop):
         total = accumulate(probs, i, cdf)
         draw(cdf, total, row_key(key, i), replicates, u, labels)
@@ -149,11 +163,11 @@ def copy_labels(probs, times, key, replicate, cdf, out):
 
 
 @kernel
-def count_block(probs, weights, step, rows, starts, first, last, key, replicates, cdf, counts):
+def count_block(
+    probs, weights, step, rows, starts, first, last, key, replicates, cdf, u, labels, counts
+):
     """Add the weight of drawn outcomes: counts (size, last - first, m), zero before."""
     size = counts.shape[0]
-    u = np.empty(size)
-    labels = np.empty(size, np.int64)
     for c in range(first, last):
         for s in range(starts[c], starts[c + 1]):
             i = rows[s]

@@ -36,15 +36,14 @@ def box_keys(probs, first, count, edges, per_word, keys):
 
 
 @kernel
-def simplex_keys(probs, first, count, edges, base, per_word, keys):
+def simplex_keys(probs, first, count, edges, base, per_word, whole, fraction, keys):
     """Write integer parts of c, then the ranks of its fractional parts, as digits of `base`.
 
     c_i = k (p_1 + … + p_i); equal fractions rank by their index.
+    whole, fraction : (count,) room for whole numbers and others
     keys : (n, words), zero before
     """
     k = edges.shape[0] - 1
-    whole = np.empty(count, np.int64)
-    fraction = np.empty(count)
     for i in range(probs.shape[0]):
         total = 0.0
         for c in range(count):

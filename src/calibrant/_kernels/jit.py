@@ -14,7 +14,12 @@ def _digest() -> str:
 
 
 _DIGEST = _digest()
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    "_nrt": False,  # nothing is allocated
+}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -25,8 +30,8 @@ def kernel(function: Callable[..., Any]) -> Any:
     the name under which the code is stored carries a digest of all kernels.
 
     Compiling is most of the first call ever, and it costs by the loop and by the function. So
-    kernels walk over row numbers instead of slices, have their arrays handed in where that is
-    no burden, and leave to NumPy what is not done for every row.
+    kernels walk over row numbers instead of slices, leave to NumPy what is not done for every
+    row, and allocate nothing: the room they work in is handed in.
     """
     function.__qualname__ = f"{function.__qualname__}_{_DIGEST}"
     return njit(**_OPTIONS, cache=True)(function)

@@ -1,7 +1,6 @@
 """Laws of the number of events among independent rows: Poisson-binomial."""
 
-from calibrant._kernels.draws import row_key, uniform
-from calibrant._kernels.jit import helper, kernel
+from calibrant._kernels.jit import kernel
 
 
 @kernel
@@ -33,28 +32,3 @@ def block_laws(p, length, laws, spans):
                 low += 1
         spans[b, 0] = low
         spans[b, 1] = high
-
-
-@helper
-def quantile(cdf, start, stop, u):
-    """Return the first index in start … stop - 1 with cdf > u; the last one if none."""
-    low = start
-    left = stop - 1 - start
-    while left > 0:
-        half = left >> 1
-        if u >= cdf[low + half]:
-            low += half + 1
-            left -= half + 1
-        else:
-            left = half
-    return low
-
-
-@kernel
-def quantiles(cdf, offsets, first, last, key, replicates, found):
-    """Draw from laws first … last - 1: where in cdf the drawn numbers stand, (laws, size)."""
-    for c in range(first, last):
-        row = row_key(key, c)
-        for t in range(replicates.shape[0]):
-            u = uniform(row, replicates[t], 1.0)
-            found[c - first, t] = quantile(cdf, offsets[c], offsets[c + 1], u)

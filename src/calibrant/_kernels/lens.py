@@ -61,10 +61,12 @@ def top_one(bits, labels, start, stop, out, outcome):
 
 
 @kernel
-def group(probs, start, stop, group_of, out):
-    """Add up the classes of each group in float64: out (n, groups), group_of (m,)."""
+def group(probs, start, stop, group_of, sums, out):
+    """Add up the classes of each group in float64: out (n, groups).
+
+    group_of : (m,), sums : (groups,) room
+    """
     m = probs.shape[1]
-    sums = out[0].astype("float64")
     for i in range(start, stop):
         sums[:] = 0.0
         for j in range(m):

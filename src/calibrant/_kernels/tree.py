@@ -62,15 +62,13 @@ def extreme(v, start, stop, sign):
 
 
 @helper
-def middle(probs, weights, step, rows, start, stop, j):
+def middle(probs, weights, step, rows, start, stop, j, v, w):
     """Weighted median: half the weight on either side, the mean of two where it falls between.
 
     Selects by three-way partition, on rows of positive weight. Weights count as equal if they
     differ by less than a billionth of the total, so neither the order of the rows nor the unit
-    of the weights moves the median.
+    of the weights moves the median. v, w : (n,) room.
     """
-    v = np.empty(stop - start)
-    w = np.empty(stop - start)
     high = 0
     mass = 0.0
     for k in range(start, stop):
@@ -143,10 +141,11 @@ def partition(probs, weights, step, rows, start, stop, j, threshold, buffer):
 
 
 @kernel
-def fit(probs, weights, step, min_size, median, rows, buffer, moments, nodes, thresholds):
+def fit(probs, weights, step, min_size, medians, rows, buffer, moments, nodes, thresholds):
     """Split rows of weight `min_size` or more, again and again; return the number of nodes.
 
     probs : (n, coordinates) those that may be cut
+    medians : None to cut at means; to cut at medians, a pair (n,) of room
     rows : (n,) the row numbers, reordered so that those of a leaf stand together
     buffer : (n,), moments : (2, coordinates) room
     nodes : (2 n, 3) coordinate and right child of each node; of a leaf, -1 and where its rows
@@ -167,8 +166,9 @@ def fit(probs, weights, step, min_size, median, rows, buffer, moments, nodes, th
         if size >= min_size and size > 0.0:
             j = widest(probs, weights, step, rows, start, stop, moments)
             t = moments[0, j]
-            if median is not None:
-                t = middle(probs, weights, step, rows, start, stop, j)
+            if medians is not None:
+                v, w = medians
+                t = middle(probs, weights, step, rows, start, stop, j, v, w)
             cut = partition(probs, weights, step, rows, start, stop, j, t, buffer)
         nodes[node, 1] = stop
         if cut >= 0:

@@ -158,7 +158,14 @@ class ClassCells:
             data.n,
             data.m * k,
             lambda start, stop, *parts: _kernels.classes.boxes(
-                data.probs, *data.kernel_weights, start, stop, edges, cells, *parts
+                data.probs,
+                *data.kernel_weights,
+                start,
+                stop,
+                edges,
+                cells,
+                np.zeros((2, data.m)),
+                *parts,
             ),
         )
         offsets = np.arange(data.m + 1) * k
@@ -242,7 +249,7 @@ def classwise(
             cells.cells,
             key,
             _kernels.draws.replicate_keys(key, b0, b1),
-            _kernels.draws.room(data.m),
+            *_kernels.draws.scratch(data.m, b1 - b0),
             counts,
         )
         null[:, b0:b1] = cells.distances(counts, distance)

@@ -133,7 +133,7 @@ class CellDraws:
                 last,
                 self.key,
                 _kernels.draws.replicate_keys(self.key, b0 + start, b0 + stop),
-                _kernels.draws.room(data.m),
+                *_kernels.draws.scratch(data.m, stop - start),
                 out[start:stop],
             )
 

@@ -48,10 +48,11 @@ class CountLaws:
 
     def draw(self, key: np.uint64, replicates: NDArray[np.uint64], first: int, last: int) -> Floats:
         """Draw the numbers of events in cells first … last - 1: (cells, replicates)."""
-        found = np.empty((last - first, replicates.size))
-        _kernels.laws.quantiles(self.cdf, self.offsets, first, last, key, replicates, found)
-        found += (self.lows - self.offsets[:-1])[first:last, None]
-        return found
+        drawn: Floats = _kernels.draws.uniforms(key, first, last, replicates)
+        for c, numbers in enumerate(drawn, first):
+            cdf = self.cdf[self.offsets[c] : self.offsets[c + 1] - 1]
+            numbers[:] = self.lows[c] + cdf.searchsorted(numbers, "right")
+        return drawn
 
 
 def count_laws(binned: Binned, law: NDArray[Any]) -> CountLaws:

@@ -231,10 +231,11 @@ def _copied_norms(
     data: Predictions, times: NDArray[np.uint8], cells: NDArray[np.int32], n_cells: int
 ) -> tuple[Floats, Floats]:
     """Return the norms (2, cells, replicates) and the mass (cells, replicates) of the cells."""
-    deviation = np.zeros((n_cells, data.m, times.shape[1]))
-    mass = np.zeros((n_cells, times.shape[1]))
+    size = times.shape[1]
+    deviation = np.zeros((n_cells, data.m, size))
+    mass = np.zeros((n_cells, size))
     _kernels.cells.add_copies(
-        data.probs, data.labels, times, *data.kernel_weights, cells, deviation, mass
+        data.probs, data.labels, times, *data.kernel_weights, cells, np.empty(size), deviation, mass
     )
     deviation /= np.where(mass > 0, mass, 1.0)[:, None]
     squares = np.einsum("cjt,cjt->ct", deviation, deviation)

@@ -56,7 +56,9 @@ class Groups(Lens):
         group_of = self._group_of(data)
         probs = np.empty((data.n, len(self.groups)), data.probs.dtype)
         threads.run(
-            lambda start, stop: _kernels.lens.group(data.probs, start, stop, group_of, probs),
+            lambda start, stop: _kernels.lens.group(
+                data.probs, start, stop, group_of, np.empty(probs.shape[1]), probs
+            ),
             threads.row_blocks(data.probs.shape),
         )
         names = self.names or tuple(

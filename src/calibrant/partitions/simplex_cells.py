@@ -78,7 +78,8 @@ def _simplex_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.K
     edges = grid.edges(k)
     base = max(k, count)
     per_word, keys = grid.empty_keys(probs.shape[0], 2 * count, base)
-    _kernels.grid.simplex_keys(probs, first, count, edges, base, per_word, keys)
+    whole, fraction = np.empty(count, np.int64), np.empty(count)
+    _kernels.grid.simplex_keys(probs, first, count, edges, base, per_word, whole, fraction, keys)
     return keys
 
 

@@ -72,7 +72,7 @@ class VarianceTree:
             probs,
             *data.kernel_weights,
             self.min_size * (1 - 1e-9),  # sums of weights are rounded
-            True if self.split == "median" else None,
+            None if self.split == "mean" else tuple(np.empty((2, data.n))),
             rows,
             np.empty_like(rows),
             np.empty((2, coordinates)),
