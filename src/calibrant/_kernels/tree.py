@@ -6,24 +6,20 @@ from calibrant._kernels.jit import helper, kernel
 
 
 @helper
-def widest(probs, weights, step, rows, start, stop, moments):
+def widest(probs, weights, step, rows, start, stop, size, moments):
     """Write the means of rows[start:stop] to moments[0]; return the coordinate to cut.
 
+    size : the weight of these rows
     moments : (2, coordinates), the second row as room
     Sums are compensated, so that the order of the rows does not move a threshold. The
     coordinate is that of largest variance; of those that tie up to rounding, the lowest.
     """
     count = probs.shape[1]
-    total = total_low = 0.0
     for c in range(count):
         moments[0, c] = moments[1, c] = 0.0
     for k in range(start, stop):
         r = rows[k]
         w = weights[r * step]
-        s = total + w
-        part = s - total
-        total_low += (total - (s - part)) + (w - part)
-        total = s
         for c in range(count):
             x = w * probs[r, c]
             old = moments[0, c]
@@ -32,7 +28,7 @@ def widest(probs, weights, step, rows, start, stop, moments):
             moments[1, c] += (old - (s - part)) + (x - part)
             moments[0, c] = s
     for c in range(count):
-        moments[0, c] = (moments[0, c] + moments[1, c]) / (total + total_low)
+        moments[0, c] = (moments[0, c] + moments[1, c]) / size
         moments[1, c] = 0.0
     if count == 1:
         return 0
@@ -159,16 +155,20 @@ def fit(probs, weights, step, min_size, medians, rows, buffer, moments, nodes, t
     while True:
         size = float(stop - start)
         if step:
-            size = 0.0
+            size = low = 0.0
             for k in range(start, stop):
-                size += weights[rows[k]]
+                x = weights[rows[k]]
+                old = size
+                size = old + x
+                part = size - old
+                low += (old - (size - part)) + (x - part)
+            size += low
         cut = -1
         if size >= min_size and size > 0.0:
-            j = widest(probs, weights, step, rows, start, stop, moments)
+            j = widest(probs, weights, step, rows, start, stop, size, moments)
             t = moments[0, j]
             if medians is not None:
-                v, w = medians
-                t = middle(probs, weights, step, rows, start, stop, j, v, w)
+                t = middle(probs, weights, step, rows, start, stop, j, medians[0], medians[1])
             cut = partition(probs, weights, step, rows, start, stop, j, t, buffer)
         nodes[node, 1] = stop
         if cut >= 0:
