@@ -53,21 +53,23 @@ def test_interval_on_and_beside_every_edge():
             assert intervals(p, k) == expected.tolist()
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**64 - 1)), min_size=1, max_size=40))
-def test_equal_keys_get_one_number(pairs):
-    keys = np.array(pairs, np.uint64)
-    examples, cells = grid.number(keys)
-    first = {}
-    expected = [first.setdefault(pair, len(first)) for pair in pairs]
-    assert cells.tolist() == expected
-    assert [pairs[i] for i in examples] == list(first)
+BIG = st.integers(0, 2**64 - 1)
 
 
-def test_many_keys_get_different_numbers():
-    keys = np.arange(20_000, dtype=np.uint64)[:, None] << np.uint64(40)
-    examples, cells = grid.number(keys)
-    np.testing.assert_array_equal(cells, np.arange(20_000))
-    np.testing.assert_array_equal(examples, np.arange(20_000))
+@given(st.integers(1, 4).flatmap(lambda w: st.lists(st.tuples(*w * [st.integers(0, 2) | BIG]))))
+def test_equal_keys_have_one_rank(keys):
+    width = len(keys[0]) if keys else 1
+    found, ranks = grid.ranked(np.array(keys, np.uint64).reshape(-1, width))
+    different = sorted(set(keys))
+    assert [tuple(key) for key in found.tolist()] == different
+    assert ranks.tolist() == [different.index(key) for key in keys]
+
+
+def test_many_keys_have_different_ranks():
+    keys = np.arange(20_000, dtype=np.uint64)[::-1, None] << np.uint64(40)
+    found, ranks = grid.ranked(keys)
+    np.testing.assert_array_equal(ranks, np.arange(20_000)[::-1])
+    np.testing.assert_array_equal(found, keys[::-1])
 
 
 @pytest.mark.parametrize("base", [1, 2, 3, 10, 999, 2**31, 2**33])

@@ -1,4 +1,4 @@
-"""Cells of a regular grid: every row gets a key, and equal keys get one number.
+"""Cells of a regular grid: every row gets a key.
 
 A key is a vector of digits (which interval along which coordinate) packed into as few
 64-bit words as they need, so two rows are in one cell exactly if their keys are equal.
@@ -58,40 +58,3 @@ def simplex_keys(probs, first, count, edges, base, per_word, whole, fraction, ke
                 rank += fraction[d] < fraction[c] or (fraction[d] == fraction[c] and d < c)
             word = (count + c) // per_word
             keys[i, word] = keys[i, word] * np.uint64(base) + np.uint64(rank)
-
-
-@kernel
-def number_keys(keys, table, cells, examples):
-    """Number equal keys by first appearance; return how many there are.
-
-    table : whole numbers, a power of two at least twice the number of rows, filled with -1
-    cells : (n,) the number of each row's key
-    examples : (n,) the first row of each number
-    """
-    mask = np.uint64(table.shape[0] - 1)
-    found = 0
-    for i in range(keys.shape[0]):
-        h = np.uint64(0x9E3779B97F4A7C15)  # a hash of the words of the key
-        for w in range(keys.shape[1]):
-            h = (h ^ keys[i, w]) * np.uint64(0xBF58476D1CE4E5B9)
-            h ^= h >> np.uint64(29)
-        h *= np.uint64(0x94D049BB133111EB)
-        slot = (h ^ (h >> np.uint64(32))) & mask
-        while True:
-            number = table[slot]
-            if number < 0:
-                table[slot] = found
-                examples[found] = i
-                cells[i] = found
-                found += 1
-                break
-            same = True
-            for w in range(keys.shape[1]):
-                if keys[examples[number], w] != keys[i, w]:
-                    same = False
-                    break
-            if same:
-                cells[i] = number
-                break
-            slot = (slot + np.uint64(1)) & mask
-    return found

@@ -2,22 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 from math import log2
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _kernels
 from calibrant._kernels import threads
 from calibrant.partitions.partition import Cells, axes, points
 from calibrant.predictions import Predictions
 
 Keys = NDArray[np.uint64]
-Rows = NDArray[np.integer[Any]]
 MakeKeys = Callable[[NDArray[Any]], Keys]
 
 ROWS = 1 << 15  # at most, whose keys are made together
+SORTED = 1 << 17  # rows whose keys are sorted together
 SMALL = 1 << 16  # possible keys up to which a table of them all is the fastest way
 
 
@@ -52,26 +52,35 @@ class FittedGrid:
 
     def assign(self, probs: NDArray[Any]) -> Cells:
         """Return the cell of each row of probs (n, m); -1 for a cell that held no row."""
-        both = np.concatenate((self.keys, _all_keys(self.make_keys, points(probs, self.m))))
-        cells = number(both)[1][self.n_cells :]
-        return np.where(cells < self.n_cells, cells, np.int32(-1))
+        keys, cells = _large(points(probs, self.m), self.make_keys)
+        both, ranks = ranked(np.concatenate((self.keys, keys)))
+        numbers = np.full(len(both), -1, np.int32)
+        numbers[ranks[: self.n_cells]] = np.arange(self.n_cells)
+        return numbers[ranks[self.n_cells :]][cells]
 
 
-def number(keys: Keys) -> tuple[Rows, Cells]:
-    """Number equal keys by first appearance; return a row of each number, and the numbers."""
-    n = keys.shape[0]
-    whole = np.int32 if n < 2**31 else np.int64
-    cells = np.empty(n, np.int32)
-    examples: Rows = np.empty(n, whole)
-    table = np.full(1 << (2 * n - 1).bit_length(), -1, whole)
-    found = _kernels.grid.number_keys(keys, table, cells, examples)
-    return examples[:found].copy(), cells
+def ranked(keys: Keys) -> tuple[Keys, Cells]:
+    """Sort keys (n, words); return the different ones in their order, and every row's rank.
+
+    Several words are compared as bytes, those that weigh most first.
+    """
+    n, words = keys.shape
+    whole = keys[:, 0] if words == 1 else keys.astype(">u8").view(f"V{8 * words}")[:, 0]
+    order = np.argsort(whole)
+    whole = whole[order]
+    new = np.ones(n, np.bool_)
+    new[1:] = whole[1:] != whole[:-1]
+    ranks = np.empty(n, np.int32)
+    ranks[order] = np.cumsum(new, dtype=np.int32) - np.int32(1)
+    return keys[order[new]], ranks
 
 
 def locate(data: Predictions, make_keys: MakeKeys, space: int) -> tuple[FittedGrid, Cells]:
     """Number the cells in the order of their keys; `space` is how many keys there could be."""
-    find = _small if space <= SMALL else _large
-    keys, cells = find(data.probs, make_keys, space)
+    if space <= SMALL:
+        keys, cells = _small(data.probs, make_keys, space)
+    else:
+        keys, cells = _large(data.probs, make_keys)
     return FittedGrid(keys, make_keys, data.m, axes(data)[0]), cells
 
 
@@ -94,26 +103,22 @@ def _small(probs: NDArray[Any], make_keys: MakeKeys, space: int) -> tuple[Keys, 
     return np.flatnonzero(occurs).astype(np.uint64)[:, None], cells
 
 
-def _large(probs: NDArray[Any], make_keys: MakeKeys, _: int) -> tuple[Keys, Cells]:
-    """Do the same for keys of any size."""
-    keys = _all_keys(make_keys, probs)
-    examples, cells = number(keys)
-    found = keys[examples]
-    order = np.lexsort(found.T[::-1])
-    rank = np.empty(order.size, np.int32)
-    rank[order] = np.arange(order.size, dtype=np.int32)
-    return found[order], rank[cells]
+def _large(probs: NDArray[Any], make_keys: MakeKeys) -> tuple[Keys, Cells]:
+    """Do the same for keys of any size: sort those of each block of rows, then those found."""
+    cells = np.empty(probs.shape[0], np.int32)
+    parts: dict[int, Keys] = {}
 
+    def find(start: int, stop: int) -> None:
+        parts[start], cells[start:stop] = ranked(make_keys(probs[start:stop]))
 
-def _all_keys(make_keys: MakeKeys, probs: NDArray[Any]) -> Keys:
-    words = make_keys(probs[:0]).shape[1]
-    keys = np.empty((probs.shape[0], words), np.uint64)
+    def renumber(start: int, stop: int) -> None:
+        ranks[offsets[start] :].take(cells[start:stop], out=cells[start:stop], mode="clip")
 
-    def work(start: int, stop: int) -> None:
-        keys[start:stop] = make_keys(probs[start:stop])
-
-    _by_rows(work, probs)
-    return keys
+    _by_rows(find, probs, SORTED)
+    offsets = dict(zip(parts, accumulate(map(len, parts.values()), initial=0), strict=False))
+    found, ranks = ranked(np.concatenate((make_keys(probs[:0]), *parts.values())))
+    _by_rows(renumber, probs, SORTED)
+    return found, cells
 
 
 def edges(k: int) -> NDArray[np.float64]:
@@ -121,7 +126,7 @@ def edges(k: int) -> NDArray[np.float64]:
     return np.concatenate(([-np.inf], np.arange(1, k) / k, [np.inf]))
 
 
-def _by_rows(work: Callable[[int, int], None], probs: NDArray[Any]) -> None:
+def _by_rows(work: Callable[[int, int], None], probs: NDArray[Any], most: int = ROWS) -> None:
     """Run `work` over blocks of rows, whose keys take little memory."""
-    size = max(1, min(ROWS, threads.ENTRIES // probs.shape[1]))
+    size = max(1, min(most, 16 * most // probs.shape[1]))
     threads.run(work, threads.blocks(probs.shape[0], size))
