@@ -243,8 +243,8 @@ class Predictions:
 
     def take(self, rows: Array) -> Self:
         """Return the rows with these numbers, in this order."""
-        weights = None if self._weights is None else self._weights[rows]
-        probs, labels = self.probs[rows], self.labels[rows]
+        weights = None if self._weights is None else self._weights.take(rows)
+        probs, labels = self.probs.take(rows, axis=0), self.labels.take(rows)
         return self.trusted(probs, labels, self.classes, weights, self.event)
 
     def index(self, label: int | str) -> int:

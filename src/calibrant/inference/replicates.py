@@ -29,7 +29,7 @@ from calibrant.distances import (
 from calibrant.inference.arguments import check_resampler
 from calibrant.inference.draws import CellDraws, Kinds
 from calibrant.lenses import Canonical, Lens
-from calibrant.partitions import FromFunction
+from calibrant.partitions import FromFunction, Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import (
     Bootstrap,
@@ -263,7 +263,7 @@ def _resampled(
         for b in range(b0, b1):
             times = draw_times(data, plan.key, b)
             weighted = data.weighted_by(times)
-            binned = fixed or bin_predictions(weighted, partition)
+            binned = fixed or _bin_drawn(weighted, partition)
             if law is None:
                 norms, mass = cell_norms(binned, weighted)
             else:
@@ -272,6 +272,15 @@ def _resampled(
 
     threads.run(work, threads.blocks(plan.n_resamples, 16), plan.progress)
     return out
+
+
+def _bin_drawn(data: Predictions, partition: Partition) -> Binned:
+    """Do what `bin_predictions` does, without rows of weight 0 unless copying costs too much."""
+    if data.probs.size >= SCATTERED:
+        return bin_predictions(data, partition)
+    drawn = np.flatnonzero(data.weights > 0).astype(np.int32)
+    binned = bin_predictions(data.take(drawn), partition)
+    return replace(binned, data=data, rows=drawn[binned.rows])
 
 
 def _combined(statistics: Sequence[CellStatistic], norms: Floats, mass: Floats) -> list[Floats]:
