@@ -186,7 +186,10 @@ def test_lenses_work_at_a_thousand_classes():
     assert top.m == 1000
     assert top.labels.tolist() == [0, 4]
     assert TopLabel()(data).probs[:, 0].tolist() == [0.5, 0.5]
-    groups = Groups([range(500), range(500, 1000)])(data)
+    halves = Groups([range(500), range(500, 1000)])
+    assert str(halves) == "groups 0+…+499 | 500+…+999"
+    groups = halves(data)
+    assert groups.classes == ("0+…+499", "500+…+999")
     # float32 entries, added in float64: a thousand roundings of at most 3e-11 each
     np.testing.assert_allclose(groups.probs[0, 0], 0.5 + 0.5 * 499 / 999, atol=1e-7)
 

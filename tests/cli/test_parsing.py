@@ -119,6 +119,13 @@ def test_things_that_differ_keep_their_order(data):
     assert [str(lens) for lens in found["lenses"]] == ["top label", "class 2", "class a:b"]
 
 
+def test_groups_are_printed_with_the_names_of_classes(data):
+    assert str(parsing.parse_lens("groups:1,0|2-5", data)) == (
+        "groups a:b+black and white | 2+0-1+x > y+max 3"
+    )
+    assert str(parsing.parse_lens("groups:0|1-5", data)) == "groups black and white | a:b+…+max 3"
+
+
 def test_an_unknown_class_is_answered_with_those_there_are(data):
     with pytest.raises(BadParameter, match="black and white, a:b, 2, 0-1, x > y, max 3"):
         parsing.parse_lens("class:dog", data)

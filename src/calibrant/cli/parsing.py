@@ -61,7 +61,9 @@ def parse_groups(text: str, data: "Predictions", option: str = "--groups") -> "L
     from calibrant import lenses  # noqa: PLC0415
 
     groups = [_members(option, part, data) for part in text.split("|")]
-    lens = _built(option, lambda: lenses.Groups(groups))
+    lens = _built(
+        option, lambda: lenses.Groups([[data.classes[j] for j in group] for group in groups])
+    )
     found = sorted(j for group in groups for j in group)
     if found != list(range(data.m)):
         wrong = [j for j in range(data.m) if found.count(j) != 1]

@@ -14,6 +14,8 @@ from calibrant.predictions import Predictions
 
 Members = Sequence[int | str]
 
+SHORT = 4  # members that the name of a group has at most
+
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
@@ -23,7 +25,8 @@ class Groups(Lens):
     Parameters
     ----------
     groups : the members of each group, by name or index; every class in exactly one group.
-        A mapping gives the groups names; without one, a group is named after its members.
+        A mapping gives the groups names; without one, a group is named after its members, or
+        after the first and the last of more than four.
 
     Examples
     --------
@@ -62,8 +65,7 @@ class Groups(Lens):
             threads.row_blocks(data.probs.shape),
         )
         names = self.names or tuple(
-            "+".join(data.classes[data.index(label)] for label in members)
-            for members in self.groups
+            _name([data.classes[data.index(label)] for label in members]) for members in self.groups
         )
         if len(set(names)) < len(names):
             raise ValueError(f"`groups` must have different names; found {listed(names)}.")
@@ -86,5 +88,10 @@ class Groups(Lens):
         return group_of
 
     def __str__(self) -> str:
-        groups = self.names or ["+".join(str(label) for label in g) for g in self.groups]
+        groups = self.names or [_name([str(label) for label in g]) for g in self.groups]
         return f"groups {' | '.join(groups)}"
+
+
+def _name(members: Sequence[str]) -> str:
+    """Return the name of a group with these members."""
+    return "+".join(members if len(members) <= SHORT else (members[0], "…", members[-1]))
