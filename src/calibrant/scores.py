@@ -4,8 +4,8 @@ All are means over the rows, weighted if there are weights.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant import _kernels
 from calibrant._kernels import threads
 from calibrant.predictions import Predictions
 
@@ -76,12 +76,28 @@ def all_scores(data: Predictions) -> dict[str, float]:
 def _means(data: Predictions) -> list[float]:
     """Return the log, Brier and spherical score and the accuracy."""
     spans = threads.row_blocks(data.probs.shape)
-    sums = np.zeros((len(spans), 5))
-    threads.run(
-        lambda start, stop: _kernels.scores.add(
-            data.probs, data.labels, *data.kernel_weights, start, stop, sums[start // spans[0][1]]
-        ),
-        spans,
-    )
+    sums = np.empty((len(spans), 5))
+
+    def work(start: int, stop: int) -> None:
+        sums[start // spans[0][1]] = _sums(data, slice(start, stop))
+
+    threads.run(work, spans)
     total = sums.sum(axis=0)
     return [float(score) for score in total[1:] / total[0]]
+
+
+def _sums(data: Predictions, rows: slice) -> NDArray[np.float64]:
+    """Return the weight of some rows and the sums of their scores (5,)."""
+    probs = data.probs[rows].astype(np.float64, copy=False)
+    labels = data.labels[rows]
+    p = np.take_along_axis(probs, labels[:, None], axis=1)[:, 0]
+    square = np.einsum("ij,ij->i", probs, probs)
+    with np.errstate(divide="ignore"):
+        log = -np.log(p)
+    hits = probs.argmax(axis=1) == labels
+    scores = np.stack((np.ones_like(p), log, square - 2 * p + 1, p / np.sqrt(square), hits))
+    if data.weighted:
+        weights = data.weights[rows]
+        held = weights > 0  # an infinite score of a row without weight does not count
+        scores = scores[:, held] * weights[held]
+    return np.asarray(scores.sum(axis=1))

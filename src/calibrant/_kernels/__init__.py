@@ -7,7 +7,7 @@ named: ``_kernels.tree.fit``.
 from importlib import import_module
 from types import ModuleType
 
-COMPILED = ("cells", "classes", "draws", "grid", "laws", "lens", "null", "scores", "tree")
+COMPILED = ("cells", "classes", "draws", "grid", "laws", "lens", "null", "tree")
 
 
 def __getattr__(name: str) -> ModuleType:
