@@ -53,29 +53,13 @@ def sums(probs, weights, step, start, stop, offsets, cells, mass, predicted):
 
 
 @kernel
-def count_block(law, weights, step, offsets, cells, key, replicates, cdf, u, labels, counts):
+def count_block(law, weights, step, offsets, cells, key, replicates, many, cdf, u, labels, counts):
     """Add the weight of drawn classes: counts (all cells, size), zero before."""
     size = counts.shape[1]
     for i in range(law.shape[0]):
         scale = accumulate(law, i, cdf)
-        draw(cdf, scale, row_key(key, i), replicates, u, labels)
+        draw(many, cdf, scale, row_key(key, i), replicates, u, labels)
         w = weights[i * step]
         for t in range(size):
             y = labels[t]
             counts[offsets[y] + cells[i, y], t] += w
-
-
-@kernel
-def distances(counts, predicted, mass, offsets, total, kind, out):
-    """Write the expected distance of each class: out (m, size); kind 0, 1, 2 as in `null`."""
-    size = counts.shape[1]
-    for j in range(offsets.shape[0] - 1):
-        for t in range(size):
-            out[j, t] = 0.0
-        for c in range(offsets[j], offsets[j + 1]):
-            if mass[c] > 0.0:
-                linear = (1.0 if kind == 0 else np.sqrt(2.0)) / total
-                square = 2.0 / (mass[c] * total)
-                for t in range(size):
-                    d = abs(counts[c, t] - predicted[c])
-                    out[j, t] += square * d * d if kind == 2 else linear * d

@@ -46,8 +46,12 @@ def room(m: int) -> NDArray[np.float64]:
 
 
 def scratch(m, size):
-    """Return room for a block of replicates: cumulative sums, uniform numbers, labels."""
-    return room(m), zeros(size), zeros(size, np.int64)
+    """Return whether there are many classes, and room for what `draw` works in.
+
+    The first is None if there are few: another type, so the way of drawing that is not needed
+    is not compiled. Room is for cumulative sums, uniform numbers and labels.
+    """
+    return None if m <= FEW else True, room(m), zeros(size), zeros(size, np.int64)
 
 
 @helper
@@ -109,9 +113,9 @@ def draw_many(cdf, total, row, replicates, u, labels):
 
 
 @helper
-def draw(cdf, total, row, replicates, u, labels):
+def draw(many, cdf, total, row, replicates, u, labels):
     """Draw the label of one row in every replicate of a block: labels (size,), u room."""
-    if cdf.shape[0] < 2 * FEW:
+    if many is None:
         draw_few(cdf, total, row, replicates, u, labels)
     else:
         draw_many(cdf, total, row, replicates, u, labels)
@@ -128,12 +132,12 @@ def draw_one(cdf, total, row, replicate):
 
 
 @kernel
-def label_block(probs, start, stop, key, replicates, cdf, u, labels, out):
+def label_block(probs, start, stop, key, replicates, many, cdf, u, labels, out):
     """Write the labels of rows start … stop - 1: out (size, n)."""
     size = out.shape[0]
     for i in range(start, stop):
         total = accumulate(probs, i, cdf)
-        draw(cdf, total, row_key(key, i), replicates, u, labels)
+        draw(many, cdf, total, row_key(key, i), replicates, u, labels)
         for t in range(size):
             out[t, i] = labels[t]
 
@@ -164,15 +168,15 @@ def copy_labels(probs, times, key, replicate, cdf, out):
 
 @kernel
 def count_block(
-    probs, weights, step, rows, starts, first, last, key, replicates, cdf, u, labels, counts
+    probs, weights, step, rows, starts, first, last, key, replicates, many, cdf, u, labels, counts
 ):
     """Add the weight of drawn outcomes: counts (size, last - first, m), zero before."""
     size = counts.shape[0]
     for c in range(first, last):
         for s in range(starts[c], starts[c + 1]):
-            i = rows[s]
+            i = np.int64(rows[s])
             total = accumulate(probs, i, cdf)
-            draw(cdf, total, row_key(key, i), replicates, u, labels)
+            draw(many, cdf, total, row_key(key, i), replicates, u, labels)
             w = weights[i * step]
             for t in range(size):
                 counts[t, c - first, labels[t]] += w

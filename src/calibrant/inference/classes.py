@@ -10,7 +10,13 @@ from calibrant import _kernels
 from calibrant._check import function
 from calibrant._kernels import threads
 from calibrant._random import Rng, make_key
-from calibrant.distances import Distance, measure, total_variation
+from calibrant.distances import (
+    Distance,
+    euclidean,
+    measure,
+    squared_euclidean,
+    total_variation,
+)
 from calibrant.inference import table
 from calibrant.inference.arguments import check_data, check_progress, check_resamples
 from calibrant.inference.pvalues import holm, pvalue, shown
@@ -174,24 +180,24 @@ class ClassCells:
 
     def distances(self, counts: Floats, distance: Distance) -> Floats:
         """Return the expected distance of each class (m, size) for counts (all cells, size)."""
-        m = self.offsets.size - 1
-        total = self.mass[: self.offsets[1]].sum()
-        if distance in DISTANCES:
-            kind = DISTANCES.index(distance)
-            out = np.empty((m, counts.shape[1]))
-            _kernels.classes.distances(
-                counts, self.predicted, self.mass, self.offsets, total, kind, out
-            )
-            return out
         held = self.mass > 0  # a distance need not be defined where there are no rows
         mass = self.mass[held, None]
-        frequency = counts[held] / mass
-        observed = np.stack((frequency, 1 - frequency), axis=-1)
-        mean = self.predicted[held, None] / mass
-        predicted = np.broadcast_to(np.stack((mean, 1 - mean), axis=-1), observed.shape)
-        found = np.zeros(counts.shape)
-        found[held] = measure(distance, observed, predicted) * mass
-        return np.asarray(np.add.reduceat(found, self.offsets[:-1], axis=0) / total)
+        if distance in DISTANCES:  # both outcomes are off by the same
+            found = np.abs(counts - self.predicted[:, None])
+            if distance is euclidean:
+                found *= np.sqrt(2)
+            elif distance is squared_euclidean:
+                found *= found
+                found[held] *= 2 / mass
+        else:
+            frequency = counts[held] / mass
+            observed = np.stack((frequency, 1 - frequency), axis=-1)
+            mean = self.predicted[held, None] / mass
+            predicted = np.broadcast_to(np.stack((mean, 1 - mean), axis=-1), observed.shape)
+            found = np.zeros(counts.shape)
+            found[held] = measure(distance, observed, predicted) * mass
+        sums = np.add.reduceat(found, self.offsets[:-1], axis=0)
+        return np.asarray(sums / self.mass[: self.offsets[1]].sum())
 
 
 def classwise(
