@@ -86,3 +86,18 @@ def test_blocks_of_rows(monkeypatch, score, entries):
 
 def test_scores_are_where_the_map_says():
     assert calibrant.scores.log_score is calibrant.log_score
+
+
+def test_weights_of_one_and_rows_without_weight_change_no_bit():
+    rng = np.random.default_rng(0)
+    for n in (8, 9, 100, 1001):
+        probs, labels = rng.dirichlet(np.ones(3), n), rng.integers(0, 3, n)
+        expected = all_scores(Predictions(probs, labels))
+        assert all_scores(Predictions(probs, labels, weights=np.ones(n))) == expected
+        impossible = np.tile([0.0, 1.0, 0.0], (5, 1))  # an infinite score, and no weight
+        more = Predictions(
+            np.vstack([probs, impossible]),
+            np.append(labels, np.zeros(5, int)),
+            weights=np.append(np.ones(n), np.zeros(5)),
+        )
+        assert all_scores(more) == expected

@@ -99,5 +99,6 @@ def _sums(data: Predictions, rows: slice) -> NDArray[np.float64]:
     if data.weighted:
         weights = data.weights[rows]
         held = weights > 0  # an infinite score of a row without weight does not count
-        scores = scores[:, held] * weights[held]
+        # Contiguous as without weights, so that sums are rounded alike.
+        scores = scores.compress(held, axis=1) * weights[held]
     return np.asarray(scores.sum(axis=1))
