@@ -19,26 +19,19 @@ TOP = lenses.TopLabel()
 FEW_SECONDS = 5
 START = """
 import calibrant as cal
+from calibrant.lenses import TopLabel
+from calibrant.partitions import EqualWidth, VarianceTree
+from calibrant.statistics import ExpectedMiscalibration as Eta
 data = cal.datasets.cifar10("resnet")
-{call}
 """
-TEST = "cal.calibration_test(data, cal.statistics.ExpectedMiscalibration({partition}){lens}, rng=0)"
 NUMBA = "numba alone: x[0] + 1"
 FIRST = {
     NUMBA: "import numba, numpy; numba.njit(lambda x: x[0] + 1)(numpy.zeros(3))",
-    "test, top label": START.format(
-        call=TEST.format(
-            partition="cal.partitions.EqualWidth(15)", lens=", lens=cal.lenses.TopLabel()"
-        )
-    ),
-    "test, EqualWidth(10)": START.format(
-        call=TEST.format(partition="cal.partitions.EqualWidth(10)", lens="")
-    ),
-    "test, VarianceTree(1000)": START.format(
-        call=TEST.format(partition="cal.partitions.VarianceTree(1000)", lens="")
-    ),
-    "classwise": START.format(call="cal.classwise(data, rng=0)"),
-    "evaluate, default grid": START.format(call="cal.evaluate(data, rng=0)"),
+    "test, top label": START + "cal.calibration_test(data, Eta(EqualWidth(15)), lens=TopLabel())",
+    "test, EqualWidth(10)": START + "cal.calibration_test(data, Eta(EqualWidth(10)))",
+    "test, VarianceTree(1000)": START + "cal.calibration_test(data, Eta(VarianceTree(1000)))",
+    "classwise": START + "cal.classwise(data)",
+    "evaluate, default grid": START + "cal.evaluate(data)",
 }
 RESIDENT = """
 import sys

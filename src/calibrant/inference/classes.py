@@ -10,17 +10,11 @@ from calibrant import _kernels
 from calibrant._check import function
 from calibrant._kernels import threads
 from calibrant._random import Rng, make_key
-from calibrant.distances import (
-    Distance,
-    euclidean,
-    measure,
-    squared_euclidean,
-    total_variation,
-)
+from calibrant.distances import Distance, from_norms, measure, total_variation
 from calibrant.inference import table
 from calibrant.inference.arguments import check_data, check_progress, check_resamples
 from calibrant.inference.pvalues import holm, pvalue, shown
-from calibrant.inference.replicates import DISTANCES, ROOM, Progress
+from calibrant.inference.replicates import ROOM, Progress
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition, grid
 from calibrant.partitions.partition import check_partition
@@ -182,20 +176,17 @@ class ClassCells:
         """Return the expected distance of each class (m, size) for counts (all cells, size)."""
         held = self.mass > 0  # a distance need not be defined where there are no rows
         mass = self.mass[held, None]
-        if distance in DISTANCES:  # both outcomes are off by the same
-            found = np.abs(counts - self.predicted[:, None])
-            if distance is euclidean:
-                found *= np.sqrt(2)
-            elif distance is squared_euclidean:
-                found *= found
-                found[held] *= 2 / mass
+        frequency, mean = counts[held] / mass, self.predicted[held, None] / mass
+        convert = from_norms(distance)
+        if convert is not None:
+            off = np.abs(frequency - mean)  # both outcomes are off by the same
+            distances = convert(np.stack((2 * off, 2 * off * off)))
         else:
-            frequency = counts[held] / mass
             observed = np.stack((frequency, 1 - frequency), axis=-1)
-            mean = self.predicted[held, None] / mass
             predicted = np.broadcast_to(np.stack((mean, 1 - mean), axis=-1), observed.shape)
-            found = np.zeros(counts.shape)
-            found[held] = measure(distance, observed, predicted) * mass
+            distances = measure(distance, observed, predicted)
+        found = np.zeros(counts.shape)
+        found[held] = distances * mass
         sums = np.add.reduceat(found, self.offsets[:-1], axis=0)
         return np.asarray(sums / self.mass[: self.offsets[1]].sum())
 

@@ -127,6 +127,9 @@ def edges(k: int) -> NDArray[np.float64]:
 
 
 def _by_rows(work: Callable[[int, int], None], probs: NDArray[Any], most: int = ROWS) -> None:
-    """Run `work` over blocks of rows, whose keys take little memory."""
+    """Run `work` over blocks of at most so many rows, fewer of more than 16 classes.
+
+    So neither the keys of a block nor the probabilities that it reads take much memory.
+    """
     size = max(1, min(most, 16 * most // probs.shape[1]))
     threads.run(work, threads.blocks(probs.shape[0], size))
