@@ -141,7 +141,7 @@ def test_binned_rows_are_sorted_by_cell_and_keep_their_order(data):
 
 @pytest.mark.parametrize("entries", [1, 7, 64, 1 << 19])
 def test_blocks_of_cells_cover_all_cells_once(monkeypatch, entries):
-    monkeypatch.setattr("calibrant._kernels.threads.ENTRIES", entries)
+    monkeypatch.setattr("calibrant.engine.threads.ENTRIES", entries)
     rng = np.random.default_rng(0)
     data = Predictions(rng.random(100) ** 3, rng.integers(0, 2, 100))
     for partition in families.partitions_of(2):

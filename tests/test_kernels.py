@@ -12,23 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import problems
 
-from calibrant import _kernels, _validate
-from calibrant._kernels import aligned, threads
+from calibrant import engine
+from calibrant.checks import arrays
+from calibrant.engine import aligned, threads
 from calibrant.partitions import grid
 
 RNG = np.random.default_rng(0)
 
 
 def test_unknown_kernels_are_refused():
-    with pytest.raises(
-        AttributeError, match=r"module 'calibrant\._kernels' has no attribute 'fast'"
-    ):
-        _kernels.fast  # noqa: B018
+    with pytest.raises(AttributeError, match=r"module 'calibrant\.engine' has no attribute 'fast'"):
+        engine.fast  # noqa: B018
 
 
 def test_stored_machine_code_is_named_after_all_sources():
-    jit = _kernels.cells.sort
-    folder = Path(_kernels.__file__).parent
+    jit = engine.cells.sort
+    folder = Path(engine.__file__).parent
     sources = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
     assert jit.py_func.__qualname__ == f"sort_{sha256(sources).hexdigest()[:12]}"
 
@@ -36,7 +35,7 @@ def test_stored_machine_code_is_named_after_all_sources():
 def intervals(p, k):
     """Return the interval of each number."""
     keys = np.zeros((len(p), 1), np.uint64)
-    _kernels.grid.box_keys(np.array(p)[:, None], 0, 1, grid.edges(k), 1, keys)
+    engine.grid.box_keys(np.array(p)[:, None], 0, 1, grid.edges(k), 1, keys)
     return keys[:, 0].tolist()
 
 
@@ -85,7 +84,7 @@ def test_sort_is_stable(values):
     cells = np.array(oracles.ranked(values), np.int32)
     starts = np.zeros(cells.max() + 3, np.int64)
     rows = np.empty(cells.size, np.int32)
-    _kernels.cells.sort(cells, starts, rows)
+    engine.cells.sort(cells, starts, rows)
     assert rows.tolist() == np.argsort(cells, kind="stable").tolist()
     assert starts[:-1].tolist() == [0, *np.bincount(cells).cumsum().tolist()]
 
@@ -95,7 +94,7 @@ def by_cell(data, k=3):
     cells = np.array(oracles.equal_width(data, k), np.int32)
     starts = np.zeros(cells.max() + 3, np.int64)
     rows = np.empty(data.n, np.int32)
-    _kernels.cells.sort(cells, starts, rows)
+    engine.cells.sort(cells, starts, rows)
     return rows, starts[:-1], oracles.cell_table(data, cells.tolist())
 
 
@@ -106,7 +105,7 @@ def test_summaries(data):
     predicted, observed = RNG.random((2, count, data.m))  # what was there before is forgotten
     cells = np.empty((3, count))
     common = (data.probs, data.labels, *data.kernel_weights, rows, starts)
-    _kernels.cells.summaries(*common, 0, count, predicted, observed, 1, cells)
+    engine.cells.summaries(*common, 0, count, predicted, observed, 1, cells)
     for c in range(count):
         nothing = (0.0, [0.0] * data.m, [0.0] * data.m)
         total, p, o = table.get(c, nothing)
@@ -128,8 +127,8 @@ def test_summaries_of_some_cells_without_their_tables(data, draw):
     last = draw.draw(st.integers(first + 1, count))
     common = (data.probs, data.labels, *data.kernel_weights, rows, starts)
     whole, part = np.zeros((2, 3, count))
-    _kernels.cells.summaries(*common, 0, count, *np.empty((2, count, data.m)), 1, whole)
-    _kernels.cells.summaries(*common, first, last, *np.empty((2, 1, data.m)), 0, part)
+    engine.cells.summaries(*common, 0, count, *np.empty((2, count, data.m)), 1, whole)
+    engine.cells.summaries(*common, first, last, *np.empty((2, 1, data.m)), 0, part)
     np.testing.assert_array_equal(part[:, first:last], whole[:, first:last])
     assert not part[:, :first].any()
     assert not part[:, last:].any()
@@ -139,7 +138,7 @@ def test_summaries_of_some_cells_without_their_tables(data, draw):
 def test_groups(data):
     group_of = np.arange(data.m, dtype=np.int32) % 2
     out = np.empty((data.n, 2), data.probs.dtype)
-    _kernels.lens.group(data.probs, 0, data.n, group_of, np.empty(out.shape[1]), out)
+    engine.lens.group(data.probs, 0, data.n, group_of, np.empty(out.shape[1]), out)
     expected = [[fsum(p[0::2]), fsum(p[1::2])] for p in data.probs.tolist()]
     np.testing.assert_allclose(out, expected, rtol=2 * np.finfo(out.dtype).eps)
 
@@ -217,5 +216,5 @@ def test_errors_come_out_of_threads(monkeypatch, count):
 
 def test_tolerances_cover_the_rounding_they_are_for():
     half_ulp, bfloat16_half_ulp = np.finfo(np.float16).eps / 2, 2.0**-9
-    assert half_ulp < _validate.TOLERANCE
-    assert bfloat16_half_ulp < _validate.BFLOAT16_TOLERANCE
+    assert half_ulp < arrays.TOLERANCE
+    assert bfloat16_half_ulp < arrays.BFLOAT16_TOLERANCE

@@ -173,7 +173,7 @@ def test_everything_is_finite_and_in_range(data):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("m", [2, 7])
 def test_the_number_of_threads_changes_no_bit(monkeypatch, m, dtype):
-    monkeypatch.setattr("calibrant._kernels.threads.ENTRIES", 256)  # many blocks
+    monkeypatch.setattr("calibrant.engine.threads.ENTRIES", 256)  # many blocks
     rng = np.random.default_rng(m)
     logits = rng.normal(0, 2, (400, m)).astype(dtype)
     labels = rng.integers(0, m, 400)

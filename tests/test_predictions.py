@@ -522,7 +522,7 @@ def test_refuses_probs(probs, match):
 
 
 def test_faults_are_found_in_every_block(monkeypatch):
-    monkeypatch.setattr("calibrant._kernels.threads.ENTRIES", 8)
+    monkeypatch.setattr("calibrant.engine.threads.ENTRIES", 8)
     probs = np.full((1000, 2), 0.5)
     probs[[613, 700, 999]] = 0.25
     with pytest.raises(ValueError, match=r"row 613 sums to 0\.5 \(and 2 more\)"):

@@ -5,7 +5,7 @@ import pytest
 from chance import agrees
 
 from calibrant import Predictions
-from calibrant._random import make_key
+from calibrant.checks.seeds import make_key
 from calibrant.lenses import TopLabel
 from calibrant.resampling import Bootstrap, Consistency, Exact
 

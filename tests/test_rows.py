@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import _rows
+from calibrant.checks import rows as _rows
 
 RNG = np.random.default_rng(0)
 NONE = _rows.Faulty(0, 0)
@@ -41,7 +41,7 @@ def faulty(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("entries", [1, 6, 1 << 19])
 def test_scan_counts_faults_and_remembers_the_first(monkeypatch, dtype, entries):
-    monkeypatch.setattr("calibrant._kernels.threads.ENTRIES", entries)
+    monkeypatch.setattr("calibrant.engine.threads.ENTRIES", entries)
     found = _rows.scan(faulty(dtype), 1e-6, 1e-3)
     assert found.not_finite == _rows.Faulty(4, 2)
     assert found.negative == _rows.Faulty(5, 3)

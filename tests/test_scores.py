@@ -77,7 +77,7 @@ def test_relabelling_classes_changes_nothing(score, data):
 @pytest.mark.parametrize("entries", [4, 1 << 19])
 @pytest.mark.parametrize("score", SCORES)
 def test_blocks_of_rows(monkeypatch, score, entries):
-    monkeypatch.setattr("calibrant._kernels.threads.ENTRIES", entries)
+    monkeypatch.setattr("calibrant.engine.threads.ENTRIES", entries)
     rng = np.random.default_rng(0)
     data = Predictions(rng.dirichlet(np.ones(4), 200), rng.integers(0, 4, 200))
     expected = oracles.score(data, oracles.SCORES[score.__name__])

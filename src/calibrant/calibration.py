@@ -7,10 +7,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant import _kernels
-from calibrant._kernels import threads
-from calibrant._validate import TOLERANCE
+from calibrant import engine
+from calibrant.checks.arrays import TOLERANCE
 from calibrant.distances import Distance, from_norms, measure
+from calibrant.engine import threads
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
 
@@ -146,7 +146,7 @@ def bin_predictions(data: Predictions, partition: Partition) -> Binned:
     fitted, cells = partition.locate(data)
     starts = np.zeros(fitted.n_cells + 2, np.int64)
     rows: Array = np.empty(data.n, np.int32 if data.n < 2**31 else np.int64)
-    _kernels.cells.sort(cells, starts, rows)
+    engine.cells.sort(cells, starts, rows)
     starts = starts[:-1]
     counts = np.bincount(cells, data.weights, fitted.n_cells) if data.weighted else np.diff(starts)
     mass = counts.astype(np.float64, copy=False)
@@ -208,7 +208,7 @@ def _summarise(
 
     tables : (2, last - first, m) for the sums of predictions and outcomes; or (2, 1, m), room
     """
-    _kernels.cells.summaries(
+    engine.cells.summaries(
         data.probs,
         data.labels,
         *data.kernel_weights,

@@ -6,9 +6,9 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant import _validate
-from calibrant._check import listed, whole
-from calibrant._convert import column_names, columns
+from calibrant.checks import arrays
+from calibrant.checks.convert import column_names, columns
+from calibrant.checks.parameters import listed, whole
 
 Array = NDArray[Any]
 
@@ -65,20 +65,20 @@ class Predictions:
         weights: ArrayLike | Any | None = None,
     ) -> None:
         classes = column_names(probs) if classes is None else classes
-        self._check(_validate.probabilities(probs), labels, classes, weights)
+        self._check(arrays.probabilities(probs), labels, classes, weights)
 
     def _check(
         self, probs: Array, labels: Any, classes: Sequence[Any] | None, weights: Any
     ) -> None:
         n, m = probs.shape
         if classes is not None and not isinstance(classes, str):
-            classes = _validate.as_tuple(classes)
-        names = _validate.names(classes, m)
+            classes = arrays.as_tuple(classes)
+        names = arrays.names(classes, m)
         self._set(
             probs,
-            _validate.outcomes(labels, n, m, classes),
+            arrays.outcomes(labels, n, m, classes),
             names,
-            None if weights is None else _validate.weights(weights, n),
+            None if weights is None else arrays.weights(weights, n),
             event=1,
         )
 
@@ -137,7 +137,7 @@ class Predictions:
         """
         self = cls.__new__(cls)
         classes = column_names(logits) if classes is None else classes
-        self._check(_validate.softmax(logits), labels, classes, weights)
+        self._check(arrays.softmax(logits), labels, classes, weights)
         return self
 
     @classmethod
@@ -186,7 +186,7 @@ class Predictions:
         matrix = columns("probs", frame, chosen)
         self = cls.__new__(cls)
         self._check(
-            _validate.probabilities(matrix[:, 0] if len(chosen) == 1 else matrix, owned=True),
+            arrays.probabilities(matrix[:, 0] if len(chosen) == 1 else matrix, owned=True),
             frame[label],
             classes,
             None if weight is None else frame[weight],

@@ -11,10 +11,10 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _kernels
-from calibrant._check import function
-from calibrant._kernels import threads
-from calibrant._random import derive
+from calibrant import engine
+from calibrant.checks.parameters import function
+from calibrant.checks.seeds import derive
+from calibrant.engine import threads
 from calibrant.predictions import Predictions
 
 Array = NDArray[Any]
@@ -114,7 +114,7 @@ class Consistency:
         """Return rows drawn with replacement, with new labels."""
         times = draw_times(data, key, b)
         labels = np.empty(times.sum(), np.int32)
-        draws = _kernels.draws
+        draws = engine.draws
         drawn = label_key(key)
         replicate = draws.replicate_keys(drawn, b, b + 1)[0]
         draws.copy_labels(self.law(data), times, drawn, replicate, draws.room(data.m), labels)
@@ -188,7 +188,7 @@ def label_key(key: np.uint64) -> np.uint64:
 
 
 def _draw_labels(law: Array, key: np.uint64, b0: int, b1: int) -> NDArray[np.int32]:
-    draws = _kernels.draws
+    draws = engine.draws
     labels = np.empty((b1 - b0, law.shape[0]), np.int32)
     replicates = draws.replicate_keys(key, b0, b1)
     threads.run(
@@ -202,13 +202,13 @@ def _draw_labels(law: Array, key: np.uint64, b0: int, b1: int) -> NDArray[np.int
 
 def draw_times(data: Predictions, key: np.uint64, b: int) -> NDArray[np.int32]:
     """Return how often each row is drawn in replicate b: (n,); never if its weight is 0."""
-    replicate = _kernels.draws.replicate_keys(key, b, b + 1)[0]
+    replicate = engine.draws.replicate_keys(key, b, b + 1)[0]
     times = np.zeros(data.n, np.int32)
     if data.weighted and not data.weights.all():
         present = np.flatnonzero(data.weights)
         drawn = np.zeros(present.size, np.int32)
-        _kernels.draws.draw_times(present.size, key, replicate, drawn)
+        engine.draws.draw_times(present.size, key, replicate, drawn)
         times[present] = drawn
     else:
-        _kernels.draws.draw_times(data.n, key, replicate, times)
+        engine.draws.draw_times(data.n, key, replicate, times)
     return times

@@ -6,7 +6,7 @@ All are means over the rows, weighted if there are weights.
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels import threads
+from calibrant.engine import threads
 from calibrant.predictions import Predictions
 
 

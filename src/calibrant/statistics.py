@@ -10,8 +10,8 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import function
 from calibrant.calibration import Binned, bin_predictions, cell_distances, cell_means
+from calibrant.checks.parameters import function
 from calibrant.distances import Distance, total_variation
 from calibrant.partitions import Partition
 from calibrant.partitions.partition import check_partition

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from calibrant._check import finite
-from calibrant._random import Rng, derive, make_key
+from calibrant.checks.parameters import finite
+from calibrant.checks.seeds import Rng, derive, make_key
 from calibrant.diagrams.style import INK, MODELS
 from calibrant.inference import calibration_test, table
 from calibrant.inference.pvalues import spread

@@ -8,7 +8,7 @@ from cases import CASES, dirichlet, made, several
 
 from calibrant import Predictions, calibration_function, cellwise, lenses, partitions
 from calibrant import reliability_diagram as diagram_of
-from calibrant._random import derive, make_key
+from calibrant.checks.seeds import derive, make_key
 from calibrant.resampling import Consistency, Exact
 
 LENSES_OF_2 = (lenses.Canonical(), lenses.Marginal(0), lenses.TopLabel())

@@ -11,7 +11,7 @@ from chance import TRIALS, agrees, models, most, wrap
 from scipy.stats import binom
 
 from calibrant import Predictions, calibration_function, calibration_test, cellwise
-from calibrant._random import make_key
+from calibrant.checks.seeds import make_key
 from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, VarianceTree
 from calibrant.resampling import Consistency, Exact

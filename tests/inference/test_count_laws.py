@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from chance import agrees
 
-from calibrant import Predictions, _kernels
+from calibrant import Predictions, engine
 from calibrant.calibration import bin_predictions
 from calibrant.inference import laws
 from calibrant.inference.laws import cell_law, count_laws
@@ -130,7 +130,7 @@ def test_drawn_counts_follow_the_laws():
     found = count_laws(binned, data.probs)
     size = 50_000
     key = np.uint64(5)
-    replicates = _kernels.draws.replicate_keys(key, 0, size)
+    replicates = engine.draws.replicate_keys(key, 0, size)
     counts = found.draw(key, replicates, 0, binned.n_cells)
     for c in range(binned.n_cells):
         start, stop = found.offsets[c : c + 2]
@@ -148,6 +148,6 @@ def test_a_number_above_the_whole_law_is_its_last_count(monkeypatch):
     """The last entry of a distribution function may be rounded to less than 1."""
     law = laws.CountLaws(np.array([0.5, 1 - 2**-52]), np.array([0, 2]), np.array([3]))
     monkeypatch.setattr(
-        _kernels.draws, "uniforms", lambda *_: np.array([[0, 0.5 - 2**-53, 0.5, 1 - 2**-53]])
+        engine.draws, "uniforms", lambda *_: np.array([[0, 0.5 - 2**-53, 0.5, 1 - 2**-53]])
     )
     assert law.draw(np.uint64(0), np.empty(4, np.uint64), 0, 1).tolist() == [[3, 3, 4, 4]]

@@ -5,8 +5,8 @@ import pytest
 from chance import BUDGET, agrees
 from scipy.stats import chi2
 
-from calibrant import Predictions, _kernels
-from calibrant._random import make_key
+from calibrant import Predictions, engine
+from calibrant.checks.seeds import make_key
 from calibrant.resampling import Exact
 
 KEY = make_key(0)
@@ -100,8 +100,8 @@ def test_a_label_depends_on_key_replicate_and_row_alone():
 
 def test_numbers_of_numpy_are_those_of_the_kernels():
     """Of 256 equal classes, whose sums are exact, the label is the integer part of 256 u."""
-    replicates = _kernels.draws.replicate_keys(KEY, 7, 60)
-    numbers = _kernels.draws.uniforms(KEY, 2, 9, replicates)
+    replicates = engine.draws.replicate_keys(KEY, 7, 60)
+    numbers = engine.draws.uniforms(KEY, 2, 9, replicates)
     assert numbers.shape == (7, 53)
     labels = labels_of(np.full((9, 256), 1 / 256), b0=7, b1=60)
     np.testing.assert_array_equal(np.floor(256 * numbers).T, labels[:, 2:])
@@ -111,9 +111,9 @@ def test_rows_are_drawn_with_equal_probability():
     n = 30
     counts = np.zeros(n, int)
     sizes = np.zeros(n + 1, int)
-    for replicate in _kernels.draws.replicate_keys(KEY, 0, 5000):
+    for replicate in engine.draws.replicate_keys(KEY, 0, 5000):
         drawn = np.zeros(n, np.int64)
-        _kernels.draws.draw_times(n, KEY, replicate, drawn)
+        engine.draws.draw_times(n, KEY, replicate, drawn)
         assert drawn.sum() == n
         counts += drawn
         sizes += np.bincount(drawn, minlength=n + 1)
@@ -127,7 +127,7 @@ def test_rows_are_drawn_with_equal_probability():
 def test_the_number_of_blocks_changes_no_label(monkeypatch):
     probs = rows(7)
     whole = labels_of(probs, b1=20)
-    monkeypatch.setattr("calibrant._kernels.threads.ENTRIES", 10)  # one row in a block
+    monkeypatch.setattr("calibrant.engine.threads.ENTRIES", 10)  # one row in a block
     for count in ("1", "2"):
         monkeypatch.setenv("CALIBRANT_THREADS", count)
         np.testing.assert_array_equal(labels_of(probs, b1=20), whole)
@@ -136,7 +136,7 @@ def test_the_number_of_blocks_changes_no_label(monkeypatch):
 def test_copies_of_a_row_draw_labels_of_their_own():
     probs = np.full((1, 2), 0.5)
     out = np.empty(1000, np.int32)
-    draws = _kernels.draws
+    draws = engine.draws
     replicate = draws.replicate_keys(KEY, 0, 1)[0]
     draws.copy_labels(probs, np.array([1000]), KEY, replicate, draws.room(2), out)
     assert agrees(out.sum(), 1000, 0.5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions, evaluate
-from calibrant._random import derive, make_key
+from calibrant.checks.seeds import derive, make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.inference import table
 from calibrant.inference.pvalues import holm

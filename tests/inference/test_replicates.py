@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions, calibration_test, cellwise, classwise, estimate, evaluate
-from calibrant._random import make_key
+from calibrant.checks.seeds import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.inference import replicates as module
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from calibrant import Predictions, _validate, load
+from calibrant import Predictions, load
+from calibrant.checks import arrays
 from calibrant.loading import from_frame
 
 N, M = 1_000_000, 10
@@ -53,23 +54,23 @@ def test_peak_memory_is_twice_the_data(tmp_path, table, ending):
 
 def test_rows_are_divided_by_their_sums_in_place():
     matrix = np.random.default_rng(0).dirichlet(np.ones(4), 1000).round(4)
-    kept = _validate.probabilities(matrix, owned=True)
+    kept = arrays.probabilities(matrix, owned=True)
     assert np.shares_memory(kept, matrix)
     logits = np.zeros((5, 3))
-    assert np.shares_memory(_validate.softmax(logits, owned=True), logits)
+    assert np.shares_memory(arrays.softmax(logits, owned=True), logits)
     copied = np.full((5, 2), 0.5)
-    assert not np.shares_memory(_validate.probabilities(copied), copied)
+    assert not np.shares_memory(arrays.probabilities(copied), copied)
 
 
 def test_a_frame_is_copied_once(monkeypatch):
     seen = []
-    check = _validate.probabilities
+    check = arrays.probabilities
 
     def spy(value, **options):
         seen.append(value)
         return check(value, **options)
 
-    monkeypatch.setattr(_validate, "probabilities", spy)
+    monkeypatch.setattr(arrays, "probabilities", spy)
     frame = pl.DataFrame({"y": ["a", "b"], "prob_a": [0.5003, 0.25], "prob_b": [0.5, 0.75]})
     columns = {"probs": ["prob_a", "prob_b"], "classes": ["a", "b"]}
     made = [from_frame(frame), Predictions.from_frame(frame, label="y", **columns)]

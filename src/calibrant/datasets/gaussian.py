@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._check import finite, whole
-from calibrant._random import Rng, generator
+from calibrant.checks.parameters import finite, whole
+from calibrant.checks.seeds import Rng, generator
 from calibrant.predictions import Predictions
 
 CLASSES = ("-1", "1")

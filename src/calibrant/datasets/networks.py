@@ -4,7 +4,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from calibrant._check import listed
+from calibrant.checks.parameters import listed
 from calibrant.predictions import Predictions
 
 NETWORKS = ("lenet", "resnet", "densenet")

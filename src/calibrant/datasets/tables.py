@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from calibrant._check import whole
-from calibrant._random import Rng, generator
+from calibrant.checks.parameters import whole
+from calibrant.checks.seeds import Rng, generator
 from calibrant.datasets import draw
 from calibrant.predictions import Predictions
 

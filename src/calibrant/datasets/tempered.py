@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._check import finite, whole
-from calibrant._random import Rng, generator
+from calibrant.checks.parameters import finite, whole
+from calibrant.checks.seeds import Rng, generator
 from calibrant.datasets import draw
 from calibrant.predictions import Predictions
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import fraction
-from calibrant._random import Rng, derive, make_key
 from calibrant.calibration import CalibrationFunction
+from calibrant.checks.parameters import fraction
+from calibrant.checks.seeds import Rng, derive, make_key
 from calibrant.inference import Cellwise, cellwise
 from calibrant.inference.arguments import check_data, check_lens, check_progress
 from calibrant.inference.replicates import Progress, part

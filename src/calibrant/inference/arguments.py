@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from calibrant._check import function, whole
+from calibrant.checks.parameters import function, whole
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 

@@ -6,11 +6,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _kernels
-from calibrant._check import fraction
-from calibrant._kernels import threads
-from calibrant._random import Rng, make_key
+from calibrant import engine
 from calibrant.calibration import Binned, CalibrationFunction, bin_predictions, cell_means
+from calibrant.checks.parameters import fraction
+from calibrant.checks.seeds import Rng, make_key
+from calibrant.engine import threads
 from calibrant.inference.arguments import check_data, check_lens, check_progress, check_resamples
 from calibrant.inference.draws import CellDraws
 from calibrant.inference.pvalues import pvalue
@@ -281,7 +281,7 @@ def _moments(binned: Binned, law: NDArray[Any], predicted: Floats) -> tuple[Floa
     mean = np.zeros(predicted.shape)
     variance = np.zeros(predicted.shape)
     weights, step = binned.data.kernel_weights
-    _kernels.cells.variances(law, weights, step, binned.rows, binned.starts, mean, variance)
+    engine.cells.variances(law, weights, step, binned.rows, binned.starts, mean, variance)
     mass = np.where(binned.mass > 0, binned.mass, 1.0)[:, None]
     centre = np.zeros_like(mean) if law is binned.data.probs else mean / mass - predicted
     return centre, np.sqrt(variance) / mass

@@ -6,11 +6,11 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _kernels
-from calibrant._check import function
-from calibrant._kernels import threads
-from calibrant._random import Rng, make_key
+from calibrant import engine
+from calibrant.checks.parameters import function
+from calibrant.checks.seeds import Rng, make_key
 from calibrant.distances import Distance, from_norms, measure, total_variation
+from calibrant.engine import threads
 from calibrant.inference import table
 from calibrant.inference.arguments import check_data, check_progress, check_resamples
 from calibrant.inference.pvalues import holm, pvalue, shown
@@ -142,7 +142,7 @@ class ClassCells:
         mass, predicted = _tables(
             data.n,
             int(offsets[-1]),
-            lambda start, stop, *parts: _kernels.classes.sums(
+            lambda start, stop, *parts: engine.classes.sums(
                 data.probs, *data.kernel_weights, start, stop, offsets, cells, *parts
             ),
         )
@@ -157,7 +157,7 @@ class ClassCells:
         mass, predicted = _tables(
             data.n,
             data.m * k,
-            lambda start, stop, *parts: _kernels.classes.boxes(
+            lambda start, stop, *parts: engine.classes.boxes(
                 data.probs,
                 *data.kernel_weights,
                 start,
@@ -239,14 +239,14 @@ def classwise(
 
     def work(b0: int, b1: int) -> None:
         counts = np.zeros((int(cells.offsets[-1]), b1 - b0))
-        _kernels.classes.count_block(
+        engine.classes.count_block(
             data.probs,
             *data.kernel_weights,
             cells.offsets,
             cells.cells,
             key,
-            _kernels.draws.replicate_keys(key, b0, b1),
-            *_kernels.draws.scratch(data.m, b1 - b0),
+            engine.draws.replicate_keys(key, b0, b1),
+            *engine.draws.scratch(data.m, b1 - b0),
             counts,
         )
         null[:, b0:b1] = cells.distances(counts, distance)

@@ -7,8 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from calibrant._check import fraction
-from calibrant._random import Rng, make_key
+from calibrant.checks.parameters import fraction
+from calibrant.checks.seeds import Rng, make_key
 from calibrant.distances import Distance, euclidean, total_variation
 from calibrant.inference import table
 from calibrant.inference.arguments import check_data, check_progress

@@ -7,9 +7,9 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _kernels
-from calibrant._kernels import threads
+from calibrant import engine
 from calibrant.calibration import Binned, cell_sums
+from calibrant.engine import threads
 from calibrant.inference.laws import CountLaws, count_laws
 
 Floats = NDArray[np.float64]
@@ -68,8 +68,8 @@ class CellDraws:
 
         def work(b0: int, b1: int) -> None:
             sums = np.zeros((9, b1 - b0))
-            block(_kernels.draws.replicate_keys(self.key, b0, b1), kinds, sums)
-            out[:, b0:b1] = _kernels.null.finish(sums)
+            block(engine.draws.replicate_keys(self.key, b0, b1), kinds, sums)
+            out[:, b0:b1] = engine.null.finish(sums)
 
         if self.counts_law is not None:  # too little work for more threads
             spans = threads.blocks(n_resamples, 4096)
@@ -80,8 +80,8 @@ class CellDraws:
 
     def _exact_block(self, replicates: Keys, kinds: Kinds, sums: Floats) -> None:
         """Add the statistics of a block of replicates to sums (9, size), a draw for each row."""
-        data, null = self.binned.data, _kernels.null
-        kernel = null.exact_block if data.m <= _kernels.draws.FEW else null.sparse_block
+        data, null = self.binned.data, engine.null
+        kernel = null.exact_block if data.m <= engine.draws.FEW else null.sparse_block
         kernel(
             self.law,
             data.probs,
@@ -93,7 +93,7 @@ class CellDraws:
             self.key,
             replicates,
             *kinds,
-            _kernels.draws.room(data.m),
+            engine.draws.room(data.m),
             *null.scratch(data.m, replicates.size),
             sums,
         )
@@ -114,7 +114,7 @@ class CellDraws:
                 rest = ((mass[cells] - events) - other[cells]) / mass[cells]
                 for kind in range(*kinds):
                     norms = NORMS[kind](off, rest)
-                    _kernels.null.collect_cells(norms, shares[cells], kind, sums)
+                    engine.null.collect_cells(norms, shares[cells], kind, sums)
 
         return block
 
@@ -124,7 +124,7 @@ class CellDraws:
         out = np.zeros((b1 - b0, last - first, data.m))
 
         def draw_labels(start: int, stop: int) -> None:
-            _kernels.draws.count_block(
+            engine.draws.count_block(
                 self.law,
                 *data.kernel_weights,
                 self.binned.rows,
@@ -132,14 +132,14 @@ class CellDraws:
                 first,
                 last,
                 self.key,
-                _kernels.draws.replicate_keys(self.key, b0 + start, b0 + stop),
-                *_kernels.draws.scratch(data.m, stop - start),
+                engine.draws.replicate_keys(self.key, b0 + start, b0 + stop),
+                *engine.draws.scratch(data.m, stop - start),
                 out[start:stop],
             )
 
         def draw_events(start: int, stop: int) -> None:
             assert self.counts_law is not None
-            replicates = _kernels.draws.replicate_keys(self.key, b0 + start, b0 + stop)
+            replicates = engine.draws.replicate_keys(self.key, b0 + start, b0 + stop)
             events = self.counts_law.draw(self.key, replicates, first, last).T
             out[start:stop, :, data.event] = events
             out[start:stop, :, 1 - data.event] = self.binned.mass[first:last] - events

@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._random import Rng, derive, make_key
 from calibrant.calibration import bin_predictions
+from calibrant.checks.seeds import Rng, derive, make_key
 from calibrant.distances import Distance, euclidean, total_variation
 from calibrant.inference import table
 from calibrant.inference.arguments import (

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _kernels
+from calibrant import engine
 from calibrant.calibration import Binned, cell_blocks
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ class CountLaws:
 
     def draw(self, key: np.uint64, replicates: NDArray[np.uint64], first: int, last: int) -> Floats:
         """Draw the numbers of events in cells first … last - 1: (cells, replicates)."""
-        drawn: Floats = _kernels.draws.uniforms(key, first, last, replicates)
+        drawn: Floats = engine.draws.uniforms(key, first, last, replicates)
         for c, numbers in enumerate(drawn, first):
             cdf = self.cdf[self.offsets[c] : self.offsets[c + 1] - 1]
             numbers[:] = self.lows[c] + cdf.searchsorted(numbers, "right")
@@ -91,7 +91,7 @@ def _block_laws(p: Floats) -> list[tuple[int, Floats]]:
     n_blocks, width = -(-p.size // BLOCK), BLOCK + 1
     pmfs = np.empty(n_blocks * width)
     spans = np.empty((n_blocks, 2), np.int64)
-    _kernels.laws.block_laws(p, BLOCK, pmfs, spans)
+    engine.laws.block_laws(p, BLOCK, pmfs, spans)
     return [(a - i * width, pmfs[a:b].copy()) for i, (a, b) in enumerate(spans.tolist())]
 
 

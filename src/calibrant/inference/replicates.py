@@ -11,8 +11,7 @@ from typing import Any, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _kernels
-from calibrant._kernels import threads
+from calibrant import engine
 from calibrant.calibration import (
     Binned,
     bin_predictions,
@@ -26,6 +25,7 @@ from calibrant.distances import (
     squared_euclidean,
     total_variation,
 )
+from calibrant.engine import threads
 from calibrant.inference.arguments import check_resampler
 from calibrant.inference.draws import CellDraws, Kinds
 from calibrant.lenses import Canonical, Lens
@@ -206,7 +206,7 @@ def _rows_again(binned: Binned, statistics: Sequence[CellStatistic], plan: Plan)
     cells, an eighth of the data on each thread at most, there are the rows' cells and how
     often they were drawn.
     """
-    data, side = binned.data, _kernels.cells.SIDE
+    data, side = binned.data, engine.cells.SIDE
     cells = np.empty(data.n, np.int32)
     numbers = np.arange(binned.n_cells, dtype=np.int32)
     cells[binned.rows] = np.repeat(numbers, np.diff(binned.starts))
@@ -234,7 +234,7 @@ def _copied_norms(
     size = times.shape[1]
     deviation = np.zeros((n_cells, data.m, size))
     mass = np.zeros((n_cells, size))
-    _kernels.cells.add_copies(
+    engine.cells.add_copies(
         data.probs, data.labels, times, *data.kernel_weights, cells, np.empty(size), deviation, mass
     )
     deviation /= np.where(mass > 0, mass, 1.0)[:, None]
@@ -300,7 +300,7 @@ def _redrawn_norms(
     """Do what `cell_norms` does, with a new label for every copy of a row."""
     norms = np.empty((2, binned.n_cells))
     mass = np.empty(binned.n_cells)
-    _kernels.null.redrawn_norms(
+    engine.null.redrawn_norms(
         data.probs,
         times,
         law,
@@ -308,8 +308,8 @@ def _redrawn_norms(
         binned.rows,
         binned.starts,
         key,
-        _kernels.draws.replicate_keys(key, b, b + 1)[0],
-        _kernels.draws.room(data.m),
+        engine.draws.replicate_keys(key, b, b + 1)[0],
+        engine.draws.room(data.m),
         *np.empty((2, data.m)),
         mass,
         norms,

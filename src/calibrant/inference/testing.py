@@ -6,8 +6,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import function
-from calibrant._random import Rng, make_key
+from calibrant.checks.parameters import function
+from calibrant.checks.seeds import Rng, make_key
 from calibrant.inference.arguments import check_data, check_lens, check_progress, check_resamples
 from calibrant.inference.pvalues import pvalue, shown, spread
 from calibrant.inference.replicates import (

@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 
-from calibrant import _kernels
-from calibrant._check import listed
-from calibrant._kernels import threads
+from calibrant import engine
+from calibrant.checks.parameters import listed
+from calibrant.engine import threads
 from calibrant.lenses.lens import Lens
 from calibrant.predictions import Predictions
 
@@ -59,7 +59,7 @@ class Groups(Lens):
         group_of = self._group_of(data)
         probs = np.empty((data.n, len(self.groups)), data.probs.dtype)
         threads.run(
-            lambda start, stop: _kernels.lens.group(
+            lambda start, stop: engine.lens.group(
                 data.probs, start, stop, group_of, np.empty(probs.shape[1]), probs
             ),
             threads.row_blocks(data.probs.shape),

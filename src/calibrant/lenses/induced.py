@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import function, listed, whole
+from calibrant.checks.parameters import function, listed, whole
 from calibrant.lenses.lens import Lens
 from calibrant.predictions import Predictions
 

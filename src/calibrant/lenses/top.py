@@ -5,9 +5,9 @@ from typing import final
 
 import numpy as np
 
-from calibrant import _kernels
-from calibrant._check import whole
-from calibrant._kernels import threads
+from calibrant import engine
+from calibrant.checks.parameters import whole
+from calibrant.engine import threads
 from calibrant.lenses.lens import Lens
 from calibrant.predictions import Predictions
 
@@ -51,13 +51,13 @@ class TopK(Lens):
 
         def work(start: int, stop: int) -> None:
             if k == 1:
-                _kernels.lens.top_one(
+                engine.lens.top_one(
                     data.probs.view(bits), data.labels, start, stop, probs.view(bits), labels
                 )
                 rest = np.subtract(1.0, probs[start:stop, 0], out=probs[start:stop, 1])
                 np.maximum(rest, 0.0, out=rest)
             else:
-                _kernels.lens.top(data.probs, data.labels, start, stop, k, probs, labels)
+                engine.lens.top(data.probs, data.labels, start, stop, k, probs, labels)
 
         threads.run(work, threads.row_blocks(data.probs.shape))
         return data.induced(probs, labels, _ranks(k))

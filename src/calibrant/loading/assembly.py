@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from calibrant import _validate
-from calibrant._check import Source, listed
+from calibrant.checks import arrays
+from calibrant.checks.parameters import Source, listed
 from calibrant.loading import labels, rules
 from calibrant.loading.reading import Read, read
 from calibrant.loading.table import Table
@@ -37,7 +37,7 @@ class Options:
                 raise TypeError(f"`{name}` must be the name of a column; found {value!r}.")
         if self.probs is None or isinstance(self.probs, str):
             return
-        names = _validate.as_tuple(self.probs) if hasattr(self.probs, "__iter__") else (None,)
+        names = arrays.as_tuple(self.probs) if hasattr(self.probs, "__iter__") else (None,)
         if not all(isinstance(name, str) for name in names):
             raise TypeError(f"`probs` must be names of columns; found {self.probs!r}.")
         object.__setattr__(self, "probs", names)  # what can be read only once is read here
@@ -87,14 +87,14 @@ def _checked(found: Read, chosen: rules.Chosen, table: Table, options: Options) 
     if m == 1:
         names = columns = _two(found.label, chosen, options)
     else:
-        names = _validate.names(chosen.classes if options.classes is None else _given(options), m)
+        names = arrays.names(chosen.classes if options.classes is None else _given(options), m)
         columns = chosen.classes
     if options.classes is not None and chosen.classes:
         labels.check_order(names, chosen.classes, [f"column {name!r}" for name in chosen.columns])
     weights = None
     if found.weight is not None:
-        weights = _validate.weights(found.weight.to_numpy(), n, source=source)
-    make = _validate.softmax if options.logits else _validate.probabilities
+        weights = arrays.weights(found.weight.to_numpy(), n, source=source)
+    make = arrays.softmax if options.logits else arrays.probabilities
     numbers = found.matrix[:, 0] if m == 1 else found.matrix
     probs = make(numbers, owned=True, source=source)
     outcomes = labels.positions(found.label, names, columns, table.place)
@@ -104,14 +104,14 @@ def _checked(found: Read, chosen: rules.Chosen, table: Table, options: Options) 
 def _two(label: pl.Series, chosen: rules.Chosen, options: Options) -> tuple[str, ...]:
     given = _given(options)
     if given is not None:
-        return _validate.names(given, 2)
+        return arrays.names(given, 2)
     event = next(iter(chosen.classes), None)
     return labels.binary_names(labels.distinct(label), event, chosen.columns[0])
 
 
 def _given(options: Options) -> Sequence[Any] | None:
     classes = options.classes
-    return classes if classes is None or isinstance(classes, str) else _validate.as_tuple(classes)
+    return classes if classes is None or isinstance(classes, str) else arrays.as_tuple(classes)
 
 
 def _hint(chosen: rules.Chosen, options: Options) -> str:

@@ -9,7 +9,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from calibrant._check import listed
+from calibrant.checks.parameters import listed
 from calibrant.loading.table import Kind
 from calibrant.loading.text import damaged, first_bytes
 

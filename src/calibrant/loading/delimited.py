@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from calibrant._check import listed, more
+from calibrant.checks.parameters import listed, more
 from calibrant.loading import text
 from calibrant.loading.table import Kind
 

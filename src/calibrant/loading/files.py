@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from calibrant import _convert
+from calibrant.checks import convert
 from calibrant.loading import text
 from calibrant.loading.assembly import Options, predictions
 from calibrant.loading.columnar import Columnar, arrow, parquet
@@ -123,7 +123,7 @@ def from_frame(
     """
     options = Options(label, probs, classes, weight, logits)
     try:
-        return predictions(Columnar.of(_convert.to_polars(frame).lazy()), options)
+        return predictions(Columnar.of(convert.to_polars(frame).lazy()), options)
     except (ValueError, TypeError) as error:
         raise type(error)(f"`frame`: {error}") from error
 

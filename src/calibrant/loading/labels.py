@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import listed, more
+from calibrant.checks.parameters import listed, more
 
 if TYPE_CHECKING:
     import polars as pl

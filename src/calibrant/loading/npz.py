@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _validate
-from calibrant._check import Source, listed
+from calibrant.checks import arrays
+from calibrant.checks.parameters import Source, listed
 from calibrant.loading.assembly import LOGITS, Options
 from calibrant.loading.labels import check_order
 from calibrant.loading.text import damaged
@@ -46,17 +46,17 @@ def _predictions(archive: zipfile.ZipFile, options: Options) -> Predictions:
     n = len(probs) if probs.ndim else 0
     source = Source(logits=LOGITS)
     weights = _weights(archive, keys, options)
-    make = _validate.softmax if options.logits else _validate.probabilities
+    make = arrays.softmax if options.logits else arrays.probabilities
     checked = make(probs, owned=True, source=source)
     own = _own_classes(archive, keys)
     classes = own if options.classes is None else _given(options.classes)
-    names = _validate.names(classes, checked.shape[1])
+    names = arrays.names(classes, checked.shape[1])
     if own is not None and options.classes is not None:
         places = [f"column {j}" for j in range(len(names))]
-        check_order(names, _validate.names(own, len(names)), places)
+        check_order(names, arrays.names(own, len(names)), places)
     known = classes if own is None else own  # labels may use the names that are replaced
-    labels = _validate.outcomes(_array(archive, labels_key), n, checked.shape[1], known)
-    checked_weights = None if weights is None else _validate.weights(weights, n, source=source)
+    labels = arrays.outcomes(_array(archive, labels_key), n, checked.shape[1], known)
+    checked_weights = None if weights is None else arrays.weights(weights, n, source=source)
     return Predictions.trusted(checked, labels, names, checked_weights, event=1)
 
 
@@ -96,7 +96,7 @@ def _weights(
 
 
 def _given(classes: Sequence[Any]) -> Sequence[Any]:
-    return classes if isinstance(classes, str) else _validate.as_tuple(classes)
+    return classes if isinstance(classes, str) else arrays.as_tuple(classes)
 
 
 def _own_classes(archive: zipfile.ZipFile, keys: Iterable[str]) -> Sequence[Any] | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import more
+from calibrant.checks.parameters import more
 from calibrant.loading.table import Table
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from calibrant._check import listed
+from calibrant.checks.parameters import listed
 from calibrant.loading.table import Kind
 
 LABELS = ("label", "labels", "target", "y_true", "y", "true_class", "class")

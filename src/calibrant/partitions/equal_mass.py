@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import whole
+from calibrant.checks.parameters import whole
 from calibrant.partitions.partition import Cells, points
 from calibrant.predictions import Predictions
 

@@ -6,8 +6,8 @@ from typing import Any, final
 
 from numpy.typing import NDArray
 
-from calibrant import _kernels
-from calibrant._check import whole
+from calibrant import engine
+from calibrant.checks.parameters import whole
 from calibrant.partitions import grid
 from calibrant.partitions.partition import Cells, axes
 from calibrant.predictions import Predictions
@@ -65,5 +65,5 @@ def _box_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.Keys:
     """Return the keys of the boxes of probs (n, m)."""
     edges = grid.edges(k)
     per_word, keys = grid.empty_keys(probs.shape[0], count, k)
-    _kernels.grid.box_keys(probs, first, count, edges, per_word, keys)
+    engine.grid.box_keys(probs, first, count, edges, per_word, keys)
     return keys

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._check import function
+from calibrant.checks.parameters import function
 from calibrant.partitions.partition import Cells
 from calibrant.predictions import Predictions
 

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels import threads
+from calibrant.engine import threads
 from calibrant.partitions.partition import Cells, axes, points
 from calibrant.predictions import Predictions
 

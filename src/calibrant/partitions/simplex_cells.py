@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _kernels
-from calibrant._check import whole
+from calibrant import engine
+from calibrant.checks.parameters import whole
 from calibrant.partitions import grid
 from calibrant.partitions.partition import Cells, axes
 from calibrant.predictions import Predictions
@@ -79,7 +79,7 @@ def _simplex_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.K
     base = max(k, count)
     per_word, keys = grid.empty_keys(probs.shape[0], 2 * count, base)
     whole, fraction = np.empty(count, np.int64), np.empty(count)
-    _kernels.grid.simplex_keys(probs, first, count, edges, base, per_word, whole, fraction, keys)
+    engine.grid.simplex_keys(probs, first, count, edges, base, per_word, whole, fraction, keys)
     return keys
 
 

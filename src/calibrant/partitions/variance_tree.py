@@ -6,9 +6,9 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _kernels
-from calibrant._check import positive
-from calibrant._kernels import threads
+from calibrant import engine
+from calibrant.checks.parameters import positive
+from calibrant.engine import threads
 from calibrant.partitions.partition import Cells, points
 from calibrant.predictions import Predictions
 
@@ -68,7 +68,7 @@ class VarianceTree:
         # Memory that is not written to costs nothing.
         nodes = np.empty((2 * data.n, 3), rows.dtype)
         thresholds = np.empty(2 * data.n)
-        count = _kernels.tree.fit(
+        count = engine.tree.fit(
             probs,
             *data.kernel_weights,
             self.min_size * (1 - 1e-9),  # sums of weights are rounded
@@ -134,7 +134,7 @@ class FittedTree:
         probs = points(probs, self.m)
         cells = np.empty(probs.shape[0], np.int32)
         threads.run(
-            lambda start, stop: _kernels.tree.assign(
+            lambda start, stop: engine.tree.assign(
                 probs, start, stop, self.nodes, self.thresholds, cells
             ),
             threads.row_blocks(probs.shape),

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from calibrant._random import derive
+from calibrant.checks.seeds import derive
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Classwise, Evaluation, classwise
 from calibrant.inference.replicates import Progress, part

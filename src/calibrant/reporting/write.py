@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant._random import Rng, make_key
+from calibrant.checks.seeds import Rng, make_key
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
 from calibrant.inference.arguments import check_resamples

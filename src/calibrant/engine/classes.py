@@ -5,9 +5,9 @@ The cells of class j are offsets[j] … offsets[j + 1] - 1; tables have one entr
 
 import numpy as np
 
-from calibrant._kernels.draws import accumulate, draw, row_key
-from calibrant._kernels.grid import interval
-from calibrant._kernels.jit import kernel
+from calibrant.engine.draws import accumulate, draw, row_key
+from calibrant.engine.grid import interval
+from calibrant.engine.jit import kernel
 
 
 @kernel

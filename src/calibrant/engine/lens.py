@@ -1,6 +1,6 @@
 """Induced predictions and labels, row by row."""
 
-from calibrant._kernels.jit import kernel
+from calibrant.engine.jit import kernel
 
 
 @kernel

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._check import listed
+from calibrant.checks.parameters import listed
 
 Array = NDArray[Any]
 

@@ -6,7 +6,7 @@ order. Weights have one entry a row, or one for all of them and step 0.
 
 import numpy as np
 
-from calibrant._kernels.jit import kernel
+from calibrant.engine.jit import kernel
 
 SIDE = 4  # replicates that are added up beside one another
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _rows
-from calibrant._check import ARRAYS, Source, listed, more
-from calibrant._convert import column_names, columns, is_bfloat16, to_numpy
+from calibrant.checks import rows as _rows
+from calibrant.checks.convert import column_names, columns, is_bfloat16, to_numpy
+from calibrant.checks.parameters import ARRAYS, Source, listed, more
 
 Array = NDArray[Any]
 

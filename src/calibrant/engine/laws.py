@@ -1,6 +1,6 @@
 """Laws of the number of events among independent rows: Poisson-binomial."""
 
-from calibrant._kernels.jit import kernel
+from calibrant.engine.jit import kernel
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Compiled loops: pure functions of arrays and scalars, nothing checked.
 
 The submodules load numba, which takes half a second, so each is imported when it is first
-named: ``_kernels.tree.fit``.
+named: ``engine.tree.fit``.
 """
 
 from importlib import import_module

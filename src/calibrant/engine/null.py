@@ -14,8 +14,8 @@ many cells there are. Sums of total variation are twice too large; `finish` mend
 
 import numpy as np
 
-from calibrant._kernels.aligned import zeros
-from calibrant._kernels.draws import (
+from calibrant.engine.aligned import zeros
+from calibrant.engine.draws import (
     FEW,
     accumulate,
     draw_few,
@@ -23,7 +23,7 @@ from calibrant._kernels.draws import (
     draw_one,
     row_key,
 )
-from calibrant._kernels.jit import helper, kernel
+from calibrant.engine.jit import helper, kernel
 
 SPLIT = 4.0  # adding it rounds a smaller number to a multiple of 2^-50
 

@@ -7,8 +7,8 @@ drawn row by row, so a row's probabilities are read once for all of it.
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.aligned import zeros
-from calibrant._kernels.jit import helper, kernel
+from calibrant.engine.aligned import zeros
+from calibrant.engine.jit import helper, kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ROWS = np.uint64(0xD1B54A32D192ED03)  # sets the hash of rows apart from that of replicates

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels import threads
+from calibrant.engine import threads
 
 Array = NDArray[Any]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant._kernels.jit import helper, kernel
+from calibrant.engine.jit import helper, kernel
 
 
 @helper

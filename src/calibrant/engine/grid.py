@@ -6,7 +6,7 @@ A key is a vector of digits (which interval along which coordinate) packed into 
 
 import numpy as np
 
-from calibrant._kernels.jit import helper, kernel
+from calibrant.engine.jit import helper, kernel
 
 
 @helper
