@@ -6,7 +6,7 @@ import pytest
 
 from calibrant import Predictions, Trajectory, calibration_test, datasets, scores
 from calibrant.checks.seeds import derive, make_key
-from calibrant.lenses import Canonical, TopLabel
+from calibrant.lenses import Canonical, Groups, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency
 from calibrant.statistics import ExpectedMiscalibration
@@ -53,6 +53,23 @@ def test_the_default_is_the_expected_calibration_error_of_the_top_label():
 def test_the_same_seed_gives_the_same_rows():
     assert recorded(rng=3).rows == recorded(rng=3).rows
     assert recorded(rng=3).rows != recorded(rng=4).rows
+
+
+def test_the_seed_of_a_generator_is_in_the_settings():
+    first = recorded(rng=np.random.default_rng(1))
+    assert recorded(rng=first.settings["seed"]).rows == first.rows
+
+
+def test_a_line_stands_for_the_object():
+    trajectory = Trajectory(lens=Groups([[0, 1], [2]]), name="net")
+    assert repr(trajectory) == "<trajectory of net: nothing recorded yet>"
+    assert len(repr(recorded())) < 300
+
+
+def test_rows_become_a_frame():
+    trajectory = recorded()
+    frame = trajectory.to_frame("polars")
+    assert frame.to_dicts() == [row.to_dict() for row in trajectory.rows]
 
 
 def test_every_step_has_its_own_draws():
@@ -111,9 +128,13 @@ def test_plain_numbers_and_words():
     trajectory = recorded(name="net", resampler=Consistency())
     plain = json.loads(json.dumps(trajectory.to_dict()))
     assert plain["rows"] == [row.to_dict() for row in trajectory.rows]
-    assert plain["resampler"] == "Consistency"
-    assert plain["lens"] == "top label"
-    assert plain["statistic"] == "expected total variation on 10 equal widths"
+    assert plain["settings"] == {
+        "statistic": "expected total variation on 10 equal widths",
+        "lens": "top label",
+        "resampler": "Consistency(rho=None)",
+        "n_resamples": 99,
+        "seed": 0,
+    }
     assert str(trajectory).startswith("trajectory of net, 3 steps: best log score 0.")
     assert len(trajectory.table().splitlines()) == 5
     assert trajectory._repr_html_().count("<tr>") == 4
@@ -142,6 +163,11 @@ def test_the_picture_has_four_panels_and_a_star_for_each_trajectory():
             assert star.get_ydata().tolist() == [getattr(one.best, column)]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
     mpl.pyplot.close(figure)
+
+
+def test_the_level_of_a_picture_is_checked():
+    with pytest.raises(ValueError, match="`alpha` must be between 0 and 1"):
+        recorded().plot(alpha=0)
 
 
 def test_a_picture_of_one_without_a_name_has_no_legend():

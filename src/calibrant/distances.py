@@ -1,11 +1,12 @@
 """Distances d on the simplex, §3.2.
 
 A distance is a function of two arrays of shape (…, m) that returns (…). Any Python function
-of that kind works wherever these do, more slowly.
+of that kind works wherever these do. One that is a norm of p - q says so with `from_norm`; then
+compiled loops compute it without laying out p and q.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,46 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Distance = Callable[[Array, Array], Array]
 
+ONE, TWO, SQUARED = range(3)  # ‖p - q‖₁, ‖p - q‖₂ and ‖p - q‖₂², as the engine counts them
 
+
+class Norm(NamedTuple):
+    """A multiple of one of the norms that compiled loops compute."""
+
+    kind: int
+    scale: float
+
+
+def from_norm(kind: int, scale: float = 1.0) -> Callable[[Distance], Distance]:
+    """Say that the decorated distance is `scale` times a norm of p - q: `ONE`, `TWO` or `SQUARED`.
+
+    Examples
+    --------
+    >>> @from_norm(ONE)
+    ... def manhattan(p, q):
+    ...     return np.abs(p - q).sum(axis=-1)
+    >>> norm_of(manhattan)
+    Norm(kind=0, scale=1.0)
+    """
+
+    def mark(distance: Distance) -> Distance:
+        distance.norm = Norm(kind, float(scale))  # type: ignore[attr-defined]
+        return distance
+
+    return mark
+
+
+def norm_of(distance: Distance) -> Norm | None:
+    """Return which norm a distance is a multiple of; None if it did not say."""
+    return getattr(distance, "norm", None)
+
+
+def name_of(distance: Distance) -> str:
+    """Return the name of a distance in words."""
+    return getattr(distance, "__name__", "distance").replace("_", " ")
+
+
+@from_norm(ONE, 0.5)
 def total_variation(p: Array, q: Array) -> Array:
     r"""Half the sum of absolute differences, ½ ‖p - q‖₁: the largest difference of an event.
 
@@ -25,6 +65,7 @@ def total_variation(p: Array, q: Array) -> Array:
     return np.asarray(0.5 * np.abs(np.subtract(p, q)).sum(axis=-1))
 
 
+@from_norm(TWO)
 def euclidean(p: Array, q: Array) -> Array:
     """‖p - q‖₂. The tables of the paper call this "squared Euclidean".
 
@@ -36,6 +77,7 @@ def euclidean(p: Array, q: Array) -> Array:
     return np.sqrt(squared_euclidean(p, q))
 
 
+@from_norm(SQUARED)
 def squared_euclidean(p: Array, q: Array) -> Array:
     """‖p - q‖₂².
 
@@ -45,22 +87,6 @@ def squared_euclidean(p: Array, q: Array) -> Array:
     0.5
     """
     return np.asarray(np.square(np.subtract(p, q)).sum(axis=-1))
-
-
-_FROM_NORMS: tuple[tuple[Distance, Callable[[Array], Array]], ...] = (
-    (total_variation, lambda norms: 0.5 * norms[0]),
-    (euclidean, lambda norms: np.sqrt(norms[1])),
-    (squared_euclidean, lambda norms: norms[1]),
-)
-
-
-def from_norms(distance: Distance) -> Callable[[Array], Array] | None:
-    """Return how `distance` follows from the 1-norm and squared 2-norm of p - q, if it does.
-
-    The function takes an array (2, …) of these norms. Kernels compute them without laying
-    out p and q. None for a distance of the user's.
-    """
-    return next((convert for known, convert in _FROM_NORMS if known is distance), None)
 
 
 def measure(distance: Distance, p: Array, q: Array) -> Array:

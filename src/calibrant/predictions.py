@@ -1,14 +1,17 @@
 """Predictions g(X) and outcomes Y, checked once and then immutable."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self, final
+from typing import Any, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant import engine
 from calibrant.checks import arrays
 from calibrant.checks.convert import column_names, columns
+from calibrant.checks.labels import as_tuple, class_names, outcomes
 from calibrant.checks.parameters import listed, whole
+from calibrant.engine.tuples import Rows
 
 Array = NDArray[Any]
 
@@ -19,26 +22,29 @@ class Predictions:
 
     Parameters
     ----------
-    probs : array (n, m) or (n,)
+    probs : array_like of shape (n, m) or (n,)
         Row i holds the predicted distribution g(x_i). One dimension is P(class 1) of a binary
         problem. NumPy arrays, nested lists, pandas, polars and Arrow frames, torch and JAX
         tensors. float32 and float64 stay what they are, anything else becomes one of them.
-    labels : array (n,) or (n, m)
+    labels : array_like of shape (n,) or (n, m)
         Outcomes: integers 0, …, m-1, one-hot rows, or names out of `classes`.
-    classes : m names, optional
+    classes : sequence of m names, optional
         Default: the columns of a frame, or "0", "1", …. Names that are whole numbers, such
         as scikit-learn's ``classes_`` or the digits "3", "5", "8", are matched with integer
         labels; then a label is a name, not a position.
-    weights : array (n,), optional
-        Not negative. A row of weight 2 counts as the row twice in every estimate.
+    weights : array_like of shape (n,), optional
+        Not negative. A row of weight 2 counts as the row twice in every estimate. They are
+        rounded to 52 bits of n times the largest, so that their sums are exact.
 
     Notes
     -----
     A row must sum to 1 within 0.001, which is what half precision or rounding to a few
     decimals leaves; inside that, it is divided by its sum. Logits are never guessed: see
-    `from_logits`. The arrays are copied once, unless they are read-only, so that nobody can
-    change them later. Two-class problems are about class 1, the event: bins, tables and
-    diagrams show P(class 1).
+    `from_logits`.
+
+    Arrays of the right type are not copied: a large one is read where it is. Do not change it
+    afterwards, or hand over a copy. Two-class problems are about class 1, the event: bins, tables
+    and diagrams show P(class 1).
 
     Examples
     --------
@@ -49,13 +55,14 @@ class Predictions:
     [0.2, 0.9, 0.4]
     """
 
-    __slots__ = ("_weights", "classes", "event", "labels", "probs")
+    __slots__ = ("_top", "_weights", "classes", "event", "labels", "probs")
 
     probs: Array
     labels: NDArray[np.int32]
     classes: tuple[str, ...]
-    event: int
+    event: int | None
     _weights: NDArray[np.float64] | None
+    _top: NDArray[np.int32] | None
 
     def __init__(
         self,
@@ -65,22 +72,23 @@ class Predictions:
         weights: ArrayLike | Any | None = None,
     ) -> None:
         classes = column_names(probs) if classes is None else classes
-        self._check(arrays.probabilities(probs), labels, classes, weights)
+        self._check(*arrays.checked(probs), labels, classes, weights)
 
     def _check(
-        self, probs: Array, labels: Any, classes: Sequence[Any] | None, weights: Any
+        self,
+        probs: Array,
+        top: Array | None,
+        labels: Any,
+        classes: Sequence[Any] | None,
+        weights: Any,
     ) -> None:
         n, m = probs.shape
         if classes is not None and not isinstance(classes, str):
-            classes = arrays.as_tuple(classes)
-        names = arrays.names(classes, m)
-        self._set(
-            probs,
-            arrays.outcomes(labels, n, m, classes),
-            names,
-            None if weights is None else arrays.weights(weights, n),
-            event=1,
-        )
+            classes = as_tuple(classes)
+        names = class_names(classes, m)
+        codes = outcomes(labels, n, m, classes)
+        checked = None if weights is None else arrays.weights(weights, n)
+        self._set(probs, codes, names, checked, 1, top)
 
     def _set(
         self,
@@ -88,14 +96,16 @@ class Predictions:
         labels: Array,
         classes: tuple[str, ...],
         weights: Array | None,
-        event: int,
+        event: int | None,
+        top: Array | None = None,
     ) -> None:
         for name, value in (
             ("probs", _frozen(probs)),
             ("labels", _frozen(labels)),
             ("classes", classes),
             ("_weights", None if weights is None else _frozen(weights)),
-            ("event", event),
+            ("event", event if probs.shape[1] == 2 else None),
+            ("_top", top),
         ):
             object.__setattr__(self, name, value)
 
@@ -106,13 +116,24 @@ class Predictions:
         labels: Array,
         classes: tuple[str, ...],
         weights: Array | None = None,
-        event: int = 0,
+        event: int | None = 0,
     ) -> Self:
         """Wrap arrays that are known to be right, without a check or a copy.
 
-        For lenses and resamplers: probs float32 or float64 in C order with rows that sum to
-        1, labels int32, weights float64 or None. `event` is the outcome that a two-outcome
-        problem is about; a lens puts that first.
+        For lenses and resamplers.
+
+        Parameters
+        ----------
+        probs : array of shape (n, m)
+            float32 or float64 in C order, with rows that sum to 1.
+        labels : array of int32 of shape (n,)
+            Outcomes.
+        classes : tuple of str
+            Their names.
+        weights : array of float64 of shape (n,), optional
+            As they come from other Predictions.
+        event : int, default 0
+            The outcome that a problem of two is about; a lens puts that first.
         """
         self = cls.__new__(cls)
         self._set(probs, labels, classes, weights, event)
@@ -137,7 +158,7 @@ class Predictions:
         """
         self = cls.__new__(cls)
         classes = column_names(logits) if classes is None else classes
-        self._check(arrays.softmax(logits), labels, classes, weights)
+        self._check(arrays.softmax(logits), None, labels, classes, weights)
         return self
 
     @classmethod
@@ -155,11 +176,16 @@ class Predictions:
         Parameters
         ----------
         frame : data frame
-        label : name of the column of outcomes
-        probs : names of the columns of probabilities, in the order of the classes; a single
-            one is P(class 1) of a binary problem
-        classes : names of the classes; default: the names of the columns
-        weight : name of the column of weights, if any
+            Of pandas, polars or Arrow.
+        label : str
+            Name of the column of outcomes.
+        probs : sequence of str
+            Names of the columns of probabilities, in the order of the classes; a single one
+            is P(class 1) of a binary problem.
+        classes : sequence, optional
+            Names of the classes; default: the names of the columns.
+        weight : str, optional
+            Name of the column of weights.
 
         Examples
         --------
@@ -186,7 +212,7 @@ class Predictions:
         matrix = columns("probs", frame, chosen)
         self = cls.__new__(cls)
         self._check(
-            arrays.probabilities(matrix[:, 0] if len(chosen) == 1 else matrix, owned=True),
+            *arrays.checked(matrix[:, 0] if len(chosen) == 1 else matrix, owned=True),
             frame[label],
             classes,
             None if weight is None else frame[weight],
@@ -214,16 +240,33 @@ class Predictions:
         return np.broadcast_to(np.float64(1.0), self.n) if self._weights is None else self._weights
 
     @property
-    def kernel_weights(self) -> tuple[NDArray[np.float64], int]:
-        """Weights as kernels take them: (n,) and step 1, or a single one and step 0."""
-        return (_ONE, 0) if self._weights is None else (self._weights, 1)
+    def top(self) -> NDArray[np.int32]:
+        """The most probable class of every row (n,); of equal ones, the first."""
+        if self._top is None:
+            object.__setattr__(self, "_top", engine.rows.check(self.probs, 1.0, 1.0).top)
+        return cast(NDArray[np.int32], self._top)
+
+    @property
+    def rows(self) -> Rows:
+        """Predictions, outcomes and weights as the engine takes them."""
+        weights, step = (_ONE, 0) if self._weights is None else (self._weights, 1)
+        event = -1 if self.event is None else self.event
+        return Rows(self.probs, self.labels, weights, step, 0, event)
+
+    @property
+    def about(self) -> Array:
+        """Predictions of the event (n,), of a problem of two outcomes."""
+        if self.event is None:
+            raise ValueError(f"`about` is for problems of two outcomes; this one has {self.m}.")
+        return self.probs[:, self.event]
 
     def restrict(self, where: Callable[[Array], ArrayLike] | ArrayLike) -> Self:
         """Keep the rows whose predictions are in the set A of §3.2.
 
         Parameters
         ----------
-        where : a function of probs (n, m) that gives a mask, or the mask (n,) itself
+        where : callable or array of bool of shape (n,)
+            A function of probs (n, m) that gives a mask, or the mask itself.
 
         Examples
         --------
@@ -309,3 +352,12 @@ def _frozen(array: Array) -> Array:
         array = array.view()
         array.flags.writeable = False
     return array
+
+
+def check_data(data: Any) -> None:
+    """Refuse anything but Predictions."""
+    if not isinstance(data, Predictions):
+        raise TypeError(
+            f"`data` must be Predictions; found {type(data).__name__}. Make them with"
+            " Predictions(probs, labels)."
+        )

@@ -1,54 +1,109 @@
 """Resampled data sets D*, §4.2.
 
-A resampler is a source of data sets. Each one is a pure function of a key and the number of
-the replicate.
+A resampler says which rows stand in a replicate, and from what distribution their labels are
+drawn. Both are pure functions of a key, the number of the replicate and the row. It may use
+`calibration` and what is below it; it has not heard of statistics.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.calibration import Cells
 from calibrant.checks.parameters import function
 from calibrant.checks.seeds import derive
-from calibrant.engine import threads
+from calibrant.engine.tuples import Replicates, Source
 from calibrant.predictions import Predictions
 
 Array = NDArray[Any]
 Rho = Callable[[Array], Array]
 
 
-class Resampler(Protocol):
+class Resampler:
     """A source of data sets that might have been observed.
 
-    Law: ``draw(data, key, b)`` depends on nothing but its arguments.
+    Law: a replicate depends on nothing but the data, the key and its number. Label and number of
+    copies of row i in replicate b are functions of (key, b, i) alone, made of whole numbers, so
+    that every engine draws the same ones, whatever else is drawn.
     """
 
+    __slots__ = ()
+
+    @property
+    def refit(self) -> bool:
+        """Whether a partition that looks at the data is fitted to each data set."""
+        return True
+
+    def distributions(self, data: Predictions) -> Array | None:  # noqa: ARG002
+        """Return what labels are drawn from: distributions (n, m), or None to keep the labels."""
+        return None
+
+    def times(self, data: Predictions, key: np.uint64, b: int) -> Array | None:  # noqa: ARG002
+        """Return how often each row stands in replicate b: integers (n,), or None for once."""
+        return None
+
+    def label_key(self, key: np.uint64) -> np.uint64:
+        """Return the key of the labels, where `key` is that of everything."""
+        return key
+
+    def totals(self, cells: Cells, key: np.uint64, replicates: Replicates) -> Any:
+        """Return the totals of fixed cells whose rows stand so many times, with their labels."""
+        out = engine.totals.Totals.zeros(replicates.size)
+        for b in range(*replicates):
+            times = self.times(cells.data, key, b)
+            data = cells.data if times is None else cells.data.weighted_by(times)
+            found = cells.totals(data)
+            for mine, theirs in zip(out, found, strict=True):
+                mine[:, b - replicates.start] = theirs[:, 0]
+        return out
+
     def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
-        """Return replicate b."""
-        ...
+        """Return replicate b as a data set, the copies of a row one after the other."""
+        probs, times = self.distributions(data), self.times(data, key, b)
+        if times is None:
+            return data if probs is None else data.with_labels(self._labels(probs, key, b))
+        rows = data.take(np.repeat(np.arange(data.n), times))
+        if probs is None:
+            return rows
+        source = Source(probs, None, self.label_key(key), 0)
+        return rows.with_labels(engine.draws.draw_copies(source, times, b))
+
+    def _labels(self, probs: Array, key: np.uint64, b: int) -> NDArray[np.int32]:
+        source = Source(probs, None, self.label_key(key), 0)
+        found: NDArray[np.int32] = engine.draws.draw_labels(source, Replicates(b, b + 1))[0]
+        return found
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Exact:
+class Exact(Resampler):
     """Keep the predictions and redraw the labels, Y* ~ rho(g(x)).
 
     If the hypothesis holds, such a data set is exchangeable with the observed one, so a test
     that counts how many of them have a statistic at least as large is valid for every number
-    of rows, lens, partition, distance and statistic.
+    of rows, lens, partition, distance and statistic, provided that rows are independent and
+    that weights do not depend on labels.
 
     Parameters
     ----------
-    rho : the hypothesised calibration function of the predictions (n, m) -> (n, m); default:
-        the identity, which says that the model is calibrated
+    rho : callable, optional
+        The hypothesised calibration function of the predictions (n, m) -> (n, m); default:
+        the identity, which says that the model is calibrated.
+    draws : {"labels", "counts"}
+        The rule by which replicates are drawn. "labels": the label of row i in replicate b is a
+        function of (key, b, i), so all statistics and lenses see the same labels. "counts": the
+        number of events in cell c is a function of (key, b, c), drawn from its exact
+        distribution. It takes the same time for any number of rows and nearly so for any number
+        of replicates, but it is for a single statistic on cells, two outcomes and no weights.
 
     Notes
     -----
     A row has one outcome whatever its weight: weights enter the statistic, not the draw.
+    Probabilities are rounded to multiples of 2^-52 before labels are drawn.
 
     Examples
     --------
@@ -58,33 +113,29 @@ class Exact:
     """
 
     rho: Rho | None = None
+    draws: Literal["labels", "counts"] = "labels"
 
     def __post_init__(self) -> None:
         if self.rho is not None:
             function("rho", self.rho)
+        if self.draws not in ("labels", "counts"):
+            raise ValueError(f"`draws` must be 'labels' or 'counts'; found {self.draws!r}.")
 
-    def law(self, data: Predictions) -> Array:
-        """Return the probabilities (n, m) that labels are drawn from."""
+    def distributions(self, data: Predictions) -> Array:
+        """Return what labels are drawn from: distributions (n, m)."""
         return hypothesis(self.rho, data)
-
-    def labels(self, data: Predictions, key: np.uint64, b0: int, b1: int) -> NDArray[np.int32]:
-        """Return the labels of replicates b0 … b1 - 1: (b1 - b0, n)."""
-        return _draw_labels(self.law(data), key, b0, b1)
-
-    def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
-        """Return the predictions with new labels."""
-        return data.with_labels(self.labels(data, key, b, b + 1)[0])
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Consistency:
+class Consistency(Resampler):
     """Resample the predictions with replacement and draw their labels from rho: §4.2.
 
     Parameters
     ----------
-    rho : the hypothesised calibration function of the predictions (n, m) -> (n, m); default:
-        the identity, which says that the model is calibrated
+    rho : callable, optional
+        The hypothesised calibration function of the predictions (n, m) -> (n, m); default:
+        the identity, which says that the model is calibrated.
 
     Warnings
     --------
@@ -106,52 +157,65 @@ class Consistency:
         if self.rho is not None:
             function("rho", self.rho)
 
-    def law(self, data: Predictions) -> Array:
-        """Return the probabilities (n, m) that labels are drawn from."""
+    def distributions(self, data: Predictions) -> Array:
+        """Return what labels are drawn from: distributions (n, m)."""
         return hypothesis(self.rho, data)
 
-    def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
-        """Return rows drawn with replacement, with new labels."""
-        times = draw_times(data, key, b)
-        labels = np.empty(times.sum(), np.int32)
-        draws = engine.draws
-        drawn = label_key(key)
-        replicate = draws.replicate_keys(drawn, b, b + 1)[0]
-        draws.copy_labels(self.law(data), times, drawn, replicate, draws.room(data.m), labels)
-        return data.take(np.repeat(np.arange(data.n), times)).with_labels(labels)
+    def times(self, data: Predictions, key: np.uint64, b: int) -> NDArray[np.int32]:
+        """Return how often each row is drawn; never if its weight is 0."""
+        if not data.weighted or data.weights.all():
+            found: NDArray[np.int32] = engine.draws.draw_times(data.n, key, b)
+            return found
+        times = np.zeros(data.n, np.int32)
+        present = np.flatnonzero(data.weights)
+        times[present] = engine.draws.draw_times(present.size, key, b)
+        return times
+
+    def label_key(self, key: np.uint64) -> np.uint64:
+        """Return the key of the labels, apart from that of the rows."""
+        return derive(key, 1)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Bootstrap:
-    """Resample rows, predictions with their labels, with replacement.
+class Bootstrap(Resampler):
+    """Draw rows again, predictions with their labels: each a Poisson number of times, of mean 1.
 
-    For standard errors and intervals: the ± of Tables 3–5.
+    For standard errors: the ± of Tables 3–5. The number of rows of a replicate varies by √n
+    around n, which does not show in a mean; in return, how often a row is drawn depends on no
+    other row, so that parts of the data can be drawn apart.
 
     Parameters
     ----------
-    refit : whether a data-dependent partition is fitted again to each data set. Keeping the
-        cells is much faster and leaves out only that part of the variability which comes
-        from their moving edges, which is small where there are many rows. It has an effect
-        for the built-in statistics, and for lenses that keep a row for a row
+    refit : bool, default True
+        Whether a data-dependent partition is fitted again to each data set. Keeping the cells
+        is much faster and leaves out only that part of the variability which comes from
+        their moving edges, which is small where there are many rows. It has an effect for the
+        built-in statistics, and for lenses that keep a row for a row.
 
     Notes
     -----
-    Rows are drawn with equal probability and keep their weights; a row of weight 0 is absent.
-    A data set lists the copies of a row one after the other.
+    Rows keep their weights. A replicate without any row, which is possible if there are very
+    few, is replaced by the data.
 
     Examples
     --------
     >>> data = Predictions([0.1, 0.5, 0.9], [0, 0, 1])
-    >>> Bootstrap().draw(data, np.uint64(1), 0).n
-    3
+    >>> Bootstrap().times(data, np.uint64(1), 3).tolist()
+    [1, 0, 1]
     """
 
     refit: bool = True
 
-    def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
-        """Return rows drawn with replacement."""
-        return data.take(np.repeat(np.arange(data.n), draw_times(data, key, b)))
+    def times(self, data: Predictions, key: np.uint64, b: int) -> NDArray[np.int32]:
+        """Return how often each row stands in replicate b (n,)."""
+        times: NDArray[np.int32] = engine.resample.poisson_times(data.n, 0, key, b)
+        present = times.any() if not data.weighted else (times * data.weights).any()
+        return times if present else np.ones_like(times)
+
+    def totals(self, cells: Cells, key: np.uint64, replicates: Replicates) -> Any:
+        """Return the totals of fixed cells, in one sweep for several replicates."""
+        return engine.resample.resampled_totals(cells.data.rows, cells.by_order, key, replicates)
 
 
 def hypothesis(rho: Rho | None, data: Predictions) -> Array:
@@ -160,55 +224,29 @@ def hypothesis(rho: Rho | None, data: Predictions) -> Array:
         return data.probs
     returned = rho(data.probs)
     try:
-        law = np.array(returned, np.float64, order="C")
+        probs = np.array(returned, np.float64, order="C")
     except (TypeError, ValueError):
         raise TypeError(
             f"`rho` must return an array of probabilities; it returned {type(returned).__name__}."
         ) from None
-    if law.shape != data.probs.shape:
+    if probs.shape != data.probs.shape:
         raise ValueError(
             f"`rho` must turn predictions of shape {data.probs.shape} into the same shape; it"
-            f" returned {law.shape}."
+            f" returned {probs.shape}."
         )
-    totals = law.sum(axis=1)
-    bad = np.flatnonzero(~((law >= 0).all(axis=1) & (np.abs(totals - 1) < 1e-3)))
+    totals = probs.sum(axis=1)
+    bad = np.flatnonzero(~((probs >= 0).all(axis=1) & (np.abs(totals - 1) < 1e-3)))
     if bad.size:
         raise ValueError(
             "`rho` must return probabilities that sum to 1; row"
-            f" {bad[0]} is {law[bad[0]].tolist()}."
+            f" {bad[0]} is {probs[bad[0]].tolist()}."
         )
-    law /= totals[:, None]
-    law.flags.writeable = False
-    return law
+    probs /= totals[:, None]
+    probs.flags.writeable = False
+    return probs
 
 
-def label_key(key: np.uint64) -> np.uint64:
-    """Return the key of labels where `key` is that of rows."""
-    return derive(key, 1)
-
-
-def _draw_labels(law: Array, key: np.uint64, b0: int, b1: int) -> NDArray[np.int32]:
-    draws = engine.draws
-    labels = np.empty((b1 - b0, law.shape[0]), np.int32)
-    replicates = draws.replicate_keys(key, b0, b1)
-    threads.run(
-        lambda start, stop: draws.label_block(
-            law, start, stop, key, replicates, *draws.scratch(law.shape[1], b1 - b0), labels
-        ),
-        threads.row_blocks(law.shape),
-    )
-    return labels
-
-
-def draw_times(data: Predictions, key: np.uint64, b: int) -> NDArray[np.int32]:
-    """Return how often each row is drawn in replicate b: (n,); never if its weight is 0."""
-    replicate = engine.draws.replicate_keys(key, b, b + 1)[0]
-    times = np.zeros(data.n, np.int32)
-    if data.weighted and not data.weights.all():
-        present = np.flatnonzero(data.weights)
-        drawn = np.zeros(present.size, np.int32)
-        engine.draws.draw_times(present.size, key, replicate, drawn)
-        times[present] = drawn
-    else:
-        engine.draws.draw_times(data.n, key, replicate, times)
-    return times
+def check_resampler(resampler: Any) -> None:
+    """Refuse what cannot draw data sets."""
+    if not isinstance(resampler, Resampler):
+        raise TypeError(f"`resampler` must be one such as Exact(); found {resampler!r}.")

@@ -3,24 +3,23 @@
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
-from calibrant.checks.parameters import finite
+from calibrant import tables
+from calibrant.checks.parameters import finite, fraction
 from calibrant.checks.seeds import Rng, derive, make_key
-from calibrant.diagrams.style import INK, MODELS
-from calibrant.inference import calibration_test, table
+from calibrant.diagrams.reliability import as_seed
+from calibrant.inference import calibration_test
+from calibrant.inference.plans import settings
 from calibrant.inference.pvalues import spread
-from calibrant.inference.replicates import Statistic
 from calibrant.lenses import Lens, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.scores import accuracy, log_score
 from calibrant.statistics import ExpectedMiscalibration
+from calibrant.statistics.statistic import AnyStatistic
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from calibrant.diagrams.static import Figure
 
 HEADER = ("step", "log score", "accuracy", "value", "if calibrated", "p")
 
@@ -32,12 +31,18 @@ class TrajectoryRow:
 
     Parameters
     ----------
-    step : of the training, in the unit of the user
-    log_score : mean negative log-likelihood
-    accuracy : share of rows whose most probable class is the outcome
-    value : the statistic
-    null_mean, null_sd : of the statistic if the predictions were calibrated
-    pvalue : of the hypothesis that they are
+    step : float
+        Step of the training, in the unit of the user.
+    log_score : float
+        Mean negative log-likelihood.
+    accuracy : float
+        Share of rows whose most probable class is the outcome.
+    value : float
+        The statistic.
+    null_mean, null_sd : float
+        Mean and standard deviation of the statistic if the predictions were calibrated.
+    pvalue : float
+        P-value of the hypothesis that they are.
     """
 
     step: float
@@ -65,7 +70,7 @@ class TrajectoryRow:
 
 
 @final
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Trajectory:
     """Scores, miscalibration and p-value of a model while it is trained.
 
@@ -73,13 +78,19 @@ class Trajectory:
 
     Parameters
     ----------
-    statistic : what is tested; the default, with the default lens, is the "expected calibration
-        error" of the paper's Figure 3
-    lens : what aspect of the predictions is looked at
-    resampler : draws data sets under the hypothesis
-    n_resamples : number of data sets drawn at each step
-    rng : seed, generator or None
-    name : of the model, for a picture with several
+    statistic : Statistic or callable, default ExpectedMiscalibration(EqualWidth(10))
+        What is tested. The default, with the default lens, is the "expected calibration error"
+        of the paper's Figure 3.
+    lens : Lens, default TopLabel()
+        What aspect of the predictions is looked at.
+    resampler : Resampler, default Exact()
+        What draws data sets under the hypothesis.
+    n_resamples : int, default 999
+        Number of data sets drawn at each step.
+    rng : int, numpy.random.Generator or None, default 0
+        Seed, generator, or None for fresh entropy.
+    name : str, default ""
+        Name of the model, for a picture of more than one.
 
     Notes
     -----
@@ -103,20 +114,44 @@ class Trajectory:
     1.0
     """
 
-    statistic: Statistic = ExpectedMiscalibration(EqualWidth(10))
+    statistic: AnyStatistic = ExpectedMiscalibration(EqualWidth(10))
     lens: Lens = TopLabel()
     resampler: Resampler = Exact()
     n_resamples: int = 999
     rng: Rng = 0
     name: str = ""
-    _key: np.uint64 = field(init=False, repr=False)
-    _rows: list[TrajectoryRow] = field(init=False, repr=False, default_factory=list)
+    _seed: int = field(init=False)
+    _rows: list[TrajectoryRow] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self._key = make_key(self.rng)
+        self._seed = as_seed(self.rng)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How the rows are computed, and the seed that gives the same draws again."""
+        return settings(
+            self._seed,
+            statistic=self.statistic,
+            lens=self.lens,
+            resampler=self.resampler,
+            n_resamples=self.n_resamples,
+        )
 
     def record(self, step: float, data: Predictions) -> TrajectoryRow:
-        """Evaluate the predictions made after this step, keep the row and return it."""
+        """Evaluate the predictions made after a step, keep the row and return it.
+
+        Parameters
+        ----------
+        step : float
+            Step of the training; larger than the last one.
+        data : Predictions
+            Predictions on rows that are not trained on.
+
+        Returns
+        -------
+        TrajectoryRow
+            What was found.
+        """
         at = finite("step", step)
         if self._rows and at <= self._rows[-1].step:
             raise ValueError(
@@ -128,7 +163,7 @@ class Trajectory:
             lens=self.lens,
             resampler=self.resampler,
             n_resamples=self.n_resamples,
-            rng=int(derive(self._key, len(self._rows))),
+            rng=int(derive(make_key(self._seed), len(self._rows))),
         )
         row = TrajectoryRow(
             step=at,
@@ -149,28 +184,65 @@ class Trajectory:
 
     @property
     def best(self) -> TrajectoryRow:
-        """The row with the smallest log score; the first one if several are equally good."""
+        """The row with the smallest log score; the first of those that are equally good."""
         if not self._rows:
-            raise ValueError("Nothing was recorded yet: call record(step, data) first.")
+            raise ValueError("Nothing was recorded yet: call `record(step, data)` first.")
         return min(self._rows, key=lambda row: row.log_score)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers."""
+        """Return plain numbers and texts."""
         return {
             "name": self.name,
-            "statistic": str(self.statistic),
-            "lens": str(self.lens),
-            "resampler": type(self.resampler).__name__,
-            "n_resamples": self.n_resamples,
+            "settings": self.settings,
             "rows": [row.to_dict() for row in self._rows],
         }
 
+    def to_frame(self, backend: tables.Backend | None = None) -> Any:
+        """Return the rows as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, optional
+            What the frame belongs to. Default: pandas if it was imported before, else polars.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            One row for each step.
+        """
+        return tables.frame([row.to_dict() for row in self._rows], backend)
+
     def table(self) -> str:
-        """Return the table as text."""
-        return table.text(HEADER, [row.cells() for row in self._rows])
+        """Return the rows as a table of text."""
+        return tables.text(HEADER, [row.cells() for row in self._rows])
+
+    def plot(self, *others: "Trajectory", alpha: float = 0.05) -> "Figure":
+        """Draw log score, accuracy, statistic and p-value over the steps: Figure 3.
+
+        A star marks the best log score. Dotted: the mean of the statistic if the predictions
+        were calibrated.
+
+        Parameters
+        ----------
+        *others : Trajectory
+            Further trajectories for the same picture.
+        alpha : float, default 0.05
+            Level that is drawn as a line among the p-values.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A figure with four Axes.
+        """
+        from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
+
+        drawn = (self, *others)
+        for one in drawn:
+            _ = one.best  # refuses one without rows before a figure is made
+        return static.trajectories(drawn, fraction("alpha", alpha))
 
     def _repr_html_(self) -> str:
-        return table.html(HEADER, [row.cells() for row in self._rows])
+        return tables.html(HEADER, [row.cells() for row in self._rows])
 
     def __str__(self) -> str:
         named = f" of {self.name}" if self.name else ""
@@ -183,61 +255,5 @@ class Trajectory:
             f" {best.null_mean:.4g} if calibrated (p = {best.pvalue:.3g})"
         )
 
-    def plot(self, *others: "Trajectory", alpha: float = 0.05) -> "Figure":
-        """Draw log score, accuracy, statistic and p-value over the steps: Figure 3.
-
-        Dotted: the mean of the statistic if the predictions were calibrated.
-
-        Parameters
-        ----------
-        others : further trajectories for the same picture
-        alpha : the level that is drawn in as a line among the p-values
-
-        Returns
-        -------
-        matplotlib.figure.Figure with four Axes; a star marks the best log score of each
-        """
-        import matplotlib.pyplot as plt  # noqa: PLC0415
-
-        drawn = [(one, one.best) for one in (self, *others)]
-        figure, axes = plt.subplots(2, 2, figsize=(7.2, 5.2), sharex=True, layout="constrained")
-        for number, (one, best) in enumerate(drawn):
-            for ax, column in zip(axes.flat, COLUMNS, strict=True):
-                _draw(ax, one, column, MODELS[number % len(MODELS)])
-                star = {"ms": 10, "mec": INK, "mew": 0.6, "mfc": MODELS[number % len(MODELS)]}
-                ax.plot(best.step, getattr(best, column), "*", zorder=3, **star)
-        for ax, label in zip(axes.flat, COLUMNS.values(), strict=True):
-            ax.set_ylabel(label)
-            ax.spines[["top", "right"]].set_visible(False)
-        for ax in axes[1]:
-            ax.set_xlabel("step")
-        axes[1, 1].set_yscale("log")
-        axes[1, 1].axhline(alpha, color=INK, lw=0.8, ls="--")
-        handles, names = axes[0, 0].get_legend_handles_labels()
-        if names:
-            figure.legend(
-                handles,
-                names,
-                loc="outside upper center",
-                ncols=min(4, len(names)),
-                frameon=False,
-                fontsize="small",
-            )
-        return figure
-
-
-COLUMNS = {
-    "log_score": "negative log-likelihood",
-    "accuracy": "accuracy",
-    "value": "miscalibration",
-    "pvalue": "p-value",
-}
-
-
-def _draw(ax: "Axes", trajectory: Trajectory, column: str, colour: str) -> None:
-    """Draw one column over the steps, and the mean of the statistic if calibrated, dotted."""
-    steps = [row.step for row in trajectory.rows]
-    values = [getattr(row, column) for row in trajectory.rows]
-    ax.plot(steps, values, color=colour, lw=1.1, label=trajectory.name or None)
-    if column == "value":
-        ax.plot(steps, [row.null_mean for row in trajectory.rows], color=colour, lw=0.9, ls=":")
+    def __repr__(self) -> str:
+        return f"<{self}>"

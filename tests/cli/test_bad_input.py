@@ -191,11 +191,11 @@ OPTIONS = {
     "weight": (["evaluate", "GOOD", "--weight", "w"], "--weight must name columns"),
     "logits": (["evaluate", "GOOD", "--logits"], "Then leave out --logits"),
     "lens": (["evaluate", "GOOD", "--lens", "top:3"], "Use --lens canonical for all of them"),
-    "unpaired": (["compare", "GOOD", "SHORT"], "Use --unpaired for files of different rows"),
+    "unpaired": (["compare", "GOOD", "SHORT"], "Use --unpaired if they have different rows"),
     "quantiles": (["evaluate", "GOOD", "--partition", "mass:5"], "--lens top or --lens class:NAME"),
     "outcomes": (["plot", "FIVE", "--lens", "canonical"], "--lens top:2 or --lens groups:…"),
     "regions": (["plot", "GOOD", "--regions"], "--regions is for diagrams of 3 outcomes"),
-    "sums": (["evaluate", "SUMS"], "the rows of probabilities must sum to 1"),
+    "sums": (["evaluate", "SUMS"], "the probabilities must sum to 1 in each row"),
     "file": (["evaluate", "none.csv"], "'none.csv' does not exist"),
 }
 

@@ -179,7 +179,7 @@ def test_a_report_has_the_numbers_of_compare(good, bad, tmp_path):
     run("report", good, bad, "-o", tmp_path / "r.html", *QUICK)
     found = read(run("compare", good, bad, "--json", *QUICK))
     for model in provenance(tmp_path / "r.html")["models"]:
-        assert model["n_bootstrap"] == found["n_bootstrap"]
+        assert model["settings"]["n_bootstrap"] == found["n_bootstrap"]
         assert model["evaluation"] == found["models"][model["name"]]["rows"]
 
 

@@ -29,7 +29,7 @@ def moved(m, to, n=200):
     return Predictions(np.tile(probs, (n, 1)), np.full(n, to), [f"class {j}" for j in range(m)])
 
 
-def several(n=2000):
+def three_models(n=2000):
     return {name: dirichlet(n, 3, k, k) for k, name in enumerate(("plain", "_hidden", "$5"), 1)}
 
 
@@ -54,8 +54,8 @@ CASES = {
     "pooled": ((dirichlet(300, 5), {"lens": lenses.Pooled(), "n_resamples": 19}), {}),
     "top label": ((dirichlet(2000, 7), {"lens": lenses.TopLabel()}), {}),
     "calibrated": ((dirichlet(2000, 2, 1.0), {}), {}),
-    "models": ((several(), {"lens": lenses.TopLabel()}), {}),
-    "models classical": ((several(), {"lens": lenses.TopLabel()}), {"classical": True}),
+    "models": ((three_models(), {"lens": lenses.TopLabel()}), {}),
+    "models classical": ((three_models(), {"lens": lenses.TopLabel()}), {"classical": True}),
     "1 row, 2": ((Predictions([0.3], [1]), {}), {}),
     "corner, 2": ((Predictions(np.full(500, 1.0), np.repeat([0, 1], [1, 499])), {}), {}),
     "names, 2": ((dirichlet(500, 2, classes=["no", ODD_NAMES[1] + ODD_NAMES[0]]), {}), {}),

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cases import CASES, dirichlet, made, several
+from cases import CASES, dirichlet, made, three_models
 
 from calibrant import Predictions, calibration_function, cellwise, lenses, partitions
 from calibrant import reliability_diagram as diagram_of
@@ -30,8 +30,8 @@ def test_numbers_are_those_of_the_estimate_and_of_the_cells(name):
     partition = settings.pop("partition", None) or default.get(
         found.n_outcomes, partitions.SimplexCells(4)
     )
-    for number, (series, (key, model)) in enumerate(zip(found.series, models.items(), strict=True)):
-        seed = int(derive(make_key(0), number))
+    for i, (series, (key, model)) in enumerate(zip(found.series, models.items(), strict=True)):
+        seed = int(derive(make_key(0), i))
         options = {"n_resamples": 99, "rng": seed, "lens": lens, **settings}
         assert series.name == key
         assert same(series.cells, cellwise(model, partition, **options))
@@ -128,9 +128,9 @@ def test_lenses_named_in_the_error_fit():
         assert diagram_of(data, lens=lens, n_resamples=1, rng=0).n_outcomes == m
 
 
-def test_several_models_need_two_outcomes():
+def test_models_share_a_picture_of_two_outcomes_only():
     with pytest.raises(ValueError, match="only if there are two outcomes; found 3"):
-        diagram_of(several(20))
+        diagram_of(three_models(20))
 
 
 def test_models_of_one_picture_have_the_same_outcomes():
@@ -147,7 +147,7 @@ def test_no_model_is_refused():
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, "a"])
 def test_alpha_is_checked(alpha):
     with pytest.raises((ValueError, TypeError), match="`alpha`"):
-        diagram_of(dirichlet(20, 2), alpha=alpha)
+        made("classical")[0].marked_at(alpha)
 
 
 def test_models_of_a_mapping_do_not_share_their_draws_but_keep_them():
@@ -194,17 +194,16 @@ def test_cells_without_weight_are_not_shown():
 
 def test_alpha_decides_what_is_significant():
     data = dirichlet(2000, 2, 1.2)
-    counts = [
-        int(diagram_of(data, alpha=a, rng=0).series[0].significant(a).sum())
-        for a in (0.001, 0.05, 0.5)
-    ]
+    found = diagram_of(data, rng=0)
+    counts = [found.marked_at(a).n_off for a in (0.001, 0.05, 0.5)]
+    assert counts[1] == found.n_off == int(found.series[0].significant(0.05).sum())
     assert counts == sorted(counts)
     assert counts[0] < counts[-1]
 
 
 @pytest.mark.parametrize(("alpha", "text"), [(0.05, "5%"), (0.001, "0.1%"), (0.025, "2.5%")])
 def test_one_line(alpha, text):
-    found = diagram_of(dirichlet(50, 2), n_resamples=9, alpha=alpha, rng=0)
+    found = diagram_of(dirichlet(50, 2), n_resamples=9, rng=0).marked_at(alpha)
     assert str(found).startswith("reliability diagram of 2 outcomes: ")
     assert str(found).endswith(f"cells are off at {text} (family-wise)")
 
@@ -238,3 +237,66 @@ def test_models_of_one_picture_are_about_the_same_outcome():
     plain = Predictions(seen.probs, seen.labels, seen.classes)
     with pytest.raises(ValueError, match="must be about the same outcome; 'b' is about"):
         diagram_of({"a": seen, "b": plain})
+
+
+def test_a_diagram_carries_its_settings():
+    found = diagram_of(
+        dirichlet(50, 3),
+        lens=lenses.TopLabel(),
+        resampler=Consistency(),
+        n_resamples=9,
+        level=0.8,
+        rng=4,
+    )
+    assert found.settings == {
+        "lens": "top label",
+        "partition": "10 equal widths",
+        "resampler": "Consistency(rho=None)",
+        "n_resamples": 9,
+        "level": 0.8,
+        "alpha": 0.05,
+        "seed": 4,
+    }
+    assert found.to_dict()["settings"] == found.settings
+    other = found.marked_at(0.1)
+    assert (other.alpha, other.settings["alpha"], found.alpha) == (0.1, 0.1, 0.05)
+
+
+def test_the_seed_of_a_generator_is_in_the_settings():
+    data = dirichlet(100, 2)
+    first = diagram_of(data, n_resamples=19, rng=np.random.default_rng(1))
+    again = diagram_of(data, n_resamples=19, rng=first.settings["seed"])
+    assert again.to_dict() == first.to_dict()
+    other = diagram_of(data, n_resamples=19)
+    assert other.settings["seed"] != diagram_of(data, n_resamples=19).settings["seed"]
+
+
+@pytest.mark.parametrize(("name", "there"), [("three outcomes", True), ("tree, 3", False)])
+def test_plain_numbers_have_the_corners(name, there):
+    (series,) = made(name)[0].series
+    corners = series.to_dict()["corners"]
+    if there:
+        np.testing.assert_array_equal(corners, series.corners)
+    else:
+        assert corners is None
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_line_stands_for_the_object(name):
+    found, _ = made(name)
+    assert repr(found) == f"<{found}>"
+    assert len(repr(found)) < 200
+    assert all(len(repr(series)) < 200 for series in found.series)
+
+
+def test_the_subject_comes_from_the_lens_not_from_names():
+    named = dirichlet(50, 2, classes=["occurs", "predicted class"])
+    assert diagram_of(named, n_resamples=9, rng=0).subject is None
+    data = dirichlet(50, 3)
+    for lens, subject in (
+        (lenses.TopLabel(), "the predicted class"),
+        (lenses.TopK(1), "the predicted class"),
+        (lenses.Pooled(), "each class"),
+        (lenses.Marginal(0), None),
+    ):
+        assert diagram_of(data, lens=lens, n_resamples=9, rng=0).subject == subject

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import CASES, ODD_NAMES, dirichlet, made, moved, several
+from cases import CASES, ODD_NAMES, dirichlet, made, moved, three_models
 from plotly.graph_objects import Figure
 
 from calibrant import Predictions, partitions
@@ -62,7 +62,7 @@ def test_every_model_is_in_the_legend_once():
     _, figure = figure_of("models")
     names = [t.name for t in figure.data if t.showlegend is not False]
     assert names == ["plain", "_hidden", "&#36;5", "off (5%, all cells)", "not significant"]
-    assert list(several()) == ["plain", "_hidden", "$5"]
+    assert list(three_models()) == ["plain", "_hidden", "$5"]
 
 
 @pytest.mark.parametrize("name", ["three outcomes", "100 triangles", "tree, 3", "boxes"])

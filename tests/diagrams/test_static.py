@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import mpltern  # noqa: F401 (registers the projection)
 import numpy as np
 import pytest
-from cases import CASES, ODD_NAMES, dirichlet, made, moved, several
+from cases import CASES, ODD_NAMES, dirichlet, made, moved, three_models
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.quiver import Quiver
@@ -243,7 +243,7 @@ def test_models_differ_in_colour_and_shape_and_all_have_names():
     found, _ = made("models")
     ax = found.plot()
     names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names[:3] == list(several())
+    assert names[:3] == list(three_models())
     handles = ax.get_legend().legend_handles[:3]
     assert len({h.get_color() for h in handles}) == len({h.get_marker() for h in handles}) == 3
 
@@ -269,6 +269,21 @@ def test_limits_that_do_not_contain_zero_are_drawn_where_they_are():
     (bars,) = [c for c in ax.collections if isinstance(c, LineCollection)]
     assert bars.get_segments()[0][:, 1].min() == pytest.approx(series.cells.lower[0, 1])
     assert line_points(ax, VERMILLION).size == 0
+
+
+@pytest.mark.parametrize(
+    ("lens", "label"),
+    [
+        (lenses.Canonical(), "class occurs"),
+        (lenses.Marginal(0), "class predicted class"),
+        (lenses.TopLabel(), "the predicted class"),
+        (lenses.Pooled(), "each class"),
+    ],
+)
+def test_the_axis_names_what_the_lens_is_about(lens, label):
+    data = dirichlet(50, 2, classes=["predicted class", "occurs"])
+    ax = diagram_of(data, lens=lens, n_resamples=9, rng=0).plot(axes_for(made("classical")[0]))
+    assert ax.get_xlabel().replace("\n", " ") == f"predicted probability of {label}"
 
 
 # Three outcomes

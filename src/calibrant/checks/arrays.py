@@ -1,15 +1,14 @@
 """Arrays at the border: a clear refusal, or an array that everything below can rely on."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks import rows as _rows
-from calibrant.checks.convert import column_names, columns, is_bfloat16, to_numpy
-from calibrant.checks.parameters import ARRAYS, Source, listed, more
+from calibrant import engine
+from calibrant.checks import rows
+from calibrant.checks.convert import is_bfloat16, to_numpy
+from calibrant.checks.parameters import ARRAYS, Source, more
 
 Array = NDArray[Any]
 
@@ -20,20 +19,31 @@ BFLOAT16_TOLERANCE = 2.0**-8  # entries are rounded by up to 2^-9 of their size
 def probabilities(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Array:
     """Return rows that sum to 1 to rounding, as float32 or float64 (n, m) in C order.
 
-    With `owned`, `value` is an array that nobody else holds: it is used, and changed, in place.
+    Nothing is copied that has this form already. With `owned`, `value` is an array that nobody
+    else holds: it is changed in place where rows must be divided by their sum.
     """
+    return checked(value, owned=owned, source=source)[0]
+
+
+def checked(
+    value: Any, *, owned: bool = False, source: Source = ARRAYS
+) -> tuple[Array, NDArray[np.int32]]:
+    """Return what `probabilities` does, and the most probable class of every row (n,)."""
     array = _floats("probs", value)
     if array.ndim == 1:
-        return _binary(array, source)
-    probs = array if owned and array.flags.c_contiguous else _private(array, value)
+        probs = _binary(array, source)
+        return probs, (probs[:, 1] > probs[:, 0]).astype(np.int32)
+    probs = np.ascontiguousarray(array)
     rounding = float(np.finfo(probs.dtype).eps) * (4.0 + probs.shape[1] ** 0.5)
     tolerance = BFLOAT16_TOLERANCE if is_bfloat16(value) else TOLERANCE
-    found = _rows.scan(probs, rounding, tolerance)
-    _refuse(found, probs, source)
-    if found.uneven:
-        probs = probs if probs.flags.writeable else probs.copy()
-        _rows.rescale(probs, rounding)
-    return probs
+    found = engine.rows.check(probs, rounding, tolerance)
+    if found.bad:
+        _refuse(rows.scan(probs, tolerance), probs, source)
+    if found.uneven or found.bad:
+        probs = probs if owned else probs.copy()
+        rows.rescale(probs, rounding)
+        found = engine.rows.check(probs, rounding, tolerance)
+    return probs, found.top
 
 
 def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Array:
@@ -53,57 +63,12 @@ def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Arra
             "`logits` must be finite, or -inf for some classes of a row;"
             f" {source.row(int(bad[0]))} is {_start(logits[bad[0]])}{more(bad.size)}."
         )
-    _rows.softmax(logits)
+    rows.softmax(logits)
     return logits
 
 
-def as_tuple(classes: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the names of classes so that they can be read more than once."""
-    try:
-        return tuple(classes)
-    except TypeError:
-        raise TypeError(f"`classes` must be a list of names; found {classes!r}.") from None
-
-
-def names(classes: Sequence[Any] | None, m: int) -> tuple[str, ...]:
-    """Return m different class names; "0", "1", … where none are given."""
-    if classes is None:
-        return tuple(str(j) for j in range(m))
-    if isinstance(classes, str):
-        raise TypeError(f"`classes` must be a list of names; found the string {classes!r}.")
-    found = tuple(str(c) for c in classes)
-    if len(found) != m:
-        raise ValueError(f"`classes` must name the {m} classes of `probs`; found {len(found)}.")
-    twice = sorted({name for name in found if found.count(name) > 1}) if m < 10_000 else []
-    if twice or len(set(found)) != m:
-        raise ValueError(f"`classes` must differ from one another; found {listed(twice)} twice.")
-    return found
-
-
-def outcomes(value: Any, n: int, m: int, classes: Sequence[Any] | None) -> NDArray[np.int32]:
-    """Return labels as integers 0, …, m-1."""
-    array = _by_column(value, classes)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != m):
-        raise ValueError(
-            f"`labels` must be of shape ({n},), or ({n}, {m}) if one-hot; found {array.shape}."
-        )
-    if array.shape[0] != n:
-        raise ValueError(f"`labels` must be as many as `probs`: {n:,}; found {array.shape[0]:,}.")
-    if array.ndim == 2:
-        return _one_hot(array)
-    if array.dtype.kind in "OUST":
-        array = _plain_integers(array)
-    if array.dtype.kind in "OUST":
-        return _by_name(array, classes)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"`labels` must be whole numbers or names; found {array.dtype}.")
-    return _integers(array, m, classes)
-
-
 def weights(value: Any, n: int, *, source: Source = ARRAYS) -> NDArray[np.float64]:
-    """Return weights that are not negative and not all zero, and whose squares are numbers."""
+    """Return weights that are not negative and not all zero, rounded so that sums are exact."""
     array = to_numpy("weights", value)
     if array.shape != (n,):
         raise ValueError(f"`weights` must be of shape ({n},); found {array.shape}.")
@@ -124,7 +89,16 @@ def weights(value: Any, n: int, *, source: Source = ARRAYS) -> NDArray[np.float6
             "`weights` must be 0 or between 1e-100 and 1e100;"
             f" {source.row(int(extreme[0]))} has {array[extreme[0]]}{more(extreme.size)}."
         )
-    return array
+    return _rounded(array)
+
+
+def _rounded(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round weights to multiples of a power of 2 of which all of them have fewer than 2^52.
+
+    Then no sum of them is rounded, in whatever order it is made.
+    """
+    unit = 2.0 ** (np.ceil(np.log2(weights.max() * weights.size)) - 52)
+    return np.asarray(np.rint(weights / unit) * unit)
 
 
 def _floats(name: str, value: Any) -> Array:
@@ -165,27 +139,7 @@ def _binary(event: Array, source: Source) -> Array:
     return out
 
 
-def _private(array: Array, value: Any) -> Array:
-    """Return `array` in C order; a copy if somebody else could write to it.
-
-    What came from a list or a frame is ours. Any other object may have handed out its memory.
-    """
-    ours = isinstance(value, list | tuple) or column_names(value) is not None
-    fresh = ours and array.base is None
-    if array.flags.c_contiguous and (fresh or _read_only(array)):
-        return array
-    return np.array(array, order="C")
-
-
-def _read_only(array: Any) -> bool:
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return False
-        array = array.base
-    return True
-
-
-def _refuse(found: _rows.Scan, probs: Array, source: Source) -> None:
+def _refuse(found: rows.Scan, probs: Array, source: Source) -> None:
     """Say what is wrong with the rows, if anything is."""
     if found.not_finite.count:
         first = found.not_finite.first
@@ -209,107 +163,3 @@ def _refuse(found: _rows.Scan, probs: Array, source: Source) -> None:
             f"`probs` rows must sum to 1; {source.row(first)} sums to {total:.6g}"
             f"{more(found.unequal.count)}. {source.logits}"
         )
-
-
-def _by_column(value: Any, classes: Sequence[Any] | None) -> Array:
-    """Return labels as an array; the columns of a one-hot frame in the order of `classes`."""
-    found = column_names(value)
-    if found is None or classes is None or len(found) != len(classes):
-        return to_numpy("labels", value)
-    place = {str(column): column for column in found}
-    wanted = [str(name) for name in classes]
-    if set(wanted) != set(place):
-        return to_numpy("labels", value)
-    return columns("labels", value, [place[name] for name in wanted])
-
-
-def _one_hot(array: Array) -> NDArray[np.int32]:
-    ones = array == 1
-    bad = np.flatnonzero((ones.sum(axis=1) != 1) | (~ones & (array != 0)).any(axis=1))
-    if bad.size:
-        raise ValueError(
-            "`labels` of two dimensions must be one-hot: a single 1 in each row, the rest 0; row"
-            f" {bad[0]} is {array[bad[0]].tolist()}{more(bad.size)}."
-        )
-    return np.asarray(ones.argmax(axis=1), np.int32)
-
-
-def _plain_integers(array: Array) -> Array:
-    """Return an object array that holds only integers as an array of integers."""
-    if array.dtype.kind == "O" and all(isinstance(item, Integral) for item in array):
-        return array.astype(np.int64)
-    return array
-
-
-def _by_name(array: Array, classes: Sequence[Any] | None) -> NDArray[np.int32]:
-    if classes is None:
-        raise ValueError(
-            f"`labels` are names ({str(array[0])!r}, …), so `classes` must say in which order the"
-            " columns of `probs` stand."
-        )
-    place = {str(name): j for j, name in enumerate(classes)}
-    plain = array.astype(object) if array.dtype.kind == "T" else array  # NumPy cannot go directly
-    found, where = np.unique(plain.astype(str), return_inverse=True)
-    codes = np.array([place.get(str(name), -1) for name in found], np.int32)[where]
-    return _all_known(codes, array, classes)
-
-
-def _all_known(codes: Array, array: Array, classes: Sequence[Any]) -> NDArray[np.int32]:
-    bad = np.flatnonzero(codes < 0)
-    if bad.size:
-        raise ValueError(
-            f"`labels` must be among the classes {listed(list(classes))}; row {bad[0]} is"
-            f" {array[bad[0]]!s}{more(bad.size)}."
-        )
-    return codes.astype(np.int32, copy=False)
-
-
-def _integers(array: Array, m: int, classes: Sequence[Any] | None) -> NDArray[np.int32]:
-    words = [] if classes is None else [str(name).lower() for name in classes]
-    if array.dtype.kind == "b" and sorted(words) == ["false", "true"]:
-        return np.where(array, words.index("true"), words.index("false")).astype(np.int32)
-    if array.dtype.kind == "f":
-        bad = np.flatnonzero(~(array == np.floor(array)) | ~np.isfinite(array))
-        if bad.size:
-            raise ValueError(
-                f"`labels` must be whole numbers; row {bad[0]} is {array[bad[0]]}{more(bad.size)}."
-            )
-    named = _numbered(classes)
-    if named and (len(named) == m or np.isin(array, list(named)).all()):
-        return _by_number(array, named)
-    bad = np.flatnonzero((array < 0) | (array >= m))
-    if bad.size:
-        raise ValueError(
-            f"`labels` must be from 0 to {m - 1}; row {bad[0]} is {array[bad[0]]}{more(bad.size)}."
-            " If they are names of classes, give `classes` as well."
-        )
-    return array.astype(np.int32)
-
-
-def _numbered(classes: Sequence[Any] | None) -> dict[int, int]:
-    """Return the places of the classes whose names are whole numbers; none if two are equal."""
-    numbers = [] if classes is None else [_number(name) for name in classes]
-    found = {number: j for j, number in enumerate(numbers) if number is not None}
-    return found if len(found) == len(numbers) - numbers.count(None) else {}
-
-
-def _number(name: Any) -> int | None:
-    """Return the whole number that names a class, such as 3, 3.0, "3" or "-1"; None if none."""
-    if isinstance(name, Integral):
-        return int(name)
-    if isinstance(name, Real) and float(name).is_integer():
-        return int(float(name))
-    if isinstance(name, str):
-        whole, _, decimals = name.partition(".")
-        if whole.removeprefix("-").isdecimal() and not decimals.strip("0"):
-            return int(whole)
-    return None
-
-
-def _by_number(array: Array, places: Mapping[int, int]) -> NDArray[np.int32]:
-    numbers = np.array(list(places))
-    order = np.argsort(numbers)
-    ranked = numbers[order]
-    at = np.searchsorted(ranked, array).clip(max=len(ranked) - 1)
-    codes = np.array(list(places.values()))[order[at]]
-    return _all_known(np.where(ranked[at] == array, codes, -1), array, list(places))

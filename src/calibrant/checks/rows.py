@@ -1,8 +1,4 @@
-"""Rows of numbers, a block at a time: sums, faults, rescaling and softmax.
-
-Plain NumPy, which is as fast here as a compiled loop; so data are checked before anything has
-to be compiled.
-"""
+"""Rows of numbers, a block at a time: what is wrong with them, rescaling and softmax."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -31,15 +27,17 @@ class Scan:
 
     Parameters
     ----------
-    not_finite, negative, unequal : rows that are not finite; of the others, those with a
-        negative entry; of the others, those that do not sum to 1
-    uneven : how many of the good ones sum to 1 but for more than rounding
+    not_finite : Faulty
+        Rows that are not finite.
+    negative : Faulty
+        Of the others, those with a negative entry.
+    unequal : Faulty
+        Of the others, those that do not sum to 1.
     """
 
     not_finite: Faulty
     negative: Faulty
     unequal: Faulty
-    uneven: int
 
 
 def totals(rows: Array) -> NDArray[np.float64]:
@@ -47,34 +45,14 @@ def totals(rows: Array) -> NDArray[np.float64]:
     return np.asarray(np.einsum("ij->i", rows, dtype=np.float64))
 
 
-def scan(probs: Array, rounding: float, tolerance: float) -> Scan:
-    """Look for rows that are no probabilities."""
-    spans = threads.row_blocks(probs.shape)
-    firsts = np.zeros((len(spans), 3), np.int64)
-    counts = np.zeros((len(spans), 4), np.int64)
-
-    def work(start: int, stop: int) -> None:
-        rows = probs[start:stop]
-        block = start // spans[0][1]
-        with np.errstate(invalid="ignore", over="ignore"):
-            total = totals(rows)
-            off = np.abs(total - 1.0)
-        uneven = off > rounding
-        if not (rows.min() >= 0 and off.max() <= tolerance):  # nor is NaN
-            kinds = [~np.isfinite(total), (rows < 0).any(axis=1), off > tolerance]
-            kind = np.select(kinds, [0, 1, 2], default=3)
-            for k in range(3):
-                firsts[block, k] = start + np.argmax(kind == k)
-                counts[block, k] = np.count_nonzero(kind == k)
-            uneven &= kind == 3
-        counts[block, 3] = np.count_nonzero(uneven)
-
-    threads.run(work, spans)
-    where = np.argmax(counts[:, :3] > 0, axis=0)
-    not_finite, negative, unequal = (
-        Faulty(int(firsts[where[k], k]), int(counts[:, k].sum())) for k in range(3)
-    )
-    return Scan(not_finite, negative, unequal, int(counts[:, 3].sum()))
+def scan(probs: Array, tolerance: float) -> Scan:
+    """Say what is wrong with rows of which some are no probabilities."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = totals(probs)
+        kinds = [~np.isfinite(total), (probs < 0).any(axis=1), np.abs(total - 1) > tolerance]
+    kind = np.select(kinds, range(3), default=3)
+    faults = (np.flatnonzero(kind == k) for k in range(3))
+    return Scan(*(Faulty(int(rows[0]) if rows.size else 0, rows.size) for rows in faults))
 
 
 def rescale(probs: Array, rounding: float) -> None:

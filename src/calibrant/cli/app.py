@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from calibrant.cli import commands
+from calibrant.cli.errors import INTERRUPTED
 from calibrant.cli.memory import return_large_arrays
-from calibrant.cli.output import INTERRUPTED
 
 app = typer.Typer(
     name="calibrant",

@@ -2,14 +2,17 @@
 
 Lenses: ``canonical``, ``top``, ``top:3``, ``class:dog``, ``groups:0-2|3-5|6-9``, ``pooled``.
 Partitions: ``width:10``, ``simplex:5``, ``mass:15``, ``tree:1000``, ``tree:1000:median``.
-Distances: ``tv``, ``euclidean``, ``squared``. Regions: ``dog > 0.1``, ``max >= 0.9 and cat < 0.2``.
+Distances: ``tv``, ``euclidean``, ``squared``. Regions have a module of their own.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
+
+from calibrant.cli.errors import translated
 
 if TYPE_CHECKING:
     from calibrant import Predictions
@@ -19,20 +22,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OPERATORS: dict[str, Callable[[Any, float], Any]] = {
-    ">=": lambda p, x: p >= x,
-    "<=": lambda p, x: p <= x,
-    ">": lambda p, x: p > x,
-    "<": lambda p, x: p < x,
-}
-
-
-# A condition, up to the next one or the end. The name may hold anything, even "and" or ">".
-CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)(?:\s+and\s+(?=\S)|\s*$)")
-
 
 def parse_lens(text: str, data: "Predictions") -> "Lens":
-    """Return the lens that `text` names, for the classes of `data`."""
+    """Return the lens that a text names.
+
+    Parameters
+    ----------
+    text : str
+        What the user wrote, such as ``top:3``.
+    data : Predictions
+        The predictions, whose classes the text may name.
+
+    Returns
+    -------
+    Lens
+        The lens.
+    """
     from calibrant import lenses  # noqa: PLC0415
 
     kind, colon, rest = text.partition(":")
@@ -46,10 +51,10 @@ def parse_lens(text: str, data: "Predictions") -> "Lens":
     if kind == "top":
         return lenses.TopK(_whole("--lens", text, rest))
     if kind == "class" and rest:
-        return lenses.Marginal(data.classes[_class("--lens", rest, data)])
+        return lenses.Marginal(named_class("--lens", rest, data))
     if kind == "groups" and rest:
         return parse_groups(rest, data, option="--lens")
-    raise _bad(
+    raise bad_value(
         "--lens",
         text,
         "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled",
@@ -57,23 +62,35 @@ def parse_lens(text: str, data: "Predictions") -> "Lens":
 
 
 def parse_groups(text: str, data: "Predictions", option: str = "--groups") -> "Lens":
-    """Return the lens of groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
+    """Return the lens of groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``.
+
+    Parameters
+    ----------
+    text : str
+        What the user wrote.
+    data : Predictions
+        The predictions, whose classes the text names.
+    option : str, default "--groups"
+        The option that it was written for, for errors.
+
+    Returns
+    -------
+    Lens
+        The lens.
+    """
     from calibrant import lenses  # noqa: PLC0415
 
     groups = [_members(option, part, data) for part in text.split("|")]
-    lens = _built(
-        option, lambda: lenses.Groups([[data.classes[j] for j in group] for group in groups])
-    )
-    found = sorted(j for group in groups for j in group)
-    if found != list(range(data.m)):
-        wrong = [j for j in range(data.m) if found.count(j) != 1]
-        shown = ", ".join(data.classes[j] for j in wrong[:8]) + (", …" if len(wrong) > 8 else "")
-        raise _bad(option, text, f"groups that have every class once; look at {shown}")
+    lens = _built(option, lambda: lenses.Groups(groups))
+    times = Counter(name for group in groups for name in group)
+    wrong = [name for name in data.classes if times[name] != 1]
+    if wrong:
+        raise bad_value(option, text, f"groups that have every class once; look at {_some(wrong)}")
     return lens
 
 
 def parse_partition(text: str) -> "Partition":
-    """Return the partition that `text` names."""
+    """Return the partition that a text names, such as ``width:10``."""
     from calibrant import partitions  # noqa: PLC0415
 
     kind, *rest = text.split(":")
@@ -86,14 +103,16 @@ def parse_partition(text: str) -> "Partition":
         }
         return _built("--partition", lambda: by_name[kind](k))
     if kind == "tree" and len(rest) in (1, 2):
-        size = _number("--partition", text, rest[0])
+        size = _positive("--partition", text, rest[0])
         split: Any = rest[1] if len(rest) == 2 else "mean"
         return _built("--partition", lambda: partitions.VarianceTree(size, split))
-    raise _bad("--partition", text, "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median")
+    raise bad_value(
+        "--partition", text, "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
+    )
 
 
 def parse_distance(text: str) -> "Distance":
-    """Return the distance that `text` names."""
+    """Return the distance that a text names, such as ``tv``."""
     from calibrant import distances  # noqa: PLC0415
 
     known = {
@@ -104,7 +123,7 @@ def parse_distance(text: str) -> "Distance":
         "squared_euclidean": distances.squared_euclidean,
     }
     if text not in known:
-        raise _bad("--distance", text, "tv, euclidean or squared")
+        raise bad_value("--distance", text, "tv, euclidean or squared")
     return known[text]
 
 
@@ -114,7 +133,20 @@ def parse_grid(
     partition: Sequence[str] | None,
     distance: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return the lenses, partitions and distances that were asked for, under these names."""
+    """Return the lenses, partitions and distances that were asked for, under these names.
+
+    Parameters
+    ----------
+    data : Predictions
+        The predictions, whose classes the lenses may name.
+    lens, partition, distance : sequence of str or None
+        What the user wrote; None where the defaults apply.
+
+    Returns
+    -------
+    dict
+        Arguments of `evaluate` and `compare`.
+    """
     chosen: dict[str, Any] = {}
     if lens:
         chosen["lenses"] = _distinct("--lens", lens, lambda text: parse_lens(text, data))
@@ -140,83 +172,56 @@ def _distinct(option: str, texts: Sequence[str], parse: Callable[[str], T]) -> l
     return found
 
 
-def parse_region(text: str, data: "Predictions") -> Callable[[Any], Any]:
-    """Return the mask function of conditions such as ``dog > 0.1 and max < 0.9``."""
-    conditions: list[Callable[[Any], Any]] = []
-    start = 0
-    while start < len(text) or not conditions:
-        found = CONDITION.match(text, start)
-        if found is None:
-            raise _bad("--region", text, 'conditions such as "dog > 0.1 and max < 0.9"')
-        conditions.append(_condition(found, text, data))
-        start = found.end()
-
-    def where(probs: Any) -> Any:
-        mask = conditions[0](probs)
-        for condition in conditions[1:]:
-            mask = mask & condition(probs)
-        return mask
-
-    return where
-
-
-def _condition(found: re.Match[str], text: str, data: "Predictions") -> Callable[[Any], Any]:
-    name, sign, number = found.groups()
-    try:
-        limit = float(number)
-    except ValueError:
-        raise _bad("--region", text, f"conditions with numbers, not {number!r}") from None
-    compare = OPERATORS[sign]
-    if name == "max" and "max" not in data.classes:
-        return lambda probs: compare(probs.max(axis=1), limit)
-    j = _class("--region", name, data)
-    return lambda probs: compare(probs[:, j], limit)
-
-
-def _members(option: str, part: str, data: "Predictions") -> list[int]:
+def _members(option: str, part: str, data: "Predictions") -> list[str]:
     """Return the classes of a group: names or indices, separated by commas, or a range 0-2."""
-    members: list[int] = []
+    members: list[str] = []
     for item in part.split(","):
         word = item.strip()
         span = re.fullmatch(r"(\d{1,9})-(\d{1,9})", word)
         if span is None or word in data.classes:
-            members.append(_class(option, word, data))
+            members.append(named_class(option, word, data))
             continue
         first, last = int(span.group(1)), int(span.group(2))
         if not first <= last < data.m:
-            raise _bad(option, word, f"a range of classes from 0 to {data.m - 1}")
-        members += range(first, last + 1)
+            raise bad_value(option, word, f"a range of classes from 0 to {data.m - 1}")
+        members += data.classes[first : last + 1]
     return members
 
 
-def _class(option: str, word: str, data: "Predictions") -> int:
-    """Return the index of a class that is given by name, or by index."""
+def named_class(option: str, word: str, data: "Predictions") -> str:
+    """Return the name of a class that is given by name, or by index."""
     if word in data.classes:
-        return data.classes.index(word)
+        return word
     if re.fullmatch(r"[0-9]{1,9}", word) and int(word) < data.m:
-        return int(word)
-    shown = ", ".join(data.classes[:8]) + (", …" if data.m > 8 else "")
-    raise _bad(option, word, f"a class of the file: {shown}")
+        return data.classes[int(word)]
+    raise bad_value(option, word, f"a class of the file: {_some(data.classes)}")
+
+
+def _some(names: Sequence[str]) -> str:
+    """Write the first few names."""
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
 
 
 def _whole(option: str, text: str, word: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", word) or int(word) < 1:
-        raise _bad(option, text, "a whole number from 1 after the colon")
+        raise bad_value(option, text, "a whole number of at least 1 after the colon")
     return int(word)
 
 
-def _number(option: str, text: str, word: str) -> float:
+def _positive(option: str, text: str, word: str) -> float:
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", word) or float(word) == 0:
-        raise _bad(option, text, "a number above 0 after the colon")
+        raise bad_value(option, text, "a number above 0 after the colon")
     return float(word)
 
 
 def _built(option: str, build: Callable[[], T]) -> T:
+    """Build an object; what it refuses is a mistake in the option."""
     try:
         return build()
     except (ValueError, TypeError) as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
+        raise typer.BadParameter(translated(str(error)), param_hint=option) from None
 
 
-def _bad(option: str, found: str, wanted: str) -> typer.BadParameter:
+def bad_value(option: str, found: str, wanted: str) -> typer.BadParameter:
+    """Return the error of an option whose value is not what is wanted."""
     return typer.BadParameter(f"must be {wanted}; found {found!r}.", param_hint=option)

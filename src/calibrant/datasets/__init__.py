@@ -5,9 +5,9 @@ Generated: the examples of the paper and Dirichlet models with a chosen miscalib
 same `rng` gives the same data.
 """
 
+from calibrant.datasets.examples import example1, example3
 from calibrant.datasets.gaussian import gaussian_mixture, gaussian_mixture_truth
 from calibrant.datasets.networks import cifar10, names
-from calibrant.datasets.tables import example1, example3
 from calibrant.datasets.tempered import dirichlet
 
 __all__ = [

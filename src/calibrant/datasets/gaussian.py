@@ -26,9 +26,17 @@ def gaussian_mixture(n: int, beta0: float, beta1: float, rng: Rng = None) -> Pre
 
     Parameters
     ----------
-    n : number of rows
-    beta0, beta1 : parameters of the model
-    rng : seed, numpy.random.Generator or None
+    n : int
+        Number of rows.
+    beta0, beta1 : float
+        Parameters of the model.
+    rng : int, numpy.random.Generator or None, default None
+        Seed, generator, or None for fresh entropy.
+
+    Returns
+    -------
+    Predictions
+        Two classes.
 
     Notes
     -----
@@ -59,11 +67,13 @@ def gaussian_mixture_truth(
 
     Parameters
     ----------
-    beta0, beta1 : parameters of the model
+    beta0, beta1 : float
+        Parameters of the model.
 
     Returns
     -------
-    function of an array of predicted P(Y = 1), each between 0 and 1
+    function
+        It turns an array of predicted P(Y = 1), each between 0 and 1, into the true ones.
 
     Examples
     --------

@@ -26,7 +26,13 @@ def cifar10(name: str) -> Predictions:
 
     Parameters
     ----------
-    name : "lenet", "resnet" or "densenet"
+    name : {"lenet", "resnet", "densenet"}
+        Which network.
+
+    Returns
+    -------
+    Predictions
+        10,000 rows of ten classes.
 
     Examples
     --------
@@ -45,4 +51,4 @@ def cifar10(name: str) -> Predictions:
     with file.open("rb") as opened, np.load(opened, allow_pickle=False) as found:
         probs, labels, classes = found["probs"], found["labels"], found["classes"]
     probs.flags.writeable = False  # ours alone, so it need not be copied
-    return Predictions(probs, labels.astype(np.int32), [str(name) for name in classes])
+    return Predictions(probs, labels.astype(np.int32), [str(one) for one in classes])

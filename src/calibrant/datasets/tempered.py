@@ -10,6 +10,8 @@ from calibrant.checks.seeds import Rng, generator
 from calibrant.datasets import draw
 from calibrant.predictions import Predictions
 
+LEAST_ALPHA = 1e-3  # smaller ones leave the range of floating-point numbers
+
 
 def dirichlet(
     n: int,
@@ -32,13 +34,23 @@ def dirichlet(
 
     Parameters
     ----------
-    n : number of rows
-    m : number of classes, at least 2
-    alpha : parameters of the Dirichlet distribution: one positive number for all classes, or
-        m of them; small ones give rows near the vertices of the simplex
-    temperature : T, a positive number
-    rng : seed, numpy.random.Generator or None; the same one gives the same rows p and the same
-        labels whatever the temperature
+    n : int
+        Number of rows.
+    m : int
+        Number of classes, at least 2.
+    alpha : float or array (m,), default 1.0
+        Parameters of the Dirichlet distribution: one positive number for all classes, or one
+        for each. Small ones give rows near the vertices of the simplex.
+    temperature : float, default 1.0
+        T, a positive number.
+    rng : int, numpy.random.Generator or None, default None
+        Seed, generator, or None for fresh entropy. The same seed gives the same rows p and the
+        same labels whatever the temperature.
+
+    Returns
+    -------
+    Predictions
+        Classes "0", …, "m - 1".
 
     Examples
     --------
@@ -78,14 +90,11 @@ def _alpha(alpha: ArrayLike, m: int) -> NDArray[np.float64]:
     return np.broadcast_to(array, m)
 
 
-LEAST_ALPHA = 1e-3  # smaller ones leave the range of floating-point numbers
-
-
 def _positive(name: str, value: Any) -> float:
-    number = finite(name, value)
-    if number <= 0:
+    found = finite(name, value)
+    if found <= 0:
         raise ValueError(f"`{name}` must be positive; found {value!r}.")
-    return number
+    return found
 
 
 def _names(m: int) -> tuple[str, ...]:

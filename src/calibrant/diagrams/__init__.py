@@ -4,10 +4,7 @@
 (`static`), ``.figure()`` with plotly (`interactive`). Neither computes anything.
 """
 
-from calibrant.diagrams.diagram import (
-    ReliabilityDiagram,
-    Series,
-    reliability_diagram,
-)
+from calibrant.diagrams.diagram import ReliabilityDiagram, Series
+from calibrant.diagrams.reliability import reliability_diagram
 
 __all__ = ["ReliabilityDiagram", "Series", "reliability_diagram"]

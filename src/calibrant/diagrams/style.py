@@ -24,13 +24,16 @@ MODELS = (BLUE, "#E69F00", GREEN, "#CC79A7", "#56B4E9", "#000000")
 SHARES = ("#EDF4FA", "#A6CBE5", "#5A9BCB")  # ends early, so that arrows show on every cell
 
 MOST_LINES = 5  # of a name; a group of a thousand classes would fill the page
-AXIS_NAMES = {"predicted class": "the predicted class", "occurs": "each class"}
 
 
 def event_name(diagram: ReliabilityDiagram) -> str:
-    """Return what one-dimensional diagrams are about, for the axis."""
-    name = diagram.classes[diagram.event]
-    return AXIS_NAMES.get(name, f"class {name}")
+    """Return what a diagram of two outcomes is about, for the axis."""
+    return diagram.subject or f"class {diagram.classes[diagram.event]}"
+
+
+def model_colour(i: int) -> str:
+    """Return the colour of model i; there are six."""
+    return MODELS[i % len(MODELS)]
 
 
 def percent(share: float) -> str:
@@ -54,47 +57,93 @@ def truth_at(n: int = 400) -> NDArray[np.float64]:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Break a text into lines: after spaces and joints, or anywhere if a word is too long."""
+    """Break a text into lines: after spaces and joints, or anywhere if a word is too long.
+
+    Parameters
+    ----------
+    text : str
+        What to break.
+    width : int
+        Letters on a line; at least 4.
+
+    Returns
+    -------
+    list of str
+        The lines, without spaces around them; at most `MOST_LINES`.
+    """
     width = max(width, 4)
-    parts = [
-        part[a : a + width]
-        for part in re.split(r"(?<=[\s+/_|-])", text)
-        for a in range(0, len(part), width)
-    ]
     lines = [""]
-    for part in parts:
-        if lines[-1] and len((lines[-1] + part).rstrip()) > width:
+    for piece in _pieces(text, width):
+        if lines[-1] and len((lines[-1] + piece).rstrip()) > width:
             lines.append("")
-        lines[-1] += part
+        lines[-1] += piece
     if len(lines) > MOST_LINES:
         lines = [*lines[: MOST_LINES - 1], lines[MOST_LINES - 1].rstrip() + "…"]
     return [line.strip() for line in lines]
 
 
+def _pieces(text: str, width: int) -> list[str]:
+    """Cut a text where a line may end, into pieces of at most `width` letters."""
+    return [
+        word[start : start + width]
+        for word in re.split(r"(?<=[\s+/_|-])", text)
+        for start in range(0, len(word), width)
+    ]
+
+
 def escaped(text: str, width: int = 10**6) -> str:
-    """Write a text so that plotly takes no part of it for HTML or TeX, on lines of `width`."""
+    """Write a text so that plotly takes no part of it for HTML or TeX.
+
+    Parameters
+    ----------
+    text : str
+        What to write.
+    width : int, default 10**6
+        Letters on a line.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
     lines = (html.escape(line, quote=False).replace("$", "&#36;") for line in wrapped(text, width))
     return "<br>".join(lines)
 
 
 def hover_texts(diagram: ReliabilityDiagram, series: Series) -> list[str]:
-    """Describe every cell: count, then prediction, frequency and limits of each outcome."""
-    fn, cells = series.function, series.cells
+    """Describe every cell: count, then prediction, frequency and limits of each outcome.
+
+    Parameters
+    ----------
+    diagram : ReliabilityDiagram
+        The diagram.
+    series : Series
+        One of its series.
+
+    Returns
+    -------
+    list of str
+        HTML, one text for each cell.
+    """
+    fn = series.function
     shown = [diagram.event] if diagram.n_outcomes == 2 else range(diagram.n_outcomes)
-    names = [escaped(name, 40) for name in diagram.classes]
+    title = [f"<b>{escaped(series.name, 60)}</b>"] if series.name else []
     texts = []
-    for c, p in enumerate(cells.adjusted_pvalues):
-        lines = [f"<b>{escaped(series.name, 60)}</b>"] if series.name else []
-        lines.append(f"{fn.counts[c]:,.12g} rows ({fn.proportions[c]:.1%})")
-        lines += [
-            f"<b>{names[j]}</b>: predicted {fn.predicted[c, j]:.3f}, observed"
-            f" {fn.observed[c, j]:.3f}<br>deviation {fn.deviations[c, j]:+.3f},"
-            f" {percent(cells.level)} limits {cells.lower[c, j]:+.3f} to {cells.upper[c, j]:+.3f}"
-            for j in shown
-        ]
-        lines.append(f"adjusted p = {p:.3g}")
-        texts.append("<br>".join(lines))
+    for c, p in enumerate(series.cells.adjusted_pvalues):
+        count = f"{fn.counts[c]:,.12g} rows ({fn.proportions[c]:.1%})"
+        outcomes = [_outcome_text(diagram, series, c, j) for j in shown]
+        texts.append("<br>".join([*title, count, *outcomes, f"adjusted p = {p:.3g}"]))
     return texts
+
+
+def _outcome_text(diagram: ReliabilityDiagram, series: Series, c: int, j: int) -> str:
+    """Describe outcome j of cell c."""
+    fn, cells = series.function, series.cells
+    return (
+        f"<b>{escaped(diagram.classes[j], 40)}</b>: predicted {fn.predicted[c, j]:.3f}, observed"
+        f" {fn.observed[c, j]:.3f}<br>deviation {fn.deviations[c, j]:+.3f},"
+        f" {percent(cells.level)} limits {cells.lower[c, j]:+.3f} to {cells.upper[c, j]:+.3f}"
+    )
 
 
 def tetrahedron() -> NDArray[np.float64]:

@@ -1,13 +1,39 @@
-"""Compiled loops: pure functions of arrays and scalars, nothing checked.
+"""Compiled loops behind a small interface: arrays and named tuples in, arrays out.
 
-The submodules load numba, which takes half a second, so each is imported when it is first
-named: ``engine.tree.fit``.
+The only package that names numba and that starts threads. Its functions refuse arrays of wrong
+shapes or types; their kernels check nothing. It knows nothing else of calibrant. The submodules
+load numba, which takes half a second, so each is imported when it is first named:
+``engine.tree.grow``.
 """
 
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-COMPILED = ("cells", "classes", "draws", "grid", "laws", "lens", "null", "tree")
+if TYPE_CHECKING:
+    from calibrant.engine import classes as classes
+    from calibrant.engine import draws as draws
+    from calibrant.engine import events as events
+    from calibrant.engine import grid as grid
+    from calibrant.engine import null as null
+    from calibrant.engine import resample as resample
+    from calibrant.engine import rows as rows
+    from calibrant.engine import sums as sums
+    from calibrant.engine import totals as totals
+    from calibrant.engine import tree as tree
+
+COMPILED = (
+    "classes",
+    "draws",
+    "events",
+    "grid",
+    "null",
+    "resample",
+    "rows",
+    "sums",
+    "totals",
+    "tree",
+)
 
 
 def __getattr__(name: str) -> ModuleType:

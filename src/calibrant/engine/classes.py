@@ -3,63 +3,141 @@
 The cells of class j are offsets[j] … offsets[j + 1] - 1; tables have one entry for each.
 """
 
-import numpy as np
+from typing import Any, NamedTuple
 
-from calibrant.engine.draws import accumulate, draw, row_key
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.engine import draws, threads
+from calibrant.engine.arrays import expect, within, zeros
+from calibrant.engine.compile import kernel
+from calibrant.engine.draws import draw_row
 from calibrant.engine.grid import interval
-from calibrant.engine.jit import kernel
+from calibrant.engine.sums import EXACT, cut, unit_of, value, whole
+from calibrant.engine.tuples import Replicates, Rows, Source
+
+Floats = NDArray[np.float64]
+
+
+class Tables(NamedTuple):
+    """Weight of every cell, and limbs of the sum of predictions."""
+
+    mass: Floats  # (all cells,)
+    limbs: Floats  # (3, all cells)
+
+
+def class_boxes(rows: Rows, edges: Floats) -> tuple[NDArray[Any], Floats, Floats]:
+    """Return the interval of every entry (n, m), and weight and sum of each one's: (m · k,)."""
+    n, m = rows.probs.shape
+    k = edges.size - 1
+    cells = np.empty((n, m), np.uint8 if k <= 256 else np.int32)
+
+    def work(span: tuple[int, int], tables: Tables) -> None:
+        _class_boxes(rows, span, 1.0 / unit_of(rows), edges, cells, zeros((4, m)), tables)
+
+    return cells, *_added(rows, m * k, work)
+
+
+def class_sums(
+    rows: Rows, cells: NDArray[Any], offsets: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """Return weight and sum of the entries of each cell, where cells (n, m) are known."""
+    expect("cells", cells, rows.probs.shape, "iu")
+    within("cells", cells, int(np.diff(offsets).max()))
+
+    def work(span: tuple[int, int], tables: Tables) -> None:
+        _class_sums(rows, span, 1.0 / unit_of(rows), offsets, cells, tables)
+
+    return _added(rows, int(offsets[-1]), work)
+
+
+def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Floats]:
+    """Add up tables over blocks of rows; few blocks, since tables may be large."""
+    n = rows.probs.shape[0]
+    length = min(EXACT, max(-(-n // (2 * threads.count())), 1 << 12))
+    spans = threads.blocks(n, length)
+    parts = [Tables(np.zeros(size), np.zeros((3, size))) for _ in spans]
+    threads.run(lambda start, stop: work((start, stop), parts[start // length]), spans)
+    mass = np.sum([part.mass for part in parts], axis=0)
+    limbs = np.sum([whole(part.limbs) for part in parts], axis=0)
+    return mass, value(limbs) * unit_of(rows)
 
 
 @kernel
-def boxes(probs, weights, step, start, stop, edges, cells, low, mass, predicted):
-    """Find the interval of every entry and add it up: cells (n, m), tables (m · k,).
+def _class_boxes(rows, span, scale, edges, cells, low, tables):
+    """Find the interval of every entry and add it up.
 
     Most entries of many classes are below the first edge, so these are added without a
-    branch, class by class side by side, to low (2, m), zero before.
+    branch, class by class side by side, to low (4, m), zero before.
     """
-    m = probs.shape[1]
+    m = rows.probs.shape[1]
     k = edges.shape[0] - 1
-    first = edges[1]
-    for i in range(start, stop):
-        w = weights[i * step]
+    edge = edges[1]
+    for i in range(span[0], span[1]):
+        w = rows.weights[i * rows.step]
         for j in range(m):
-            p = np.float64(probs[i, j])
-            inside = w if p < first else 0.0
-            low[0, j] += inside
-            low[1, j] += inside * p
+            p = np.float64(rows.probs[i, j])
+            inside = w if p < edge else 0.0
+            a, b, c = cut(inside * scale * p)
+            low[0, j] += a
+            low[1, j] += b
+            low[2, j] += c
+            low[3, j] += inside
             cells[i, j] = 0
         for j in range(m):
-            p = np.float64(probs[i, j])
-            if p >= first:
-                c = interval(p, edges)
-                cells[i, j] = c
-                mass[j * k + c] += w
-                predicted[j * k + c] += w * p
+            p = np.float64(rows.probs[i, j])
+            if p >= edge:
+                q = interval(p, edges)
+                cells[i, j] = q
+                a, b, c = cut(w * scale * p)
+                at = j * k + q
+                tables.mass[at] += w
+                tables.limbs[0, at] += a
+                tables.limbs[1, at] += b
+                tables.limbs[2, at] += c
     for j in range(m):
-        mass[j * k] += low[0, j]
-        predicted[j * k] += low[1, j]
+        tables.mass[j * k] += low[3, j]
+        for s in range(3):
+            tables.limbs[s, j * k] += low[s, j]
 
 
 @kernel
-def sums(probs, weights, step, start, stop, offsets, cells, mass, predicted):
-    """Add up entries whose cells (n, m) are known: tables (all cells,)."""
-    m = probs.shape[1]
-    for i in range(start, stop):
-        w = weights[i * step]
-        for j in range(m):
-            c = offsets[j] + cells[i, j]
-            mass[c] += w
-            predicted[c] += w * probs[i, j]
+def _class_sums(rows, span, scale, offsets, cells, tables):
+    for i in range(span[0], span[1]):
+        w = rows.weights[i * rows.step]
+        for j in range(rows.probs.shape[1]):
+            at = offsets[j] + cells[i, j]
+            a, b, c = cut(w * scale * rows.probs[i, j])
+            tables.mass[at] += w
+            tables.limbs[0, at] += a
+            tables.limbs[1, at] += b
+            tables.limbs[2, at] += c
+
+
+def class_counts(
+    rows: Rows,
+    cells: NDArray[Any],
+    offsets: NDArray[np.int64],
+    source: Source,
+    replicates: Replicates,
+) -> Floats:
+    """Return the weight of the classes that are drawn, in their cells: (all cells, replicates)."""
+    m = draws.check_source(source)[1]
+    expect("cells", cells, source.probs.shape, "iu")
+    expect("offsets", offsets, (m + 1,), "i")
+    out = np.zeros((int(offsets[-1]), replicates.size))
+    keys = draws.replicate_keys(source.key, replicates)
+    u, labels = zeros((2, replicates.size), np.int64)
+    _class_counts(rows, cells, offsets, source, keys, (draws.thresholds_room(m), u, labels), out)
+    return out
 
 
 @kernel
-def count_block(law, weights, step, offsets, cells, key, replicates, many, cdf, u, labels, counts):
-    """Add the weight of drawn classes: counts (all cells, size), zero before."""
-    size = counts.shape[1]
-    for i in range(law.shape[0]):
-        scale = accumulate(law, i, cdf)
-        draw(many, cdf, scale, row_key(key, i), replicates, u, labels)
-        w = weights[i * step]
-        for t in range(size):
+def _class_counts(rows, cells, offsets, source, keys, room, out):
+    cuts, u, labels = room
+    for i in range(rows.probs.shape[0]):
+        draw_row(source, i, keys, cuts, u, labels)
+        w = rows.weights[i * rows.step]
+        for t in range(keys.shape[0]):
             y = labels[t]
-            counts[offsets[y] + cells[i, y], t] += w
+            out[offsets[y] + cells[i, y], t] += w

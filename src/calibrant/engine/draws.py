@@ -1,17 +1,29 @@
-"""Draws of labels and rows as a pure function of (key, replicate, row).
+"""Draws of labels and rows as exact functions of (key, replicate, row).
 
-Every random number is a hash of these three; nothing has a state. A block of replicates is
-drawn row by row, so a row's probabilities are read once for all of it.
+Every random number is a hash of these three: 52 bits, a whole number u. The label of a row is
+the number of thresholds that u reaches. The thresholds are whole numbers too: probabilities are
+rounded to multiples of 2^-52 and added up, which no order can change; if they do not amount to 1,
+the sums are multiplied by the rounded quotient and rounded once more. So every engine that has
+64-bit integers and IEEE arithmetic draws the same labels.
 """
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.aligned import zeros
-from calibrant.engine.jit import helper, kernel
+from calibrant.engine import threads
+from calibrant.engine.arrays import expect, zeros
+from calibrant.engine.compile import helper, kernel
+from calibrant.engine.tuples import Replicates, Source
+
+Array = NDArray[Any]
+Keys = NDArray[np.uint64]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ROWS = np.uint64(0xD1B54A32D192ED03)  # sets the hash of rows apart from that of replicates
+ONE = 2.0**52  # the whole number that stands for a probability of 1
+NEVER = np.int64(1 << 62)  # a threshold that is not reached
 FEW = 32  # classes up to which comparing with all of them is as fast as a binary search
 
 
@@ -23,160 +35,207 @@ def mix(x):
     return x ^ (x >> np.uint64(31))
 
 
-def replicate_keys(key, b0, b1):
-    """Return the hashes of replicates b0 … b1 - 1. Plain Python: once for a block."""
-    return mix.py_func(key + np.arange(b0 + 1, b1 + 1, dtype=np.uint64) * GOLDEN)
-
-
-def uniforms(key, first, last, replicates):
-    """Return what `uniform` gives for rows (or cells) first … last - 1 below 1: (rows, size).
-
-    Plain Python: for where a draw stands for many rows.
-    """
-    rows = mix.py_func((key ^ ROWS) + np.arange(first + 1, last + 1, dtype=np.uint64) * GOLDEN)
-    return (mix.py_func(rows[:, None] + replicates) >> np.uint64(11)) * 2.0**-53
-
-
-def room(m: int) -> NDArray[np.float64]:
-    """Return room for the cumulative sums of m classes, filled with infinity.
-
-    A multiple of three for `draw_few`, or a power of two for `draw_many`.
-    """
-    return np.full(-(-m // 3) * 3 if m <= FEW else 1 << (m - 1).bit_length(), np.inf)
-
-
-def scratch(m, size):
-    """Return whether there are many classes, and room for what `draw` works in.
-
-    The first is None if there are few: another type, so the way of drawing that is not needed
-    is not compiled. Room is for cumulative sums, uniform numbers and labels.
-    """
-    return None if m <= FEW else True, room(m), zeros(size), zeros(size, np.int64)
-
-
 @helper
 def row_key(key, i):
-    """Hash of a row (or a cell) under a key."""
+    """Hash of the row with this number in the whole data set."""
     return mix((key ^ ROWS) + np.uint64(i + 1) * GOLDEN)
 
 
 @helper
-def uniform(row, replicate, top):
-    """Uniform number in [0, top), of 53 bits."""
-    return np.float64(mix(row + replicate) >> np.uint64(11)) * (top * 2.0**-53)
+def uniform(row, replicate):
+    """Whole number below 2^52 from the hashes of a row and a replicate."""
+    return np.int64(mix(row + replicate) >> np.uint64(12))
 
 
-@helper
-def accumulate(probs, i, cdf):
-    """Write cumulative sums of row i, infinite from the last class that can occur; return the sum.
+def replicate_keys(key: np.uint64, replicates: Replicates) -> Keys:
+    """Return the hashes of replicates."""
+    numbers = np.arange(replicates.start + 1, replicates.stop + 1, dtype=np.uint64)
+    return np.asarray(mix(key + numbers * GOLDEN))
 
-    A number below the total is then smaller than the entry of exactly the classes from the
-    drawn one on, and a class of probability 0 is never drawn.
+
+def uniforms(key: np.uint64, cells: tuple[int, int], replicates: Keys) -> NDArray[np.float64]:
+    """Return numbers in [0, 1) for cells[0] … cells[1] - 1, as if they were rows: (cells, B)."""
+    numbers = np.arange(cells[0] + 1, cells[1] + 1, dtype=np.uint64)
+    rows = mix((key ^ ROWS) + numbers * GOLDEN)
+    return np.asarray((mix(rows[:, None] + replicates) >> np.uint64(12)) / ONE)
+
+
+def thresholds_room(m: int) -> NDArray[np.int64]:
+    """Return room for the thresholds of m classes, filled with what is never reached.
+
+    A multiple of three for `draw_few`, or a power of two for `draw_many`.
     """
-    total = 0.0
-    for j in range(probs.shape[1]):
-        total += probs[i, j]
-        cdf[j] = total
-    last = probs.shape[1] - 1
-    cdf[last] = np.inf
-    while last > 0 and probs[i, last] == 0.0:
-        last -= 1
-        cdf[last] = np.inf
-    return total
+    return np.full(-(-m // 3) * 3 if m <= FEW else 1 << (m - 1).bit_length(), NEVER)
 
 
 @helper
-def draw_few(cdf, total, row, replicates, u, labels):
+def thresholds(probs, i, out):
+    """Write the thresholds of row i to out (m,): a class of probability 0 is never drawn."""
+    total = np.int64(0)
+    last = 0
+    for j in range(probs.shape[1]):
+        part = np.int64((probs[i, j] * ONE + ONE) - ONE)
+        total += part
+        out[j] = total
+        last = j if part > 0 else last
+    scale = ONE / np.float64(total)
+    for j in range(last):
+        out[j] = np.int64((np.float64(out[j]) * scale + ONE) - ONE)
+    for j in range(last, probs.shape[1]):
+        out[j] = NEVER
+
+
+@helper
+def draw_few(cuts, row, replicates, u, labels):
     """Draw the label of one row of few classes in every replicate: labels (size,), u room."""
     for t in range(replicates.shape[0]):
-        u[t] = uniform(row, replicates[t], total)
+        u[t] = uniform(row, replicates[t])
         labels[t] = 0
     j = 0
-    while j < cdf.shape[0] and cdf[j] < np.inf:
-        a, b, c = cdf[j], cdf[j + 1], cdf[j + 2]  # three classes in a sweep
+    while j < cuts.shape[0] and cuts[j] < NEVER:
+        a, b, c = cuts[j], cuts[j + 1], cuts[j + 2]  # three classes in a sweep
         for t in range(replicates.shape[0]):
             labels[t] += (u[t] >= a) + (u[t] >= b) + (u[t] >= c)
         j += 3
 
 
 @helper
-def draw_many(cdf, total, row, replicates, u, labels):
+def draw_many(cuts, row, replicates, u, labels):
     """Do the same for many classes: all replicates take a step of a binary search together."""
     for t in range(replicates.shape[0]):
-        u[t] = uniform(row, replicates[t], total)
+        u[t] = uniform(row, replicates[t])
         labels[t] = 0
-    half = cdf.shape[0] // 2
+    half = cuts.shape[0] // 2
     while half > 0:
         for t in range(replicates.shape[0]):
-            labels[t] += half * (u[t] >= cdf[labels[t] + half - 1])
+            labels[t] += half * (u[t] >= cuts[labels[t] + half - 1])
         half //= 2
 
 
 @helper
-def draw(many, cdf, total, row, replicates, u, labels):
-    """Draw the label of one row in every replicate of a block: labels (size,), u room."""
-    if many is None:
-        draw_few(cdf, total, row, replicates, u, labels)
-    else:
-        draw_many(cdf, total, row, replicates, u, labels)
+def see(table, i, labels):
+    """Turn the drawn classes of row i, labels (size,), into what a lens sees; None: the classes."""
+    if table is not None:
+        row = i if table.shape[0] > 1 else 0
+        for t in range(labels.shape[0]):
+            labels[t] = table[row, labels[t]]
 
 
 @helper
-def draw_one(cdf, total, row, replicate):
-    """Return the same label in a single replicate."""
-    u = uniform(row, replicate, total)
-    j = 0
-    while u >= cdf[j]:
-        j += 1
-    return j
+def draw_row(source, i, replicates, cuts, u, labels):
+    """Draw the outcome of row i in every replicate: labels (size,)."""
+    thresholds(source.probs, i, cuts)
+    key = row_key(source.key, source.first + i)
+    if source.probs.shape[1] <= FEW:
+        draw_few(cuts, key, replicates, u, labels)
+    else:
+        draw_many(cuts, key, replicates, u, labels)
+    see(source.table, i, labels)
+
+
+def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
+    """Return the outcomes of all rows in some replicates: (replicates, n)."""
+    n, m = check_source(source)
+    keys = replicate_keys(source.key, replicates)
+    out = np.empty((replicates.size, n), np.int32)
+
+    def work(start: int, stop: int) -> None:
+        room = (
+            thresholds_room(m),
+            zeros(replicates.size, np.int64),
+            zeros(replicates.size, np.int64),
+        )
+        _draw_labels(source, (start, stop), keys, room, out)
+
+    threads.run(work, threads.row_blocks(source.probs.shape))
+    return out
 
 
 @kernel
-def label_block(probs, start, stop, key, replicates, many, cdf, u, labels, out):
-    """Write the labels of rows start … stop - 1: out (size, n)."""
-    size = out.shape[0]
-    for i in range(start, stop):
-        total = accumulate(probs, i, cdf)
-        draw(many, cdf, total, row_key(key, i), replicates, u, labels)
-        for t in range(size):
+def _draw_labels(source, span, keys, room, out):
+    cuts, u, labels = room
+    for i in range(span[0], span[1]):
+        draw_row(source, i, keys, cuts, u, labels)
+        for t in range(keys.shape[0]):
             out[t, i] = labels[t]
 
 
-@kernel
-def draw_times(n, key, replicate, times):
-    """Count how often each row is drawn when n rows are drawn with replacement.
+def event_cuts(probs: Array, event: Array) -> NDArray[np.int64]:
+    """Return the interval of u in which a class of each row is drawn: (n, 2), from and below.
 
-    times : (n,), zero before
+    event : (n,) the class of each row, or (1,) one for all
     """
-    for i in range(n):
-        r = np.int64(uniform(row_key(key, i), replicate, np.float64(n)))
-        times[r if r < n else n - 1] += 1
+    expect("probs", probs, (None, None), "f")
+    expect("event", event, (None,), "i")
+    if (
+        event.size not in (1, probs.shape[0])
+        or not 0 <= event.min() <= event.max() < probs.shape[1]
+    ):
+        raise IndexError("`event` must be a class of each row, or one for all.")
+    out = np.empty((probs.shape[0], 2), np.int64)
+
+    def work(start: int, stop: int) -> None:
+        _event_cuts(probs, event, (start, stop), thresholds_room(probs.shape[1]), out)
+
+    threads.run(work, threads.row_blocks(probs.shape))
+    return out
 
 
 @kernel
-def copy_labels(probs, times, key, replicate, cdf, out):
-    """Draw a label for each copy of a row; the copies of a row stand together in out (n,)."""
-    n = probs.shape[0]
+def _event_cuts(probs, event, span, cuts, out):
+    for i in range(span[0], span[1]):
+        thresholds(probs, i, cuts)
+        j = event[i if event.shape[0] > 1 else 0]
+        out[i, 0] = cuts[j - 1] if j > 0 else 0
+        out[i, 1] = cuts[j]
+
+
+def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int32]:
+    """Draw a class for each copy of a row that stands times[i] times; copies stand together.
+
+    The copy number c of row i of n draws as if it were row i + c n. What a lens makes of the
+    classes is left to the caller.
+    """
+    n, m = check_source(source)
+    expect("times", times, (n,), "iu")
+    out = np.empty(int(times.sum(dtype=np.int64)), np.int32)
+    keys = replicate_keys(source.key, Replicates(replicate, replicate + 1))
+    _draw_copies(source, times, keys[0], thresholds_room(m), out)
+    return out
+
+
+@kernel
+def _draw_copies(source, times, replicate, cuts, out):
     place = 0
+    n = source.probs.shape[0]
     for i in range(n):
         if times[i] > 0:
-            total = accumulate(probs, i, cdf)
+            thresholds(source.probs, i, cuts)
             for copy in range(times[i]):
-                out[place] = draw_one(cdf, total, row_key(key, i + copy * n), replicate)
+                u = uniform(row_key(source.key, source.first + i + copy * n), replicate)
+                y = 0
+                while u >= cuts[y]:
+                    y += 1
+                out[place] = y
                 place += 1
 
 
-@kernel
-def count_block(
-    probs, weights, step, rows, starts, first, last, key, replicates, many, cdf, u, labels, counts
-):
-    """Add the weight of drawn outcomes: counts (size, last - first, m), zero before."""
-    size = counts.shape[0]
-    for c in range(first, last):
-        for s in range(starts[c], starts[c + 1]):
-            i = np.int64(rows[s])
-            total = accumulate(probs, i, cdf)
-            draw(many, cdf, total, row_key(key, i), replicates, u, labels)
-            w = weights[i * step]
-            for t in range(size):
-                counts[t, c - first, labels[t]] += w
+def check_source(source: Source) -> tuple[int, int]:
+    """Refuse a source that a kernel cannot use; return numbers of rows and classes."""
+    expect("probs", source.probs, (None, None), "f")
+    n, m = source.probs.shape
+    if source.table is not None:
+        expect("table", source.table, (n if source.table.shape[0] > 1 else 1, m), "iu")
+    return n, m
+
+
+def draw_times(n: int, key: np.uint64, replicate: int) -> NDArray[np.int32]:
+    """Count how often each of n rows is drawn when n are drawn with replacement: (n,).
+
+    The k-th draw takes row ⌊u n / 2^52⌋, with u of row number k.
+    """
+    numbers = np.arange(1, n + 1, dtype=np.uint64)
+    rows = mix((key ^ ROWS) + numbers * GOLDEN)
+    u = mix(rows + replicate_keys(key, Replicates(replicate, replicate + 1))) >> np.uint64(12)
+    drawn = (u.astype(np.float64) * (n / ONE)).astype(np.int64)
+    return np.bincount(np.minimum(drawn, n - 1), minlength=n).astype(np.int32)

@@ -4,16 +4,57 @@ A key is a vector of digits (which interval along which coordinate) packed into 
 64-bit words as they need, so two rows are in one cell exactly if their keys are equal.
 """
 
-import numpy as np
+from math import log2
+from typing import Any, NamedTuple
 
-from calibrant.engine.jit import helper, kernel
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.engine import threads
+from calibrant.engine.arrays import expect
+from calibrant.engine.compile import helper, kernel
+
+Array = NDArray[Any]
+Keys = NDArray[np.uint64]
+
+
+class Digits(NamedTuple):
+    """How many digits a key has, their base, and how many of them fit into a word."""
+
+    length: int
+    base: int
+    per_word: int
+
+    @classmethod
+    def of(cls, length: int, base: int) -> "Digits":
+        """Pack as many digits into 64 bits as fit."""
+        return cls(length, base, max(1, int(63.999 / log2(max(base, 2)))))
+
+    @property
+    def words(self) -> int:
+        """Number of words of a key."""
+        return -(-self.length // self.per_word)
+
+    def unpack(self, keys: Keys) -> NDArray[np.int64]:
+        """Return the digits of keys (cells, words): (cells, length)."""
+        words = keys.copy()
+        out = np.empty((keys.shape[0], self.length), np.int64)
+        for d in reversed(range(self.length)):
+            word = d // self.per_word
+            out[:, d] = words[:, word] % np.uint64(self.base)
+            words[:, word] //= np.uint64(self.base)
+        return out
+
+
+def edges(k: int) -> NDArray[np.float64]:
+    """Return the edges j / k of k intervals, open at the ends, so that every number is in one."""
+    return np.concatenate(([-np.inf], np.arange(1, k) / k, [np.inf]))
 
 
 @helper
 def interval(p, edges):
     """Return j with j / k <= p < (j + 1) / k; the last interval is closed. p is not negative.
 
-    edges : (k + 1,) j / k inside, -inf and inf at the ends
     p * k may round across an edge: so look, and step if need be.
     """
     k = edges.shape[0] - 1
@@ -21,9 +62,46 @@ def interval(p, edges):
     return j - (p < edges[j]) + (p >= edges[j + 1])
 
 
+def intervals(
+    probs: Array, column: int, edges: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the interval of each row along one column (n,), and which ones hold rows (k,)."""
+    expect("probs", probs, (None, None), "f")
+    _expect_columns(probs, (column, 1))
+    cells = np.empty(probs.shape[0], np.int32)
+    occupied = np.zeros(edges.size - 1, np.bool_)
+
+    def work(start: int, stop: int) -> None:
+        _intervals(probs, column, edges, (start, stop), cells, occupied)
+
+    threads.run(work, threads.row_blocks((probs.shape[0], 16)))
+    return cells, occupied
+
+
 @kernel
-def box_keys(probs, first, count, edges, per_word, keys):
-    """Write the intervals of coordinates first … first + count - 1 as digits of base k."""
+def _intervals(probs, column, edges, span, cells, occupied):
+    for i in range(span[0], span[1]):
+        c = interval(np.float64(probs[i, column]), edges)
+        cells[i] = c
+        occupied[c] = True
+
+
+def box_keys(probs: Array, columns: tuple[int, int], edges: NDArray[np.float64]) -> Keys:
+    """Return the keys (n, words) of boxes: the interval along each of some columns.
+
+    columns : the first one, and how many
+    """
+    expect("probs", probs, (None, None), "f")
+    _expect_columns(probs, columns)
+    digits = Digits.of(columns[1], edges.size - 1)
+    keys = np.empty((probs.shape[0], digits.words), np.uint64)
+    _box_keys(probs, columns, edges, digits.per_word, keys)
+    return keys
+
+
+@kernel
+def _box_keys(probs, columns, edges, per_word, keys):
+    first, count = columns
     k = np.uint64(edges.shape[0] - 1)
     for i in range(probs.shape[0]):
         for word in range(keys.shape[1]):
@@ -35,14 +113,26 @@ def box_keys(probs, first, count, edges, per_word, keys):
             keys[i, word] = key
 
 
-@kernel
-def simplex_keys(probs, first, count, edges, base, per_word, whole, fraction, keys):
-    """Write integer parts of c, then the ranks of its fractional parts, as digits of `base`.
+def simplex_keys(
+    probs: Array, columns: tuple[int, int], edges: NDArray[np.float64], digits: Digits
+) -> Keys:
+    """Return the keys of simplices: integer parts of c, then the ranks of its fractional parts.
 
-    c_i = k (p_1 + … + p_i); equal fractions rank by their index.
-    whole, fraction : (count,) room for whole numbers and others
-    keys : (n, words), zero before
+    c_i = k (p_1 + … + p_i) over some columns; equal fractions rank by their index.
     """
+    expect("probs", probs, (None, None), "f")
+    _expect_columns(probs, columns)
+    keys = np.zeros((probs.shape[0], digits.words), np.uint64)
+    parts = np.empty(columns[1], np.int64), np.empty(columns[1])
+    _simplex_keys(probs, columns, edges, (digits.base, digits.per_word), parts, keys)
+    return keys
+
+
+@kernel
+def _simplex_keys(probs, columns, edges, packing, parts, keys):
+    first, count = columns
+    base, per_word = packing
+    whole, fraction = parts
     k = edges.shape[0] - 1
     for i in range(probs.shape[0]):
         total = 0.0
@@ -58,3 +148,11 @@ def simplex_keys(probs, first, count, edges, base, per_word, whole, fraction, ke
                 rank += fraction[d] < fraction[c] or (fraction[d] == fraction[c] and d < c)
             word = (count + c) // per_word
             keys[i, word] = keys[i, word] * np.uint64(base) + np.uint64(rank)
+
+
+def _expect_columns(probs: Array, columns: tuple[int, int]) -> None:
+    first, count = columns
+    if first < 0 or count < 1 or first + count > probs.shape[1]:
+        raise IndexError(
+            f"`columns` must be among the {probs.shape[1]} of `probs`; found {columns}."
+        )

@@ -57,10 +57,7 @@ def run(
     """
     n_threads = min(count(), len(spans))
     if n_threads <= 1 or getattr(_here, "within", False):
-        for start, stop in spans:
-            work(start, stop)
-            if progress is not None:
-                progress(stop, spans[-1][1])
+        run_here(work, spans, progress)
         return
     pool = ThreadPoolExecutor(n_threads, initializer=_enter)
     try:
@@ -71,6 +68,18 @@ def run(
                 progress(stop, spans[-1][1])
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def run_here(
+    work: Callable[[int, int], None],
+    spans: list[tuple[int, int]],
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Do what `run` does one span after the other, on the caller's thread."""
+    for start, stop in spans:
+        work(start, stop)
+        if progress is not None:
+            progress(stop, spans[-1][1])
 
 
 def _enter() -> None:

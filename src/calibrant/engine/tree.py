@@ -1,48 +1,103 @@
-"""The recursive partition of Appendix B."""
+"""The recursive partition of Appendix B.
+
+Sums over the rows of a node are exact, so neither the order of the rows nor copies in place of
+weights move a threshold.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant.engine.jit import helper, kernel
+from calibrant.engine import threads
+from calibrant.engine.arrays import expect
+from calibrant.engine.compile import helper, kernel
+from calibrant.engine.sums import cut, unit_of
+from calibrant.engine.tuples import Rows
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+CLOSE = 1e-12  # variances that differ by less than this share of the larger one tie
+
+
+class Points(NamedTuple):
+    """The coordinates that may be cut, and the weights of the rows."""
+
+    probs: Array  # (n, coordinates)
+    weights: Floats
+    step: int
+    scale: float  # inverse of the unit of weights
+
+
+class Tree(NamedTuple):
+    """A grown tree. A node is followed by its left child.
+
+    `nodes` has the coordinate and the right child of each node; of a leaf, -1 and where its rows
+    end in `rows`. The third column links nodes that wait for their right child while it grows.
+    """
+
+    nodes: Array  # (nodes, 3)
+    thresholds: Floats  # (nodes,) left is below it; of a leaf, anything
+    rows: Array  # (n,) row numbers; those of a leaf stand together
+
+
+def grow(rows: Rows, columns: tuple[int, int], min_size: float, *, medians: bool) -> Tree:
+    """Split nodes of weight `min_size` or more at the mean or the median, again and again."""
+    n = rows.probs.shape[0]
+    first, count = columns
+    probs = np.ascontiguousarray(rows.probs[:, first : first + count])
+    probs.flags.writeable = False
+    expect("columns", probs, (n, count), "f")
+    members: Array = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
+    tree = Tree(np.empty((2 * n, 3), members.dtype), np.empty(2 * n), members)
+    room = np.empty((4, count)), np.empty_like(members)
+    values = tuple(np.empty((2, n))) if medians else None
+    points = Points(probs, rows.weights, rows.step, 1.0 / unit_of(rows))
+    size = _grow(points, min_size, values, room, tree)
+    return Tree(tree.nodes[:size], tree.thresholds[:size], members)
 
 
 @helper
-def widest(probs, weights, step, rows, start, stop, size, moments):
-    """Write the means of rows[start:stop] to moments[0]; return the coordinate to cut.
+def widest(points, rows, span, size, moments):
+    """Write the means of some rows to moments[0]; return the coordinate of largest variance.
 
     size : the weight of these rows
-    moments : (2, coordinates), the second row as room
-    Sums are compensated, so that the order of the rows does not move a threshold. The
-    coordinate is that of largest variance; of those that tie up to rounding, the lowest.
+    moments : (4, coordinates), the last three rows to work in
+    Of variances that tie up to rounding, the lowest coordinate.
     """
-    count = probs.shape[1]
+    count = points.probs.shape[1]
     for c in range(count):
-        moments[0, c] = moments[1, c] = 0.0
-    for k in range(start, stop):
+        moments[1, c] = moments[2, c] = moments[3, c] = 0.0
+    for k in range(span[0], span[1]):
         r = rows[k]
-        w = weights[r * step]
+        w = points.weights[r * points.step] * points.scale
         for c in range(count):
-            x = w * probs[r, c]
-            old = moments[0, c]
-            s = old + x
-            part = s - old
-            moments[1, c] += (old - (s - part)) + (x - part)
-            moments[0, c] = s
+            high, middle, low = cut(w * points.probs[r, c])
+            moments[1, c] += high
+            moments[2, c] += middle
+            moments[3, c] += low
     for c in range(count):
-        moments[0, c] = (moments[0, c] + moments[1, c]) / size
-        moments[1, c] = 0.0
+        total = moments[1, c] + (moments[2, c] + moments[3, c])
+        moments[0, c] = total / (size * points.scale)
+        moments[1, c] = moments[2, c] = moments[3, c] = 0.0
     if count == 1:
         return 0
-    for k in range(start, stop):
+    for k in range(span[0], span[1]):
         r = rows[k]
-        w = weights[r * step]
+        w = points.weights[r * points.step] * points.scale
         for c in range(count):
-            d = probs[r, c] - moments[0, c]
-            moments[1, c] += w * d * d
+            d = points.probs[r, c] - moments[0, c]
+            high, middle, low = cut(w * (d * d))
+            moments[1, c] += high
+            moments[2, c] += middle
+            moments[3, c] += low
     largest = 0.0
     for c in range(count):
+        moments[1, c] += moments[2, c] + moments[3, c]
         largest = moments[1, c] if moments[1, c] > largest else largest
     c = 0
-    while moments[1, c] < largest * (1.0 - 1e-12):
+    while moments[1, c] < largest * (1.0 - CLOSE):
         c += 1
     return c
 
@@ -58,20 +113,21 @@ def extreme(v, start, stop, sign):
 
 
 @helper
-def middle(probs, weights, step, rows, start, stop, j, v, w):
+def middle_value(points, rows, span, j, values):
     """Weighted median: half the weight on either side, the mean of two where it falls between.
 
     Selects by three-way partition, on rows of positive weight. Weights count as equal if they
-    differ by less than a billionth of the total, so neither the order of the rows nor the unit
-    of the weights moves the median. v, w : (n,) room.
+    differ by less than a billionth of the total, so their unit does not move the median.
+    values : (n,) twice, to work in
     """
+    v, w = values
     high = 0
     mass = 0.0
-    for k in range(start, stop):
+    for k in range(span[0], span[1]):
         r = rows[k]
-        if weights[r * step] > 0.0:
-            v[high] = probs[r, j]
-            w[high] = weights[r * step]
+        if points.weights[r * points.step] > 0.0:
+            v[high] = points.probs[r, j]
+            w[high] = points.weights[r * points.step]
             mass += w[high]
             high += 1
     half = 0.5 * mass
@@ -113,70 +169,59 @@ def middle(probs, weights, step, rows, start, stop, j, v, w):
 
 
 @helper
-def partition(probs, weights, step, rows, start, stop, j, threshold, buffer):
-    """Move rows below the threshold to the front of rows[start:stop], keeping orders.
+def split(points, rows, span, cut_at, buffer):
+    """Move rows below the threshold to the front, keeping orders.
 
+    cut_at : coordinate and threshold
     Returns where the others begin; -1 if one side has no weight.
     """
-    below = start
+    j, threshold = cut_at
+    below = span[0]
     above = 0
     weight_below = weight_above = 0.0
-    for k in range(start, stop):
+    for k in range(span[0], span[1]):
         r = rows[k]
-        if probs[r, j] < threshold:
+        if points.probs[r, j] < threshold:
             rows[below] = r
             below += 1
-            weight_below += weights[r * step]
+            weight_below += points.weights[r * points.step]
         else:
             buffer[above] = r
             above += 1
-            weight_above += weights[r * step]
+            weight_above += points.weights[r * points.step]
     for k in range(above):
         rows[below + k] = buffer[k]
     return below if weight_below > 0.0 and weight_above > 0.0 else -1
 
 
 @kernel
-def fit(probs, weights, step, min_size, medians, rows, buffer, moments, nodes, thresholds):
-    """Split rows of weight `min_size` or more, again and again; return the number of nodes.
-
-    probs : (n, coordinates) those that may be cut
-    medians : None to cut at means; to cut at medians, a pair (n,) of room
-    rows : (n,) the row numbers, reordered so that those of a leaf stand together
-    buffer : (n,), moments : (2, coordinates) room
-    nodes : (2 n, 3) coordinate and right child of each node; of a leaf, -1 and where its rows
-        end. A node is followed by its left child. The last column is room
-    thresholds : (2 n,) of nodes that are no leaves
-    """
+def _grow(points, min_size, values, room, tree):
+    moments, buffer = room
+    nodes, thresholds, rows = tree
     start = np.int64(0)  # a plain 0 has a type of its own, for which all would be compiled again
     stop = rows.shape[0]
     node = 0
-    waiting = -1  # the last node without its right child; it knows where that ends, and the next
+    waiting = -1  # top of a stack of nodes without their right child, linked through column 2
     while True:
-        size = float(stop - start)
-        if step:
-            size = low = 0.0
+        size = 1.0 * (stop - start)
+        if points.step:
+            size = 0.0
             for k in range(start, stop):
-                x = weights[rows[k]]
-                old = size
-                size = old + x
-                part = size - old
-                low += (old - (size - part)) + (x - part)
-            size += low
-        cut = -1
+                size += points.weights[rows[k]]
+        at = -1
         if size >= min_size and size > 0.0:
-            j = widest(probs, weights, step, rows, start, stop, size, moments)
+            j = widest(points, rows, (start, stop), size, moments)
             t = moments[0, j]
-            if medians is not None:
-                t = middle(probs, weights, step, rows, start, stop, j, medians[0], medians[1])
-            cut = partition(probs, weights, step, rows, start, stop, j, t, buffer)
-        nodes[node, 1] = stop
-        if cut >= 0:
+            if values is not None:
+                t = middle_value(points, rows, (start, stop), j, values)
+            at = split(points, rows, (start, stop), (j, t), buffer)
+        nodes[node, 1] = stop  # of a leaf; of another node until its right child is known
+        if at >= 0:
             nodes[node, 0] = j
             nodes[node, 2] = waiting
             thresholds[node] = t
             waiting = node
-            stop = cut
+            stop = at
         else:
             nodes[node, 0] = -1
             if waiting < 0:
@@ -188,11 +233,30 @@ def fit(probs, weights, step, min_size, medians, rows, buffer, moments, nodes, t
         node += 1
 
 
+def walk(probs: Array, nodes: NDArray[np.int32], thresholds: Floats) -> NDArray[np.int32]:
+    """Return the cell of each row: where it ends up in a tree.
+
+    nodes : (nodes, 3) the coordinate that is cut, the left and the right child; of a leaf, -1,
+        its cell and -1
+    """
+    expect("probs", probs, (None, None), "f")
+    expect("nodes", nodes, (thresholds.size, 3), "i")
+    if nodes[:, 0].max() >= probs.shape[1]:
+        raise IndexError("`nodes` must cut coordinates that `probs` has.")
+    cells = np.empty(probs.shape[0], np.int32)
+
+    def work(start: int, stop: int) -> None:
+        _walk(probs, (start, stop), nodes, thresholds, cells)
+
+    threads.run(work, threads.row_blocks(probs.shape))
+    return cells
+
+
 @kernel
-def assign(probs, start, stop, nodes, thresholds, cells):
-    """Walk every row down the tree."""
-    for i in range(start, stop):
+def _walk(probs, span, nodes, thresholds, cells):
+    for i in range(span[0], span[1]):
         node = 0
         while nodes[node, 0] >= 0:
-            node = nodes[node, 1 if probs[i, nodes[node, 0]] < thresholds[node] else 2]
+            below = probs[i, nodes[node, 0]] < thresholds[node]
+            node = nodes[node, 1 if below else 2]
         cells[i] = nodes[node, 1]

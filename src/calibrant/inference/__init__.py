@@ -1,4 +1,7 @@
-"""Tests, standard errors and comparisons, §4.3: where statistics and resamplers meet."""
+"""Tests, standard errors and comparisons, §4.3: where statistics and resamplers meet.
+
+It drives them through their protocols and knows none of their classes by name, but for defaults.
+"""
 
 from calibrant.inference.cells import Cellwise, cellwise
 from calibrant.inference.classes import Classwise, classwise

@@ -6,39 +6,53 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import engine
+from calibrant import engine, tables
 from calibrant.checks.parameters import function
 from calibrant.checks.seeds import Rng, make_key
-from calibrant.distances import Distance, from_norms, measure, total_variation
+from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
 from calibrant.engine import threads
-from calibrant.inference import table
-from calibrant.inference.arguments import check_data, check_progress, check_resamples
+from calibrant.engine.tuples import Replicates, Source
+from calibrant.inference.plans import (
+    Progress,
+    Settings,
+    check_progress,
+    check_resamples,
+    settings,
+)
 from calibrant.inference.pvalues import holm, pvalue, shown
-from calibrant.inference.replicates import ROOM, Progress
 from calibrant.lenses import Marginal
-from calibrant.partitions import EqualWidth, Partition, grid
+from calibrant.partitions import EqualWidth, Partition
 from calibrant.partitions.partition import check_partition
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, check_data
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
+
+ROOM = 1 << 21  # numbers in a block of counts
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Classwise:
     """The expected miscalibration of every marginal.
 
     Parameters
     ----------
-    classes : (m,) names
-    values : (m,) expected miscalibration of each class against the rest
-    null : (m, n_resamples) the same for labels drawn from the predictions, jointly for all
-        classes; no columns if only the estimates were asked for
+    classes : tuple of str
+        Names of the m classes.
+    values : array of shape (m,)
+        Expected miscalibration of each class against the rest.
+    null : array of shape (m, n_resamples)
+        The same for labels drawn from the predictions, jointly for all classes; no columns if
+        only the estimates were asked for.
+    settings : mapping
+        What it was made with.
     """
 
     classes: tuple[str, ...]
     values: Floats
     null: Floats
+    settings: Settings
 
     @property
     def mean(self) -> float:
@@ -67,6 +81,7 @@ class Classwise:
             "values": self.values.tolist(),
             "mean": self.mean,
             "n_resamples": self.null.shape[1],
+            "settings": dict(self.settings),
         }
         if self.null.size:
             found |= {
@@ -79,7 +94,7 @@ class Classwise:
 
     def table(self) -> str:
         """Return the classes as a table, the worst first."""
-        return table.text(*self.rows())
+        return tables.text(*self.rows())
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """Return header and lines of the table, the worst class first."""
@@ -102,8 +117,23 @@ class Classwise:
         header = ["class", "estimate", "if calibrated", "p", "adjusted p"]
         return header, [lines[j] for j in order]
 
+    def to_frame(self, backend: tables.Backend | None = None) -> Any:
+        """Return one row a class as a data frame of polars or pandas."""
+        columns = {"class": list(self.classes), "estimate": self.values.tolist()}
+        if self.null.size:
+            columns |= {
+                "null_mean": self.null.mean(axis=1).tolist(),
+                "pvalue": self.pvalues.tolist(),
+                "adjusted_pvalue": self.adjusted_pvalues.tolist(),
+            }
+        rows = zip(*columns.values(), strict=True)
+        return tables.frame([dict(zip(columns, row, strict=True)) for row in rows], backend)
+
     def _repr_html_(self) -> str:
-        return table.html(*self.rows())
+        return tables.html(*self.rows())
+
+    def __repr__(self) -> str:
+        return f"<classes: {self}>"
 
     def __str__(self) -> str:
         text = f"mean miscalibration of {len(self.classes)} classes: {self.mean:.4g}"
@@ -117,78 +147,75 @@ class ClassCells:
 
     Parameters
     ----------
-    cells : (n, m) the cell of each entry among those of its class
-    offsets : (m + 1,) where the cells of each class begin in the tables
-    mass, predicted, observed : (all cells,) weight, sum of predictions, weight that occurred
+    data : Predictions
+        The rows.
+    cells : array of shape (n, m)
+        The cell of each entry among those of its class.
+    offsets : array of shape (m + 1,)
+        Where the cells of each class begin in the tables.
+    mass : array of shape (all cells,)
+        Weight.
+    predicted : array of shape (all cells,)
+        Sum of predictions.
     """
 
-    cells: NDArray[Any]
+    data: Predictions
+    cells: Array
     offsets: NDArray[np.int64]
     mass: Floats
     predicted: Floats
-    observed: Floats
 
     @classmethod
     def of(cls, data: Predictions, partition: Partition) -> Self:
         """Find the cells of all marginals; of equal widths in one sweep over the array."""
         if isinstance(partition, EqualWidth):
-            return cls._boxes(data, partition)
+            edges = engine.grid.edges(partition.k)
+            cells, mass, predicted = engine.classes.class_boxes(data.rows, edges)
+            return cls(data, cells, np.arange(data.m + 1) * partition.k, mass, predicted)
         cells = np.empty((data.n, data.m), np.int32)
         counts = np.empty(data.m, np.int64)
         for j in range(data.m):
             fitted, cells[:, j] = partition.locate(Marginal(j)(data))
             counts[j] = fitted.n_cells
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        mass, predicted = _tables(
-            data.n,
-            int(offsets[-1]),
-            lambda start, stop, *parts: engine.classes.sums(
-                data.probs, *data.kernel_weights, start, stop, offsets, cells, *parts
-            ),
-        )
-        observed = _occurred(data, cells, offsets)
-        return cls(cells, offsets, mass, predicted, observed)
+        return cls(data, cells, offsets, *engine.classes.class_sums(data.rows, cells, offsets))
 
-    @classmethod
-    def _boxes(cls, data: Predictions, partition: EqualWidth) -> Self:
-        k = partition.k
-        cells = np.empty((data.n, data.m), np.uint8 if k <= 256 else np.int32)
-        edges = grid.edges(k)
-        mass, predicted = _tables(
-            data.n,
-            data.m * k,
-            lambda start, stop, *parts: engine.classes.boxes(
-                data.probs,
-                *data.kernel_weights,
-                start,
-                stop,
-                edges,
-                cells,
-                np.zeros((2, data.m)),
-                *parts,
-            ),
+    @property
+    def observed(self) -> Floats:
+        """Weight that occurred in each cell (all cells, 1)."""
+        labels = self.data.labels
+        places = self.offsets[labels] + self.cells[np.arange(self.data.n), labels]
+        weights = self.data.weights if self.data.weighted else None
+        found = np.bincount(places, weights, minlength=int(self.offsets[-1]))
+        return found.astype(np.float64)[:, None]
+
+    def drawn(self, key: np.uint64, b0: int, b1: int) -> Floats:
+        """Return the weight that occurs in each cell in replicates: (all cells, replicates)."""
+        source = Source(self.data.probs, None, key, 0)
+        found: Floats = engine.classes.class_counts(
+            self.data.rows, self.cells, self.offsets, source, Replicates(b0, b1)
         )
-        offsets = np.arange(data.m + 1) * k
-        observed = _occurred(data, cells, offsets)
-        return cls(cells, offsets, mass, predicted, observed)
+        return found
 
     def distances(self, counts: Floats, distance: Distance) -> Floats:
         """Return the expected distance of each class (m, size) for counts (all cells, size)."""
         held = self.mass > 0  # a distance need not be defined where there are no rows
         mass = self.mass[held, None]
-        frequency, mean = counts[held] / mass, self.predicted[held, None] / mass
-        convert = from_norms(distance)
-        if convert is not None:
-            off = np.abs(frequency - mean)  # both outcomes are off by the same
-            distances = convert(np.stack((2 * off, 2 * off * off)))
+        norm = norm_of(distance)
+        if norm is not None:
+            off = np.abs((counts[held] - self.predicted[held, None]) * (1.0 / mass))
+            found = engine.totals.event_norm(off, norm.kind)
         else:
+            frequency, mean = counts[held] / mass, self.predicted[held, None] / mass
             observed = np.stack((frequency, 1 - frequency), axis=-1)
             predicted = np.broadcast_to(np.stack((mean, 1 - mean), axis=-1), observed.shape)
-            distances = measure(distance, observed, predicted)
-        found = np.zeros(counts.shape)
-        found[held] = distances * mass
-        sums = np.add.reduceat(found, self.offsets[:-1], axis=0)
-        return np.asarray(sums / self.mass[: self.offsets[1]].sum())
+            found = measure(distance, observed, predicted)
+        terms = np.zeros(counts.shape)
+        terms[held] = found * (mass / self.mass[: self.offsets[1]].sum())
+        high, low = engine.totals.parts(terms)
+        starts = self.offsets[:-1]
+        sums = np.add.reduceat(high, starts, axis=0) + np.add.reduceat(low, starts, axis=0)
+        return np.asarray(sums if norm is None else norm.scale * sums)
 
 
 def classwise(
@@ -203,17 +230,23 @@ def classwise(
     """Return the expected miscalibration of all m marginals, Eq. (3), with their tests.
 
     The same as ``ExpectedMiscalibration(partition, distance)`` through ``Marginal(j)`` for
-    every class j, in one sweep over the array.
+    every class j, with the same labels drawn, in one sweep over the array.
 
     Parameters
     ----------
     data : Predictions
-    partition : cells of each marginal; for `EqualWidth` there is no loop over classes
-    distance : function of two distributions
-    n_resamples : number of data sets with labels drawn from the predictions, jointly for all
-        classes; 0 for the estimates alone
-    rng : seed, generator or None
-    progress : function of (done, total), called now and then
+        Predictions and outcomes.
+    partition : Partition, default EqualWidth(15)
+        Cells of each marginal; for `EqualWidth` there is no loop over classes.
+    distance : callable, default total_variation
+        Function of two distributions.
+    n_resamples : int, default 999
+        Number of data sets with labels drawn from the predictions, jointly for all classes; 0
+        for the estimates alone.
+    rng : int, Generator or None
+        The same seed gives the same draws.
+    progress : callable, optional
+        Function of (done, total), called now and then.
 
     Returns
     -------
@@ -232,42 +265,19 @@ def classwise(
     check_progress(progress)
     n_resamples = check_resamples(n_resamples, least=0)
     cells = ClassCells.of(data, partition)
-    values = cells.distances(cells.observed[:, None], distance)[:, 0]
     null = np.empty((data.m, n_resamples))
     key = make_key(rng)
-    size = min(max(1, ROOM // int(cells.offsets[-1])), 128)
 
     def work(b0: int, b1: int) -> None:
-        counts = np.zeros((int(cells.offsets[-1]), b1 - b0))
-        engine.classes.count_block(
-            data.probs,
-            *data.kernel_weights,
-            cells.offsets,
-            cells.cells,
-            key,
-            engine.draws.replicate_keys(key, b0, b1),
-            *engine.draws.scratch(data.m, b1 - b0),
-            counts,
-        )
-        null[:, b0:b1] = cells.distances(counts, distance)
+        null[:, b0:b1] = cells.distances(cells.drawn(key, b0, b1), distance)
 
+    size = min(max(1, ROOM // int(cells.offsets[-1])), 128)
     threads.run(work, threads.blocks(n_resamples, size), progress)
-    return Classwise(data.classes, values, null)
-
-
-def _tables(n: int, size: int, work: Any) -> Floats:
-    """Add up two tables (2, size) over blocks of rows; few blocks, since tables are large."""
-    spans = threads.blocks(n, max(-(-n // 8), 1 << 12))
-    parts = np.zeros((len(spans), 2, size))
-    threads.run(lambda start, stop: work(start, stop, *parts[start // spans[0][1]]), spans)
-    return np.asarray(parts.sum(axis=0))
-
-
-def _occurred(data: Predictions, cells: NDArray[Any], offsets: NDArray[np.int64]) -> Floats:
-    """Add up the weight that occurred in each cell, row by row as replicates do.
-
-    In another order the last digits would differ, and a replicate with the same labels would
-    not tie with the data.
-    """
-    places = offsets[data.labels] + cells[np.arange(data.n), data.labels]
-    return np.bincount(places, data.weights, minlength=int(offsets[-1])).astype(np.float64)
+    return Classwise(
+        classes=data.classes,
+        values=cells.distances(cells.observed, distance)[:, 0],
+        null=null,
+        settings=settings(
+            rng, partition=partition, distance=name_of(distance), n_resamples=n_resamples
+        ),
+    )

@@ -1,54 +1,53 @@
 """Comparison of models, §4.3."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, final
 
 import numpy as np
 
-from calibrant.checks.parameters import fraction
-from calibrant.checks.seeds import Rng, make_key
-from calibrant.distances import Distance, euclidean, total_variation
-from calibrant.inference import table
-from calibrant.inference.arguments import check_data, check_progress
+from calibrant import tables
+from calibrant.checks.seeds import Rng
+from calibrant.distances import Distance, euclidean, name_of, total_variation
 from calibrant.inference.estimation import Estimate
-from calibrant.inference.evaluation import (
-    HEADER,
-    Evaluation,
-    EvaluationRow,
-    bootstraps,
-    default_partitions,
-    distance_name,
-    evaluate,
-)
-from calibrant.inference.replicates import Progress, part
+from calibrant.inference.evaluation import HEADER, Evaluation, EvaluationRow, Grid, on_grid
+from calibrant.inference.plans import Plan, Progress, Settings, part, settings
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
-from calibrant.predictions import Predictions
-from calibrant.resampling import Exact, Resampler
+from calibrant.predictions import Predictions, check_data
+from calibrant.resampling import Exact
 from calibrant.scores import all_scores
+
+LEVEL = 0.95  # of the intervals of differences
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Difference:
     """The difference of two models' estimates on the same rows, first minus second.
 
     Parameters
     ----------
-    first, second : names of the models
-    rows : their rows of the evaluation
-    estimate : the difference, with paired bootstrap replicates
-    level : of the interval
-    alpha : level of the tests that the sentence speaks of
+    first : str
+        Name of one model.
+    second : str
+        Name of the other.
+    rows : tuple of EvaluationRow
+        Their rows of the evaluation.
+    estimate : Estimate
+        The difference, with paired bootstrap replicates.
+    level : float, default 0.95
+        Of the interval.
+    alpha : float, default 0.05
+        Level of the tests that the sentence speaks of.
     """
 
     first: str
     second: str
     rows: tuple[EvaluationRow, EvaluationRow]
     estimate: Estimate
-    level: float
+    level: float = LEVEL
     alpha: float = 0.05
 
     @property
@@ -101,7 +100,7 @@ class Difference:
             "second": self.second,
             "lens": str(row.lens),
             "partition": str(row.partition),
-            "distance": distance_name(row.distance),
+            "distance": name_of(row.distance),
             "difference": self.estimate.value,
             "standard_error": self.estimate.standard_error,
             "interval": list(self.interval),
@@ -109,31 +108,40 @@ class Difference:
             "conclusion": self.conclusion,
         }
 
+    def __repr__(self) -> str:
+        return f"<difference {self.first} minus {self.second}: {self.estimate}>"
+
     def __str__(self) -> str:
         low, high = self.interval
         row = self.rows[0]
         return (
             f"{self.first} minus {self.second} ({row.lens}, {row.partition},"
-            f" {distance_name(row.distance)}): {self.estimate.value:+.4f}, {self.level:.0%}"
+            f" {name_of(row.distance)}): {self.estimate.value:+.4f}, {self.level:.0%}"
             f" interval {low:+.4f} to {high:+.4f}. {self.conclusion}"
         )
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison:
     """Models side by side.
 
     Parameters
     ----------
-    evaluations : the evaluation of each model
-    scores : accuracy, log, Brier and spherical score of each model
-    differences : of every pair, for each lens, partition and distance; empty if not paired
+    evaluations : mapping of str to Evaluation
+        The evaluation of each model.
+    scores : mapping of str to mapping
+        Accuracy, log, Brier and spherical score of each model.
+    differences : tuple of Difference
+        Of every pair, for each lens, partition and distance; empty if not paired.
+    settings : mapping
+        What it was made with.
     """
 
     evaluations: Mapping[str, Evaluation]
     scores: Mapping[str, Mapping[str, float]]
     differences: tuple[Difference, ...]
+    settings: Settings
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -143,7 +151,17 @@ class Comparison:
                 for name, evaluation in self.evaluations.items()
             },
             "differences": [difference.to_dict() for difference in self.differences],
+            "settings": dict(self.settings),
         }
+
+    def to_frame(self, backend: tables.Backend | None = None) -> Any:
+        """Return one row a model and combination as a data frame of polars or pandas."""
+        records = [
+            {"model": name, **row.to_dict()}
+            for name, evaluation in self.evaluations.items()
+            for row in evaluation.rows
+        ]
+        return tables.frame(records, backend)
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """Return header and lines of the evaluations, the models beside each other."""
@@ -164,22 +182,20 @@ class Comparison:
 
     def table(self) -> str:
         """Return the evaluations as a table."""
-        return table.text(*self.rows())
+        return tables.text(*self.rows())
 
     def score_table(self) -> str:
         """Return the scores as a table."""
-        return table.text(*self.score_rows())
+        return tables.text(*self.score_rows())
 
     def _repr_html_(self) -> str:
-        return table.html(*self.rows())
+        return tables.html(*self.rows())
+
+    def __repr__(self) -> str:
+        return f"<comparison of {len(self.evaluations)} models>"
 
     def __str__(self) -> str:
         return f"comparison of {', '.join(self.evaluations)}"
-
-
-def comparison_bootstraps(models: Mapping[str, Predictions]) -> int:
-    """Return how many data sets to draw for the intervals of differences of models."""
-    return 5 * min(bootstraps(model) for model in models.values()) - 1
 
 
 def compare(
@@ -188,10 +204,7 @@ def compare(
     lenses: Sequence[Lens] | None = None,
     partitions: Sequence[Partition] | None = None,
     distances: Sequence[Distance] = (total_variation, euclidean),
-    resampler: Resampler = Exact(),
     n_resamples: int = 999,
-    n_bootstrap: int = 999,
-    level: float = 0.95,
     paired: bool = True,
     rng: Rng = None,
     progress: Progress | None = None,
@@ -200,15 +213,26 @@ def compare(
 
     Estimates of different models have different biases, so each is shown with its null
     distribution and p-value. For models of the same rows, the bootstrap draws the same rows
-    for all of them, which gives the paired difference of every two with its interval.
+    for all of them, which gives the paired difference of every two with its 95 % interval.
 
     Parameters
     ----------
-    models : names and predictions
-    lenses, partitions, distances, resampler, n_resamples, n_bootstrap, rng, progress : see
-        `evaluate`
-    level : of the intervals
-    paired : whether row i is the same for all models; then their labels must agree
+    models : mapping of str to Predictions
+        Names and predictions.
+    lenses : sequence of Lens, optional
+        As in `evaluate`.
+    partitions : sequence of Partition, optional
+        As in `evaluate`; the default is that of the smallest model for all.
+    distances : sequence of callable
+        As in `evaluate`.
+    n_resamples : int, default 999
+        Number of data sets drawn under the hypothesis, and as many with rows drawn again.
+    paired : bool, default True
+        Whether row i is the same for all models; then their labels must agree.
+    rng : int, Generator or None
+        The same seed gives the same draws.
+    progress : callable, optional
+        Function of (done, total), called now and then.
 
     Returns
     -------
@@ -224,52 +248,49 @@ def compare(
     >>> found.differences[0].conclusion
     'sharp is shown to be miscalibrated; fine is not, which does not prove that it is calibrated.'
     """
-    fraction("level", level)
-    if not isinstance(models, Mapping):
-        raise TypeError(
-            f"`models` must be a dict of names and Predictions; found {type(models).__name__}."
-        )
-    check_progress(progress)
-    for data in models.values():
-        check_data(data)
-    if len(models) < 2:
-        raise ValueError(f"`models` must be at least two; found {len(models)}.")
-    _check_classes(models)
+    _check_models(models)
     if paired:
         _check_pairs(models)
-    key = int(make_key(rng))
-    if partitions is None:
-        partitions = default_partitions(min(models.values(), key=lambda data: data.n))
-    evaluations = {
-        name: evaluate(
-            data,
-            lenses=lenses,
-            partitions=partitions,
-            distances=distances,
-            resampler=resampler,
-            n_resamples=n_resamples,
-            n_bootstrap=n_bootstrap,
-            rng=key,
-            progress=part(progress, number, len(models)),
-        )
-        for number, (name, data) in enumerate(models.items())
-    }
+    smallest = min(models.values(), key=lambda data: data.n)
+    grid = Grid.of(smallest, lenses, partitions, distances)
+    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    again = max(2, plan.n_resamples)
+    evaluations = {}
+    for number, (name, data) in enumerate(models.items()):
+        mine = replace(plan, progress=part(progress, number, len(models)))
+        evaluations[name] = on_grid(data, grid, mine, again, rng)
     scores = {name: all_scores(data) for name, data in models.items()}
-    differences = _differences(evaluations, level) if paired else ()
-    return Comparison(evaluations, scores, differences)
+    made_with = settings(
+        rng, **grid.settings(), n_resamples=plan.n_resamples, n_bootstrap=again, paired=paired
+    )
+    differences = _differences(evaluations) if paired else ()
+    return Comparison(evaluations, scores, differences, made_with)
 
 
-def _differences(evaluations: Mapping[str, Evaluation], level: float) -> tuple[Difference, ...]:
+def _differences(evaluations: Mapping[str, Evaluation]) -> tuple[Difference, ...]:
     return tuple(
-        Difference(first, second, (a, b), _difference(a, b), level)
+        Difference(first, second, (a, b), _difference(a, b, evaluations[first].settings))
         for first, second in combinations(evaluations, 2)
         for a, b in zip(evaluations[first].rows, evaluations[second].rows, strict=True)
     )
 
 
-def _difference(a: EvaluationRow, b: EvaluationRow) -> Estimate:
+def _difference(a: EvaluationRow, b: EvaluationRow, made_with: Settings) -> Estimate:
     with np.errstate(invalid="ignore"):  # the difference of two infinite estimates is not known
-        return Estimate(a.value - b.value, a.replicates - b.replicates)
+        return Estimate(a.value - b.value, a.replicates - b.replicates, made_with)
+
+
+def _check_models(models: Any) -> None:
+    """Refuse what is not at least two models of the same classes."""
+    if not isinstance(models, Mapping):
+        raise TypeError(
+            f"`models` must be a dict of names and Predictions; found {type(models).__name__}."
+        )
+    for data in models.values():
+        check_data(data)
+    if len(models) < 2:
+        raise ValueError(f"`models` must be at least two; found {len(models)}.")
+    _check_classes(models)
 
 
 def _check_classes(models: Mapping[str, Predictions]) -> None:

@@ -6,35 +6,37 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.parameters import fraction, function
-from calibrant.checks.seeds import Rng, make_key
-from calibrant.inference.arguments import (
-    check_data,
-    check_lens,
-    check_progress,
-    check_resampler,
-    check_resamples,
-)
+from calibrant.checks.parameters import fraction
+from calibrant.checks.seeds import Rng
+from calibrant.inference.plans import Plan, Progress, Settings, settings
+from calibrant.inference.problem import Problem
 from calibrant.inference.pvalues import rounding, spread
-from calibrant.inference.replicates import Plan, Progress, Statistic, number, replicates
+from calibrant.inference.replicates import values_and_replicates
 from calibrant.lenses import Canonical, Lens
-from calibrant.predictions import Predictions
-from calibrant.resampling import Bootstrap, Resampler
+from calibrant.lenses.lens import check_lens
+from calibrant.predictions import Predictions, check_data
+from calibrant.resampling import Bootstrap, Resampler, check_resampler
+from calibrant.statistics.statistic import AnyStatistic, as_statistic
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimate:
     """A statistic with its variability.
 
     Parameters
     ----------
-    value : of the data
-    replicates : (n_resamples,) of the resampled data sets
+    value : float
+        Of the data.
+    replicates : array of shape (n_resamples,)
+        Of the resampled data sets.
+    settings : mapping
+        What the estimate was made with.
     """
 
     value: float
     replicates: NDArray[np.float64]
+    settings: Settings
 
     @property
     def standard_error(self) -> float:
@@ -56,12 +58,10 @@ class Estimate:
 
         tail = (1 - fraction("level", level)) / 2
         slack = rounding(self.value)
-        below = (
-            np.mean(self.replicates < self.value - slack)
-            + np.mean(self.replicates <= self.value + slack)
-        ) / 2
+        below = np.mean(self.replicates < self.value - slack)
+        not_above = np.mean(self.replicates <= self.value + slack)
         size = self.replicates.size
-        shift = ndtri(np.clip(below, 0.5 / size, 1 - 0.5 / size))
+        shift = ndtri(np.clip((below + not_above) / 2, 0.5 / size, 1 - 0.5 / size))
         return _quantiles(self.replicates, ndtr(2 * shift + ndtri([tail, 1 - tail])))
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,7 +72,11 @@ class Estimate:
             "interval_95": list(self.interval(0.95)),
             "bias_corrected_interval_95": list(self.bias_corrected_interval(0.95)),
             "n_resamples": self.replicates.size,
+            "settings": dict(self.settings),
         }
+
+    def __repr__(self) -> str:
+        return f"<estimate: {self}>"
 
     def __str__(self) -> str:
         return f"{self.value:.4g} ± {self.standard_error:.2g}"
@@ -88,7 +92,7 @@ def _quantiles(replicates: NDArray[np.float64], levels: Any) -> tuple[float, flo
 
 def estimate(
     data: Predictions,
-    statistic: Statistic,
+    statistic: AnyStatistic,
     *,
     lens: Lens = Canonical(),
     resampler: Resampler = Bootstrap(),
@@ -101,12 +105,19 @@ def estimate(
     Parameters
     ----------
     data : Predictions
-    statistic : an object of `statistics`, or any function of `Predictions`
-    lens : what aspect of the predictions is looked at
-    resampler : `Bootstrap` resamples rows
-    n_resamples : number of resampled data sets
-    rng : seed, generator or None
-    progress : function of (done, total), called now and then
+        Predictions and outcomes.
+    statistic : Statistic or callable
+        An object of `statistics`, or any function of `Predictions`.
+    lens : Lens, default Canonical()
+        What aspect of the predictions is looked at.
+    resampler : Resampler, default Bootstrap()
+        `Bootstrap` draws rows again.
+    n_resamples : int, default 999
+        Number of resampled data sets.
+    rng : int, Generator or None
+        The same seed gives the same replicates.
+    progress : callable, optional
+        Function of (done, total), called now and then.
 
     Returns
     -------
@@ -122,9 +133,12 @@ def estimate(
     """
     check_data(data)
     check_lens(lens)
-    function("statistic", statistic)
+    chosen = as_statistic(statistic)
     check_resampler(resampler)
-    check_progress(progress)
-    plan = Plan(resampler, check_resamples(n_resamples), make_key(rng), progress)
-    value = number(statistic(lens(data)), "the data")
-    return Estimate(value, replicates(data, [statistic], lens, plan)[0])
+    plan = Plan.of(resampler, n_resamples, rng, progress)
+    problem = Problem.of(data, lens, resampler, plan.key)
+    (value,), (found,) = values_and_replicates(problem, [chosen], plan)
+    made_with = settings(
+        rng, statistic=chosen, lens=lens, resampler=resampler, n_resamples=plan.n_resamples
+    )
+    return Estimate(value, found, made_with)

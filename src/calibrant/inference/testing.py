@@ -6,40 +6,39 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.parameters import function
-from calibrant.checks.seeds import Rng, make_key
-from calibrant.inference.arguments import check_data, check_lens, check_progress, check_resamples
+from calibrant.checks.seeds import Rng
+from calibrant.inference.plans import Plan, Progress, Settings, settings
+from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.inference.pvalues import pvalue, shown, spread
-from calibrant.inference.replicates import (
-    Plan,
-    Progress,
-    Statistic,
-    calibrated,
-    check_hypothesis,
-    number,
-    replicates,
-)
+from calibrant.inference.replicates import values_and_replicates
 from calibrant.lenses import Canonical, Lens
-from calibrant.predictions import Predictions
+from calibrant.lenses.lens import check_lens
+from calibrant.predictions import Predictions, check_data
 from calibrant.resampling import Exact, Resampler
-from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
+from calibrant.statistics.statistic import AnyStatistic, as_statistic
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CalibrationTest:
     """The result of a test: the statistic, and what it would have been under the hypothesis.
 
     Parameters
     ----------
-    statistic : of the data
-    null : (n_resamples,) of the resampled data sets
-    calibrated : whether the hypothesis is that the model is calibrated, not another one
+    statistic : float
+        Of the data.
+    null : array of shape (n_resamples,)
+        Of the resampled data sets.
+    calibrated : bool
+        Whether the hypothesis is that the model is calibrated, not another one.
+    settings : mapping
+        What the test was made with.
     """
 
     statistic: float
     null: NDArray[np.float64]
-    calibrated: bool = True
+    calibrated: bool
+    settings: Settings
 
     @property
     def pvalue(self) -> float:
@@ -55,7 +54,11 @@ class CalibrationTest:
             "null_sd": spread(self.null),
             "n_resamples": self.null.size,
             "null": self.null.tolist(),
+            "settings": dict(self.settings),
         }
+
+    def __repr__(self) -> str:
+        return f"<test: {self}>"
 
     def __str__(self) -> str:
         hypothesis = "if calibrated" if self.calibrated else "under the hypothesis"
@@ -67,7 +70,7 @@ class CalibrationTest:
 
 def calibration_test(
     data: Predictions,
-    statistic: Statistic,
+    statistic: AnyStatistic,
     *,
     lens: Lens = Canonical(),
     resampler: Resampler = Exact(),
@@ -82,14 +85,21 @@ def calibration_test(
     Parameters
     ----------
     data : Predictions
-    statistic : large if calibration is bad: an object of `statistics`, or any function of
-        `Predictions` that returns a number
-    lens : what aspect of the predictions is tested
-    resampler : draws data sets under the hypothesis; `Exact` makes the p-value valid for
-        every number of rows
-    n_resamples : number of resampled data sets, B
-    rng : seed, generator or None; the same seed gives the same null distribution
-    progress : function of (done, total), called now and then
+        Predictions and outcomes.
+    statistic : Statistic or callable
+        Large if calibration is bad: an object of `statistics`, or any function of
+        `Predictions` that returns a number.
+    lens : Lens, default Canonical()
+        What aspect of the predictions is tested.
+    resampler : Resampler, default Exact()
+        Draws data sets under the hypothesis; `Exact` makes the p-value valid for every number
+        of rows, if they are independent.
+    n_resamples : int, default 999
+        Number of resampled data sets, B.
+    rng : int, Generator or None
+        The same seed gives the same null distribution.
+    progress : callable, optional
+        Function of (done, total), called now and then.
 
     Returns
     -------
@@ -105,15 +115,12 @@ def calibration_test(
     """
     check_data(data)
     check_lens(lens)
-    function("statistic", statistic)
-    check_hypothesis(resampler)
-    check_progress(progress)
-    plan = Plan(resampler, check_resamples(n_resamples), make_key(rng), progress)
-    induced, binned = lens(data), None
-    if isinstance(statistic, ExpectedMiscalibration | WorstMiscalibration):
-        binned = statistic.prepare(induced)
-        value = statistic.evaluate(binned, induced.labels)
-    else:
-        value = number(statistic(induced), "the data")
-    null = replicates(data, [statistic], lens, plan, binned)[0]
-    return CalibrationTest(value, null, calibrated(resampler))
+    chosen = as_statistic(statistic)
+    plan = Plan.of(resampler, n_resamples, rng, progress)
+    problem = Problem.of(data, lens, resampler, plan.key)
+    check_hypothesis(problem)
+    (value,), (null,) = values_and_replicates(problem, [chosen], plan)
+    made_with = settings(
+        rng, statistic=chosen, lens=lens, resampler=resampler, n_resamples=plan.n_resamples
+    )
+    return CalibrationTest(value, null, problem.probs is data.probs, made_with)

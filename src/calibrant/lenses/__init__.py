@@ -1,13 +1,14 @@
 """Calibration lenses psi of §3.1: a problem in, the induced problem out.
 
-A lens is called on `Predictions` and returns `Predictions`, so nothing downstream has heard
-of lenses. ``a >> b`` looks through a first and then through b.
+A lens is called on `Predictions` and returns `Predictions`, so that statistics need not know of
+it. ``a >> b`` looks through a first and then through b. It may use `predictions`, `checks` and the
+engine.
 """
 
 from calibrant.lenses.canonical import Canonical
 from calibrant.lenses.groups import Groups
 from calibrant.lenses.induced import Induced
-from calibrant.lenses.lens import Chain, Lens
+from calibrant.lenses.lens import Chain, Lens, Outcomes
 from calibrant.lenses.marginal import Marginal
 from calibrant.lenses.pooled import Pooled
 from calibrant.lenses.top import TopK, TopLabel
@@ -19,6 +20,7 @@ __all__ = [
     "Induced",
     "Lens",
     "Marginal",
+    "Outcomes",
     "Pooled",
     "TopK",
     "TopLabel",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import final
 
-from calibrant.lenses.lens import Lens
+from calibrant.lenses.lens import Lens, Outcomes
 from calibrant.predictions import Predictions
 
 
@@ -23,6 +23,10 @@ class Canonical(Lens):
     def __call__(self, data: Predictions) -> Predictions:
         """Return the same problem."""
         return data
+
+    def outcomes(self, data: Predictions) -> Outcomes:  # noqa: ARG002
+        """Return every class as it is."""
+        return Outcomes()
 
     def __str__(self) -> str:
         return "canonical"

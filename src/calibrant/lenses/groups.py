@@ -8,8 +8,7 @@ import numpy as np
 
 from calibrant import engine
 from calibrant.checks.parameters import listed
-from calibrant.engine import threads
-from calibrant.lenses.lens import Lens
+from calibrant.lenses.lens import Lens, Outcomes, small
 from calibrant.predictions import Predictions
 
 Members = Sequence[int | str]
@@ -24,8 +23,9 @@ class Groups(Lens):
 
     Parameters
     ----------
-    groups : the members of each group, by name or index; every class in exactly one group.
-        A mapping gives the groups names; without one, a group is named after its members, or
+    groups : sequence of sequences, or mapping of str to sequence
+        The members of each group, by name or index; every class in exactly one group. A
+        mapping gives the groups names; without one, a group is named after its members, or
         after the first and the last of more than four.
 
     Examples
@@ -57,19 +57,17 @@ class Groups(Lens):
     def __call__(self, data: Predictions) -> Predictions:
         """Add up the classes of each group."""
         group_of = self._group_of(data)
-        probs = np.empty((data.n, len(self.groups)), data.probs.dtype)
-        threads.run(
-            lambda start, stop: engine.lens.group(
-                data.probs, start, stop, group_of, np.empty(probs.shape[1]), probs
-            ),
-            threads.row_blocks(data.probs.shape),
-        )
+        probs = engine.rows.group_sums(data.probs, group_of, len(self.groups))
         names = self.names or tuple(
             _name([data.classes[data.index(label)] for label in members]) for members in self.groups
         )
         if len(set(names)) < len(names):
             raise ValueError(f"`groups` must have different names; found {listed(names)}.")
         return data.induced(probs, group_of[data.labels], names)
+
+    def outcomes(self, data: Predictions) -> Outcomes:
+        """Return the group of each class."""
+        return Outcomes(table=small(self._group_of(data)[None]))
 
     def _group_of(self, data: Predictions) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
         group_of = np.full(data.m, -1, np.int32)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.parameters import function, listed, whole
-from calibrant.lenses.lens import Lens
+from calibrant.lenses.lens import Lens, Outcomes, small
 from calibrant.predictions import Predictions
 
 
@@ -21,10 +21,13 @@ class Induced(Lens):
 
     Parameters
     ----------
-    psi : function of the class index y and the prediction mu (m,) that returns an outcome
-    outcomes : the values psi may return, in order; or k for 0, …, k - 1
-    vectorized : whether psi takes y and all predictions (n, m) at once and returns an array
-        (n,) of outcomes. Otherwise it is called n·m times.
+    psi : callable
+        Function of the class index y and the prediction mu (m,) that returns an outcome.
+    outcomes : sequence or int
+        The values psi may return, in order; or k for 0, …, k - 1.
+    vectorized : bool, default False
+        Whether psi takes y and all predictions (n, m) at once and returns an array (n,) of
+        outcomes. Otherwise it is called n·m times.
 
     Examples
     --------
@@ -39,7 +42,7 @@ class Induced(Lens):
     """
 
     psi: Callable[[int, NDArray[Any]], Any]
-    outcomes: tuple[Any, ...]
+    outcome_values: tuple[Any, ...]
     vectorized: bool
 
     def __init__(
@@ -58,22 +61,28 @@ class Induced(Lens):
                 f"`outcomes` must be at least two different values; found {listed(values)}."
             )
         object.__setattr__(self, "psi", psi)
-        object.__setattr__(self, "outcomes", values)
+        object.__setattr__(self, "outcome_values", values)
         object.__setattr__(self, "vectorized", vectorized)
 
     def __call__(self, data: Predictions) -> Predictions:
         """Apply psi to every class of every row."""
-        place = {value: z for z, value in enumerate(self.outcomes)}
-        sums = np.zeros((data.n, len(place)))
-        labels = np.empty(data.n, np.int32)
+        table = self._table(data)
         rows = np.arange(data.n)
+        sums = np.zeros((data.n, len(self.outcome_values)))
         for y in range(data.m):
-            z = self._outcomes_of(y, data.probs, place)
-            sums[rows, z] += data.probs[:, y]
-            mine = data.labels == y
-            labels[mine] = z[mine]
-        names = tuple(str(value) for value in self.outcomes)
-        return data.induced(sums.astype(data.probs.dtype, copy=False), labels, names)
+            sums[rows, table[:, y]] += data.probs[:, y]
+        names = tuple(str(value) for value in self.outcome_values)
+        probs = sums.astype(data.probs.dtype, copy=False)
+        return data.induced(probs, table[rows, data.labels].astype(np.int32), names)
+
+    def outcomes(self, data: Predictions) -> Outcomes:
+        """Return what psi gives for every class of every row."""
+        return Outcomes(table=self._table(data))
+
+    def _table(self, data: Predictions) -> NDArray[Any]:
+        place = {value: z for z, value in enumerate(self.outcome_values)}
+        columns = [self._outcomes_of(y, data.probs, place) for y in range(data.m)]
+        return small(np.stack(columns, axis=1))
 
     def _outcomes_of(self, y: int, probs: NDArray[Any], place: dict[Any, int]) -> NDArray[Any]:
         values = self.psi(y, probs) if self.vectorized else [self.psi(y, mu) for mu in probs]

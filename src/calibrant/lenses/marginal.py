@@ -5,7 +5,8 @@ from typing import final
 
 import numpy as np
 
-from calibrant.lenses.lens import Lens
+from calibrant import engine
+from calibrant.lenses.lens import Lens, Outcomes
 from calibrant.predictions import Predictions
 
 
@@ -16,7 +17,8 @@ class Marginal(Lens):
 
     Parameters
     ----------
-    label : name or index of the class
+    label : str or int
+        Name or index of the class.
 
     Examples
     --------
@@ -32,13 +34,13 @@ class Marginal(Lens):
     def __call__(self, data: Predictions) -> Predictions:
         """Return the binary problem of the class."""
         j = data.index(self.label)
-        probs = np.empty((data.n, 2), data.probs.dtype)
-        probs[:, 0] = data.probs[:, j]
-        np.subtract(1, probs[:, 0], out=probs[:, 1])
-        np.maximum(probs[:, 1], 0, out=probs[:, 1])
-        labels = (data.labels != j).astype(np.int32)
+        probs, labels = engine.rows.against_rest(data.rows, np.array([j]))
         name = data.classes[j]
         return data.induced(probs, labels, (name, f"not {name}"))
+
+    def outcomes(self, data: Predictions) -> Outcomes:
+        """Return the class as the event."""
+        return Outcomes(event=np.array([data.index(self.label)]))
 
     def __str__(self) -> str:
         return f"class {self.label}"

@@ -33,6 +33,11 @@ class Pooled(Lens):
         """Whether each row stays one row: no, it becomes m of them."""
         return False
 
+    @property
+    def subject(self) -> str:
+        """What the pairs are about."""
+        return "each class"
+
     def __call__(self, data: Predictions) -> Predictions:
         """Return the n·m pairs as one binary problem."""
         n, m = data.probs.shape

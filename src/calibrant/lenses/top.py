@@ -7,8 +7,7 @@ import numpy as np
 
 from calibrant import engine
 from calibrant.checks.parameters import whole
-from calibrant.engine import threads
-from calibrant.lenses.lens import Lens
+from calibrant.lenses.lens import Lens, Outcomes
 from calibrant.predictions import Predictions
 
 
@@ -22,7 +21,8 @@ class TopK(Lens):
 
     Parameters
     ----------
-    k : from 1 to m - 1
+    k : int
+        How many, at least 1 and less than m.
 
     Examples
     --------
@@ -45,22 +45,31 @@ class TopK(Lens):
                 f"`k` must be less than the number of classes, {data.m}; found {k}."
                 " Use Canonical() for all of them."
             )
+        if k == 1:
+            probs, labels = engine.rows.against_rest(data.rows, data.top)
+            return data.induced(probs, labels, _ranks(1))
+        ranked = engine.rows.top_classes(data.probs, k)
         probs = np.empty((data.n, k + 1), data.probs.dtype)
-        labels = np.empty(data.n, np.int32)
-        bits = np.dtype(f"i{probs.itemsize}")
-
-        def work(start: int, stop: int) -> None:
-            if k == 1:
-                engine.lens.top_one(
-                    data.probs.view(bits), data.labels, start, stop, probs.view(bits), labels
-                )
-                rest = np.subtract(1.0, probs[start:stop, 0], out=probs[start:stop, 1])
-                np.maximum(rest, 0.0, out=rest)
-            else:
-                engine.lens.top(data.probs, data.labels, start, stop, k, probs, labels)
-
-        threads.run(work, threads.row_blocks(data.probs.shape))
+        probs[:, :k] = np.take_along_axis(data.probs, ranked, axis=1)
+        rest = np.subtract(1.0, probs[:, :k].sum(axis=1, dtype=np.float64))
+        probs[:, k] = np.maximum(rest, 0.0)
+        found = ranked == data.labels[:, None]
+        labels = np.where(found.any(axis=1), found.argmax(axis=1), k).astype(np.int32)
         return data.induced(probs, labels, _ranks(k))
+
+    @property
+    def subject(self) -> str | None:
+        """What k = 1 is about."""
+        return "the predicted class" if self.k == 1 else None
+
+    def outcomes(self, data: Predictions) -> Outcomes:
+        """Return the rank of every class; of one class alone, that class as the event."""
+        if self.k == 1:
+            return Outcomes(event=data.top)
+        table = np.full((data.n, data.m), self.k, np.min_scalar_type(self.k))
+        ranks = np.arange(self.k, dtype=table.dtype)[None]
+        np.put_along_axis(table, engine.rows.top_classes(data.probs, self.k), ranks, axis=1)
+        return Outcomes(table=table)
 
     def __str__(self) -> str:
         return f"top {self.k}"
@@ -81,9 +90,18 @@ class TopLabel(Lens):
     ([0.625, 0.5], [0, 1])
     """
 
+    @property
+    def subject(self) -> str:
+        """What the problem is about."""
+        return "the predicted class"
+
     def __call__(self, data: Predictions) -> Predictions:
         """Return the binary problem of the predicted class."""
         return TopK(1)(data)
+
+    def outcomes(self, data: Predictions) -> Outcomes:
+        """Return the predicted class as the event."""
+        return TopK(1).outcomes(data)
 
     def __str__(self) -> str:
         return "top label"

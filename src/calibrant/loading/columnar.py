@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from calibrant.checks.parameters import listed
-from calibrant.loading.table import Kind
-from calibrant.loading.text import damaged, first_bytes
+from calibrant.loading.column_store import SAMPLE, Kind, repeated
+from calibrant.loading.label_values import distinct
+from calibrant.loading.text import damaged, first_bytes, refuse_other_formats
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,10 +26,24 @@ STREAM = b"\xff\xff\xff\xff"  # how a stream of batches starts; with four zeros,
 @final
 @dataclass(frozen=True, slots=True)
 class Columnar:
-    """A lazy frame; only the columns that are asked for are read."""
+    """A lazy frame; only the columns that are asked for are read.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+        The columns.
+    spelled : dict
+        Name without spaces around it → as it is in the file.
+    types : dict
+        Name → type of the column.
+    kinds : dict
+        Name → what the column holds.
+    parts : int
+        How many groups columns are read in.
+    """
 
     frame: pl.LazyFrame
-    spelled: dict[str, str]  # name without spaces around it → as it is in the file
+    spelled: dict[str, str]
     types: dict[str, pl.DataType]
     kinds: dict[str, Kind]
     parts: int
@@ -39,24 +54,27 @@ class Columnar:
         schema = guarded(frame.collect_schema)
         spelled = {name.strip(): name for name in schema}
         if len(spelled) < len(schema):
-            names = [name.strip() for name in schema]
-            twice = sorted({name for name in names if names.count(name) > 1})
+            twice = repeated(name.strip() for name in schema)
             raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
         types = {name: schema[column] for name, column in spelled.items()}
-        return cls(
-            frame, spelled, types, {name: _kind(kind) for name, kind in types.items()}, parts
-        )
+        kinds = {name: _kind(found) for name, found in types.items()}
+        return cls(frame, spelled, types, kinds, parts)
 
-    def read(self, numbers: Sequence[str], label: str | None) -> pl.DataFrame:
+    def first_labels(self, label: str) -> list[str]:
+        """Return the labels of the first rows."""
+        frame = guarded(self.frame.select(self._label(label)).head(SAMPLE).collect)
+        return distinct(frame.to_series().drop_nulls())
+
+    def read(self, numeric: Sequence[str], label: str | None) -> pl.DataFrame:
         """Return the columns; floats of 32 bits stay so, whatever the others are."""
         import polars as pl  # noqa: PLC0415 (only files need it)
         import polars.selectors as cs  # noqa: PLC0415
 
-        for name in numbers:
+        for name in numeric:
             if self.kinds[name] == "other" and self.types[name] != pl.Null():
                 raise TypeError(f"column {name!r} must hold numbers; found {self.types[name]}.")
         groups: dict[str, list[str]] = {"same": [], "half": [], "other": []}
-        for name in numbers:
+        for name in numeric:
             groups[WIDTHS.get(str(self.types[name]), "other")].append(self.spelled[name])
         asked = [
             cs.by_name(*groups["same"]),
@@ -64,19 +82,32 @@ class Columnar:
             cs.by_name(*groups["other"]).cast(pl.Float64()),
         ]
         if label is not None:
-            asked.append(_label(cs.by_name(self.spelled[label]), self.types[label]))
+            asked.append(self._label(label))
         frame = guarded(self.frame.select(asked).collect)
-        order = [*numbers, *([] if label is None else [label])]
+        order = list(numeric) if label is None else [*numeric, label]
         return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in order])
 
-    def groups(self, numbers: Sequence[str]) -> list[Sequence[str]]:
-        """Return a few groups if the columns have one type and lie apart from one another."""
-        if len({self.types[name] for name in numbers}) > 1:
-            return [numbers]
-        size = -(-len(numbers) // self.parts)
-        return [numbers[start : start + size] for start in range(0, len(numbers), size)]
+    def _label(self, name: str) -> Any:
+        """Return the expression for the column of labels: numbers or texts."""
+        import polars as pl  # noqa: PLC0415
+        import polars.selectors as cs  # noqa: PLC0415
 
-    def place(self, row: int) -> str:
+        kind = self.types[name]
+        column = cs.by_name(self.spelled[name])
+        if isinstance(kind, pl.Boolean | pl.Categorical | pl.Enum):
+            return column.cast(pl.String)
+        if not (kind.is_numeric() or isinstance(kind, pl.String | pl.Binary | pl.Null)):
+            raise TypeError(f"`labels` must be whole numbers or names; found {kind}.")
+        return column
+
+    def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
+        """Return a few groups if the columns have one type and lie apart from one another."""
+        if len({self.types[name] for name in numeric}) > 1:
+            return [numeric]
+        size = -(-len(numeric) // self.parts)
+        return [numeric[start : start + size] for start in range(0, len(numeric), size)]
+
+    def where(self, row: int) -> str:
         """Return the words for a row."""
         return f"row {row}"
 
@@ -85,6 +116,7 @@ def parquet(path: Path) -> Columnar:
     """Open a Parquet file."""
     import polars as pl  # noqa: PLC0415
 
+    refuse_other_formats(path, first_bytes(path), b"PAR1", b"PARE")
     return Columnar.of(pl.scan_parquet(path, glob=False, hive_partitioning=False), PARTS)
 
 
@@ -92,7 +124,9 @@ def arrow(path: Path) -> Columnar:
     """Open an Arrow or Feather file, or a stream of Arrow batches."""
     import polars as pl  # noqa: PLC0415
 
-    if first_bytes(path).startswith(STREAM):
+    start = first_bytes(path)
+    refuse_other_formats(path, start, b"ARROW1", STREAM)
+    if start.startswith(STREAM):
         _whole_stream(path)
         return Columnar.of(guarded(lambda: pl.read_ipc_stream(path)).lazy())
     return Columnar.of(pl.scan_ipc(glob.escape(str(path)), hive_partitioning=False), PARTS)
@@ -114,16 +148,6 @@ def guarded(read: Callable[[], T]) -> T:
         return read()
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
         raise damaged(error) from error
-
-
-def _label(column: Any, kind: pl.DataType) -> Any:
-    import polars as pl  # noqa: PLC0415
-
-    if isinstance(kind, pl.Categorical | pl.Enum | pl.Binary):
-        return column.cast(pl.String)
-    if isinstance(kind, pl.List | pl.Array | pl.Struct | pl.Object):
-        raise TypeError(f"labels must be whole numbers or names; found {kind}.")
-    return column
 
 
 def _kind(kind: pl.DataType) -> Kind:

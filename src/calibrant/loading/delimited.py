@@ -4,84 +4,99 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from calibrant.checks.parameters import listed, more
-from calibrant.loading import text
-from calibrant.loading.table import Kind
+from calibrant.loading import records, text
+from calibrant.loading.column_store import SAMPLE, Kind, repeated
 
 if TYPE_CHECKING:
     import polars as pl
 
-SAMPLE = 100  # rows from which the kinds of columns are told
 SEPARATORS = (",", ";", "\t", "|")
 REST = "\n"  # whether all unused cells are empty; the names of columns have no space around them
-MISSING = ("na", "n/a", "null", "none", "-", "?", "#n/a", "missing")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Delimited:
-    """Lines of cells with a header."""
+    """Lines of cells with a header.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    separator : str
+        What stands between cells.
+    skip : int
+        How many lines the header ends after.
+    width : int
+        How many columns there are.
+    index : dict
+        Name of a column → how many columns stand before it.
+    sample : dict
+        Name of a column → its cells in the first rows, without empty ones.
+    kinds : dict
+        Name of a column → what it holds.
+    """
 
     path: Path
     separator: str
-    kinds: dict[str, Kind]
-    numbers: dict[str, int]  # name of a column → its number
+    skip: int
     width: int
-    skip: int  # lines of the header
+    index: dict[str, int]
+    sample: dict[str, list[str]]
+    kinds: dict[str, Kind]
 
-    def read(self, numbers: Sequence[str], label: str | None) -> pl.DataFrame:
+    def first_labels(self, label: str) -> list[str]:
+        """Return the labels of the first rows."""
+        return self.sample[label]
+
+    def read(self, numeric: Sequence[str], label: str | None) -> pl.DataFrame:
         """Return the columns; when polars cannot read them, find out where and why."""
         import polars as pl  # noqa: PLC0415 (only files need it)
 
         try:
-            return self._trimmed(self._collect(numbers, label, pl.Float64()))
+            return self._trimmed(self._collect(numeric, label, pl.Float64()))
         except (pl.exceptions.PolarsError, OSError):
             pass
         try:
-            frame = self._collect(numbers, label, pl.String())
+            frame = self._collect(numeric, label, pl.String())
         except (pl.exceptions.PolarsError, OSError) as error:
-            self._find_fault()
+            records.find_fault(self.path, self.separator, self.width)
             raise ValueError(
                 f"the file must be a table of cells; it cannot be read ({text.reason(error)})."
             ) from error
-        return self._parsed(self._trimmed(frame), numbers)
+        return self._parsed(self._trimmed(frame), numeric)
 
     def _collect(
-        self, numbers: Sequence[str], label: str | None, kind: pl.DataType
+        self, numeric: Sequence[str], label: str | None, kind: pl.DataType
     ) -> pl.DataFrame:
         import polars as pl  # noqa: PLC0415
 
-        wanted = [*numbers, *([] if label is None else [label])]
-        places = [str(self.numbers[name]) for name in wanted]
+        wanted = list(numeric) if label is None else [*numeric, label]
+        used = {str(self.index[name]): name for name in wanted}  # polars knows columns by place
         schema: dict[str, Any] = {str(j): pl.String() for j in range(self.width)}
-        schema.update(dict.fromkeys(places[: len(numbers)], kind))
+        schema |= dict.fromkeys(list(used)[: len(numeric)], kind)
         # polars sees that a line has too many cells only if all columns are read. Of those
         # that nobody asked for, one bit for each row is kept: whether nothing is there.
-        used = set(places)
-        others = [pl.col(place).is_null() for place in schema if place not in used]
-        rest = [pl.all_horizontal(others).alias(REST)] if others else []
-        frame = (
-            pl.scan_csv(
-                self.path,
-                separator=self.separator,
-                has_header=False,
-                skip_lines=self.skip,
-                schema=schema,
-                glob=False,
-            )
-            .select(*places, *rest)
-            .collect()
+        unused = [pl.col(j).is_null() for j in schema if j not in used]
+        rest = [pl.all_horizontal(unused).alias(REST)] if unused else []
+        lines = pl.scan_csv(
+            self.path,
+            separator=self.separator,
+            has_header=False,
+            skip_lines=self.skip,
+            schema=schema,
+            glob=False,
         )
-        columns = [frame.get_column(p).alias(n) for p, n in zip(places, wanted, strict=True)]
-        if label is not None:
-            columns[-1] = _stripped(columns[-1])
-        return pl.DataFrame([*columns, *frame.get_columns()[len(places) :]])
+        frame = lines.select(*used, *rest).collect().rename(used)
+        if label is None:
+            return frame
+        return frame.with_columns(_stripped(frame.get_column(label)))
 
     def _trimmed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Leave out empty lines at the end."""
@@ -95,103 +110,68 @@ class Delimited:
         rows = frame.select(~pl.all_horizontal(empty)).to_series().arg_true()
         return used.head(int(rows[-1]) + 1 if len(rows) else 0)
 
-    def _parsed(self, frame: pl.DataFrame, numbers: Sequence[str]) -> pl.DataFrame:
+    def _parsed(self, frame: pl.DataFrame, numeric: Sequence[str]) -> pl.DataFrame:
         """Return numbers of their texts, which may have spaces around them, or say which cannot."""
         import polars as pl  # noqa: PLC0415
 
         columns = frame.get_columns()
-        for j in range(len(numbers)):
-            written = _stripped(columns[j])
-            columns[j] = written.cast(pl.Float64, strict=False)
-            bad = (columns[j].is_null() & written.is_not_null()).arg_true()
+        for j, name in enumerate(numeric):
+            cells = _stripped(columns[j])
+            columns[j] = cells.cast(pl.Float64, strict=False)
+            bad = (columns[j].is_null() & cells.is_not_null()).arg_true()
             if len(bad):
-                cell = written[int(bad[0])]
+                cell = cells[int(bad[0])]
                 raise ValueError(
-                    f"numbers must be written like 0.25; {self.place(int(bad[0]))} has {cell!r} in"
-                    f" column {numbers[j]!r}{more(len(bad))}.{_remedy(cell)}"
+                    f"numbers must be written like 0.25; {self.where(int(bad[0]))} has {cell!r} in"
+                    f" column {name!r}{more(len(bad))}.{records.remedy(cell)}"
                 )
         return pl.DataFrame(columns)
 
-    def groups(self, numbers: Sequence[str]) -> list[Sequence[str]]:
+    def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Return one group: to read a column, all lines must be read."""
-        return [numbers]
+        return [numeric]
 
-    def place(self, row: int) -> str:
+    def where(self, row: int) -> str:
         """Return the words for a row, with the line in which it begins."""
-        with _records(self.path, self.separator) as records:
-            _header(records)
-            before = records.line_num
-            for _ in islice(records, row):
-                before = records.line_num
-        return f"row {row} (line {before + 1})"
-
-    def _find_fault(self) -> None:
-        """Raise the sentence for the first line that cannot be split into cells."""
-        line, empty = 0, ""
-        with _records(self.path, self.separator, strict=True) as records:
-            try:
-                _header(records)
-                line = records.line_num + 1
-                for row, cells in enumerate(records):
-                    if len(cells) != self.width and any(cell.strip() for cell in cells):
-                        raise ValueError(self._ragged(row, line, len(cells)))
-                    if not cells:
-                        empty = empty or f"row {row} (line {line})"
-                    line = records.line_num + 1
-            except csv.Error as error:
-                raise ValueError(
-                    f"a quote that is opened must be closed; look at line {line} ({error})."
-                ) from None
-        if empty:
-            raise ValueError(f"every line must hold a row; {empty} is empty.")
-
-    def _ragged(self, row: int, line: int, found: int) -> str:
-        hint = (
-            " Put names and numbers that contain a comma in quotes." if found > self.width else ""
-        )
-        return (
-            f"every line must have as many cells as the header, {self.width}; row {row} (line"
-            f" {line}) has {found}.{hint}"
-        )
+        return records.where(self.path, self.separator, row)
 
 
 def delimited(path: Path) -> Delimited:
-    """Open a CSV or TSV file: read the header, and the kinds of columns from a few rows."""
-    separator = _separator(path)
-    with _records(path, separator) as records:
-        names = [cell.strip() for cell in _header(records)]
-        skip = records.line_num
-        sample = list(islice(records, SAMPLE))
+    """Open a CSV or TSV file once: look at the header and a few rows."""
+    with text.opened(path) as file:
+        start = _until_filled(file)
+        separator = _separator(path, start[-1])
+        reader = csv.reader(chain(start, file), delimiter=separator)
+        names = [cell.strip() for cell in records.header(reader)]
+        skip = reader.line_num
+        rows = list(islice(reader, SAMPLE))
     _refuse_header(names)
-    if not any(any(cells) for cells in sample):
+    if not any(map(any, rows)):
         raise ValueError("there must be at least one row; found only the names of columns.")
-    numbers = {name: j for j, name in enumerate(names) if name}
-    kinds: dict[str, Kind] = {
-        name: _kind([row[j] for row in sample if j < len(row)]) for name, j in numbers.items()
-    }
-    return Delimited(path, separator, kinds, numbers, len(names), skip)
+    index = {name: j for j, name in enumerate(names) if name}
+    sample = {name: _cells(rows, j) for name, j in index.items()}
+    kinds = {name: _kind(cells) for name, cells in sample.items()}
+    return Delimited(path, separator, skip, len(names), index, sample, kinds)
 
 
-@contextmanager
-def _records(path: Path, separator: str, strict: bool = False) -> Iterator[Any]:
-    with text.opened(path) as file:
-        yield csv.reader(file, delimiter=separator, strict=strict)
+def _cells(rows: Sequence[Sequence[str]], j: int) -> list[str]:
+    """Return the cells of a column that are not empty."""
+    cells = [row[j].strip() for row in rows if j < len(row)]
+    return [cell for cell in cells if cell]
 
 
-def _header(records: Any) -> list[str]:
-    """Return the first record that is not blank."""
-    try:
-        return next((cells for cells in records if cells), [])
-    except csv.Error as error:
-        raise ValueError(
-            f"the first line must name the columns; it cannot be read ({error})."
-        ) from None
+def _until_filled(file: Iterator[str]) -> list[str]:
+    """Read the lines up to the first that is not blank."""
+    lines = [""]
+    for line in file:
+        lines.append(line)
+        if line.strip():
+            break
+    return lines[1:] or lines
 
 
-def _separator(path: Path) -> str:
+def _separator(path: Path, line: str) -> str:
     """Return the tab for TSV, the comma for CSV, or what is in its header instead of a comma."""
-    with text.opened(path) as file:
-        line = next((line for line in file if line.strip()), "")
     if line.endswith("\r"):
         raise ValueError("lines must end with \\n or \\r\\n; found \\r alone. Save the file again.")
     if {".tsv", ".tab"} & {ending.lower() for ending in path.suffixes[-2:]}:
@@ -207,7 +187,7 @@ def _refuse_header(names: Sequence[str]) -> None:
             f"the first line must name the columns; it holds numbers ({listed(names, 3)}). Add a"
             " header."
         )
-    twice = sorted({name for name in names if name and names.count(name) > 1})
+    twice = repeated(filter(None, names))
     if twice:
         raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
 
@@ -219,10 +199,9 @@ def _stripped(series: pl.Series) -> pl.Series:
 
 
 def _kind(cells: Sequence[str]) -> Kind:
-    filled = [cell.strip() for cell in cells if cell.strip()]
-    if not filled or not all(_is_number(cell) for cell in filled):
+    if not cells or not all(_is_number(cell) for cell in cells):
         return "other"
-    return "whole" if all(cell.lstrip("+-").isdecimal() for cell in filled) else "float"
+    return "whole" if all(cell.lstrip("+-").isdecimal() for cell in cells) else "float"
 
 
 def _is_number(cell: str) -> bool:
@@ -231,11 +210,3 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return "_" not in cell
-
-
-def _remedy(cell: str) -> str:
-    if cell.lower() in MISSING:
-        return " A missing value cannot be evaluated: leave out the row."
-    if "," in cell:
-        return " Write decimal points, not commas."
-    return " Write 0.25, not 25%." if cell.endswith("%") else ""

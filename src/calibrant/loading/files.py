@@ -6,28 +6,28 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.checks import convert
-from calibrant.loading import text
-from calibrant.loading.assembly import Options, predictions
+from calibrant.loading.assembly import predictions
+from calibrant.loading.column_store import ColumnStore
 from calibrant.loading.columnar import Columnar, arrow, parquet
 from calibrant.loading.delimited import delimited
 from calibrant.loading.json_lines import json_lines
 from calibrant.loading.npz import npz
-from calibrant.loading.table import Table
+from calibrant.loading.options import Options
 from calibrant.predictions import Predictions
 
-# ending → how to open it, and the first bytes it must have
-FORMATS: dict[str, tuple[Callable[[Path], Table] | None, tuple[bytes, ...]]] = {
-    ".csv": (delimited, ()),
-    ".tsv": (delimited, ()),
-    ".tab": (delimited, ()),
-    ".parquet": (parquet, (b"PAR1", b"PARE")),
-    ".pq": (parquet, (b"PAR1", b"PARE")),
-    ".arrow": (arrow, (b"ARROW1", b"\xff\xff\xff\xff")),
-    ".feather": (arrow, (b"ARROW1", b"\xff\xff\xff\xff")),
-    ".ipc": (arrow, (b"ARROW1", b"\xff\xff\xff\xff")),
-    ".jsonl": (json_lines, ()),
-    ".ndjson": (json_lines, ()),
-    ".npz": (None, (b"PK",)),
+# ending → how to open it; arrays of NPZ files are no columns
+FORMATS: dict[str, Callable[[Path], ColumnStore] | None] = {
+    ".csv": delimited,
+    ".tsv": delimited,
+    ".tab": delimited,
+    ".parquet": parquet,
+    ".pq": parquet,
+    ".arrow": arrow,
+    ".feather": arrow,
+    ".ipc": arrow,
+    ".jsonl": json_lines,
+    ".ndjson": json_lines,
+    ".npz": None,
 }
 COMPRESSED = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson")
 
@@ -45,29 +45,32 @@ def load(
 
     Parameters
     ----------
-    path : file
+    path : str or path-like
         CSV and TSV, also compressed with gzip (.csv.gz); Parquet (.parquet, .pq); Arrow and
         Feather (.arrow, .feather, .ipc); JSON lines (.jsonl, .ndjson); NumPy (.npz).
-    label : name of the column of labels, optional
-        Default: the only one of label, labels, target, y_true, y, true_class, class.
-    probs : names of the columns of probabilities, or the only one, optional
-        Default: ``prob_<class>``, ``proba_<class>`` or ``p_<class>``; else the columns of
-        floats, if every label is the name of one of them; else a single column prob, p,
-        probability, score, y_prob, y_score or prediction, or the only column of floats, which
-        is P(class 1) of a binary problem.
-    classes : names of the classes, optional
-        In the order of the columns; they replace the names that the columns have, and must not
-        be those names in another order. Of a single column: class 0, then class 1.
-    weight : name of the column of weights, optional
-        Without it, no column of a table is taken for weights.
-    logits : bool
+    label : str, optional
+        Name of the column of labels. Default: the only one of label, labels, target, y_true,
+        y, true_class, class.
+    probs : str or sequence of str, optional
+        Names of the columns of probabilities, or of the only one. Default: ``prob_<class>``,
+        ``proba_<class>`` or ``p_<class>``; else the columns of floats, if every label is the
+        name of one of them; else a single column prob, p, probability, score, y_prob, y_score
+        or prediction, or the only column of floats, which is P(class 1) of a binary problem.
+    classes : sequence, optional
+        Names of the classes in the order of the columns. They replace the names that the
+        columns have, and must not be those names in another order. Of a single column: class 0,
+        then class 1.
+    weight : str, optional
+        Name of the column of weights. Without it, no column is taken for weights.
+    logits : bool, default False
         Whether the columns hold logits: ``logit_<class>``, or those named by `probs`.
 
     Returns
     -------
     Predictions
-        float32 stays float32. Labels are names of classes, or the numbers that name them; where
-        no class is named by a number, they may be the places 0, …, m-1.
+        float32 stays float32. Labels are read as `Predictions` reads them: as names of classes
+        or the numbers that name them, or, where no class is named by a number, as the places
+        0, …, m-1.
 
     Notes
     -----
@@ -86,11 +89,12 @@ def load(
     options = Options(label, probs, classes, weight, logits)
     file = _file(path)
     try:
-        open_table, magic = _format(file)
+        open_columns = FORMATS[_ending(file)]
         if not file.stat().st_size:
             raise ValueError("the file must have a header and rows; it is empty.")
-        text.belongs(file, *magic, *([text.GZIP] if file.suffix.lower() == ".gz" else []))
-        return npz(file, options) if open_table is None else predictions(open_table(file), options)
+        if open_columns is None:
+            return npz(file, options)
+        return predictions(open_columns(file), options)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{file}: {error}") from error
     except OSError as error:
@@ -113,7 +117,9 @@ def from_frame(
     Parameters
     ----------
     frame : data frame
-    label, probs, classes, weight, logits : as in `load`
+        Of pandas, polars or Arrow.
+    label, probs, classes, weight, logits
+        As in `load`.
 
     Examples
     --------
@@ -126,6 +132,10 @@ def from_frame(
         return predictions(Columnar.of(convert.to_polars(frame).lazy()), options)
     except (ValueError, TypeError) as error:
         raise type(error)(f"`frame`: {error}") from error
+    except OverflowError:
+        raise ValueError(
+            "`frame`: integers must fit in 64 bits; found larger ones. Write them as texts."
+        ) from None
 
 
 def _file(path: str | os.PathLike[str]) -> Path:
@@ -141,12 +151,13 @@ def _file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def _format(file: Path) -> tuple[Callable[[Path], Table] | None, tuple[bytes, ...]]:
-    endings = [ending.lower() for ending in file.suffixes]
-    if endings and endings[-1] == ".gz" and len(endings) > 1 and endings[-2] in COMPRESSED:
-        return FORMATS[endings[-2]]
-    if endings and endings[-1] in FORMATS:
-        return FORMATS[endings[-1]]
+def _ending(file: Path) -> str:
+    """Return the ending that says what is in the file, without that of a compression."""
+    last = file.suffix.lower()
+    if last == ".gz" and Path(file.stem).suffix.lower() in COMPRESSED:
+        return Path(file.stem).suffix.lower()
+    if last in FORMATS:
+        return last
     found = repr(file.suffix) if file.suffix else "none"
     raise ValueError(
         f"the ending must say what is in the file: {', '.join(FORMATS)}, or .csv.gz; found {found}."

@@ -13,20 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks import arrays
+from calibrant.checks.labels import decoded
 from calibrant.checks.parameters import Source, listed
-from calibrant.loading.assembly import LOGITS, Options
-from calibrant.loading.labels import check_order
-from calibrant.loading.text import damaged
+from calibrant.loading.options import LOGITS_HINT, Options
+from calibrant.loading.text import damaged, first_bytes, refuse_other_formats
 from calibrant.predictions import Predictions
 
 PROBS = ("probs", "prob", "proba", "probabilities", "p", "y_prob")
-LOGIT_KEYS = ("logits", "logit")
+LOGITS = ("logits", "logit")
 LABELS = ("labels", "label", "y_true", "y", "target", "targets")
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
 
 
 def npz(path: Path, options: Options) -> Predictions:
     """Read the arrays `probs` (or `logits`), `labels`, and `classes` and `weights` if there."""
+    refuse_other_formats(path, first_bytes(path), b"PK")
     try:
         with zipfile.ZipFile(path) as archive:
             return _predictions(archive, options)
@@ -36,28 +37,34 @@ def npz(path: Path, options: Options) -> Predictions:
 
 def _predictions(archive: zipfile.ZipFile, options: Options) -> Predictions:
     keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    wanted = options.columns
-    if wanted is not None and len(wanted) != 1:
-        raise ValueError(f"`probs` must name one array of an NPZ file; found {listed(wanted)}.")
-    usual = LOGIT_KEYS if options.logits else PROBS
-    probs_key = _key("probs", keys, usual, wanted[0] if wanted else None, options.logits)
+    probs_key = _probs_key(keys, options)
     labels_key = _key("label", keys, LABELS, options.label)
-    probs = _array(archive, probs_key)
-    n = len(probs) if probs.ndim else 0
-    source = Source(logits=LOGITS)
-    weights = _weights(archive, keys, options)
+    source = Source(logits=LOGITS_HINT)
     make = arrays.softmax if options.logits else arrays.probabilities
-    checked = make(probs, owned=True, source=source)
-    own = _own_classes(archive, keys)
-    classes = own if options.classes is None else _given(options.classes)
-    names = arrays.names(classes, checked.shape[1])
-    if own is not None and options.classes is not None:
-        places = [f"column {j}" for j in range(len(names))]
-        check_order(names, arrays.names(own, len(names)), places)
-    known = classes if own is None else own  # labels may use the names that are replaced
-    labels = arrays.outcomes(_array(archive, labels_key), n, checked.shape[1], known)
-    checked_weights = None if weights is None else arrays.weights(weights, n, source=source)
-    return Predictions.trusted(checked, labels, names, checked_weights, event=1)
+    probs = make(_array(archive, probs_key), owned=True, source=source)
+    n, m = probs.shape
+    known = options.name_classes(_classes(archive, keys), m, [f"column {j}" for j in range(m)])
+    labels = decoded(_array(archive, labels_key), n, known)
+    weights = _weights(archive, keys, options)
+    if weights is not None:
+        weights = arrays.weights(weights, n, source=source)
+    return Predictions.trusted(probs, labels, known.names, weights, event=1)
+
+
+def _probs_key(keys: Sequence[str], options: Options) -> str:
+    asked = options.columns
+    if asked is not None and len(asked) != 1:
+        raise ValueError(f"`probs` must name one array of an NPZ file; found {listed(asked)}.")
+    name = asked[0] if asked else None
+    if options.logits:
+        hint = " Then leave out `logits`?" if _any(keys, PROBS) else ""
+        return _key("probs", keys, LOGITS, name, hint)
+    hint = " Are there logits? Say so with `logits`." if _any(keys, LOGITS) else ""
+    return _key("probs", keys, PROBS, name, hint)
+
+
+def _any(keys: Iterable[str], usual: Sequence[str]) -> bool:
+    return any(key.lower() in usual for key in keys)
 
 
 def _key(
@@ -65,8 +72,9 @@ def _key(
     keys: Sequence[str],
     usual: Sequence[str],
     asked: str | None,
-    logits: bool = False,
+    hint: str = "",
 ) -> str:
+    """Return the name of an array: the one asked for, or the only one with a usual name."""
     if asked is not None:
         if asked not in keys:
             raise ValueError(f"`{option}` must name an array; {asked!r} not among {listed(keys)}.")
@@ -78,9 +86,6 @@ def _key(
         raise ValueError(
             f"one array must be {usual[0]!r}; found {listed(found)}. Choose with `{option}`."
         )
-    hint = ""
-    if option == "probs" and any(key.lower() in (PROBS if logits else LOGIT_KEYS) for key in keys):
-        hint = " Then leave out `logits`?" if logits else " Are there logits? Say so with `logits`."
     raise ValueError(
         f"the file must hold an array {usual[0]!r}; found {listed(keys)}. Name it with"
         f" `{option}`.{hint}"
@@ -95,17 +100,13 @@ def _weights(
     return _array(archive, "weights") if "weights" in keys else None
 
 
-def _given(classes: Sequence[Any]) -> Sequence[Any]:
-    return classes if isinstance(classes, str) else arrays.as_tuple(classes)
-
-
-def _own_classes(archive: zipfile.ZipFile, keys: Iterable[str]) -> Sequence[Any] | None:
+def _classes(archive: zipfile.ZipFile, keys: Iterable[str]) -> Sequence[Any] | None:
     if "classes" not in keys:
         return None
     found = _array(archive, "classes")
     if found.ndim != 1:
         raise ValueError(f"`classes` must be of one dimension; found shape {found.shape}.")
-    return tuple(found.astype(str).tolist() if found.dtype.kind == "S" else found.tolist())
+    return list(found)
 
 
 def _array(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
@@ -114,16 +115,12 @@ def _array(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
     try:
         with archive.open(info) as file:
             version = np.lib.format.read_magic(file)
-            read = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
+            read = np.lib.format.read_array_header_2_0
+            if version == (1, 0):
+                read = np.lib.format.read_array_header_1_0
             shape, _, dtype = read(file)
-            size, rest = (
-                int(np.prod(shape, dtype=object)) * dtype.itemsize,
-                info.file_size - file.tell(),
-            )
+            size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+            rest = info.file_size - file.tell()
     except ValueError as error:
         raise ValueError(f"the array {key!r} must be in NumPy's format; {error}.") from None
     if dtype.hasobject:

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from calibrant.checks.labels import meaning
 from calibrant.checks.parameters import listed
-from calibrant.loading.table import Kind
+from calibrant.loading.column_store import Kind, repeated
 
 LABELS = ("label", "labels", "target", "y_true", "y", "true_class", "class")
 PREFIXES = ("prob_", "proba_", "p_")
@@ -23,7 +24,12 @@ LOGIT_SINGLES = ("logit", "logits", "score", "y_score")
 class Chosen:
     """The columns of probabilities, and the classes that they are named for.
 
-    A single column is P(class 1); it is named for one class or for none.
+    Parameters
+    ----------
+    columns : tuple of str
+        Their names. A single column is P(class 1).
+    classes : tuple of str
+        A class for each; for a single column one or none.
     """
 
     columns: tuple[str, ...]
@@ -50,14 +56,14 @@ def label_column(names: Collection[str], asked: str | None) -> str:
 
 def present(option: str, names: Collection[str], asked: Sequence[str]) -> tuple[str, ...]:
     """Return the names asked for as the columns spell them, or refuse those that are missing."""
-    spelled = {name.lower(): name for name in reversed(list(names))}
-    missing = [name for name in asked if name not in names and name.strip().lower() not in spelled]
+    spelled = {name: _spelled(names, name) for name in asked}
+    missing = [name for name, column in spelled.items() if column is None]
     if missing:
         raise ValueError(
             f"`{option}` must name columns; {listed(missing)} not among {listed(names, 12)}."
         )
-    found = tuple(name if name in names else spelled[name.strip().lower()] for name in asked)
-    twice = sorted({name for name in found if found.count(name) > 1})
+    found = tuple(column for name in asked if (column := spelled[name]) is not None)
+    twice = repeated(found)
     if twice:
         raise ValueError(f"`{option}` must name different columns; found {listed(twice)} twice.")
     return found
@@ -68,71 +74,85 @@ def by_request(names: Collection[str], asked: Sequence[str], logits: bool) -> Ch
     if not asked:
         raise ValueError("`probs` must name at least one column; found none.")
     columns = present("probs", names, asked)
-    for prefix in _prefixes(logits):
-        if all(_has(name, prefix) for name in columns):
-            return Chosen(columns, _after(prefix, columns))
-    return Chosen(columns, columns if len(columns) > 1 else ())
+    classes = _after_prefix(columns, logits)
+    if not classes and len(columns) > 1:
+        classes = columns
+    return Chosen(columns, classes)
 
 
 def by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
     """Return the columns prob_<class>, two or more; None if there are none."""
-    families = {
-        prefix: family
-        for prefix in _prefixes(logits)
-        if len(family := [name for name in kinds if _has(name, prefix)]) > 1
-    }
-    if len(families) > 1:
-        some = [name for family in families.values() for name in family[:2]]
+    found = {}
+    for prefix in _prefixes(logits):
+        family = tuple(name for name in kinds if _has(name, prefix))
+        if len(family) > 1:
+            found[prefix] = family
+    if len(found) > 1:
         raise ValueError(
             "the columns of probabilities must have one prefix; found those of"
-            f" {' and '.join(families)} ({listed(some, 4)}). Choose with `probs`."
+            f" {' and '.join(found)}. Choose with `probs`."
         )
-    for prefix, family in families.items():
-        return Chosen(tuple(family), _after(prefix, family))
+    for family in found.values():
+        return Chosen(family, _after_prefix(family, logits))
     return None
 
 
-def by_class(kinds: Mapping[str, Kind], values: Iterable[str]) -> Chosen | None:
+def are_columns(names: Iterable[str], labels: Iterable[str]) -> bool:
+    """Whether every label is the name of a column."""
+    return {meaning(label) for label in labels} <= {meaning(name) for name in names}
+
+
+def by_class(kinds: Mapping[str, Kind], labels: Iterable[str]) -> Chosen | None:
     """Return the columns that are named <class>: the floats, if every label is one of them."""
-    labels = set(values)
-    names = tuple(name for name, kind in kinds.items() if kind == "float" or name in labels)
-    return Chosen(names, names) if len(names) > 1 and labels <= set(names) else None
+    found = {meaning(label) for label in labels}
+    names = tuple(n for n, kind in kinds.items() if kind == "float" or meaning(n) in found)
+    return Chosen(names, names) if len(names) > 1 and are_columns(names, labels) else None
 
 
 def single(kinds: Mapping[str, Kind], logits: bool) -> Chosen:
     """Return the column of P(class 1): one with a usual name, or the only column of floats."""
-    usual = LOGIT_SINGLES if logits else SINGLES
-    prefixed = [name for name in kinds if any(_has(name, prefix) for prefix in _prefixes(logits))]
-    named = [name for name in kinds if name.lower() in usual] + prefixed
-    found = _floats_first(kinds, named) or [n for n, kind in kinds.items() if kind == "float"]
+    named = _usual(kinds, logits)
+    # A column of hard decisions that stands beside one of probabilities is left out.
+    found = _floats(kinds, named) or named or _floats(kinds, kinds)
     if len(found) != 1:
-        raise ValueError(_none(kinds, logits) if not named else _several(found))
-    for prefix in _prefixes(logits):
-        if _has(found[0], prefix):
-            return Chosen((found[0],), _after(prefix, found))
-    return Chosen((found[0],), ())
+        raise ValueError(_ambiguous(found) if named else _missing(kinds, logits))
+    return Chosen((found[0],), _after_prefix(found, logits))
 
 
-def _floats_first(kinds: Mapping[str, Kind], named: Sequence[str]) -> list[str]:
-    """Leave out a column of hard decisions that stands beside one of probabilities."""
-    return [name for name in named if kinds[name] == "float"] or list(named)
+def _spelled(names: Collection[str], asked: str) -> str | None:
+    """Return a name as the columns spell it; None if they do not have it."""
+    if asked in names:
+        return asked
+    wanted = asked.strip().lower()
+    return next((name for name in names if name.lower() == wanted), None)
 
 
-def _several(found: Sequence[str]) -> str:
+def _usual(names: Iterable[str], logits: bool) -> list[str]:
+    """Return the names that a single column of probabilities usually has."""
+    usual = LOGIT_SINGLES if logits else SINGLES
+    return [n for n in names if n.lower() in usual or _after_prefix([n], logits)]
+
+
+def _floats(kinds: Mapping[str, Kind], names: Iterable[str]) -> list[str]:
+    return [name for name in names if kinds[name] == "float"]
+
+
+def _ambiguous(found: Sequence[str]) -> str:
     return (
         f"one column must hold the probability of class 1; {listed(found)} could each be it."
         " Choose with `probs`."
     )
 
 
-def _none(kinds: Mapping[str, Kind], logits: bool) -> str:
+def _missing(kinds: Mapping[str, Kind], logits: bool) -> str:
     what, prefix = ("logits", "logit_") if logits else ("probabilities", "prob_")
-    other = [n for n in kinds if any(_has(n, p) for p in _prefixes(not logits))]
-    hint = "" if not other else f" Are {listed(other[:2])} meant? "
+    other = [name for name in kinds if _after_prefix([name], not logits)]
+    hint = ""
     if other:
-        hint += "Then leave out `logits`." if logits else "Then say so with `logits`."
+        remedy = "leave out `logits`" if logits else "say so with `logits`"
+        hint = f" Are {listed(other[:2])} meant? Then {remedy}."
     return (
-        f"the columns of {what} must be called {prefix}<class>, or as the labels are; found"
+        f"the columns of {what} must be called {prefix}<class>, or be named after the labels; found"
         f" {listed(kinds, 12)} beside the labels. Name them with `probs`.{hint}"
     )
 
@@ -145,5 +165,9 @@ def _has(name: str, prefix: str) -> bool:
     return len(name) > len(prefix) and name.lower().startswith(prefix)
 
 
-def _after(prefix: str, names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name[len(prefix) :] for name in names)
+def _after_prefix(names: Sequence[str], logits: bool) -> tuple[str, ...]:
+    """Return what stands after the prefix that all names have; nothing if they have none."""
+    for prefix in _prefixes(logits):
+        if all(_has(name, prefix) for name in names):
+            return tuple(name[len(prefix) :] for name in names)
+    return ()

@@ -1,5 +1,7 @@
 """Text files: opened once as UTF-8, compressed or not, and what their first bytes reveal."""
 
+from __future__ import annotations
+
 import gzip
 import io
 import zlib
@@ -40,30 +42,34 @@ def first_bytes(path: Path, count: int = 8) -> bytes:
         return file.read(count)
 
 
-def belongs(path: Path, *expected: bytes) -> None:
-    """Refuse a file whose first bytes are those of another format."""
-    head = first_bytes(path)
-    if any(head.startswith(magic) for magic in expected):
+def refuse_other_formats(path: Path, start: bytes, *expected: bytes) -> None:
+    """Refuse a file that starts as files of another format do.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    start : bytes
+        Its first bytes.
+    *expected : bytes
+        How it may start; a text file without any may start with all but the bytes in `MAGIC`.
+    """
+    if start.startswith(expected):
         return
     for magic, what, remedy in MAGIC:
-        if head.startswith(magic):
+        if start.startswith(magic):
             raise ValueError(f"the ending must fit what is in the file; this is {what}. {remedy}")
     if expected:
-        start = head.decode("latin-1")
         raise ValueError(
             f"the ending must fit what is in the file; {path.suffix} files do not start with"
-            f" {start!r}. Is it a text file? Rename it to .csv."
+            f" {start.decode('latin-1')!r}. Is it a text file? Rename it to .csv."
         )
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[io.TextIOWrapper]:
+def opened(path: Path) -> Iterator[io.TextIOWrapper[io.BufferedReader | gzip.GzipFile]]:
     """Open a text file, compressed or not, and refuse what is not UTF-8 where it is met."""
-    compressed = first_bytes(path).startswith(GZIP)
-    with (
-        gzip.open(path) if compressed else path.open("rb") as raw,
-        io.TextIOWrapper(raw, "utf-8-sig", newline="") as file,
-    ):
+    with _unpacked(path) as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
         try:
             yield file
         except UnicodeDecodeError:
@@ -72,14 +78,28 @@ def opened(path: Path) -> Iterator[io.TextIOWrapper]:
             raise damaged(error) from error
 
 
+@contextmanager
+def _unpacked(path: Path) -> Iterator[io.BufferedReader | gzip.GzipFile]:
+    """Open a file once, look at its first bytes, and decompress it if it ends with .gz."""
+    with path.open("rb") as raw:
+        start = raw.peek(8)[:8]
+        if path.suffix.lower() != ".gz":
+            refuse_other_formats(path, start)
+            yield raw
+            return
+        refuse_other_formats(path, start, GZIP)
+        with gzip.open(raw) as unpacked:
+            yield unpacked
+
+
 def _not_utf8(path: Path) -> str:
-    if first_bytes(path).startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "the text must be UTF-8; this is UTF-16. Save it as UTF-8."
-    with gzip.open(path) if first_bytes(path).startswith(GZIP) else path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+    with _unpacked(path) as file:
+        for line, content in enumerate(file, 1):
+            if line == 1 and content.startswith((b"\xff\xfe", b"\xfe\xff")):
+                return "the text must be UTF-8; this is UTF-16. Save it as UTF-8."
             try:
-                line.decode()
+                content.decode()
             except UnicodeDecodeError as error:
-                found = f"line {number} has the byte 0x{line[error.start]:02x}"
+                found = f"line {line} has the byte 0x{content[error.start]:02x}"
                 return f"the text must be UTF-8; {found}. Save it as UTF-8."
     return "the text must be UTF-8; found other bytes. Save it as UTF-8."

@@ -1,7 +1,8 @@
 """Partitions Phi of the simplex, §4.1 and Appendix B.
 
 A partition is fitted to `Predictions` and gives a `FittedPartition`, which knows the cells
-that hold rows and can assign other predictions to them.
+that hold rows and can assign other predictions to them. Nothing here looks at labels. It may use
+`predictions`, `checks` and the engine.
 """
 
 from calibrant.partitions.equal_mass import EqualMass

@@ -22,7 +22,8 @@ class EqualMass:
 
     Parameters
     ----------
-    k : number of bins
+    k : int
+        Number of bins.
 
     Examples
     --------
@@ -44,13 +45,13 @@ class EqualMass:
 
     def fit(self, data: Predictions) -> "FittedIntervals":
         """Find the lower ends of the bins."""
-        if data.m != 2:
+        if data.event is None:
             raise ValueError(
                 f"EqualMass needs a problem with two outcomes; found {data.m}. Look through a lens"
                 " such as TopLabel() or Marginal(…), or use VarianceTree()."
             )
         present = data.weights > 0
-        values, where = np.unique(data.probs[present, data.event], return_inverse=True)
+        values, where = np.unique(data.about[present], return_inverse=True)
         mass = np.bincount(where, data.weights[present])
         middle = np.cumsum(mass) - 0.5 * mass
         reached = self.k * middle / mass.sum() + 1e-9  # sums of weights are rounded
@@ -73,8 +74,10 @@ class FittedIntervals:
 
     Parameters
     ----------
-    lows : (cells,) the smallest value of each bin
-    coordinate : which of the two outcomes is binned
+    lows : array of shape (cells,)
+        The smallest value of each bin.
+    coordinate : int
+        Which of the two outcomes is binned.
     """
 
     lows: NDArray[Any]

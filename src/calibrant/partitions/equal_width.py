@@ -23,7 +23,8 @@ class EqualWidth:
 
     Parameters
     ----------
-    k : number of intervals
+    k : int
+        Number of intervals.
 
     Notes
     -----
@@ -54,16 +55,16 @@ class EqualWidth:
 
     def locate(self, data: Predictions) -> tuple[grid.FittedGrid, Cells]:
         """Return the fitted form and the cell of every row."""
-        first, count = axes(data)
-        return grid.locate(data, partial(_box_keys, first, count, self.k), self.k**count)
+        make_keys = partial(_box_keys, axes(data), self.k)
+        if axes(data)[1] == 1 and self.k <= grid.SMALL:
+            return grid.locate_intervals(data, self.k, make_keys)
+        return grid.locate(data, make_keys)
 
     def __str__(self) -> str:
         return f"{self.k} equal widths"
 
 
-def _box_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.Keys:
+def _box_keys(columns: tuple[int, int], k: int, probs: NDArray[Any]) -> grid.Keys:
     """Return the keys of the boxes of probs (n, m)."""
-    edges = grid.edges(k)
-    per_word, keys = grid.empty_keys(probs.shape[0], count, k)
-    engine.grid.box_keys(probs, first, count, edges, per_word, keys)
+    keys: grid.Keys = engine.grid.box_keys(probs, columns, engine.grid.edges(k))
     return keys

@@ -21,8 +21,9 @@ class FromFunction:
 
     Parameters
     ----------
-    name_cells : function of probs (n, m) that gives a number or a string for each row. It
-        must look at each row alone.
+    name_cells : callable
+        Function of probs (n, m) that gives a number or a string for each row. It must look at
+        each row alone.
 
     Examples
     --------
@@ -63,8 +64,10 @@ class FittedFunction:
 
     Parameters
     ----------
-    names : (cells,) the value of each cell
-    name_cells : the function
+    names : array of shape (cells,)
+        The value of each cell.
+    name_cells : callable
+        The function.
     """
 
     names: NDArray[Any]

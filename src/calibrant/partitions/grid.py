@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
-from math import log2
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import engine
 from calibrant.engine import threads
 from calibrant.partitions.partition import Cells, axes, points
 from calibrant.predictions import Predictions
@@ -18,13 +18,7 @@ MakeKeys = Callable[[NDArray[Any]], Keys]
 
 ROWS = 1 << 15  # at most, whose keys are made together
 SORTED = 1 << 17  # rows whose keys are sorted together
-SMALL = 1 << 16  # possible keys up to which a table of them all is the fastest way
-
-
-def empty_keys(n: int, digits: int, base: int) -> tuple[int, Keys]:
-    """Return how many digits fit in a word of 64 bits, and zeros for the words of n keys."""
-    per_word = max(1, int(63.999 / log2(max(base, 2))))
-    return per_word, np.zeros((n, -(-digits // per_word)), np.uint64)
+SMALL = 1 << 16  # intervals up to which a table of them all is the fastest way
 
 
 @final
@@ -34,10 +28,14 @@ class FittedGrid:
 
     Parameters
     ----------
-    keys : (cells, words) the key of each cell
-    make_keys : the keys of new predictions (n, m)
-    m : number of outcomes
-    first : the first coordinate that is cut
+    keys : array of uint64 of shape (cells, words)
+        The key of each cell.
+    make_keys : callable
+        Gives the keys of new predictions (n, m).
+    m : int
+        Number of outcomes.
+    first : int
+        The first coordinate that is cut.
     """
 
     keys: Keys
@@ -75,36 +73,37 @@ def ranked(keys: Keys) -> tuple[Keys, Cells]:
     return keys[order[new]], ranks
 
 
-def locate(data: Predictions, make_keys: MakeKeys, space: int) -> tuple[FittedGrid, Cells]:
-    """Number the cells in the order of their keys; `space` is how many keys there could be."""
-    if space <= SMALL:
-        keys, cells = _small(data.probs, make_keys, space)
-    else:
-        keys, cells = _large(data.probs, make_keys)
+def locate_intervals(data: Predictions, k: int, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
+    """Number the intervals that hold rows, of k along one coordinate."""
+    first, _ = axes(data)
+    cells, occupied = engine.grid.intervals(data.probs, first, engine.grid.edges(k))
+    keys = np.flatnonzero(occupied).astype(np.uint64)[:, None]
+    if not occupied.all():
+        rank = np.cumsum(occupied, dtype=np.int32) - np.int32(1)
+        _renumber(cells, rank, data.probs)
+    return FittedGrid(keys, make_keys, data.m, first), cells
+
+
+def _renumber(cells: Cells, rank: Cells, probs: NDArray[Any]) -> None:
+    """Replace numbers of intervals by their ranks among those that hold rows, in place."""
+
+    def work(start: int, stop: int) -> None:
+        rank.take(cells[start:stop], out=cells[start:stop], mode="clip")
+
+    _by_rows(work, probs)
+
+
+def locate(data: Predictions, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
+    """Number the cells that hold rows in the order of their keys."""
+    keys, cells = _large(data.probs, make_keys)
     return FittedGrid(keys, make_keys, data.m, axes(data)[0]), cells
 
 
-def _small(probs: NDArray[Any], make_keys: MakeKeys, space: int) -> tuple[Keys, Cells]:
-    """Return the keys that occur, of one word each, and the rank of every row's key."""
-    cells = np.empty(probs.shape[0], np.int32)
-    occurs = np.zeros(space, np.bool_)
-
-    def find(start: int, stop: int) -> None:
-        keys = make_keys(probs[start:stop])[:, 0].view(np.int64)
-        cells[start:stop] = keys
-        occurs[keys] = True
-
-    def renumber(start: int, stop: int) -> None:
-        rank.take(cells[start:stop], out=cells[start:stop], mode="clip")
-
-    _by_rows(find, probs)
-    rank = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-    _by_rows(renumber, probs)
-    return np.flatnonzero(occurs).astype(np.uint64)[:, None], cells
-
-
 def _large(probs: NDArray[Any], make_keys: MakeKeys) -> tuple[Keys, Cells]:
-    """Do the same for keys of any size: sort those of each block of rows, then those found."""
+    """Return the keys that occur, sorted, and the rank of every row's key.
+
+    The keys of each block of rows are sorted, then those that were found.
+    """
     cells = np.empty(probs.shape[0], np.int32)
     parts: dict[int, Keys] = {}
 
@@ -119,11 +118,6 @@ def _large(probs: NDArray[Any], make_keys: MakeKeys) -> tuple[Keys, Cells]:
     found, ranks = ranked(np.concatenate((make_keys(probs[:0]), *parts.values())))
     _by_rows(renumber, probs, SORTED)
     return found, cells
-
-
-def edges(k: int) -> NDArray[np.float64]:
-    """Return the edges j / k of k intervals, open at the ends, so that every number is in one."""
-    return np.concatenate(([-np.inf], np.arange(1, k) / k, [np.inf]))
 
 
 def _by_rows(work: Callable[[int, int], None], probs: NDArray[Any], most: int = ROWS) -> None:

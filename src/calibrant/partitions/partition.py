@@ -68,4 +68,4 @@ def axes(data: Predictions) -> tuple[int, int]:
     The first m - 1 coordinates fix a point of the simplex. Of two outcomes it is the one that
     the problem is about.
     """
-    return (data.event, 1) if data.m == 2 else (0, data.m - 1)
+    return (0, data.m - 1) if data.event is None else (data.event, 1)

@@ -25,7 +25,8 @@ class SimplexCells:
 
     Parameters
     ----------
-    k : number of parts along an edge
+    k : int
+        Number of parts along an edge.
 
     Examples
     --------
@@ -51,9 +52,12 @@ class SimplexCells:
 
     def locate(self, data: Predictions) -> tuple[grid.FittedGrid, Cells]:
         """Return the fitted form and the cell of every row."""
-        first, count = axes(data)
-        space = max(self.k, count) ** (2 * count)
-        return grid.locate(data, partial(_simplex_keys, first, count, self.k), space)
+        columns = axes(data)
+        return grid.locate(data, partial(_simplex_keys, columns, self._digits(columns[1]), self.k))
+
+    def _digits(self, count: int) -> "engine.grid.Digits":
+        """Return how keys of so many coordinates are packed: integer parts, then ranks."""
+        return engine.grid.Digits.of(2 * count, max(self.k, count))
 
     def vertices(self, fitted: grid.FittedGrid) -> NDArray[np.float64]:
         """Return the corners of each cell as points of the simplex: (cells, m corners, m).
@@ -62,7 +66,7 @@ class SimplexCells:
         one with the largest fractional part first. Then p_i = (c_i - c_{i-1}) / k.
         """
         m, count = fitted.m, fitted.m - 1
-        digits = _digits(fitted.keys, 2 * count, max(self.k, count))
+        digits = self._digits(count).unpack(fitted.keys)
         whole, rank = digits[:, :count], digits[:, count:]
         steps = np.arange(m)[:, None] > count - 1 - rank[:, None, :]  # (cells, m, count)
         c = (whole[:, None, :] + steps) / self.k
@@ -73,23 +77,9 @@ class SimplexCells:
         return f"{self.k} simplex cells an edge"
 
 
-def _simplex_keys(first: int, count: int, k: int, probs: NDArray[Any]) -> grid.Keys:
+def _simplex_keys(
+    columns: tuple[int, int], digits: "engine.grid.Digits", k: int, probs: NDArray[Any]
+) -> grid.Keys:
     """Return the keys of the simplices of probs (n, m)."""
-    edges = grid.edges(k)
-    base = max(k, count)
-    per_word, keys = grid.empty_keys(probs.shape[0], 2 * count, base)
-    whole, fraction = np.empty(count, np.int64), np.empty(count)
-    engine.grid.simplex_keys(probs, first, count, edges, base, per_word, whole, fraction, keys)
+    keys: grid.Keys = engine.grid.simplex_keys(probs, columns, engine.grid.edges(k), digits)
     return keys
-
-
-def _digits(keys: grid.Keys, digits: int, base: int) -> NDArray[np.int64]:
-    """Unpack keys (cells, words) into their digits (cells, digits)."""
-    per_word, words = grid.empty_keys(keys.shape[0], digits, base)
-    out = np.empty((keys.shape[0], digits), np.int64)
-    words[:] = keys
-    for d in reversed(range(digits)):
-        word = d // per_word
-        out[:, d] = words[:, word] % np.uint64(base)
-        words[:, word] //= np.uint64(base)
-    return out

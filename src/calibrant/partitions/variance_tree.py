@@ -8,11 +8,8 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.checks.parameters import positive
-from calibrant.engine import threads
 from calibrant.partitions.partition import Cells, points
 from calibrant.predictions import Predictions
-
-Rows = NDArray[np.integer[Any]]
 
 
 @final
@@ -25,8 +22,10 @@ class VarianceTree:
 
     Parameters
     ----------
-    min_size : the fewest rows (or weight) that are split
-    split : cut at the "mean" or at the "median"
+    min_size : float, default 1000
+        The fewest rows (or weight) that are split.
+    split : {"mean", "median"}
+        Where to cut.
 
     Notes
     -----
@@ -61,38 +60,22 @@ class VarianceTree:
 
     def locate(self, data: Predictions) -> tuple["FittedTree", Cells]:
         """Return the fitted form and the cell of every row."""
-        first, coordinates = (data.event, 1) if data.m == 2 else (0, data.m)
-        probs = np.ascontiguousarray(data.probs[:, first : first + coordinates])
-        probs.flags.writeable = False
-        rows: Rows = np.arange(data.n, dtype=np.int32 if data.n < 2**31 else np.int64)
-        # Memory that is not written to costs nothing.
-        nodes = np.empty((2 * data.n, 3), rows.dtype)
-        thresholds = np.empty(2 * data.n)
-        count = engine.tree.fit(
-            probs,
-            *data.kernel_weights,
-            self.min_size * (1 - 1e-9),  # sums of weights are rounded
-            None if self.split == "mean" else tuple(np.empty((2, data.n))),
-            rows,
-            np.empty_like(rows),
-            np.empty((2, coordinates)),
-            nodes,
-            thresholds,
-        )
-        return _fitted(nodes[:count], thresholds[:count], rows, first, data.m)
+        columns = (0, data.m) if data.event is None else (data.event, 1)
+        size = self.min_size * (1 - 1e-9)  # weights are rounded
+        grown = engine.tree.grow(data.rows, columns, size, medians=self.split == "median")
+        return _fitted(grown, columns[0], data.m)
 
     def __str__(self) -> str:
         at = "" if self.split == "mean" else f", {self.split}"
         return f"variance tree of {self.min_size}{at}"
 
 
-def _fitted(
-    grown: Rows, thresholds: NDArray[np.float64], rows: Rows, first: int, m: int
-) -> tuple["FittedTree", Cells]:
+def _fitted(tree: "engine.tree.Tree", first: int, m: int) -> tuple["FittedTree", Cells]:
     """Return a tree, its leaves numbered from left to right, and the leaf of every row.
 
-    grown, rows : as the kernel leaves them, with coordinates counted from `first`
+    first : what its coordinates are counted from
     """
+    grown, thresholds, rows = tree
     leaf = grown[:, 0] < 0
     numbers = np.cumsum(leaf, dtype=np.int32) - np.int32(1)
     sizes = grown[leaf, 1]
@@ -114,10 +97,12 @@ class FittedTree:
 
     Parameters
     ----------
-    nodes : (nodes, 3) the coordinate that is cut, the left and the right child; of a leaf,
-        -1, its cell and -1
-    thresholds : (nodes,) left is below it
-    m : number of outcomes
+    nodes : array of int32 of shape (nodes, 3)
+        The coordinate that is cut, the left and the right child; of a leaf, -1, its cell, -1.
+    thresholds : array of shape (nodes,)
+        Left is below it.
+    m : int
+        Number of outcomes.
     """
 
     nodes: NDArray[np.int32]
@@ -131,12 +116,4 @@ class FittedTree:
 
     def assign(self, probs: NDArray[Any]) -> Cells:
         """Return the leaf of each row of probs (n, m)."""
-        probs = points(probs, self.m)
-        cells = np.empty(probs.shape[0], np.int32)
-        threads.run(
-            lambda start, stop: engine.tree.assign(
-                probs, start, stop, self.nodes, self.thresholds, cells
-            ),
-            threads.row_blocks(probs.shape),
-        )
-        return cells
+        return engine.tree.walk(points(probs, self.m), self.nodes, self.thresholds)

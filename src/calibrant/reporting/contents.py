@@ -2,55 +2,49 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from calibrant.checks.seeds import derive
+from calibrant.checks.seeds import derive, make_key
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Classwise, Evaluation, classwise
-from calibrant.inference.replicates import Progress, part
+from calibrant.inference.plans import Progress, part
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
-from calibrant.reporting.words import (
-    Verdict,
-    capital,
-    cell_sentences,
-    classes_verdict,
-    verdict,
-)
+from calibrant.reporting.descriptions import cell_sentences, spoken_outcomes
+from calibrant.reporting.verdicts import Verdict, classes_verdict, verdict
+from calibrant.reporting.words import capital
 from calibrant.scores import all_scores
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
 MOST_CELLS = 10  # worst cells in words
-BINS = EqualWidth(10)  # of diagrams of two outcomes, and of every class
-# How sentences speak of the outcomes of the built-in lenses.
-SPOKEN = {
-    "predicted class": "the predicted class",
-    "other": "another class",
-    "1st": "the most probable class",
-    "2nd": "the second most probable class",
-    "rest": "one of the less probable classes",
-}
+BINS = EqualWidth(10)  # for the tests of single classes
+RANKS = (  # the outcomes of TopK(2) in a sentence
+    "the most probable class",
+    "the second most probable class",
+    "one of the less probable classes",
+)
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """How a report was computed.
+    """How a report is computed.
 
     Parameters
     ----------
-    key : of the draws of single diagrams
-    seed : what the user gave as `rng`, or a number drawn from it
-    n_resamples : data sets drawn under the hypothesis
-    groups : lens for the simplex or tetrahedron; None for the default
-    region : condition that the rows were chosen by; None for all rows
+    seed : int
+        The seed that the user gave, or one drawn from the generator.
+    n_resamples : int
+        Number of data sets drawn under the hypothesis.
+    groups : Lens or None
+        Lens for the triangle or tetrahedron of groups; None for the default.
+    region : str or None
+        Condition that the rows were chosen by; None for all rows.
     """
 
-    key: np.uint64
     seed: int
     n_resamples: int
     groups: Lens | None
@@ -64,29 +58,46 @@ class Drawing:
 
     Parameters
     ----------
-    name : for links
-    title : of its section
-    lens : through which it was drawn
-    diagram : the diagram
-    rng : seed of its draws
+    name : str
+        Name for links.
+    title : str
+        Title of its section.
+    diagram : ReliabilityDiagram
+        The diagram.
+    outcomes : sequence of str
+        Its outcomes as a sentence names them.
     """
 
     name: str
     title: str
-    lens: Lens
     diagram: ReliabilityDiagram
-    rng: int
-
-    def spoken(self) -> list[str]:
-        """Return the outcomes as a sentence names them."""
-        own = isinstance(self.lens, TopLabel | TopK)
-        return [SPOKEN.get(c, f"“{c}”") if own else f"“{c}”" for c in self.diagram.classes]
+    outcomes: Sequence[str]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contents:
-    """Everything the report says about one model."""
+    """Everything the report says about one model.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model; "" if it is the only one.
+    data : Predictions
+        Its predictions.
+    scores : dict
+        Its scores by name.
+    evaluation : Evaluation
+        The table of tests.
+    verdicts : tuple of Verdict
+        What the tests say.
+    drawings : tuple of Drawing
+        The diagrams.
+    classes : Classwise or None
+        Tests of single classes; None if there are two.
+    class_drawings : tuple of Drawing
+        Diagrams of single classes.
+    """
 
     name: str
     data: Predictions
@@ -96,8 +107,18 @@ class Contents:
     drawings: tuple[Drawing, ...]
     classes: Classwise | None
     class_drawings: tuple[Drawing, ...]
-    worst_cells: tuple[str, ...]
-    digest: str
+
+    def worst_cells(self) -> list[str]:
+        """Return sentences about the cells that matter most: share times deviation."""
+        cells = []
+        for drawing in self.drawings:
+            for size, sentence in cell_sentences(drawing.diagram, drawing.outcomes, MOST_CELLS):
+                cells.append((size, capital(f"{drawing.title}: {sentence}")))
+        largest = sorted(cells, key=lambda pair: -pair[0])[:MOST_CELLS]
+        return [sentence for _, sentence in largest]
+
+    def __repr__(self) -> str:
+        return f"Contents(name={self.name[:60]!r}, data={self.data!r})"
 
 
 def compute(
@@ -107,49 +128,76 @@ def compute(
     settings: Settings,
     progress: Progress | None = None,
 ) -> Contents:
-    """Compute what the report says about a model beyond its evaluation."""
-    stages = [part(progress, number, 3) for number in range(3)] if data.m > 2 else [progress]
-    drawings = _drawings(data, settings, stages[0])
+    """Compute what the report says about a model beyond its evaluation.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model.
+    data : Predictions
+        Its predictions.
+    evaluation : Evaluation
+        Its table of tests.
+    settings : Settings
+        How to compute.
+    progress : function of (done, total), optional
+        Called now and then.
+
+    Returns
+    -------
+    Contents
+        Everything that is said.
+    """
+    n_stages = 1 if data.m == 2 else 3
+    drawings = _drawings(data, settings, part(progress, 0, n_stages))
     classes = None
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
         classes = classwise(
-            data, BINS, n_resamples=settings.n_resamples, rng=settings.seed, progress=stages[1]
+            data,
+            BINS,
+            n_resamples=settings.n_resamples,
+            rng=settings.seed,
+            progress=part(progress, 1, n_stages),
         )
-        class_drawings = _class_drawings(data, classes, settings, stages[2])
-    return Contents(
-        name=name,
-        data=data,
-        scores=all_scores(data),
-        evaluation=evaluation,
-        verdicts=_verdicts(data, evaluation, drawings[0].diagram, classes),
-        drawings=drawings,
-        classes=classes,
-        class_drawings=class_drawings,
-        worst_cells=_worst_cells(drawings),
-        digest=digest(data),
-    )
+        class_drawings = _class_drawings(data, classes, settings, part(progress, 2, n_stages))
+    verdicts = _verdicts(data, evaluation, drawings[0].diagram, classes)
+    scores = all_scores(data)
+    return Contents(name, data, scores, evaluation, verdicts, drawings, classes, class_drawings)
 
 
-def draw(
+def _draw(
     data: Predictions,
-    about: tuple[str, str, Lens],
+    wanted: tuple[str, str, Lens],
     settings: Settings,
-    stream: tuple[int, ...],
-    progress: Progress | None = None,
+    purpose: tuple[int, ...],
+    progress: Progress | None,
 ) -> Drawing:
-    """Compute a diagram, with its name, title and lens, with draws of its own."""
-    rng = int(derive(settings.key, *stream))
-    name, title, lens = about
+    """Compute the diagram of a (name, title, lens), with draws of its own for its purpose."""
+    name, title, lens = wanted
     diagram = reliability_diagram(
-        data, lens=lens, n_resamples=settings.n_resamples, rng=rng, progress=progress
+        data,
+        lens=lens,
+        n_resamples=settings.n_resamples,
+        rng=int(derive(make_key(settings.seed), *purpose)),
+        progress=progress,
     )
-    return Drawing(name, title, lens, diagram, rng)
+    outcomes = RANKS if lens == TopK(2) else spoken_outcomes(diagram)
+    return Drawing(name, title, diagram, outcomes)
 
 
 def _drawings(
     data: Predictions, settings: Settings, progress: Progress | None
 ) -> tuple[Drawing, ...]:
+    wanted = _wanted(data, settings.groups)
+    drawings = []
+    for i, one in enumerate(wanted):
+        drawings.append(_draw(data, one, settings, (10 + i,), part(progress, i, len(wanted))))
+    return tuple(drawings)
+
+
+def _wanted(data: Predictions, groups: Lens | None) -> list[tuple[str, str, Lens]]:
+    """Return the name, title and lens of each diagram; the main one first."""
     wanted: list[tuple[str, str, Lens]] = []
     if data.m == 2:
         wanted.append(("main", f"Probability of “{data.classes[1]}”", Canonical()))
@@ -159,12 +207,10 @@ def _drawings(
         wanted.append(("simplex", "All classes", Canonical()))
     if data.m > 4:
         wanted.append(("top2", "The two most probable classes", TopK(2)))
-    if data.m > 4 or settings.groups is not None:
-        wanted.append(("groups", "Groups of classes", settings.groups or default_groups(data)))
-    return tuple(
-        draw(data, about, settings, (10 + number,), part(progress, number, len(wanted)))
-        for number, about in enumerate(wanted)
-    )
+        groups = groups or default_groups(data)
+    if groups is not None:
+        wanted.append(("groups", "Groups of classes", groups))
+    return wanted
 
 
 def default_groups(data: Predictions) -> Groups:
@@ -184,11 +230,11 @@ def _class_drawings(
 ) -> tuple[Drawing, ...]:
     """Draw the classes with the strongest evidence, in the order of the classes."""
     worst = np.lexsort((-classes.values, classes.adjusted_pvalues))[:MOST_CLASSES]
-    wanted = [(j, (f"class{j}", data.classes[j], Marginal(j))) for j in sorted(worst.tolist())]
-    return tuple(
-        draw(data, about, settings, (100, j), part(progress, number, len(wanted)))
-        for number, (j, about) in enumerate(wanted)
-    )
+    drawings = []
+    for i, j in enumerate(sorted(worst.tolist())):
+        wanted = (f"class{j}", data.classes[j], Marginal(j))
+        drawings.append(_draw(data, wanted, settings, (100, j), part(progress, i, worst.size)))
+    return tuple(drawings)
 
 
 def _verdicts(
@@ -206,23 +252,3 @@ def _verdicts(
         about(whole, Canonical(), None),
         classes_verdict(classes),
     )
-
-
-def _worst_cells(drawings: Sequence[Drawing]) -> tuple[str, ...]:
-    cells = [
-        (size, f"{drawing.title}: {sentence}")
-        for drawing in drawings
-        for size, sentence in cell_sentences(drawing.diagram, drawing.spoken(), MOST_CELLS)
-    ]
-    largest = sorted(cells, key=lambda pair: -pair[0])[:MOST_CELLS]
-    return tuple(capital(text) for _, text in largest)
-
-
-def digest(data: Predictions) -> str:
-    """Return the SHA-256 of the classes, probabilities, labels and weights."""
-    state = sha256()
-    pieces: list[Any] = ["\x1f".join(data.classes).encode(), str(data.probs.dtype).encode()]
-    pieces += [data.probs, data.labels, np.ascontiguousarray(data.weights)]
-    for piece in pieces:
-        state.update(piece)
-    return state.hexdigest()

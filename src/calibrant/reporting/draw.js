@@ -25,15 +25,15 @@ function place(figure, kind) {
   }
 }
 
-// The names at the corners: two lines, and room for them at the sides.
+// The names at the corners: two lines, and space for them at the sides.
 function shorten(figure, layout) {
   for (const trace of figure.data) {
     if (!trace.mode || !trace.mode.includes("text") || !Array.isArray(trace.text)) continue;
     trace.text = trace.text.map((text) => {
       const lines = text.split("<br>");
       const longest = Math.max(...lines.slice(0, 2).map((line) => line.length));
-      const room = Math.min(80, Math.max(layout.margin.l, 3.5 * longest));
-      if (layout.margin.l > 0) layout.margin.l = layout.margin.r = room;
+      const width = Math.min(80, Math.max(layout.margin.l, 3.5 * longest));
+      if (layout.margin.l > 0) layout.margin.l = layout.margin.r = width;
       return lines.length > 2 ? lines.slice(0, 2).join("<br>") + "…" : text;
     });
   }

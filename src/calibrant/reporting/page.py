@@ -5,24 +5,26 @@ from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
-from itertools import groupby
 from typing import Any
 
+from calibrant import tables
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.diagrams.diagram import default_partition
-from calibrant.distances import total_variation
-from calibrant.inference import Comparison, Difference
+from calibrant.inference import Classwise, Comparison
 from calibrant.inference.evaluation import HEADER
-from calibrant.reporting.contents import BINS, MOST_CLASSES, Contents, Drawing, Settings
+from calibrant.predictions import Predictions
+from calibrant.reporting.comparison import comparison_parts
+from calibrant.reporting.contents import MOST_CLASSES, Contents, Drawing, Settings
+from calibrant.reporting.descriptions import summary
+from calibrant.reporting.provenance import provenance
 from calibrant.reporting.sparks import common_reach, spark
-from calibrant.reporting.words import capital, many, summary
+from calibrant.reporting.words import capital, many, score_name
 
 KINDS = {2: "cartesian", 3: "ternary", 4: "gl3d"}
 HOW_TO_READ = {
     "cartesian": "Each mark is a cell of similar predictions. Below the line the outcome was rarer"
     " than predicted: the probabilities were too high. Grey bars: where calibrated predictions"
     " would lie.",
-    "several": "Each mark is a cell of similar predictions of one model. Below the line the outcome"
+    "models": "Each mark is a cell of similar predictions of one model. Below the line the outcome"
     " was rarer than predicted: the probabilities were too high. Bars in the colour of a model:"
     " where its predictions would lie if it were calibrated.",
     "ternary": "Each arrow leads from the mean prediction of a cell to the frequencies that were"
@@ -44,10 +46,27 @@ def render(
     comparison: tuple[Comparison, ReliabilityDiagram] | None,
     settings: Settings,
 ) -> str:
-    """Return the page."""
+    """Write the page.
+
+    Parameters
+    ----------
+    title : str
+        Title of the page.
+    contents : sequence of Contents
+        What is said, one for each model.
+    comparison : (Comparison, ReliabilityDiagram) or None
+        The comparison of more than one model, and their common diagram.
+    settings : Settings
+        How it was computed.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
     from jinja2 import Environment, PackageLoader  # noqa: PLC0415
-    from markupsafe import Markup  # noqa: PLC0415
-    from plotly.offline import get_plotlyjs  # noqa: PLC0415
+
+    from calibrant.diagrams import interactive  # noqa: PLC0415 (loads plotly)
 
     environment = Environment(
         loader=PackageLoader("calibrant.reporting", "."),
@@ -55,18 +74,37 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    scripts = [get_plotlyjs(), files("calibrant.reporting").joinpath("draw.js").read_text("utf-8")]
+    own = files("calibrant.reporting").joinpath("draw.js").read_text("utf-8")
+    scripts = [interactive.script(), own]
+    compared, together = None, None
+    if comparison is not None:
+        found, together = comparison
+        compared = comparison_parts(found) | _figure(together, "comparison-figure")
+    origin = provenance(contents, together, settings)
     return environment.get_template("template.html.j2").render(
         title=title,
         region=settings.region,
-        models=[_model(c, number) for number, c in enumerate(contents)],
-        comparison=None if comparison is None else _comparison(*comparison),
+        models=[_model(c, f"model{i}") for i, c in enumerate(contents)],
+        comparison=compared,
         header=HEADER,
-        scripts=[Markup(script) for script in scripts],
+        table=_table,
+        scripts=[_markup(script) for script in scripts],
         hashes=[_content_hash(script) for script in scripts],
         how_to_read=HOW_TO_READ,
-        provenance=json.dumps(_provenance(contents, settings), indent=2, ensure_ascii=False),
+        provenance=json.dumps(origin, indent=2, ensure_ascii=False),
     )
+
+
+def _markup(html: str) -> Any:
+    """Mark HTML as such, so that the template does not escape it."""
+    from markupsafe import Markup  # noqa: PLC0415
+
+    return Markup(html)
+
+
+def _table(header: Sequence[str], rows: tables.Rows, words: int) -> Any:
+    """Write a table that scrolls, its first columns of words."""
+    return _markup(f'<div class="scroll" tabindex="0">{tables.cards(header, rows, words)}</div>')
 
 
 def _content_hash(script: str) -> str:
@@ -74,140 +112,59 @@ def _content_hash(script: str) -> str:
     return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
 
 
-def _model(contents: Contents, number: int) -> dict[str, Any]:
-    from markupsafe import Markup  # noqa: PLC0415
-
-    data = contents.data
-    reach = common_reach([drawing.diagram for drawing in contents.class_drawings])
-    header, class_rows = ([], []) if contents.classes is None else contents.classes.rows()
+def _model(contents: Contents, element: str) -> dict[str, Any]:
     return {
-        "id": f"model{number}",
+        "id": element,
         "name": contents.name,
-        "m": data.m,
-        "size": f"{many(data.n, 'row')}, {data.m} classes{', weighted' if data.weighted else ''}",
+        "m": contents.data.m,
+        "size": _size(contents.data),
         "scores": [
-            (capital(score_name(name)), f"{value:.4f}", SCORE_NOTES[name])
-            for name, value in contents.scores.items()
+            (capital(score_name(score)), f"{value:.4f}", SCORE_NOTES[score])
+            for score, value in contents.scores.items()
         ],
         "verdicts": contents.verdicts,
         "rows": [row.cells() for row in contents.evaluation.rows],
-        "drawings": [
-            {
-                "title": drawing.title,
-                "summary": summary(drawing.diagram),
-                **_figure(drawing.diagram, f"model{number}-{drawing.name}"),
-            }
-            for drawing in contents.drawings
-        ],
-        "sparks": [(d.title, Markup(spark(d.diagram, reach))) for d in contents.class_drawings],
+        "drawings": [_drawing(drawing, element) for drawing in contents.drawings],
+        "worst_cells": contents.worst_cells(),
+        **_sparks(contents.class_drawings),
+        **_classes(contents.classes),
+    }
+
+
+def _size(data: Predictions) -> str:
+    weighted = ", weighted" if data.weighted else ""
+    return f"{many(data.n, 'row')}, {data.m} classes{weighted}"
+
+
+def _drawing(drawing: Drawing, model: str) -> dict[str, Any]:
+    return {
+        "title": drawing.title,
+        "summary": summary(drawing.diagram),
+        **_figure(drawing.diagram, f"{model}-{drawing.name}"),
+    }
+
+
+def _sparks(drawings: Sequence[Drawing]) -> dict[str, Any]:
+    reach = common_reach([drawing.diagram for drawing in drawings])
+    return {
+        "sparks": [(one.title, _markup(spark(one.diagram, reach))) for one in drawings],
         "reach": f"{reach:.2f}",
-        "classwise": None if contents.classes is None else capital(str(contents.classes)),
+    }
+
+
+def _classes(classes: Classwise | None) -> dict[str, Any]:
+    if classes is None:
+        return {}
+    header, rows = classes.rows()
+    return {
+        "classwise": capital(str(classes)),
         "class_header": header,
-        "class_rows": class_rows[:MOST_CLASSES],
-        "more_classes": max(0, len(class_rows) - MOST_CLASSES),
-        "worst_cells": contents.worst_cells,
+        "class_rows": rows[:MOST_CLASSES],
+        "more_classes": max(0, len(rows) - MOST_CLASSES),
     }
 
 
-def score_name(name: str) -> str:
-    """Return the name of a score in words."""
-    return name.replace("_", " ").replace("brier", "Brier")
-
-
-def _comparison(found: Comparison, picture: ReliabilityDiagram) -> dict[str, Any]:
-    _, score_rows = found.score_rows()
-    header, _ = found.rows()
-    rows = [
-        [name, *evaluation.rows[r].cells()]
-        for r, row in enumerate(next(iter(found.evaluations.values())).rows)
-        if row.distance is total_variation
-        for name, evaluation in found.evaluations.items()
-    ]
-    return {
-        "score_header": ["model", *(score_name(name) for name in SCORE_NOTES)],
-        "score_rows": score_rows,
-        "header": header,
-        "rows": rows,
-        "differences": _differences(found.differences),
-        **_figure(picture, "comparison-figure"),
-    }
-
-
-def _differences(differences: Sequence[Difference]) -> list[dict[str, Any]]:
-    """Gather the differences of two models in total variation, and what follows from them."""
-    shown = [d for d in differences if d.rows[0].distance is total_variation]
-    pairs = groupby(shown, key=lambda d: (d.first, d.second))
-    return [_pair(first, second, list(group)) for (first, second), group in pairs]
-
-
-def _pair(first: str, second: str, differences: Sequence[Difference]) -> dict[str, Any]:
-    lines = []
-    for difference in differences:
-        low, high = (f"{limit:+.4f}".replace("-", "−") for limit in difference.interval)
-        value = f"{difference.estimate.value:+.4f}".replace("-", "−")
-        row = difference.rows[0]
-        lines.append([str(row.lens), str(row.partition), value, f"{low} to {high}"])
-    conclusions: dict[str, list[str]] = {}
-    for difference in differences:
-        row = difference.rows[0]
-        conclusions.setdefault(difference.conclusion, []).append(f"{row.lens}, {row.partition}")
-    return {
-        "title": f"{first} minus {second}",
-        "header": ["lens", "partition", "difference", f"{differences[0].level:.0%} interval"],
-        "rows": lines,
-        "conclusions": [
-            conclusion if len(conclusions) == 1 else f"{capital('; '.join(where))}: {conclusion}"
-            for conclusion, where in conclusions.items()
-        ],
-    }
-
-
-def _figure(diagram: ReliabilityDiagram, name: str) -> dict[str, Any]:
+def _figure(diagram: ReliabilityDiagram, element: str) -> dict[str, Any]:
     """Return the figure as JSON that may stand in a script element."""
-    from markupsafe import Markup  # noqa: PLC0415
-
     text = diagram.figure().to_json().replace("<", "\\u003c")
-    return {"id": name, "kind": KINDS[diagram.n_outcomes], "figure": Markup(text)}
-
-
-def _provenance(contents: Sequence[Contents], settings: Settings) -> dict[str, Any]:
-    from calibrant import __version__  # noqa: PLC0415
-
-    return {
-        "calibrant": __version__,
-        "seed": settings.seed,
-        "key": int(settings.key),
-        "resampler": "exact",
-        "n_resamples": settings.n_resamples,
-        "region": settings.region,
-        "groups": None if settings.groups is None else str(settings.groups),
-        "models": [_model_provenance(c) for c in contents],
-    }
-
-
-def _model_provenance(contents: Contents) -> dict[str, Any]:
-    data = contents.data
-    return {
-        "name": contents.name,
-        "rows": data.n,
-        "classes": data.m,
-        "weighted": data.weighted,
-        "dtype": str(data.probs.dtype),
-        "sha256": contents.digest,
-        "n_bootstrap": contents.evaluation.rows[0].replicates.size,
-        "diagrams": [_drawing_provenance(d) for d in contents.drawings],
-        "classwise": None if contents.classes is None else str(BINS),
-        "class_diagrams": [_drawing_provenance(d) for d in contents.class_drawings],
-        "evaluation": contents.evaluation.to_dict()["rows"],
-    }
-
-
-def _drawing_provenance(drawing: Drawing) -> dict[str, Any]:
-    diagram = drawing.diagram
-    return {
-        "lens": str(drawing.lens),
-        "partition": str(default_partition(diagram.n_outcomes)),
-        "level": diagram.series[0].cells.level,
-        "alpha": diagram.alpha,
-        "rng": drawing.rng,
-    }
+    return {"id": element, "kind": KINDS[diagram.n_outcomes], "figure": _markup(text)}

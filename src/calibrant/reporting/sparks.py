@@ -1,8 +1,10 @@
 """Small diagrams of single classes as SVG."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from calibrant.diagrams import ReliabilityDiagram
+from calibrant.diagrams import ReliabilityDiagram, Series
 from calibrant.diagrams.style import BLUE, GREY, INK, VERMILLION
 from calibrant.reporting.words import capital, rows_of
 
@@ -12,32 +14,55 @@ HOLLOW = f'fill="white" stroke="{BLUE}" stroke-width="1.4"'
 
 
 def spark(diagram: ReliabilityDiagram, reach: float) -> str:
-    """Draw deviations over predictions, from -reach to reach; triangles are beyond."""
-    series = diagram.series[0]
-    e = diagram.event
-    fn, cells = series.function, series.cells
+    """Draw deviations over predictions as a small picture.
+
+    Parameters
+    ----------
+    diagram : ReliabilityDiagram
+        A diagram of one model and two outcomes.
+    reach : float
+        The height is from -reach to reach; a dot beyond is a triangle at the edge.
+
+    Returns
+    -------
+    str
+        SVG.
+    """
+    series, e = diagram.series[0], diagram.event
     off = series.significant(diagram.alpha)
     zero = _y(0.0)
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" xmlns="http://www.w3.org/2000/svg">',
         f'<line x1="{_x(0):.1f}" x2="{_x(1):.1f}" y1="{zero:.1f}" y2="{zero:.1f}" stroke="{INK}"/>',
     ]
-    for c in range(fn.n_cells):
-        x = _x(float(fn.predicted[c, e]))
-        low, high = (_y(float(limit[c, e]) / reach) for limit in (cells.lower, cells.upper))
-        parts.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}" stroke="{GREY}"'
-            ' stroke-width="4" stroke-opacity="0.5"/>'
-        )
-    for c in range(fn.n_cells):
-        p, d = float(fn.predicted[c, e]), float(fn.deviations[c, e])
-        note = (
-            f"<title>{capital(rows_of(float(fn.counts[c]), fn.weighted))}: predicted {p:.3f},"
-            f" observed {fn.observed[c, e]:.3f}, adjusted p = {cells.adjusted_pvalues[c]:.3g}"
-            "</title>"
-        )
-        parts.append(_mark(_x(p), d / reach, bool(off[c]), note))
+    parts += [_limits(series, c, e, reach) for c in range(series.function.n_cells)]
+    for c in range(series.function.n_cells):
+        x = _x(float(series.function.predicted[c, e]))
+        height = float(series.function.deviations[c, e]) / reach
+        parts.append(_mark(x, height, bool(off[c]), _note(series, c, e)))
     return "".join([*parts, "</svg>"])
+
+
+def _limits(series: Series, c: int, e: int, reach: float) -> str:
+    """Draw the consistency limits of cell c."""
+    x = _x(float(series.function.predicted[c, e]))
+    low, high = (
+        _y(float(limit[c, e]) / reach) for limit in (series.cells.lower, series.cells.upper)
+    )
+    return (
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}" stroke="{GREY}"'
+        ' stroke-width="4" stroke-opacity="0.5"/>'
+    )
+
+
+def _note(series: Series, c: int, e: int) -> str:
+    """Describe cell c, for hovering."""
+    fn = series.function
+    return (
+        f"<title>{capital(rows_of(float(fn.counts[c]), fn.weighted))}: predicted"
+        f" {fn.predicted[c, e]:.3f}, observed {fn.observed[c, e]:.3f}, adjusted p ="
+        f" {series.cells.adjusted_pvalues[c]:.3g}</title>"
+    )
 
 
 def _x(p: float) -> float:
@@ -60,13 +85,12 @@ def _mark(x: float, height: float, off: bool, note: str) -> str:
     return f'<polygon points="{corners}" {paint}>{note}</polygon>'
 
 
-def common_reach(diagrams: list[ReliabilityDiagram]) -> float:
+def common_reach(diagrams: Sequence[ReliabilityDiagram]) -> float:
     """Return the largest deviation of a cell that counts, for a scale shared by all."""
-    sizes = [0.05]
+    largest = 0.05
     for diagram in diagrams:
         series = diagram.series[0]
-        off = series.significant(diagram.alpha)
-        sizes += np.abs(series.function.deviations[off, diagram.event]).tolist()
-        big = series.function.proportions > 0.01
-        sizes += np.abs(series.function.deviations[big, diagram.event]).tolist()
-    return float(max(sizes))
+        counts = series.significant(diagram.alpha) | (series.function.proportions > 0.01)
+        sizes = np.abs(series.function.deviations[counts, diagram.event])
+        largest = max(largest, float(sizes.max(initial=0.0)))
+    return largest

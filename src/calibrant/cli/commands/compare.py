@@ -1,9 +1,11 @@
 """``calibrant compare``."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.inputs import Inputs
 from calibrant.cli.options import (
     Classes,
     DistanceTexts,
@@ -19,9 +21,12 @@ from calibrant.cli.options import (
     Seed,
     Weight,
 )
-from calibrant.cli.output import one_sentence_errors, print_json, print_table, progress_after
+from calibrant.cli.output import drawn, print_json, print_table
 from calibrant.cli.parsing import parse_grid
-from calibrant.cli.reading import Reading
+from calibrant.cli.progress import progress_after
+
+if TYPE_CHECKING:
+    from calibrant import Comparison
 
 
 def compare(
@@ -43,31 +48,25 @@ def compare(
     logits: Logits = False,
 ) -> None:
     """Compare models: each with its test, and the differences of every two."""
+    if len(files) < 2:
+        raise typer.BadParameter("compare needs at least two files.", param_hint="FILE…")
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
-        from calibrant.inference.comparison import comparison_bootstraps  # noqa: PLC0415
 
-        if len(files) < 2:
-            raise typer.BadParameter("compare needs at least two files.", param_hint="FILE…")
-        models = Reading(region, label, probs, classes, weight, logits).several(files)
-        first = next(iter(models.values()))
-        n_bootstrap = comparison_bootstraps(models)
+        models = Inputs(region, label, probs, classes, weight, logits).load_all(files)
+        grid = parse_grid(next(iter(models.values())), lens, partition, distance)
+        how: dict[str, Any] = {"n_resamples": resamples, "paired": not unpaired, "rng": seed}
         with progress_after(1.0, "resampling") as progress:
-            found = cal.compare(
-                models,
-                **parse_grid(first, lens, partition, distance),
-                n_resamples=resamples,
-                n_bootstrap=n_bootstrap,
-                paired=not unpaired,
-                rng=seed,
-                progress=progress,
-            )
+            found = cal.compare(models, **grid, **how, progress=progress)
         if json:
-            settings = {"seed": seed, "n_resamples": resamples, "n_bootstrap": n_bootstrap}
-            body = {"files": [str(f) for f in files], "region": region, **settings}
-            print_json("compare", {**body, **found.to_dict()})
-            return
-        print_table("Scores", *found.score_rows())
-        print_table("Expected miscalibration", *found.rows(), heading=(1, 2, 3))
-        for difference in found.differences:
-            typer.echo(f"{difference}\n")
+            body = {"files": [str(f) for f in files], "region": region}
+            print_json("compare", {**body, **drawn(found.settings), **found.to_dict()})
+        else:
+            _print_comparison(found)
+
+
+def _print_comparison(found: "Comparison") -> None:
+    print_table("Scores", *found.score_rows())
+    print_table("Expected miscalibration", *found.rows(), heading=(1, 2, 3))
+    for difference in found.differences:
+        typer.echo(f"{difference}\n")

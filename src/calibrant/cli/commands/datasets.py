@@ -1,12 +1,15 @@
 """``calibrant datasets``."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.files import check_ending, whole_file
 from calibrant.cli.options import Json
-from calibrant.cli.output import check_ending, one_sentence_errors, print_json, whole_file
+from calibrant.cli.output import print_json
 
 if TYPE_CHECKING:
     from calibrant import Predictions
@@ -26,16 +29,8 @@ def datasets(
         import calibrant as cal  # noqa: PLC0415
 
         names = cal.datasets.names()
-        if name is None and output is not None:
-            raise typer.BadParameter(
-                f"needs the name of what to write: one of {', '.join(names)}.",
-                param_hint="--output",
-            )
         if name is None:
-            if json:
-                print_json("datasets", {"names": list(names)})
-            else:
-                typer.echo("\n".join(names))
+            _list(names, output, json)
             return
         if name not in names:
             raise typer.BadParameter(
@@ -48,6 +43,17 @@ def datasets(
         print_json("datasets", {"name": name, "output": str(target)})
     else:
         typer.echo(f"Written to {target}.")
+
+
+def _list(names: Sequence[str], output: Path | None, json: bool) -> None:
+    if output is not None:
+        raise typer.BadParameter(
+            f"needs the name of what to write: one of {', '.join(names)}.", param_hint="--output"
+        )
+    if json:
+        print_json("datasets", {"names": list(names)})
+    else:
+        typer.echo("\n".join(names))
 
 
 def _write_frame(data: "Predictions", path: Path) -> None:

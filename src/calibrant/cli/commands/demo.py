@@ -6,8 +6,10 @@ import typer
 
 from calibrant.cli.commands.evaluate import print_evaluation
 from calibrant.cli.commands.report import write_report
+from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.files import check_ending, whole_file
 from calibrant.cli.options import Json, Output, Resamples, Seed
-from calibrant.cli.output import check_ending, one_sentence_errors, print_json, whole_file
+from calibrant.cli.output import print_json
 
 
 def demo(
@@ -21,7 +23,7 @@ def demo(
     with one_sentence_errors(), whole_file(output) as temporary:
         import calibrant as cal  # noqa: PLC0415
 
-        models = {name: cal.datasets.cifar10(name) for name in ("lenet", "resnet", "densenet")}
+        models = {name: cal.datasets.cifar10(name) for name in cal.datasets.names()}
         data = models["resnet"]
         found = cal.evaluate(data, n_resamples=resamples, rng=seed)
         scores = cal.scores.all_scores(data)

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.inputs import Inputs
 from calibrant.cli.options import (
     Classes,
     DistanceTexts,
@@ -19,15 +21,9 @@ from calibrant.cli.options import (
     Seed,
     Weight,
 )
-from calibrant.cli.output import (
-    one_sentence_errors,
-    print_json,
-    print_table,
-    print_title,
-    progress_after,
-)
+from calibrant.cli.output import drawn, print_json, print_table, print_title
 from calibrant.cli.parsing import parse_grid
-from calibrant.cli.reading import Reading
+from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
     from calibrant import Evaluation
@@ -48,46 +44,47 @@ def evaluate(
     weight: Weight = None,
     logits: Logits = False,
 ) -> None:
-    """Estimate miscalibration in several respects, and test each."""
+    """Estimate miscalibration in many respects, and test each."""
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
-        from calibrant.inference.evaluation import bootstraps  # noqa: PLC0415
 
-        data = Reading(region, label, probs, classes, weight, logits).one(file)
-        n_bootstrap = bootstraps(data)
+        data = Inputs(region, label, probs, classes, weight, logits).load(file)
+        grid = parse_grid(data, lens, partition, distance)
         with progress_after(1.0, "resampling") as progress:
-            found = cal.evaluate(
-                data,
-                **parse_grid(data, lens, partition, distance),
-                n_resamples=resamples,
-                n_bootstrap=n_bootstrap,
-                rng=seed,
-                progress=progress,
-            )
+            found = cal.evaluate(data, **grid, n_resamples=resamples, rng=seed, progress=progress)
         scores = cal.scores.all_scores(data)
         if json:
-            settings = {"seed": seed, "n_resamples": resamples, "n_bootstrap": n_bootstrap}
-            body = {"file": str(file), "region": region, **settings, "scores": scores}
-            print_json("evaluate", {**body, **found.to_dict()})
-            return
-        print_evaluation(str(file), scores, found, region)
+            body = {"file": str(file), "region": region, "scores": scores}
+            print_json("evaluate", {**body, **drawn(found.settings), **found.to_dict()})
+        else:
+            print_evaluation(str(file), scores, found, region)
 
 
 def print_evaluation(
     name: str, scores: dict[str, float], found: "Evaluation", region: str | None = None
 ) -> None:
-    """Write the scores, the table and the conclusion."""
+    """Write the scores, the table and the conclusion.
+
+    Parameters
+    ----------
+    name : str
+        What was evaluated, for the title.
+    scores : dict
+        Scores by name.
+    found : Evaluation
+        The tests.
+    region : str, optional
+        Condition that the rows were chosen by.
+    """
     from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
-    from calibrant.reporting.page import score_name  # noqa: PLC0415
-    from calibrant.reporting.words import many, needed, too_few  # noqa: PLC0415
+    from calibrant.reporting.words import capital, many, needed, score_name, too_few  # noqa: PLC0415
 
     where = "" if region is None else f", only where {region}"
     print_title(f"{name}: {many(found.n, 'row')}, {found.m} classes{where}")
     typer.echo(", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items()) + "\n")
     rows = [row.cells() for row in found.rows]
     print_table("Expected miscalibration", HEADER, rows, heading=(0, 1))
-    sentence = str(found)
-    typer.echo(f"{sentence[:1].upper()}{sentence[1:]}.")
+    typer.echo(f"{capital(str(found))}.")
     n_tests, n_resamples = len(found.rows), found.rows[0].null.size
     if n_resamples < needed(n_tests):
         typer.echo(f"With {many(n_resamples, 'resample')} none could: {too_few(n_tests)}.")

@@ -1,10 +1,13 @@
 """``calibrant plot``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.files import check_ending, whole_file
+from calibrant.cli.inputs import Inputs
 from calibrant.cli.options import (
     Classes,
     File,
@@ -20,15 +23,19 @@ from calibrant.cli.options import (
     Seed,
     Weight,
 )
-from calibrant.cli.output import (
-    check_ending,
-    one_sentence_errors,
-    print_json,
-    progress_after,
-    whole_file,
-)
+from calibrant.cli.output import print_json
 from calibrant.cli.parsing import parse_lens, parse_partition
-from calibrant.cli.reading import Reading
+from calibrant.cli.progress import progress_after
+
+if TYPE_CHECKING:
+    from calibrant import ReliabilityDiagram
+
+Classical = Annotated[
+    bool, typer.Option("--classical", help="Frequency over prediction, with the diagonal.")
+]
+Regions = Annotated[
+    bool, typer.Option("--regions", help="Draw the consistency region of each cell.")
+]
 
 
 def plot(
@@ -36,12 +43,8 @@ def plot(
     output: Output = Path("reliability.png"),
     lens: LensText = "top",
     partition: PartitionText = None,
-    classical: Annotated[
-        bool, typer.Option("--classical", help="Frequency over prediction, with the diagonal.")
-    ] = False,
-    regions: Annotated[
-        bool, typer.Option("--regions", help="Draw the consistency region of each cell.")
-    ] = False,
+    classical: Classical = False,
+    regions: Regions = False,
     region: Region = None,
     resamples: Resamples = 999,
     seed: Seed = 0,
@@ -57,40 +60,29 @@ def plot(
     with one_sentence_errors(), whole_file(output) as temporary:
         import calibrant as cal  # noqa: PLC0415
 
-        data = Reading(region, label, probs, classes, weight, logits).one(file)
-        chosen = parse_lens(lens, data)
+        data = Inputs(region, label, probs, classes, weight, logits).load(file)
         with progress_after(1.0, "resampling") as progress:
             diagram = cal.reliability_diagram(
                 data,
-                lens=chosen,
+                lens=parse_lens(lens, data),
                 partition=parse_partition(partition) if partition else None,
                 n_resamples=resamples,
                 rng=seed,
                 progress=progress,
             )
-        _draw(diagram, temporary, classical, regions)
+        _draw(diagram, temporary, classical=classical, regions=regions)
     if json:
         body = {"file": str(file), "region": region, "output": str(output), "seed": seed}
-        body |= {"lens": str(chosen)}
-        print_json("plot", {**body, **diagram.to_dict()})
+        print_json("plot", {**body, "lens": diagram.settings["lens"], **diagram.to_dict()})
     else:
         typer.echo(f"{diagram}\nWritten to {output}.")
 
 
-def _draw(diagram: Any, path: Path, classical: bool, regions: bool) -> None:
-    if path.suffix.lower() == ".html":
-        figure = diagram.figure(classical=classical, regions=regions)
-        config = {"displaylogo": False, "showSendToCloud": False}
-        figure.write_html(
-            path,
-            include_plotlyjs=True,
-            div_id="diagram",
-            config=config,
-            default_height="min(100vh - 16px, 100vw)",  # upright, a phone would cut off 3-D
-        )
-        return
-    import matplotlib  # noqa: PLC0415
+def _draw(diagram: "ReliabilityDiagram", path: Path, *, classical: bool, regions: bool) -> None:
+    from calibrant.diagrams import interactive, static  # noqa: PLC0415
 
-    matplotlib.use("Agg")
-    axes = diagram.plot(classical=classical, regions=regions)
-    axes.figure.savefig(path, dpi=200)
+    if path.suffix.lower() == ".html":
+        interactive.save(diagram.figure(classical=classical, regions=regions), path)
+        return
+    static.draw_without_window()
+    static.save(diagram.plot(classical=classical, regions=regions), path)

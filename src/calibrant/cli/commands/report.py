@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.files import check_ending, whole_file
+from calibrant.cli.inputs import Inputs
 from calibrant.cli.options import (
     Classes,
     Files,
@@ -18,15 +21,9 @@ from calibrant.cli.options import (
     Seed,
     Weight,
 )
-from calibrant.cli.output import (
-    check_ending,
-    one_sentence_errors,
-    print_json,
-    progress_after,
-    whole_file,
-)
+from calibrant.cli.output import print_json
 from calibrant.cli.parsing import parse_groups
-from calibrant.cli.reading import Reading
+from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
     from calibrant import Predictions
@@ -53,7 +50,7 @@ def report(
     """Write a report: one HTML file that works offline."""
     check_ending(output, ".html", ".htm")
     with one_sentence_errors(), whole_file(output) as temporary:
-        models = Reading(region, label, probs, classes, weight, logits).several(files)
+        models = Inputs(region, label, probs, classes, weight, logits).load_all(files)
         lens = None if groups is None else _groups(groups, next(iter(models.values())))
         title = title or f"Calibration of {', '.join(models)}"
         how = {"groups": lens, "region": region, "n_resamples": resamples, "rng": seed}
@@ -71,11 +68,18 @@ def write_report(
     title: str,
     how: dict[str, Any],
 ) -> None:
-    """Write the report on one model, or on several with their comparison.
+    """Write the report on one model, or on more than one with their comparison.
 
     Parameters
     ----------
-    how : further arguments of `calibrant.report`
+    models : dict of str to Predictions
+        The models by name.
+    output : Path
+        File to write.
+    title : str
+        Title of the report.
+    how : dict
+        Further arguments of `calibrant.report`.
     """
     from calibrant.reporting import report as write  # noqa: PLC0415
 

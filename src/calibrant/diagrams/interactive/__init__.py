@@ -1,7 +1,10 @@
-"""Diagrams drawn with plotly."""
+"""Diagrams drawn with plotly. Only this package names plotly."""
 
+from plotly.graph_objects import Figure
+
+from calibrant.diagrams.interactive.files import save, script
 from calibrant.diagrams.interactive.line import line
 from calibrant.diagrams.interactive.tetrahedron import tetrahedron
 from calibrant.diagrams.interactive.triangle import triangle
 
-__all__ = ["line", "tetrahedron", "triangle"]
+__all__ = ["Figure", "line", "save", "script", "tetrahedron", "triangle"]

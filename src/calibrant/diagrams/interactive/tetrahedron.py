@@ -28,7 +28,18 @@ HEAD = 0.07  # length of an arrow head, where the edges are √3
 
 
 def tetrahedron(diagram: ReliabilityDiagram) -> Figure:
-    """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies."""
+    """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies.
+
+    Parameters
+    ----------
+    diagram : ReliabilityDiagram
+        A diagram of four outcomes.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        The figure.
+    """
     series, corners = diagram.series[0], corners_of()
     fn, shown = series.function, series.shown
     figure = Figure()
@@ -43,22 +54,27 @@ def tetrahedron(diagram: ReliabilityDiagram) -> Figure:
         figure.add_trace(_lines(ends[which], colour, width, name=name))
         if which.any():
             figure.add_trace(_heads(ends[which], colour))
-    shares = fn.proportions[shown]
-    figure.add_trace(
-        Scatter3d(
-            **_xyz(ends[shown, 0]),
-            mode="markers",
-            marker=share_marker(shares, 4 + 10 * np.sqrt(shares / shares.max())),
-            text=[text for text, s in zip(hover_texts(diagram, series), shown, strict=True) if s],
-            hovertemplate="%{text}<extra></extra>",
-            showlegend=False,
-        )
-    )
+    figure.add_trace(_dots(diagram, ends[shown, 0]))
     return finish(
         figure,
         margin={"l": 0, "r": 0, "t": 30, "b": 80},
         scene=_scene(diagram, corners),
         legend={**BELOW, "y": -0.1},
+    )
+
+
+def _dots(diagram: ReliabilityDiagram, places: Floats) -> Scatter3d:
+    """Put dots at the mean predictions of the cells that are shown, at places (k, 3)."""
+    series = diagram.series[0]
+    shares = series.function.proportions[series.shown]
+    texts = np.array(hover_texts(diagram, series), dtype=object)
+    return Scatter3d(
+        **_xyz(places),
+        mode="markers",
+        marker=share_marker(shares, 4 + 10 * np.sqrt(shares / shares.max())),
+        text=texts[series.shown],
+        hovertemplate="%{text}<extra></extra>",
+        showlegend=False,
     )
 
 

@@ -28,22 +28,40 @@ from calibrant.diagrams.style import (
 
 Floats = NDArray[np.float64]
 
+AXIS = {
+    "title": {"text": ""},
+    "showgrid": False,
+    "ticks": "outside",
+    "tickvals": [0.25, 0.5, 0.75],
+    "tickfont": {"size": 10, "color": GREY},
+    "linecolor": INK,
+}
 LEVELS = 32  # of colour; cells of one level are one trace, however many there are
 
 
 def triangle(diagram: ReliabilityDiagram, *, regions: bool) -> Figure:
-    """Draw cells coloured by the share of predictions, and arrows to the outcome frequency."""
+    """Draw cells coloured by the share of predictions, and arrows to the outcome frequency.
+
+    Parameters
+    ----------
+    diagram : ReliabilityDiagram
+        A diagram of three outcomes.
+    regions : bool
+        Whether to draw the consistency region of each cell.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        The figure.
+    """
     series = diagram.series[0]
     figure = Figure()
-    if series.corners is not None:
-        _add_cells(figure, series.corners[series.shown], series.function.proportions[series.shown])
-    else:
+    if series.corners is None:
         _add_tails(diagram, figure, series)  # dots, under the arrows
+    else:
+        _add_cells(figure, series.corners[series.shown], series.function.proportions[series.shown])
     if regions:
-        assert series.cells.regions is not None
-        style = {"color": INK, "width": 1, "dash": "dot"}
-        outlines = with_gaps(series.cells.regions[series.shown])
-        figure.add_trace(_lines(outlines, style, name=limits_name(series), showlegend=True))
+        _add_regions(figure, series)
     off = series.significant(diagram.alpha)
     for which, colour, width, name in (
         (~off, MUTED, 1.2, "not significant"),
@@ -53,18 +71,10 @@ def triangle(diagram: ReliabilityDiagram, *, regions: bool) -> Figure:
     if series.corners is not None:
         _add_tails(diagram, figure, series)  # invisible, above the arrows, for hovering
     _add_names(diagram, figure)
-    axis = {
-        "title": {"text": ""},
-        "showgrid": False,
-        "ticks": "outside",
-        "tickvals": [0.25, 0.5, 0.75],
-        "tickfont": {"size": 10, "color": GREY},
-        "linecolor": INK,
-    }
     return finish(
         figure,
         margin={"l": 90, "r": 40, "t": 80, "b": 100},
-        ternary=dict.fromkeys(("aaxis", "baxis", "caxis"), axis),
+        ternary=dict.fromkeys(("aaxis", "baxis", "caxis"), AXIS),
         legend={**BELOW, "y": -0.18},
     )
 
@@ -87,6 +97,13 @@ def _add_cells(figure: Figure, corners: Floats, shares: Floats) -> None:
         fill = {"fill": "toself", "fillcolor": colour}
         style = {"color": "white", "width": 1}
         figure.add_trace(_lines(with_gaps(closed[level == found]), style, **fill))
+
+
+def _add_regions(figure: Figure, series: Series) -> None:
+    assert series.cells.regions is not None
+    style = {"color": INK, "width": 1, "dash": "dot"}
+    outlines = with_gaps(series.cells.regions[series.shown])
+    figure.add_trace(_lines(outlines, style, name=limits_name(series), showlegend=True))
 
 
 def _add_arrows(
@@ -133,7 +150,7 @@ def _add_tails(diagram: ReliabilityDiagram, figure: Figure, series: Series) -> N
 
 
 def _add_names(diagram: ReliabilityDiagram, figure: Figure) -> None:
-    """Name the corners; unlike titles of axes, several lines grow away from the triangle."""
+    """Name the corners; unlike titles of axes, they grow away from the triangle."""
     figure.add_trace(
         Scatterternary(
             **_abc(np.eye(3)),

@@ -1,4 +1,4 @@
-"""Legends, scales of colours and room for them: what surrounds every picture."""
+"""Legends, scales of colours and space for them: what surrounds every picture."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,18 +18,28 @@ FEWEST = 10  # letters on a line, even where they do not fit
 
 
 def inches(ax: Axes) -> float:
-    """Return the width of an Axes."""
+    """Return the width of an Axes in inches."""
     return float(ax.bbox.width) / _dpi(ax)
 
 
-def fit(text: Text, name: str, room: float) -> None:
-    """Set a text as it is, without formulas, on as few lines as are no wider than `room` inches."""
+def fit(text: Text, name: str, widest: float) -> None:
+    """Set a text as it is, without formulas, on as few lines as fit the width.
+
+    Parameters
+    ----------
+    text : matplotlib.text.Text
+        The text to set.
+    name : str
+        What it shall say.
+    widest : float
+        Width of a line in inches that must not be exceeded.
+    """
     text.set_parse_math(False)
     for width in range(max(len(name), FEWEST), FEWEST - 1, -1):
         lines = "\n".join(wrapped(name, width))
         if lines != text.get_text():
             text.set_text(lines)
-            if _width(text) <= room:
+            if _width(text) <= widest:
                 return
 
 
@@ -37,6 +47,15 @@ def add_legend(ax: Axes, handles: Mapping[str, Any], title: str) -> None:
     """Explain the marks below an Axes, in as many columns as fit; titles stay free above it.
 
     Names are set as they are: a leading underscore hides nothing.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The Axes that is explained.
+    handles : mapping of str to artists
+        The marks by their names, in order.
+    title : str
+        What stands above them; may be "".
     """
     outer = ax.get_tightbbox()  # also settles the aspect, which the next lines rely on
     drop = 0.0 if outer is None else ax.bbox.y0 - outer.y0
@@ -76,7 +95,7 @@ def add_scale(ax: Axes, shares: Any) -> None:
         ticks=MaxNLocator(5),
         format=FuncFormatter(lambda share, _: percent(share)),
     )
-    ax.set_anchor("C")  # the bar moves it to the right, away from room that names may need
+    ax.set_anchor("C")  # the bar moves it to the right, away from space that names may need
     bar.set_label("share of predictions", fontsize="x-small")
     bar.ax.tick_params(labelsize="x-small")
     bar.outline.set_visible(False)

@@ -12,19 +12,19 @@ from matplotlib.ticker import AutoLocator
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
-from calibrant.diagrams.diagram import ReliabilityDiagram, Series, Truth
+from calibrant.diagrams.diagram import ReliabilityDiagram, Truth
 from calibrant.diagrams.static.keys import PER_INCH, add_legend, fit, inches, keep_inside
 from calibrant.diagrams.style import (
     BLUE,
     GREEN,
     GREY,
     INK,
-    MODELS,
     MUTED,
     PALE,
     VERMILLION,
     event_name,
     limits_name,
+    model_colour,
     off_name,
     percent,
     truth_at,
@@ -40,7 +40,24 @@ STRIP = 0.2  # share of the height for the distribution of predictions
 def line(
     diagram: ReliabilityDiagram, ax: Axes | None, *, classical: bool, truth: Truth | None
 ) -> Axes:
-    """Draw marks for the cells over bars for the distribution of predictions."""
+    """Draw marks for the cells over bars for the distribution of predictions.
+
+    Parameters
+    ----------
+    diagram : ReliabilityDiagram
+        A diagram of two outcomes.
+    ax : matplotlib.axes.Axes or None
+        Plain Axes to draw on; None for that of a new figure.
+    classical : bool
+        Whether to draw frequencies with the diagonal, instead of deviations.
+    truth : function or None
+        The true calibration function of the event.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The Axes that was drawn on.
+    """
     if ax is None:
         ax = plt.subplots(figsize=(4.2, 3.4), layout="constrained")[1]
     if ax.name != "rectilinear":
@@ -50,8 +67,8 @@ def line(
         x = truth_at()
         y = np.asarray(truth(x)) - (0 if classical else x)
         ax.plot(x, y, color=GREEN, lw=1.4, zorder=3)
-    for number, series in enumerate(diagram.series):
-        _draw_cells(diagram, ax, series, number, classical)
+    for i in range(len(diagram.series)):
+        _draw_cells(diagram, ax, i, classical)
     _set_range(diagram, ax, truth, classical)
     _draw_histogram(diagram, ax)
     _label(diagram, ax, classical)
@@ -60,45 +77,42 @@ def line(
     return ax
 
 
-def _draw_cells(
-    diagram: ReliabilityDiagram, ax: Axes, series: Series, number: int, classical: bool
-) -> None:
+def _draw_cells(diagram: ReliabilityDiagram, ax: Axes, i: int, classical: bool) -> None:
+    """Draw the limits and the marks of model i."""
+    series, n_models = diagram.series[i], len(diagram.series)
     e, shown = diagram.event, series.shown
-    n_models = len(diagram.series)
     x, y = series.function.predicted[shown, e], series.function.deviations[shown, e]
     zero = x if classical else np.zeros_like(x)
     # Models stand side by side on the page; in the data they keep their true positions.
-    aside = ScaledTranslation(
-        2.5 * (number - (n_models - 1) / 2) / PER_INCH, 0, ax.figure.dpi_scale_trans
-    )
-    place = ax.transData + aside
+    aside = 2.5 * (i - (n_models - 1) / 2) / PER_INCH
+    place = ax.transData + ScaledTranslation(aside, 0, ax.figure.dpi_scale_trans)
     thin = min(1.0, 18 * inches(ax) / max(x.size, 1))
     ax.vlines(
         x,
         zero + series.cells.lower[shown, e],
         zero + series.cells.upper[shown, e],
-        color=GREY if n_models == 1 else MODELS[number % len(MODELS)],
+        color=GREY if n_models == 1 else model_colour(i),
         linewidth=max(0.6, (3.5 if n_models == 1 else 2.0) * thin),
         alpha=0.55,
         zorder=2,
         transform=place,
     )
     off = series.significant(diagram.alpha)[shown]
-    for which, style in zip((~off, off), _marks(number, n_models), strict=True):
+    for which, style in zip((~off, off), _marks(i, n_models), strict=True):
         if which.any():
             small = {key: style[key] * max(0.5, thin) for key in ("ms", "mew")}
             points = {**style, **small, "ls": "none", "zorder": 4, "transform": place}
             ax.plot(x[which], (zero + y)[which], clip_on=False, **points)
 
 
-def _marks(number: int, n_models: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the marks of cells that are not significant and of those that are."""
+def _marks(i: int, n_models: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the marks of model i: of cells that are not significant, and of those that are."""
     if n_models == 1:
         return (
             {"marker": "x", "color": BLUE, "ms": 5.5, "mew": 1.4},
             {"marker": "o", "color": VERMILLION, "ms": 5.5, "mew": 0},
         )
-    style = {"marker": MARKERS[number % len(MARKERS)], "color": MODELS[number % len(MODELS)]}
+    style = {"marker": MARKERS[i % len(MARKERS)], "color": model_colour(i)}
     return {**style, "ms": 4.5, "mew": 1.1, "mfc": "white"}, {**style, "ms": 4.5, "mew": 1.1}
 
 
@@ -135,23 +149,22 @@ def _extent(diagram: ReliabilityDiagram, truth: Truth | None) -> tuple[float, fl
         ends.append(np.asarray(truth(truth_at())) - truth_at())
     every = np.concatenate(ends)
     low, high = float(np.nanmin(every)), float(np.nanmax(every))
-    room = max(high - low, 1e-3)
-    return low - 0.10 * room, high + 0.08 * room
+    height = max(high - low, 1e-3)
+    return low - 0.10 * height, high + 0.08 * height
 
 
 def _draw_histogram(diagram: ReliabilityDiagram, ax: Axes) -> None:
     """Draw the share of predictions in the lowest part of the Axes."""
     drawn = [s.histogram for s in diagram.series if s.histogram is not None]
     tallest = max(float(h.max()) for h in drawn)
-    transform = ax.get_xaxis_transform()
-    for number, histogram in enumerate(drawn):
-        alone = len(drawn) == 1
+    alone = len(drawn) == 1
+    for i, histogram in enumerate(drawn):
         ax.stairs(
             0.72 * STRIP * histogram / tallest,
             diagram.edges,
-            transform=transform,
+            transform=ax.get_xaxis_transform(),
             fill=alone,
-            color=PALE if alone else MODELS[number % len(MODELS)],
+            color=PALE if alone else model_colour(i),
             linewidth=0 if alone else 1.1,
             zorder=0,
             clip_on=False,
@@ -161,7 +174,7 @@ def _draw_histogram(diagram: ReliabilityDiagram, ax: Axes) -> None:
         (diagram.edges[top] + diagram.edges[top + 1]) / 2,
         0.74 * STRIP,
         percent(float(f"{tallest:.2g}")),
-        transform=transform,
+        transform=ax.get_xaxis_transform(),
         ha="center",
         va="bottom",
         fontsize="x-small",
@@ -184,8 +197,8 @@ def _handles(diagram: ReliabilityDiagram, truth: bool) -> Iterator[tuple[str, An
         for name, style in zip(("not significant", off_name(diagram)), _marks(0, 1), strict=True):
             yield name, Line2D([], [], ls="none", **style)
     else:
-        for number, series in enumerate(diagram.series):
-            yield series.name, Line2D([], [], ls="none", **_marks(number, n_models)[1])
+        for i, series in enumerate(diagram.series):
+            yield series.name, Line2D([], [], ls="none", **_marks(i, n_models)[1])
         yield off_name(diagram), Line2D([], [], ls="none", marker="o", color=INK, ms=4.5)
         hollow = Line2D([], [], ls="none", marker="o", color=INK, mfc="white", ms=4.5)
         yield "not significant", hollow

@@ -29,12 +29,31 @@ Floats = NDArray[np.float64]
 GAP = 6  # points between a corner and its name
 SMALLEST, LARGEST = 0.5, 1.3  # zoom of the drawing
 REACH = 0.6  # of the Axes from its middle: so far names may stand, a little outside
-REMAINS = 0.85  # of the Axes, when legend and scale have taken their room
+REMAINS = 0.85  # of the Axes, when legend and scale have taken their share
+NAME: dict[str, Any] = {
+    "textcoords": "offset points",
+    "fontsize": "small",
+    "annotation_clip": False,
+    "clip_on": False,
+}
 BEHIND = (1, 2)  # the edge that the others hide from the default angle
 
 
 def tetrahedron(diagram: ReliabilityDiagram, ax: Axes | None) -> Axes:
-    """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies."""
+    """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies.
+
+    Parameters
+    ----------
+    diagram : ReliabilityDiagram
+        A diagram of four outcomes.
+    ax : matplotlib.axes.Axes or None
+        Axes with ``projection="3d"`` to draw on; None for that of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The Axes that was drawn on.
+    """
     if ax is None:
         figure = plt.figure(figsize=(4.6, 4.2), layout="constrained")
         ax = figure.add_subplot(projection="3d")
@@ -123,28 +142,42 @@ def _label(diagram: ReliabilityDiagram, ax: Any, corners: Floats) -> None:
     place = _on_page(ax, corners) - 0.5
     aside = np.abs(place[:, 0]) > 0.3 * np.ptp(place[:, 0])
     zoom = LARGEST
-    for corner, name, (x, y), side in zip(corners, diagram.classes, place, aside, strict=True):
-        text = _Name(
-            "",
-            (0, 0),
-            xytext=(GAP * np.sign(x), 0) if side else (0, GAP * np.sign(y)),
-            textcoords="offset points",
-            ha=("left" if x > 0 else "right") if side else "center",
-            va="center" if side else ("bottom" if y > 0 else "top"),
-            fontsize="small",
-            annotation_clip=False,
-            clip_on=False,
-        )
+    for corner, name, (x, y), beside in zip(corners, diagram.classes, place, aside, strict=True):
+        text = _name_beside(x) if beside else _name_above_or_below(y)
         text.corner = corner
         ax.add_artist(text)
-        fit(text, name, (0.2 if side else 0.6) * inches(ax))
+        fit(text, name, (0.2 if beside else 0.6) * inches(ax))
         box = text.get_window_extent()
-        room = np.array([box.width, box.height]) / (REMAINS * ax.bbox.width)
-        if side:
-            zoom = min(zoom, (REACH - room[0]) / abs(x))
+        width, height = np.array([box.width, box.height]) / (REMAINS * ax.bbox.width)
+        if beside:
+            zoom = min(zoom, (REACH - width) / abs(x))
         else:
-            zoom = min(zoom, (0.47 - room[1]) / abs(y), (REACH - room[0] / 2) / abs(x))
+            zoom = min(zoom, (0.47 - height) / abs(y), (REACH - width / 2) / abs(x))
     _set_view(ax, max(zoom, SMALLEST))
+
+
+def _name_beside(x: float) -> "_Name":
+    """Return a name for a corner at x, on its left or right."""
+    return _Name(
+        "",
+        (0, 0),
+        xytext=(GAP * np.sign(x), 0),
+        ha="left" if x > 0 else "right",
+        va="center",
+        **NAME,
+    )
+
+
+def _name_above_or_below(y: float) -> "_Name":
+    """Return a name for a corner at height y."""
+    return _Name(
+        "",
+        (0, 0),
+        xytext=(0, GAP * np.sign(y)),
+        ha="center",
+        va="bottom" if y > 0 else "top",
+        **NAME,
+    )
 
 
 def _on_page(ax: Any, points: Floats) -> Floats:
@@ -155,7 +188,7 @@ def _on_page(ax: Any, points: Floats) -> Floats:
 
 
 class _Name(Annotation):
-    """A name that stays at its corner in space, and that layouts make room for."""
+    """A name that stays at its corner in space, and that layouts make space for."""
 
     corner: Floats
 

@@ -25,12 +25,27 @@ from calibrant.diagrams.style import GREY, INK, MUTED, VERMILLION, limits_name, 
 
 Floats = NDArray[np.float64]
 
-SMALL = 2.8  # inches: a smaller triangle has no room for numbers along its sides
+SMALL = 2.8  # inches: a smaller triangle has no space for numbers along its sides
 ARROWS = "arrows: from prediction to frequency"
 
 
 def triangle(diagram: ReliabilityDiagram, ax: Axes | None, *, regions: bool) -> Axes:
-    """Draw cells coloured by the share of predictions, and arrows to the outcome frequency."""
+    """Draw cells coloured by the share of predictions, and arrows to the outcome frequency.
+
+    Parameters
+    ----------
+    diagram : ReliabilityDiagram
+        A diagram of three outcomes.
+    ax : matplotlib.axes.Axes or None
+        Axes with ``projection="ternary"`` to draw on; None for that of a new figure.
+    regions : bool
+        Whether to draw the consistency region of each cell.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The Axes that was drawn on.
+    """
     if ax is None:
         figure = plt.figure(figsize=(4.6, 4.2), layout="constrained")
         ax = figure.add_subplot(projection="ternary")
@@ -77,23 +92,8 @@ def _plane(ax: Any, points: Floats) -> Floats:
 def _draw_shares(ax: Any, series: Series) -> Any:
     """Colour the cells, or dots at the mean predictions of cells that are no simplices."""
     shares = series.function.proportions[series.shown]
-    top = float(shares.max())
     if series.corners is None:
-        x, y = _plane(ax, series.function.predicted[series.shown]).T
-        return Axes.scatter(
-            ax,
-            x,
-            y,
-            c=shares,
-            s=8 + 55 * shares / top,
-            cmap=SHARE_COLOURS,
-            vmin=0,
-            vmax=top,
-            edgecolors=GREY,
-            linewidths=0.5,
-            zorder=2,
-            clip_on=False,
-        )
+        return _draw_dots(ax, series.function.predicted[series.shown], shares)
     cells = PolyCollection(
         list(_plane(ax, series.corners[series.shown])),
         array=shares,
@@ -102,9 +102,29 @@ def _draw_shares(ax: Any, series: Series) -> Any:
         linewidths=0.8,
         zorder=1,
     )
-    cells.set_clim(0, top)
+    cells.set_clim(0, float(shares.max()))
     ax.add_collection(cells, autolim=False)
     return cells
+
+
+def _draw_dots(ax: Any, points: Floats, shares: Floats) -> Any:
+    """Draw dots at points (k, 3) of the simplex, coloured by their shares (k,)."""
+    x, y = _plane(ax, points).T
+    top = float(shares.max())
+    return Axes.scatter(
+        ax,
+        x,
+        y,
+        c=shares,
+        s=8 + 55 * shares / top,
+        cmap=SHARE_COLOURS,
+        vmin=0,
+        vmax=top,
+        edgecolors=GREY,
+        linewidths=0.5,
+        zorder=2,
+        clip_on=False,
+    )
 
 
 def _draw_regions(ax: Any, series: Series) -> None:

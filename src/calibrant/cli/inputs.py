@@ -1,13 +1,14 @@
 """From the files and options of a command to predictions."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 import typer
 
-from calibrant.cli.output import progress_after
-from calibrant.cli.parsing import parse_region
+from calibrant.cli.progress import progress_after
+from calibrant.cli.regions import parse_region
 
 if TYPE_CHECKING:
     from calibrant import Predictions
@@ -15,8 +16,20 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How files are read: the options that commands share, as the user wrote them."""
+class Inputs:
+    """How files are read: the options that commands share, as the user wrote them.
+
+    Parameters
+    ----------
+    region : str or None
+        Condition that rows must meet; None for all rows.
+    label, weight : str or None
+        Columns of the labels and of the weights; None where the rules of `load` apply.
+    probs, classes : str or None
+        Columns of the probabilities, and names of the classes, separated by commas.
+    logits : bool
+        Whether the columns hold logits.
+    """
 
     region: str | None
     label: str | None
@@ -25,7 +38,7 @@ class Reading:
     weight: str | None
     logits: bool
 
-    def one(self, file: Path) -> "Predictions":
+    def load(self, file: Path) -> "Predictions":
         """Load a file, and keep the rows of the region."""
         from calibrant.loading import load  # noqa: PLC0415
 
@@ -40,13 +53,13 @@ class Reading:
             )
         return data if self.region is None else data.restrict(parse_region(self.region, data))
 
-    def several(self, files: list[Path]) -> dict[str, "Predictions"]:
+    def load_all(self, files: list[Path]) -> dict[str, "Predictions"]:
         """Load files under their names, or their paths where two names are equal."""
-        stems = [file.stem for file in files]
-        names = [s if stems.count(s) == 1 else str(f) for s, f in zip(stems, files, strict=True)]
-        if len(set(names)) != len(names):
+        stems = Counter(file.stem for file in files)
+        named = {file.stem if stems[file.stem] == 1 else str(file): file for file in files}
+        if len(named) < len(files):
             raise typer.BadParameter("must differ from one another.", param_hint="FILE…")
-        return {name: self.one(file) for name, file in zip(names, files, strict=True)}
+        return {name: self.load(file) for name, file in named.items()}
 
 
 def _split(text: str | None) -> list[str] | None:

@@ -33,8 +33,15 @@ def example1(n: int, rng: Rng = None) -> Predictions:
 
     Parameters
     ----------
-    n : number of rows
-    rng : seed, numpy.random.Generator or None
+    n : int
+        Number of rows.
+    rng : int, numpy.random.Generator or None, default None
+        Seed, generator, or None for fresh entropy.
+
+    Returns
+    -------
+    Predictions
+        Three classes.
 
     Examples
     --------
@@ -53,8 +60,15 @@ def example3(n: int, rng: Rng = None) -> Predictions:
 
     Parameters
     ----------
-    n : number of rows
-    rng : seed, numpy.random.Generator or None
+    n : int
+        Number of rows.
+    rng : int, numpy.random.Generator or None, default None
+        Seed, generator, or None for fresh entropy.
+
+    Returns
+    -------
+    Predictions
+        Three classes.
 
     Examples
     --------

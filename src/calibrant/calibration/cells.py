@@ -1,0 +1,135 @@
+"""Predictions sorted into cells: all that is needed of them when labels are redrawn."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.calibration.sums import CellSums, Means
+from calibrant.engine import threads
+from calibrant.engine.tuples import Order
+from calibrant.partitions import FittedPartition, Partition
+from calibrant.predictions import Predictions
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+LARGE = 1 << 18  # entries of a table of cells beyond which cells are added up one by one
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cell of every row.
+
+    Parameters
+    ----------
+    data : Predictions
+        The rows.
+    fitted : FittedPartition
+        The cells.
+    of_rows : array of int32 of shape (n,)
+        The number of each row's cell.
+    """
+
+    data: Predictions
+    fitted: FittedPartition
+    of_rows: NDArray[np.int32]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return self.fitted.n_cells
+
+    @cached_property
+    def order(self) -> Order:
+        """The rows sorted by cell."""
+        found: Order = engine.sums.sort_rows(self.of_rows, self.n_cells)
+        return found
+
+    @cached_property
+    def mass(self) -> Floats:
+        """Number of rows of each cell, or their weight (cells,)."""
+        weights = self.data.weights if self.data.weighted else None
+        return np.bincount(self.of_rows, weights, self.n_cells).astype(np.float64)
+
+    @property
+    def proportions(self) -> Floats:
+        """Share of the rows (or weight) in each cell (cells,), p-hat."""
+        return np.asarray(self.mass / self.mass.sum())
+
+    def sums(self, data: Predictions | None = None) -> CellSums:
+        """Add up the rows of every cell; those of `data`, if they have other labels or weights."""
+        return CellSums.of(self.data if data is None else data, self.of_rows, self.n_cells)
+
+    @cached_property
+    def predictions(self) -> Floats:
+        """Sums of the predictions of every cell (cells, m)."""
+        return self.sums().predictions()
+
+    def means(self, data: Predictions | None = None) -> Means:
+        """Return weight, mean prediction and outcome frequencies of every cell."""
+        if self.n_cells * self.data.m <= LARGE:
+            return self.sums(data).finish()
+        mass, predicted, observed = self.sums_of(0, self.n_cells, data)
+        divisor = np.where(mass > 0, mass, 1.0)[:, None]
+        return Means(mass, predicted / divisor, observed / divisor)
+
+    def sums_of(self, first: int, last: int, data: Predictions | None = None) -> Means:
+        """Return weight and sums of cells first … last - 1 alone: (cells,) and twice (cells, m)."""
+        data = self.data if data is None else data
+        tables = engine.sums.CellTables(*_two(last - first, data.m), step=1)
+        norms = engine.sums.CellNorms(*np.empty((3, self.n_cells)))
+        engine.sums.by_cell(data.rows, self.order, (first, last), tables, norms)
+        return Means(norms.mass[first:last], tables.predicted, tables.observed)
+
+    def norms(self, data: Predictions | None = None) -> tuple[Floats, Floats, Floats]:
+        """Return the weight of each cell, and 1-norm and squared 2-norm of its mean deviation."""
+        data = self.data if data is None else data
+        if self.n_cells * data.m <= LARGE:
+            sums = self.sums(data)
+            return sums.sums.mass, *sums.norms()
+        found = engine.sums.CellNorms(*np.empty((3, self.n_cells)))
+
+        def work(first: int, last: int) -> None:
+            tables = engine.sums.CellTables(*_two(1, data.m), step=0)
+            engine.sums.by_cell(data.rows, self.order, (first, last), tables, found)
+
+        threads.run(work, list(self.blocks()))
+        return found.mass, found.one, found.two
+
+    def totals(self, data: Predictions | None = None) -> Any:
+        """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
+        mass, one, two = self.norms(data)
+        shares = (mass / mass.sum())[:, None]
+        totals = engine.totals.Totals.zeros(1)
+        for norm, values in enumerate((one, np.sqrt(two), two)):
+            engine.totals.add_cells(totals, norm, values[:, None], shares)
+        return totals
+
+    @property
+    def by_order(self) -> Any:
+        """The cells as the engine takes them: rows sorted by cell, their weight, and all of it."""
+        return engine.null.Cells(self.order, self.mass, float(self.mass.sum()))
+
+    def blocks(self, entries: int = threads.ENTRIES) -> Iterator[tuple[int, int]]:
+        """Cut the cells into spans of about so many probabilities, at least one cell."""
+        size = max(1, entries // self.data.m)
+        marks = np.searchsorted(self.order.starts, np.arange(size, self.data.n, size))
+        ends = np.unique(np.append(marks, self.n_cells))
+        yield from zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
+
+
+def _two(n_cells: int, m: int) -> tuple[Floats, Floats]:
+    """Return two tables (cells, m) to write to."""
+    return np.empty((n_cells, m)), np.empty((n_cells, m))
+
+
+def find_cells(data: Predictions, partition: Partition) -> Cells:
+    """Fit `partition` and find the cell of every row."""
+    fitted, cells = partition.locate(data)
+    return Cells(data, fitted, cells)

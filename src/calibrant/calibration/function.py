@@ -1,0 +1,124 @@
+"""The estimate r-hat of the calibration function."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant.calibration.cells import Cells, find_cells
+from calibrant.checks.arrays import TOLERANCE
+from calibrant.partitions import FittedPartition, Partition
+from calibrant.predictions import Predictions
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationFunction:
+    r"""The estimate r-hat of the calibration function: constant on every cell.
+
+    .. math:: \hat r^{(c)}_y = \frac{|\{i : g(x_i) \in \Phi^{(c)}, y_i = y\}|}
+                                    {|\{i : g(x_i) \in \Phi^{(c)}\}|}
+
+    Parameters
+    ----------
+    fitted : FittedPartition
+        The cells.
+    classes : tuple of str
+        Names of the m outcomes.
+    event : int or None
+        The outcome that a problem of two is about.
+    mass : array of shape (cells,)
+        Number of rows in each cell, or their weight.
+    predicted : array of shape (cells, m)
+        Mean prediction, g-hat.
+    observed : array of shape (cells, m)
+        Outcome frequencies, r-hat.
+    weighted : bool
+        Whether `mass` is a weight.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, partitions
+    >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
+    >>> fn = calibration_function(data, partitions.EqualWidth(2))
+    >>> fn.observed[:, 1].tolist(), fn.deviations[:, 1].tolist()
+    ([0.5, 1.0], [0.25, 0.25])
+    >>> fn([0.4, 0.6]).tolist()
+    [0.0, 1.0]
+    """
+
+    fitted: FittedPartition
+    classes: tuple[str, ...]
+    event: int | None
+    mass: Floats
+    predicted: Floats
+    observed: Floats
+    weighted: bool
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return int(self.mass.size)
+
+    @property
+    def counts(self) -> Array:
+        """Number of rows in each cell (cells,); their weight if there are weights."""
+        return self.mass if self.weighted else self.mass.astype(np.int64)
+
+    @property
+    def proportions(self) -> Floats:
+        """Share of the rows in each cell (cells,), p-hat."""
+        return np.asarray(self.mass / self.mass.sum())
+
+    @property
+    def deviations(self) -> Floats:
+        """Outcome frequency minus mean prediction (cells, m)."""
+        return self.observed - self.predicted
+
+    def __call__(self, mu: ArrayLike) -> Floats:
+        """Return r-hat at predictions mu (m,) or (k, m); 0 in a cell without rows."""
+        points = np.asarray(mu, np.float64)
+        m = len(self.classes)
+        if points.ndim not in (1, 2) or points.shape[-1] != m:
+            raise ValueError(f"`mu` must be of shape ({m},) or (k, {m}); found {points.shape}.")
+        off = ~((points >= 0).all(axis=-1) & (np.abs(points.sum(axis=-1) - 1) <= TOLERANCE))
+        if off.any():
+            found = np.atleast_2d(points)[np.argmax(off)].tolist()
+            raise ValueError(f"`mu` must not be negative and sum to 1; found {found}.")
+        cells = self.fitted.assign(np.atleast_2d(points))
+        values = np.where(cells[:, None] >= 0, self.observed[cells], 0.0)
+        return values.reshape(points.shape)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def __str__(self) -> str:
+        return f"calibration function of {len(self.classes)} outcomes on {self.n_cells} cells"
+
+
+def calibration_function(data: Predictions, partition: Partition) -> CalibrationFunction:
+    """Estimate the calibration function of `data` by histogram regression on `partition`.
+
+    Parameters
+    ----------
+    data : Predictions
+        Predictions and outcomes.
+    partition : Partition
+        The cells.
+
+    Returns
+    -------
+    CalibrationFunction
+    """
+    return on_cells(find_cells(data, partition))
+
+
+def on_cells(cells: Cells) -> CalibrationFunction:
+    """Return the calibration function on cells that were found already."""
+    data = cells.data
+    means = cells.means()
+    return CalibrationFunction(cells.fitted, data.classes, data.event, *means, data.weighted)

@@ -1,0 +1,97 @@
+"""Sums over the rows of every cell: exact, so that they can be added in any order."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.predictions import Predictions
+
+Floats = NDArray[np.float64]
+
+
+class Means(NamedTuple):
+    """Weight, mean prediction and outcome frequencies of every cell."""
+
+    mass: Floats  # (cells,)
+    predicted: Floats  # (cells, m)
+    observed: Floats  # (cells, m)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CellSums:
+    """Weight, predictions and outcomes, added up in each cell.
+
+    Sums of blocks of rows, merged in any order, have the same bits as the sums of all rows:
+    predictions are added as whole numbers of very small units, and weights are rounded so that
+    their sums are exact.
+
+    Parameters
+    ----------
+    sums : engine.sums.Sums
+        Tables of the engine.
+    unit : float
+        The power of 2 that the limbs of the predictions are counted in.
+    event : int or None
+        The outcome of two whose predictions are added up; those of the other follow.
+
+    Examples
+    --------
+    >>> data = Predictions([0.1, 0.3, 0.8], [0, 1, 1])
+    >>> cells = np.array([0, 0, 1], np.int32)
+    >>> whole = CellSums.of(data, cells, 2)
+    >>> parts = [CellSums.of(data.take(np.array([i])), cells[[i]], 2) for i in (2, 0, 1)]
+    >>> merged = parts[0].merge(parts[1]).merge(parts[2])
+    >>> bool((merged.finish().predicted == whole.finish().predicted).all())
+    True
+    """
+
+    sums: Any
+    unit: float
+    event: int | None
+
+    @classmethod
+    def of(cls, data: Predictions, cells: NDArray[np.int32], n_cells: int) -> Self:
+        """Add up rows whose cells (n,) are known."""
+        rows = data.rows
+        return cls(engine.sums.add_up(rows, cells, n_cells), engine.sums.unit_of(rows), data.event)
+
+    def add(self, data: Predictions, cells: NDArray[np.int32]) -> Self:
+        """Return the sums with further rows, whose cells (n,) are among the same ones."""
+        return self.merge(type(self).of(data, cells, self.sums.mass.size))
+
+    def merge(self, other: Self) -> Self:
+        """Return the sums over the rows of both."""
+        if self.unit != other.unit or self.event != other.event:
+            raise ValueError("`other` must be sums of the same problem, with weights of one unit.")
+        return type(self)(engine.sums.merged(self.sums, other.sums), self.unit, self.event)
+
+    def predictions(self) -> Floats:
+        """Return the sums of predictions (cells, m)."""
+        found = engine.sums.value(self.sums.limbs) * self.unit
+        if self.event is None:
+            return np.asarray(found)
+        both = np.empty((found.shape[0], 2))
+        both[:, self.event] = found[:, 0]
+        both[:, 1 - self.event] = self.sums.mass - found[:, 0]
+        return both
+
+    def finish(self) -> Means:
+        """Divide by the weight of each cell; a cell without weight has means of 0."""
+        mass = np.where(self.sums.mass > 0, self.sums.mass, 1.0)[:, None]
+        return Means(self.sums.mass, self.predictions() / mass, self.sums.observed / mass)
+
+    def norms(self) -> tuple[Floats, Floats]:
+        """Return the 1-norm and the squared 2-norm of the mean deviation of each cell (cells,)."""
+        inverse = 1.0 / np.where(self.sums.mass > 0, self.sums.mass, 1.0)
+        predicted, observed = self.predictions(), self.sums.observed
+        one, two = np.zeros((2, inverse.size))
+        for k in range(predicted.shape[1]):  # one outcome after the other, as replicates do
+            j = k if self.event is None else self.event
+            d = (observed[:, j] - predicted[:, j]) * inverse
+            one += np.abs(d)
+            two += d * d
+        return one, two

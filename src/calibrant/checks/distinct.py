@@ -1,0 +1,90 @@
+"""The different labels of an array, written as texts."""
+
+from collections.abc import Iterator, Sequence
+from math import isnan
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+BLOCK = 1 << 16  # rows at a time: nothing as long as the labels is laid beside them
+SPAN = 1 << 16  # integers that lie closer together are counted in a table
+
+
+@final
+class Distinct(NamedTuple):
+    """The different labels of an array, and which of them each row has.
+
+    Parameters
+    ----------
+    labels : list of k str
+        The different labels.
+    keys : array (k,)
+        What stands for each of them in `rows`.
+    rows : array (n,)
+        The key of each row's label.
+    """
+
+    labels: list[str]
+    keys: Array
+    rows: NDArray[np.int32]
+
+    def replaced(self, codes: Sequence[int]) -> NDArray[np.int32]:
+        """Return the rows (n,) with a code in place of each label; `rows` is overwritten."""
+        table = np.zeros(int(self.keys.max()) + 1, np.int32)
+        table[self.keys] = codes
+        for block in _blocks(len(self.rows)):
+            self.rows[block] = table[self.rows[block]]
+        return self.rows
+
+
+def written(value: Any) -> str:
+    """Write a label or the name of a class; an empty text is a missing value."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return ""
+    if isinstance(value, bytes):
+        value = value.decode(errors="backslashreplace")
+    return str(value).strip()
+
+
+def distinct(array: Array) -> Distinct:
+    """Find the different labels of an array (n,) of numbers, truths, texts or objects."""
+    if array.dtype.kind in "OUST":
+        return _texts(array)
+    if array.dtype.kind != "f" or (array == np.floor(array)).all():
+        span = array.max().item() - array.min().item()
+        if span < SPAN:
+            return _close_integers(array, int(span))
+    values, rows = np.unique(array, return_inverse=True)
+    labels = [written(value) for value in values]
+    return Distinct(labels, np.arange(len(labels)), rows.astype(np.int32))
+
+
+def _texts(array: Array) -> Distinct:
+    keys: dict[str, int] = {}
+    rows = np.empty(len(array), np.int32)
+    for block in _blocks(len(array)):
+        labels = [x if type(x) is str else written(x) for x in array[block].tolist()]
+        rows[block] = [keys.setdefault(label, len(keys)) for label in labels]
+    return Distinct([written(label) for label in keys], np.arange(len(keys)), rows)
+
+
+def _close_integers(array: Array, span: int) -> Distinct:
+    """Take the distance from the lowest label for the key of a label."""
+    low = array.min()
+    rows = np.empty(len(array), np.int32)
+    np.subtract(array, low, out=rows, dtype=np.int64, casting="unsafe")
+    counts = np.zeros(span + 1, np.int64)
+    for block in _blocks(len(array)):
+        counts += np.bincount(rows[block], minlength=span + 1)
+    keys = np.flatnonzero(counts)
+    kind = array.dtype.type
+    return Distinct([written(kind(low.item() + key)) for key in keys.tolist()], keys, rows)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, start + BLOCK) for start in range(0, n, BLOCK))

@@ -1,0 +1,290 @@
+"""Labels and names of classes: one rule for arrays, frames and files.
+
+A label and the name of a class are texts. Anything else counts as Python writes it: 3, 3.0,
+True; bytes are UTF-8. Spaces around a text do not count. A text means
+
+- the number that it writes: 3, "3", 3.0, "+3", "03" and "3e0" are one number, and however many
+  digits there are, all of them count;
+- 1 if it is true and 0 if it is false, in small or capital letters;
+- itself, letter by letter, if it is neither.
+
+Two classes must not mean the same. A label is read in one of these ways, and all labels of a
+data set in the same way:
+
+1. It means what the name of its class means.
+2. It means what its class was called before somebody renamed the columns of a file.
+3. It is the place of its class, 0, …, m-1: only where no name of a class means a number.
+
+True and false are labels only where there are two classes, or classes of that name. A missing
+value (None, NaN, an empty text) is no label. Labels of two dimensions are one-hot.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.checks.convert import column_names, columns, to_numpy
+from calibrant.checks.distinct import distinct, written
+from calibrant.checks.parameters import listed, more
+
+Array = NDArray[Any]
+Meaning = Decimal | str
+
+NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,6})?", re.ASCII)
+TRUTHS = {"false": Decimal(0), "true": Decimal(1)}
+
+
+def meaning(text: str) -> Meaning:
+    """Return the number that a text writes, or the text itself.
+
+    Examples
+    --------
+    >>> meaning("+03.0") == meaning("3")
+    True
+    """
+    if NUMBER.fullmatch(text):
+        return Decimal(text)
+    return TRUTHS.get(text.lower(), text)
+
+
+def as_tuple(classes: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the names of classes so that they can be read more than once."""
+    try:
+        return tuple(classes)
+    except TypeError:
+        raise TypeError(f"`classes` must be a list of names; found {classes!r}.") from None
+
+
+def class_names(classes: Iterable[Any] | None, m: int) -> tuple[str, ...]:
+    """Return m class names that mean different things; "0", "1", … where none are given."""
+    if classes is None:
+        return tuple(str(j) for j in range(m))
+    if isinstance(classes, str):
+        raise TypeError(f"`classes` must be a list of names; found the string {classes!r}.")
+    names = tuple(written(name) for name in as_tuple(classes))
+    if len(names) != m:
+        raise ValueError(f"`classes` must name the {m} classes of `probs`; found {len(names)}.")
+    _refuse_equal(names)
+    return names
+
+
+def _refuse_equal(names: Sequence[str]) -> None:
+    """Refuse an empty name, and two names that mean the same."""
+    first: dict[Meaning, str] = {}
+    for j, name in enumerate(names):
+        if not name:
+            raise ValueError(f"`classes` must be names; the name of class {j} is empty.")
+        other = first.setdefault(meaning(name), name)
+        if len(first) <= j:
+            found = (
+                f"{name!r} twice" if name == other else f"{other!r} and {name!r}, which are equal"
+            )
+            raise ValueError(f"`classes` must differ from one another; found {found}.")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The classes that labels may be of.
+
+    Parameters
+    ----------
+    names : tuple of str
+        What the m classes are called, as `class_names` returns it.
+    before : tuple of str, default ()
+        What they were called before they were renamed.
+    given : bool, default True
+        Whether somebody named them. If not, their names are "0", "1", ….
+    """
+
+    names: tuple[str, ...]
+    before: tuple[str, ...] = ()
+    given: bool = True
+
+    def codes(self, labels: Sequence[str]) -> list[int]:
+        """Return the place of the class of each label; -1 where there is none.
+
+        Parameters
+        ----------
+        labels : sequence of str
+            The different labels of a data set.
+        """
+        meant = self._meanings(labels)
+        found = [[way.get(label, -1) for label in meant] for way in self._ways()]
+        whole = (codes for codes in found if -1 not in codes)
+        return next(whole, min(found, key=lambda codes: codes.count(-1)))
+
+    def refuse(
+        self,
+        codes: NDArray[np.int32],
+        label: Callable[[int], Any],
+        row: Callable[[int], str] = "row {}".format,
+        column: str = "",
+    ) -> None:
+        """Say which row has a label of no class, if one has.
+
+        Parameters
+        ----------
+        codes : array (n,)
+            Places of classes, or -1.
+        label : function of a row
+            The label that is there.
+        row : function of a row, default "row {}".format
+            The words for it.
+        column : str, default ""
+            The words for the column of a file.
+        """
+        bad = np.flatnonzero(codes < 0)
+        if bad.size:
+            first = int(bad[0])
+            found = label(first)
+            raise ValueError(
+                f"`labels` must be {self._expected()}; {row(first)} has {_shown(found)}{column}"
+                f"{more(bad.size)}.{self._remedy(written(found))}"
+            )
+
+    def _meanings(self, labels: Sequence[str]) -> list[Meaning]:
+        """Return what labels mean; true and false are mere texts where they make no sense."""
+        if len(self.names) == 2 or any(map(_is_truth, (*self.names, *self.before))):
+            return [meaning(label) for label in labels]
+        return [label if _is_truth(label) else meaning(label) for label in labels]
+
+    def _ways(self) -> list[Mapping[Meaning, int]]:
+        """Return the ways to read labels: what they mean → the place of the class."""
+        called = [names for names in (self.names, self.before) if names]
+        ways: list[Mapping[Meaning, int]] = [
+            {meaning(name): j for j, name in enumerate(names)} for names in called
+        ]
+        if self._by_place():
+            ways.append({Decimal(j): j for j in range(len(self.names))})
+        return ways
+
+    def _by_place(self) -> bool:
+        return all(isinstance(meaning(name), str) for name in (*self.names, *self.before))
+
+    def _expected(self) -> str:
+        last = len(self.names) - 1
+        if not self.given:
+            return f"whole numbers from 0 to {last}"
+        return f"among the classes {listed(self.names)}" + (
+            f" or 0 to {last}" if self._by_place() else ""
+        )
+
+    def _remedy(self, label: str) -> str:
+        (meant,) = self._meanings([label])
+        if any(meant in way for way in self._ways()):
+            return " Write all labels in one way: all as names, or all as numbers."
+        if not self.given:
+            return " If they are names, `classes` must say in which order the columns stand."
+        return ""
+
+
+def outcomes(value: Any, n: int, m: int, classes: Iterable[Any] | None) -> NDArray[np.int32]:
+    """Return labels as integers 0, …, m-1.
+
+    Parameters
+    ----------
+    value : array (n,), or one-hot (n, m)
+        The labels.
+    n, m : int
+        How many rows and classes there are.
+    classes : m names, or None
+        What the classes are called.
+    """
+    return decoded(value, n, Classes(class_names(classes, m), given=classes is not None))
+
+
+def decoded(value: Any, n: int, known: Classes) -> NDArray[np.int32]:
+    """Return n labels as the places of known classes."""
+    m = len(known.names)
+    array = _as_array(value, known)
+    _check_shape(array, n, m)
+    if array.ndim == 2 and array.shape[1] == m:
+        return _one_hot(array)
+    array = array.reshape(n)
+    if not known.given and array.dtype.kind in "iu" and array.min() >= 0 and array.max() < m:
+        return array.astype(np.int32)  # the usual case, quickly
+    found = distinct(array)
+    codes = found.replaced(known.codes(found.labels))
+    known.refuse(codes, array.__getitem__)
+    return codes
+
+
+def _check_shape(array: Array, n: int, m: int) -> None:
+    if array.ndim not in (1, 2) or array.shape[1:] not in ((), (1,), (m,)):
+        raise ValueError(
+            f"`labels` must be of shape ({n},), or ({n}, {m}) if one-hot; found {array.shape}."
+        )
+    if array.shape[0] != n:
+        raise ValueError(f"`labels` must be as many as `probs`: {n:,}; found {array.shape[0]:,}.")
+    if array.dtype.kind not in "biufOUST":
+        raise TypeError(f"`labels` must be whole numbers or names; found {array.dtype}.")
+
+
+def _as_array(value: Any, known: Classes) -> Array:
+    """Return labels as an array; the columns of a one-hot frame in the order of the classes."""
+    found = column_names(value)
+    if found is None:
+        return _column(value)
+    if len(found) == 1:
+        return _column(value[found[0]])
+    if known.given and len(found) == len(known.names):
+        found = _in_order(found, known.names)
+    return columns("labels", value, found)
+
+
+def _column(value: Any) -> Array:
+    """Return labels as an array of integers, also where NumPy would round or refuse large ones."""
+    if str(getattr(value, "dtype", "")) in ("Int128", "UInt128"):  # of polars
+        value = value.to_list()
+    array = to_numpy("labels", value)
+    rounded = array.dtype.kind == "f" and isinstance(value, list | tuple)
+    if rounded and all(isinstance(label, int) for label in value):
+        return np.array(value, object)
+    return array
+
+
+def _in_order(found: list[Any], names: Sequence[str]) -> list[Any]:
+    """Return the columns that are named after the classes in their order.
+
+    Columns with other names, or mere numbers from 0, are in that order already.
+    """
+    column = {meaning(written(name)): name for name in found}
+    wanted = [meaning(name) for name in names]
+    if set(wanted) == set(column):
+        return [column[name] for name in wanted]
+    if set(wanted) & set(column) and found != list(range(len(found))):
+        raise ValueError(
+            "`labels` of two dimensions must have columns named after the classes"
+            f" {listed(names)}; found {listed(found)}. If they are in the order of the classes,"
+            " give an array."
+        )
+    return found
+
+
+def _one_hot(array: Array) -> NDArray[np.int32]:
+    ones = array == 1
+    bad = np.flatnonzero((ones.sum(axis=1) != 1) | (~ones & (array != 0)).any(axis=1))
+    if bad.size:
+        raise ValueError(
+            "`labels` of two dimensions must be one-hot: a single 1 in each row, the rest 0; row"
+            f" {bad[0]} is {array[bad[0]].tolist()}{more(bad.size)}."
+        )
+    return np.asarray(ones.argmax(axis=1), np.int32)
+
+
+def _is_truth(text: str) -> bool:
+    return text.lower() in TRUTHS
+
+
+def _shown(label: Any) -> str:
+    """Write a label for a sentence: names in quotes, and not without end."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    words = repr(written(label)) if isinstance(label, str | bytes) else str(label)
+    return words if len(words) <= 60 else f"{words[:60]}…"

@@ -1,0 +1,81 @@
+"""Errors: one sentence in the words of the command line, and an exit code."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+INTERRUPTED = 130  # the exit code, as shells have it
+
+# What a user of Python writes, and what is written on the command line instead. In a sentence
+# of the library, code stands in backticks. It is translated as a whole; the rest stays.
+ON_THE_COMMAND_LINE = {
+    "path": "FILE",
+    "models": "the files",
+    "paired=False": "--unpaired",
+    "where": "--region",
+    "label": "--label",
+    "probs": "--probs",
+    "classes": "--classes",
+    "weight": "--weight",
+    "logits": "--logits",
+    "labels": "the labels",
+    "weights": "the weights",
+    "groups": "the groups",
+    "statistic": "the statistic",
+    "k": "K of --lens top:K",
+    "split": "SPLIT of --partition tree:SIZE:SPLIT",
+    "n_resamples": "--resamples",
+    "rng": "--seed",
+    "classical": "--classical",
+    "regions": "--regions",
+    "Canonical()": "--lens canonical",
+    "TopLabel()": "--lens top",
+    "TopK(2)": "--lens top:2",
+    "Marginal(…)": "--lens class:NAME",
+    "Groups(…)": "--lens groups:…",
+    "EqualMass(…)": "--partition mass:…",
+    "VarianceTree()": "--partition tree:1000",
+    "CALIBRANT_THREADS": "CALIBRANT_THREADS",
+}
+CODE = re.compile(r"`([^`]+)`")
+
+
+def translated(sentence: str) -> str:
+    """Return a sentence of the library with its code as it is written on the command line.
+
+    Examples
+    --------
+    >>> translated("`where` must keep at least one row; it keeps none.")
+    '--region must keep at least one row; it keeps none.'
+    """
+    return CODE.sub(lambda code: ON_THE_COMMAND_LINE.get(code[1], code[0]), sentence)
+
+
+@contextmanager
+def one_sentence_errors() -> Iterator[None]:
+    """Turn errors about data and files into one sentence and exit code 1.
+
+    A letter that the font of a picture does not have is drawn as a box, without a warning.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph", UserWarning)
+            yield
+    except BrokenPipeError:  # the reader has seen enough
+        raise
+    except (ValueError, TypeError, OSError, MemoryError) as error:
+        typer.echo(f"calibrant: {_sentence(error)}", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo("calibrant: interrupted.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}."
+    return translated(" ".join(str(error).split())) or f"{type(error).__name__}."

@@ -1,0 +1,53 @@
+"""A bar for work that takes longer than a moment."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def progress_after(seconds: float, what: str) -> Iterator[Any]:
+    """Show work as a bar if it takes longer.
+
+    The bar says nothing of how much is done until the function that is given is called.
+    Nothing is shown if standard error is not a terminal.
+
+    Parameters
+    ----------
+    seconds : float
+        Time after which the bar is shown.
+    what : str
+        The word beside the bar.
+
+    Yields
+    ------
+    function of (done, total) or None
+        What to call now and then; None if nothing is shown.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415
+
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=None)
+    timer = threading.Timer(seconds, bar.start)
+    timer.daemon = True
+    began = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if time.monotonic() - began > seconds:
+            bar.start()
+
+    timer.start()
+    try:
+        yield report
+    finally:
+        timer.cancel()
+        timer.join()  # a bar that is just being started is stopped
+        bar.stop()

@@ -1,0 +1,176 @@
+"""From predictions to a reliability diagram, §4.4."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calibrant.checks.seeds import Rng, derive, make_key
+from calibrant.diagrams.diagram import Floats, ReliabilityDiagram, Series
+from calibrant.inference import Cellwise, cellwise
+from calibrant.inference.plans import Progress, check_progress, part, settings
+from calibrant.lenses import Canonical, Lens
+from calibrant.lenses.lens import check_lens
+from calibrant.partitions import EqualWidth, Partition, SimplexCells
+from calibrant.predictions import Predictions, check_data
+from calibrant.resampling import Exact, Resampler
+
+ALPHA = 0.05  # family-wise level at which a cell counts as off
+MOST_BINS = 50  # of the histogram: more are too thin to be seen
+OTHER_BINS = 20  # of the histogram, where the cells have no equal widths
+LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
+
+
+def reliability_diagram(
+    data: Predictions | Mapping[str, Predictions],
+    *,
+    lens: Lens = Canonical(),
+    partition: Partition | None = None,
+    resampler: Resampler = Exact(),
+    n_resamples: int = 999,
+    level: float = 0.9,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> ReliabilityDiagram:
+    """Compute a reliability diagram of two, three or four outcomes.
+
+    A cell counts as off at the family-wise level 0.05; see `ReliabilityDiagram.marked_at`.
+
+    Parameters
+    ----------
+    data : Predictions or mapping of str to Predictions
+        The predictions; more than one model, by name, for one picture of two outcomes.
+    lens : Lens, default Canonical()
+        What aspect of the predictions is shown.
+    partition : Partition, optional
+        The cells. Default: EqualWidth(10) for two outcomes, SimplexCells(5) for three,
+        SimplexCells(4) for four.
+    resampler : Resampler, default Exact()
+        What draws data sets under the hypothesis of calibration.
+    n_resamples : int, default 999
+        Number of data sets drawn.
+    level : float, default 0.9
+        Level of the consistency limits; 0.9 gives the 5th and 95th percentile.
+    rng : int, numpy.random.Generator or None, default None
+        Seed, generator, or None for fresh entropy.
+    progress : function of (done, total), optional
+        Called now and then.
+
+    Returns
+    -------
+    ReliabilityDiagram
+        The diagram as data, with its settings.
+
+    Examples
+    --------
+    >>> data = Predictions([0.2] * 100 + [0.8] * 100, [0, 1] * 50 + [1] * 80 + [0] * 20)
+    >>> print(reliability_diagram(data, rng=0))
+    reliability diagram of 2 outcomes: 1 of 2 cells are off at 5% (family-wise)
+    """
+    models = data if isinstance(data, Mapping) else {"": data}
+    seen = _look(models, lens)
+    first = next(iter(seen.values()))
+    check_progress(progress)
+    chosen: dict[str, Any] = {
+        "lens": lens,
+        "partition": partition or default_partition(first.m),
+        "resampler": resampler,
+        "n_resamples": n_resamples,
+        "level": level,
+    }
+    seed = as_seed(rng)
+    edges = _edges(chosen["partition"])
+    series = []
+    for i, (name, model) in enumerate(models.items()):
+        key = derive(make_key(seed), i)
+        step = part(progress, i, len(models))
+        cells = cellwise(model, **chosen, rng=int(key), progress=step)
+        series.append(_series(name, seen[name], chosen["partition"], cells, edges))
+    return ReliabilityDiagram(
+        series=tuple(series),
+        classes=first.classes,
+        event=first.event or 0,
+        edges=edges,
+        settings=settings(seed, **chosen, alpha=ALPHA),
+        subject=lens.subject,
+    )
+
+
+def default_partition(m: int) -> Partition:
+    """Return the cells of a diagram of m outcomes."""
+    if m == 2:
+        return EqualWidth(10)
+    return SimplexCells(5 if m == 3 else 4)
+
+
+def as_seed(rng: Rng) -> int:
+    """Return a seed that can be written down: the user's own, or one drawn from `rng`."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return int(make_key(rng))
+    make_key(rng)  # refuses what is no seed
+    return int(rng)
+
+
+def _look(models: Mapping[str, Predictions], lens: Lens) -> dict[str, Predictions]:
+    """Look at each model through the lens, and check that one picture can show them all."""
+    if not models:
+        raise ValueError("`data` must be at least one model; found none.")
+    for model in models.values():
+        check_data(model)
+    check_lens(lens)
+    seen = {name: lens(model) for name, model in models.items()}
+    (_, first), *others = seen.items()
+    _check_number_of_outcomes(first.m, len(seen))
+    for name, other in others:
+        _check_same_outcomes(name, other, first)
+    return seen
+
+
+def _check_number_of_outcomes(m: int, n_models: int) -> None:
+    if m > LARGEST:
+        raise ValueError(
+            f"A diagram shows at most four outcomes; found {m}. Look through a lens: `TopLabel()`"
+            " or `Marginal(…)` for one dimension, `TopK(2)` or `Groups(…)` of three groups for"
+            " two, `Groups(…)` of four for three."
+        )
+    if n_models > 1 and m > 2:
+        raise ValueError(
+            f"Models can share a picture only if there are two outcomes; found {m}. Draw one"
+            " diagram for each."
+        )
+
+
+def _check_same_outcomes(name: str, model: Predictions, first: Predictions) -> None:
+    if model.event != first.event:
+        about, other = (one.classes[one.event or 0] for one in (model, first))
+        raise ValueError(
+            f"Models in one picture must be about the same outcome; {name!r} is about {about!r},"
+            f" not {other!r}."
+        )
+    if model.classes != first.classes:
+        raise ValueError(
+            f"Models in one picture must have the same outcomes; {name!r} has"
+            f" {model.classes}, not {first.classes}."
+        )
+
+
+def _edges(partition: Partition) -> Floats:
+    """Return the limits of the bins of the histogram: those of EqualWidth, to the last bit."""
+    bins = OTHER_BINS
+    if isinstance(partition, EqualWidth):
+        bins = min(partition.k, MOST_BINS)
+    return np.arange(bins + 1) / bins
+
+
+def _series(
+    name: str, seen: Predictions, partition: Partition, cells: Cellwise, edges: Floats
+) -> Series:
+    histogram = None
+    if seen.m == 2:
+        weights = seen.weights if seen.weighted else None
+        counts = np.histogram(seen.about, edges, weights=weights)[0]
+        histogram = counts / counts.sum()
+    corners = None
+    if isinstance(partition, SimplexCells):
+        corners = partition.vertices(partition.fit(seen))
+    return Series(name, cells, histogram, corners)

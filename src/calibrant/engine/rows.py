@@ -1,0 +1,198 @@
+"""Row by row: checks, the most probable classes, sums over groups of classes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.engine import threads
+from calibrant.engine.arrays import expect, within
+from calibrant.engine.compile import kernel
+from calibrant.engine.tuples import Rows
+
+Array = NDArray[Any]
+
+SHORT = 32  # classes up to which one plain loop over a row is the fastest
+STRIDE = 64  # entries that are compared at a time in a longer row
+
+
+class Checked(NamedTuple):
+    """What a look at the rows found: how many are bad or uneven, and each row's top class."""
+
+    bad: int
+    uneven: int
+    top: NDArray[np.int32]
+
+
+def check(probs: Array, rounding: float, tolerance: float) -> Checked:
+    """Read every row once, to find those that are no distributions and each one's top class.
+
+    A row is bad if an entry is negative or not a number, or if its sum is further from 1 than
+    `tolerance`; a good one is uneven if that is further than `rounding`. Of equal entries the
+    lower class is the top one.
+    """
+    expect("probs", probs, (None, None), "f")
+    bits = probs.view(f"i{probs.itemsize}")
+    spans = threads.row_blocks(probs.shape)
+    counts = np.zeros((len(spans), 2), np.int64)
+    top = np.empty(probs.shape[0], np.int32)
+
+    def work(start: int, stop: int) -> None:
+        found = counts[start // spans[0][1]]
+        if probs.shape[1] <= SHORT:
+            _check_short(probs, start, stop, (rounding, tolerance), top, found)
+        else:
+            _check_long(bits, probs, (start, stop), (rounding, tolerance), top, found)
+
+    threads.run(work, spans)
+    bad, uneven = counts.sum(axis=0).tolist()
+    return Checked(bad, uneven, top)
+
+
+@kernel
+def _check_short(probs, start, stop, limits, top, found):
+    rounding, tolerance = limits
+    for i in range(start, stop):
+        best = least = probs[i, 0]
+        at = 0
+        total = np.float64(best)
+        for j in range(1, probs.shape[1]):
+            p = probs[i, j]
+            total += p
+            if p > best:
+                best = p
+                at = j
+            least = p if p < least else least
+        off = abs(total - 1.0)
+        good = least >= 0.0 and off <= tolerance  # false of what is not a number
+        found[0] += not good
+        found[1] += good and off > rounding
+        top[i] = at
+
+
+@kernel
+def _check_long(bits, probs, span, limits, top, found):
+    """Do the same for long rows, several entries at a time.
+
+    bits : (n, m) the probabilities' bits as integers, which order numbers that are not
+        negative as they are, and put what is negative below 0
+    """
+    m = probs.shape[1]
+    for i in range(span[0], span[1]):
+        best = least = bits[i, 0]
+        for j in range(1, m):
+            b = bits[i, j]
+            best = b if b > best else best
+            least = b if b < least else least
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+        for k in range(m // 8):
+            j = 8 * k
+            s0 += probs[i, j]
+            s1 += probs[i, j + 1]
+            s2 += probs[i, j + 2]
+            s3 += probs[i, j + 3]
+            s4 += probs[i, j + 4]
+            s5 += probs[i, j + 5]
+            s6 += probs[i, j + 6]
+            s7 += probs[i, j + 7]
+        for j in range(m - m % 8, m):
+            s0 += probs[i, j]
+        off = abs((((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))) - 1.0)
+        good = least >= 0 and off <= limits[1]
+        found[0] += not good
+        found[1] += good and off > limits[0]
+        start = 0
+        seen = 0
+        while seen == 0:
+            stop = start + STRIDE if start + STRIDE < m else m
+            for j in range(start, stop):
+                seen |= bits[i, j] == best
+            start = stop
+        j = max(0, start - STRIDE) if start % STRIDE == 0 else start - start % STRIDE
+        while bits[i, j] != best:
+            j += 1
+        top[i] = j
+
+
+def top_classes(probs: Array, k: int) -> NDArray[np.int32]:
+    """Return the k most probable classes of every row, the first one first: (n, k).
+
+    Equal entries rank by class.
+    """
+    expect("probs", probs, (None, None), "f")
+    out = np.empty((probs.shape[0], k), np.int32)
+
+    def work(start: int, stop: int) -> None:
+        _top_classes(probs, start, stop, out)
+
+    threads.run(work, threads.row_blocks(probs.shape))
+    return out
+
+
+@kernel
+def _top_classes(probs, start, stop, out):
+    k = out.shape[1]
+    for i in range(start, stop):
+        held = 0
+        for j in range(probs.shape[1]):
+            p = probs[i, j]
+            if held == k and not p > probs[i, out[i, k - 1]]:
+                continue
+            at = held if held < k else k - 1
+            while at > 0 and probs[i, out[i, at - 1]] < p:
+                out[i, at] = out[i, at - 1]
+                at -= 1
+            out[i, at] = j
+            held += held < k
+
+
+def against_rest(rows: Rows, event: Array) -> tuple[Array, NDArray[np.int32]]:
+    """Return the binary problem of one class of each row: (p, 1 - p), and 0 where it occurs.
+
+    event : (n,) the class of each row, or (1,) one for all
+    """
+    n, m = rows.probs.shape
+    expect("event", event, (n if event.size > 1 else 1,), "i")
+    within("event", event, m)
+    probs = np.empty((n, 2), rows.probs.dtype)
+    labels = np.empty(n, np.int32)
+
+    def work(start: int, stop: int) -> None:
+        _against_rest(rows, event, (start, stop), probs, labels)
+
+    threads.run(work, threads.row_blocks((n, 16)))
+    return probs, labels
+
+
+@kernel
+def _against_rest(rows, event, span, probs, labels):
+    for i in range(span[0], span[1]):
+        j = event[i if event.shape[0] > 1 else 0]
+        p = rows.probs[i, j]
+        probs[i, 0] = p
+        probs[i, 1] = 1.0 - p if p < 1.0 else 0.0
+        labels[i] = rows.labels[i] != j
+
+
+def group_sums(probs: Array, group_of: NDArray[np.int32], n_groups: int) -> Array:
+    """Add up the classes of each group, in float64: (n, groups) of the type of probs."""
+    expect("probs", probs, (None, None), "f")
+    expect("group_of", group_of, (probs.shape[1],), "i")
+    within("group_of", group_of, n_groups)
+    out = np.empty((probs.shape[0], n_groups), probs.dtype)
+
+    def work(start: int, stop: int) -> None:
+        _group_sums(probs, start, stop, group_of, np.empty(n_groups), out)
+
+    threads.run(work, threads.row_blocks(probs.shape))
+    return out
+
+
+@kernel
+def _group_sums(probs, start, stop, group_of, sums, out):
+    for i in range(start, stop):
+        sums[:] = 0.0
+        for j in range(probs.shape[1]):
+            sums[group_of[j]] += probs[i, j]
+        for g in range(sums.shape[0]):
+            out[i, g] = sums[g]

@@ -1,0 +1,217 @@
+"""Sums over the rows of a cell that do not depend on the order in which they are added.
+
+A number x of at most 1 is cut into three limbs: the nearest multiple of 2^-28, what remains to
+the nearest multiple of 2^-56, and then of 2^-84. Sums of limbs are integers in these units. They
+are kept as floats while there are at most 2^24 rows, and then never round; so sums of blocks of
+rows, added in any order, have the same bits. What is below 2^-85 is lost.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.engine import threads
+from calibrant.engine.arrays import expect, within
+from calibrant.engine.compile import helper, kernel
+from calibrant.engine.tuples import Order, Rows
+
+Floats = NDArray[np.float64]
+
+C1 = 1.5 * 2.0**24  # adding and subtracting it rounds to a multiple of 2^-28
+C2 = 1.5 * 2.0**-4  # of 2^-56
+C3 = 1.5 * 2.0**-32  # of 2^-84
+LIMBS = (28, 56, 84)
+EXACT = 1 << 24  # rows whose limbs can be added up as floats
+
+
+class Sums(NamedTuple):
+    """Sums over the rows of every cell.
+
+    `limbs` are those of the predictions, in units of 2^-28, 2^-56 and 2^-84 of `unit_of` the
+    rows. Of two outcomes only the event is added up: what it lacks the other has.
+    """
+
+    mass: Floats  # (cells,) number of rows, or their weight
+    observed: Floats  # (cells, m) of those in which each outcome occurred
+    limbs: NDArray[np.int64]  # (3, cells, m), or (3, cells, 1) of two outcomes
+
+
+class Tables(NamedTuple):
+    """What `_add_rows` adds to: as `Sums`, with limbs in float64."""
+
+    mass: Floats
+    observed: Floats
+    limbs: Floats
+
+
+def unit_of(rows: Rows) -> float:
+    """Return the smallest power of 2 that no weight exceeds."""
+    return float(2.0 ** np.ceil(np.log2(rows.weights.max())))
+
+
+def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int) -> Sums:
+    """Add up rows whose cells (n,) are known, in the order in which they stand."""
+    n, m = rows.probs.shape
+    column, count = (rows.event, 1) if m == 2 else (0, m)
+    expect("cells", cells, (n,), "i")
+    within("cells", cells, n_cells)
+    size = max(min(EXACT, -(-n // threads.count())), 1)
+    spans = threads.blocks(n, size)
+    parts: list[Sums | None] = [None] * len(spans)
+    unit = unit_of(rows)
+
+    def work(start: int, stop: int) -> None:
+        limbs = np.zeros((3, n_cells, count))
+        tables = Tables(np.zeros(n_cells), np.zeros((n_cells, m)), limbs)
+        _add_rows(rows, cells, (start, stop), column, 1.0 / unit, tables)
+        parts[start // size] = Sums(tables.mass, tables.observed, whole(tables.limbs))
+
+    threads.run(work, spans)
+    first, *others = [part for part in parts if part is not None]
+    for part in others:
+        first = merged(first, part)
+    return first
+
+
+def merged(a: Sums, b: Sums) -> Sums:
+    """Return the sums over the rows of both: the same bits whichever is first."""
+    return Sums(a.mass + b.mass, a.observed + b.observed, a.limbs + b.limbs)
+
+
+def whole(limbs: Floats) -> NDArray[np.int64]:
+    """Return sums of limbs (3, …) as the integers that they are, in their units."""
+    units = np.array([2.0**bits for bits in LIMBS]).reshape(3, *[1] * (limbs.ndim - 1))
+    return np.asarray((limbs * units).astype(np.int64))
+
+
+def value(limbs: NDArray[np.int64]) -> Floats:
+    """Return what limbs (3, …) amount to: (…)."""
+    high, middle, low = (limb * 2.0**-bits for limb, bits in zip(limbs, LIMBS, strict=True))
+    return np.asarray(high + (middle + low))
+
+
+@helper
+def cut(x):
+    """Return the three limbs of a number of at most 1."""
+    high = (x + C1) - C1
+    rest = x - high
+    middle = (rest + C2) - C2
+    rest -= middle
+    return high, middle, (rest + C3) - C3
+
+
+@kernel
+def _add_rows(rows, cells, span, column, scale, tables):
+    count = tables.limbs.shape[2]
+    for i in range(span[0], span[1]):
+        w = rows.weights[i * rows.step]
+        c = cells[i]
+        tables.mass[c] += w
+        tables.observed[c, rows.labels[i]] += w
+        for j in range(count):
+            high, middle, low = cut(w * scale * rows.probs[i, column + j])
+            tables.limbs[0, c, j] += high
+            tables.limbs[1, c, j] += middle
+            tables.limbs[2, c, j] += low
+
+
+def sort_rows(cells: NDArray[np.int32], n_cells: int) -> Order:
+    """Sort rows by their cells (n,), keeping their order within a cell."""
+    expect("cells", cells, (None,), "i")
+    within("cells", cells, n_cells)
+    starts = np.zeros(n_cells + 2, np.int64)
+    rows: NDArray[Any] = np.empty(cells.size, np.int32 if cells.size < 2**31 else np.int64)
+    _sort_rows(cells, starts, rows)
+    return Order(rows, starts[:-1])
+
+
+@kernel
+def _sort_rows(cells, starts, rows):
+    # While rows are placed, starts[c + 1] is where the next row of cell c goes.
+    for i in range(cells.shape[0]):
+        starts[cells[i] + 2] += 1
+    for c in range(2, starts.shape[0]):
+        starts[c] += starts[c - 1]
+    for i in range(cells.shape[0]):
+        c = cells[i] + 1
+        rows[starts[c]] = i
+        starts[c] += 1
+
+
+class CellTables(NamedTuple):
+    """Tables of cells first … last - 1, or of a single row that is used for one after another."""
+
+    predicted: Floats  # (last - first, m) or (1, m) sums of predictions
+    observed: Floats  # the same of outcomes
+    step: int  # 1, or 0 if there is a single row
+
+
+class CellNorms(NamedTuple):
+    """Weight of every cell, and the 1-norm and squared 2-norm of its mean deviation."""
+
+    mass: Floats  # (cells,)
+    one: Floats
+    two: Floats
+
+
+@helper
+def add_predictions(rows, order, c, weight, limbs, out):
+    """Write the sums of the predictions of cell c to out (m,); limbs (3, m) to work in.
+
+    weight : the inverse of the unit of weights, and the weight of the cell
+    """
+    m = rows.probs.shape[1]
+    scale, mass = weight
+    for j in range(m):
+        limbs[0, j] = limbs[1, j] = limbs[2, j] = 0.0
+    for s in range(order.starts[c], order.starts[c + 1]):
+        i = order.rows[s]
+        w = rows.weights[i * rows.step] * scale
+        for j in range(m):
+            high, middle, low = cut(w * rows.probs[i, j])
+            limbs[0, j] += high
+            limbs[1, j] += middle
+            limbs[2, j] += low
+    for j in range(m):
+        out[j] = (limbs[0, j] + (limbs[1, j] + limbs[2, j])) / scale
+    if rows.event >= 0:
+        out[1 - rows.event] = mass - out[rows.event]
+
+
+def by_cell(
+    rows: Rows, order: Order, span: tuple[int, int], tables: CellTables, norms: CellNorms
+) -> None:
+    """Add up cells span[0] … span[1] - 1 of sorted rows, for where there are many cells."""
+    expect("order.rows", order.rows, (rows.probs.shape[0],), "i")
+    _by_cell(
+        rows, order, span, 1.0 / unit_of(rows), np.empty((3, rows.probs.shape[1])), tables, norms
+    )
+
+
+@kernel
+def _by_cell(rows, order, span, scale, limbs, tables, norms):
+    m = rows.probs.shape[1]
+    for c in range(span[0], span[1]):
+        at = (c - span[0]) * tables.step
+        predicted = tables.predicted[at]
+        observed = tables.observed[at]
+        for j in range(m):
+            observed[j] = 0.0
+        total = one = two = 0.0
+        for s in range(order.starts[c], order.starts[c + 1]):
+            i = order.rows[s]
+            w = rows.weights[i * rows.step]
+            total += w
+            observed[rows.labels[i]] += w
+        add_predictions(rows, order, c, (scale, total), limbs, predicted)
+        if total > 0.0:
+            inverse = 1.0 / total
+            for k in range(m):
+                j = k if rows.event < 0 else rows.event  # both of two are off by the same
+                d = (observed[j] - predicted[j]) * inverse
+                one += abs(d)
+                two += d * d
+        norms.mass[c] = total
+        norms.one[c] = one
+        norms.two[c] = two

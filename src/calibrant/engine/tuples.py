@@ -1,0 +1,57 @@
+"""What functions of the engine take: named tuples of arrays."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class Rows(NamedTuple):
+    """Predictions, outcomes and weights of consecutive rows.
+
+    `weights` has one entry a row and `step` is 1; or it has a single one and `step` is 0.
+    `first` is the number of the first row in the whole data set, of which these may be a part.
+    `event` is the one of two outcomes that the problem is about; -1 if there are more.
+    """
+
+    probs: Array  # (n, m) float32 or float64
+    labels: NDArray[np.int32]  # (n,)
+    weights: Floats  # (n,) or (1,)
+    step: int
+    first: int
+    event: int
+
+
+class Order(NamedTuple):
+    """Rows sorted by cell: those of cell c are rows[starts[c]:starts[c + 1]], in their order."""
+
+    rows: Array  # (n,) int32 or int64
+    starts: NDArray[np.int64]  # (cells + 1,)
+
+
+class Source(NamedTuple):
+    """Where labels are drawn from.
+
+    Row i draws its class from probs[i]. A lens may turn the class into an outcome: `table` has
+    the outcome of every class, for each row or in a single row for all; None leaves the class.
+    """
+
+    probs: Array  # (n, m) float32 or float64
+    table: Array | None  # (n, m) or (1, m) integers
+    key: np.uint64
+    first: int  # number of row 0 in the whole data set
+
+
+class Replicates(NamedTuple):
+    """Replicates start … stop - 1."""
+
+    start: int
+    stop: int
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.stop - self.start

@@ -1,0 +1,90 @@
+"""Which replicates to make, how progress is shown, and what results say of their making."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from calibrant.checks.parameters import function, whole
+from calibrant.checks.seeds import Rng, make_key
+from calibrant.resampling import Resampler
+
+Progress = Callable[[int, int], None]
+Settings = Mapping[str, Any]
+
+MOST = 10**9  # resamples
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Which replicates to make.
+
+    Parameters
+    ----------
+    resampler : Resampler
+        The source of data sets.
+    n_resamples : int
+        How many.
+    key : uint64
+        Of the draws.
+    progress : callable, optional
+        Called with (done, total).
+    """
+
+    resampler: Resampler
+    n_resamples: int
+    key: np.uint64
+    progress: Progress | None = None
+
+    @classmethod
+    def of(
+        cls, resampler: Resampler, n_resamples: Any, rng: Rng, progress: Progress | None
+    ) -> "Plan":
+        """Check what most functions take."""
+        check_progress(progress)
+        return cls(resampler, check_resamples(n_resamples), make_key(rng), progress)
+
+
+def part(progress: Progress | None, number: int, parts: int) -> Progress | None:
+    """Report the progress of one of several parts as progress of the whole, in thousandths."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(1000 * number + 1000 * done // total, 1000 * parts)
+
+
+def check_resamples(value: Any, *, least: int = 1, name: str = "n_resamples") -> int:
+    """Return a number of data sets to draw."""
+    count = whole(name, value, least=least)
+    if count > MOST:
+        raise ValueError(f"`{name}` must be at most {MOST:,}; found {count:,}.")
+    return count
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what cannot be called; nothing need be."""
+    if progress is not None:
+        function("progress", progress)
+
+
+def settings(rng: Any, **chosen: Any) -> dict[str, Any]:
+    """Return what a result was made with, as plain values.
+
+    `seed` is None if it was not a number: then only the key of the draws, if it is given, tells
+    how to make the result again.
+    """
+    seed = int(rng) if isinstance(rng, int | np.integer) else None
+    plain = {name: _plain(value) for name, value in chosen.items()}
+    return {**plain, "seed": seed}
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and texts as they are, lists of them as lists, and objects as they print."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value)

@@ -1,0 +1,125 @@
+"""A problem, the lens it is seen through, and what its replicates are drawn from.
+
+Labels are drawn for the problem as it was given; the lens then sees what it makes of them. So one
+key gives every statistic, through every lens, the same labels.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.calibration import Cells
+from calibrant.engine.tuples import Source
+from calibrant.inference.counts import CountDistributions
+from calibrant.lenses import Lens, Outcomes
+from calibrant.predictions import Predictions
+from calibrant.resampling import Resampler, check_resampler
+from calibrant.statistics import Shared
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data, the lens they are seen through, and what replicates are drawn from.
+
+    Parameters
+    ----------
+    data : Predictions
+        The problem as it was given.
+    lens : Lens
+        What aspect of it is looked at.
+    resampler : Resampler
+        The source of data sets.
+    key : uint64
+        Of the draws.
+    shared : Shared
+        The problem as the lens shows it.
+    """
+
+    data: Predictions
+    lens: Lens
+    resampler: Resampler
+    key: np.uint64
+    shared: Shared
+
+    @classmethod
+    def of(cls, data: Predictions, lens: Lens, resampler: Resampler, key: np.uint64) -> "Problem":
+        """Look through the lens."""
+        return cls(data, lens, resampler, key, Shared(lens(data)))
+
+    @property
+    def seen(self) -> Predictions:
+        """The data as the lens shows them."""
+        return self.shared.data
+
+    @cached_property
+    def probs(self) -> Array | None:
+        """What labels are drawn from (n, m); None if they stay."""
+        return self.resampler.distributions(self.data)
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        """What the lens makes of every class."""
+        return self.lens.outcomes(self.data)
+
+    @cached_property
+    def source(self) -> Source:
+        """What the engine draws outcomes from."""
+        table = self.outcomes.table if self.lens.rowwise else None
+        assert self.probs is not None
+        return Source(self.probs, table, self.resampler.label_key(self.key), 0)
+
+    @cached_property
+    def cuts(self) -> NDArray[np.int64] | None:
+        """For two outcomes, when a row draws the event: (n, 2); None if a table must tell."""
+        if not self.lens.rowwise or self.outcomes.table is not None:
+            return None
+        event = self.outcomes.event
+        if event is None:
+            event = np.array([self.seen.event])
+        found: NDArray[np.int64] = engine.draws.event_cuts(self.source.probs, event)
+        return found
+
+    @property
+    def seen_probs(self) -> Array:
+        """What outcomes are drawn from (n, outcomes)."""
+        if self.probs is self.data.probs or not self.lens.rowwise:
+            return self.seen.probs
+        assert self.probs is not None
+        return self.outcomes.distributions(self.probs, self.seen.m)
+
+    @cached_property
+    def rows_change(self) -> bool:
+        """Whether rows are drawn again, not only labels."""
+        return self.resampler.times(self.data, self.key, 0) is not None
+
+    @property
+    def exact_counts(self) -> bool:
+        """Whether the distribution of a cell's count is known: two outcomes and no weights."""
+        plain = not (self.seen.weighted or self.rows_change)
+        return plain and self.seen.m == 2 and self.lens.rowwise and self.cuts is not None
+
+    def event_distributions(self, cells: Cells) -> CountDistributions:
+        """Return the exact distribution of the number of events in each cell."""
+        cuts = self.cuts
+        assert cuts is not None
+        low, high = np.minimum(cuts, 1 << 52).T
+        return CountDistributions.of(cells, (high - low) * 2.0**-52)
+
+
+def check_hypothesis(problem: Problem) -> None:
+    """Refuse a resampler that does not draw labels under a hypothesis."""
+    check_resampler(problem.resampler)
+    if problem.probs is None:
+        name = type(problem.resampler).__name__
+        raise ValueError(
+            f"`resampler` must draw labels under the hypothesis, as Exact does; {name} keeps those"
+            " that were observed. Use it in estimate()."
+        )

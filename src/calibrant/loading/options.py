@@ -1,0 +1,98 @@
+"""What the user says about the columns or arrays of a file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from calibrant.checks.labels import Classes, as_tuple, class_names, meaning
+
+LOGITS_HINT = "Are these logits? Then say so with `logits`."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user says; None where the rules shall find it.
+
+    Parameters
+    ----------
+    label : str, optional
+        Name of the column of labels.
+    probs : str or sequence of str, optional
+        Names of the columns of probabilities.
+    classes : sequence, optional
+        Names of the classes, in the order of the columns.
+    weight : str, optional
+        Name of the column of weights.
+    logits : bool, default False
+        Whether the columns hold logits.
+    """
+
+    label: str | None = None
+    probs: str | Sequence[str] | None = None
+    classes: Sequence[Any] | None = None
+    weight: str | None = None
+    logits: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name("label", self.label)
+        _check_name("weight", self.weight)
+        if self.probs is None or isinstance(self.probs, str):
+            return
+        names = as_tuple(self.probs) if hasattr(self.probs, "__iter__") else (None,)
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError(f"`probs` must be names of columns; found {self.probs!r}.")
+        object.__setattr__(self, "probs", names)  # what can be read only once is read here
+
+    @property
+    def columns(self) -> Sequence[str] | None:
+        """Return the columns of probabilities that were asked for."""
+        return [self.probs] if isinstance(self.probs, str) else self.probs
+
+    def name_classes(self, own: Sequence[Any] | None, m: int, columns: Sequence[str]) -> Classes:
+        """Return the m classes as the user calls them, or else as the file does.
+
+        Parameters
+        ----------
+        own : sequence of m names, or None
+            What the file calls them, if it does.
+        m : int
+            How many there are.
+        columns : sequence of m str
+            The words for their columns.
+        """
+        if own is None:
+            return Classes(class_names(self.classes, m), given=self.classes is not None)
+        before = class_names(own, m)
+        if self.classes is None:
+            return Classes(before)
+        names = class_names(self.classes, m)
+        check_order(names, before, columns)
+        return Classes(names, before)
+
+
+def _check_name(option: str, value: Any) -> None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"`{option}` must be the name of a column; found {value!r}.")
+
+
+def check_order(names: Sequence[str], own: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse names of classes that are the columns' own names in another order.
+
+    Parameters
+    ----------
+    names : sequence of m str
+        What the user calls the classes.
+    own : sequence of str
+        What the columns are named for; of a single column, class 1.
+    columns : sequence of str
+        The words for the columns.
+    """
+    given = [meaning(name) for name in names]
+    first = len(names) - len(own)
+    for j, (called, column) in enumerate(zip(own, columns, strict=True), first):
+        if meaning(called) != given[j] and meaning(called) in given:
+            raise ValueError(
+                f"`classes` must be in the order of the columns; {column} is named for {called!r},"
+                f" but `classes` calls it {names[j]!r}."
+            )

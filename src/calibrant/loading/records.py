@@ -1,0 +1,82 @@
+"""The records of a CSV file one by one: slow, but every fault has its line."""
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from calibrant.loading import text
+
+MISSING = ("na", "n/a", "null", "none", "-", "?", "#n/a", "missing")
+
+
+def header(records: Any) -> list[str]:
+    """Return the first record that is not blank."""
+    try:
+        return next((cells for cells in records if cells), [])
+    except csv.Error as error:
+        raise ValueError(
+            f"the first line must name the columns; it cannot be read ({error})."
+        ) from None
+
+
+def where(path: Path, separator: str, row: int) -> str:
+    """Return the words for a row, with the line in which it begins."""
+    with _opened(path, separator) as records:
+        header(records)
+        before = records.line_num
+        for _ in islice(records, row):
+            before = records.line_num
+    return f"row {row} (line {before + 1})"
+
+
+def find_fault(path: Path, separator: str, width: int) -> None:
+    """Raise the sentence for the first line that cannot be split into `width` cells."""
+    empty = ""
+    with _opened(path, separator, strict=True) as records:
+        for row, line, cells in _with_lines(records):
+            if not cells:
+                empty = empty or f"row {row} (line {line})"
+            elif len(cells) != width and any(cell.strip() for cell in cells):
+                raise ValueError(_ragged(f"row {row} (line {line})", len(cells), width))
+    if empty:
+        raise ValueError(f"every line must hold a row; {empty} is empty.")
+
+
+def remedy(cell: str) -> str:
+    """Return what may help where a number cannot be read."""
+    if cell.lower() in MISSING:
+        return " A missing value cannot be evaluated: leave out the row."
+    if "," in cell:
+        return " Write decimal points, not commas."
+    return " Write 0.25, not 25%." if cell.endswith("%") else ""
+
+
+@contextmanager
+def _opened(path: Path, separator: str, strict: bool = False) -> Iterator[Any]:
+    with text.opened(path) as file:
+        yield csv.reader(file, delimiter=separator, strict=strict)
+
+
+def _with_lines(records: Any) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the rows after the header: how many came before, the line, the cells."""
+    line = 0
+    try:
+        header(records)
+        line = records.line_num + 1
+        for row, cells in enumerate(records):
+            yield row, line, cells
+            line = records.line_num + 1
+    except csv.Error as error:
+        raise ValueError(
+            f"a quote that is opened must be closed; look at line {line} ({error})."
+        ) from None
+
+
+def _ragged(place: str, found: int, width: int) -> str:
+    sentence = f"every line must have as many cells as the header, {width}; {place} has {found}."
+    if found < width:
+        return sentence
+    return f"{sentence} Put names and numbers that contain a comma in quotes."

@@ -1,0 +1,70 @@
+"""How a report was made: enough to compute every number again."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from calibrant.diagrams import ReliabilityDiagram
+from calibrant.predictions import Predictions
+from calibrant.reporting.contents import BINS, Contents, Settings
+
+
+def provenance(
+    contents: Sequence[Contents], together: ReliabilityDiagram | None, settings: Settings
+) -> dict[str, Any]:
+    """Return the version, the settings, and what identifies the data of each model.
+
+    Parameters
+    ----------
+    contents : sequence of Contents
+        What the report says, one for each model.
+    together : ReliabilityDiagram or None
+        The diagram of all models, if there is more than one.
+    settings : Settings
+        How it was computed.
+
+    Returns
+    -------
+    dict
+        Plain numbers and texts.
+    """
+    from calibrant import __version__  # noqa: PLC0415
+
+    return {
+        "calibrant": __version__,
+        "seed": settings.seed,
+        "n_resamples": settings.n_resamples,
+        "region": settings.region,
+        "groups": None if settings.groups is None else str(settings.groups),
+        "comparison_diagram": None if together is None else dict(together.settings),
+        "models": [_model(c) for c in contents],
+    }
+
+
+def _model(contents: Contents) -> dict[str, Any]:
+    data = contents.data
+    return {
+        "name": contents.name,
+        "rows": data.n,
+        "classes": data.m,
+        "weighted": data.weighted,
+        "dtype": str(data.probs.dtype),
+        "sha256": digest(data),
+        "settings": dict(contents.evaluation.settings),
+        "diagrams": [dict(drawing.diagram.settings) for drawing in contents.drawings],
+        "classwise": None if contents.classes is None else str(BINS),
+        "class_diagrams": [dict(drawing.diagram.settings) for drawing in contents.class_drawings],
+        "evaluation": contents.evaluation.to_dict()["rows"],
+    }
+
+
+def digest(data: Predictions) -> str:
+    """Return the SHA-256 of the classes, probabilities, labels and weights."""
+    state = sha256()
+    pieces: list[Any] = ["\x1f".join(data.classes).encode(), str(data.probs.dtype).encode()]
+    pieces += [data.probs, data.labels, np.ascontiguousarray(data.weights)]
+    for piece in pieces:
+        state.update(piece)
+    return state.hexdigest()

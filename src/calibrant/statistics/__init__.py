@@ -1,0 +1,22 @@
+"""Numbers that are large where calibration is bad, §3.2 and §4.1.
+
+A statistic prepares what depends on the predictions alone and then pulls what it needs from a
+block of replicates. It may use `calibration` and what is below it; it has not heard of resampling.
+"""
+
+from calibrant.statistics.miscalibration import (
+    ExpectedMiscalibration,
+    WorstCell,
+    WorstMiscalibration,
+)
+from calibrant.statistics.statistic import Block, OfFunction, Shared, Statistic
+
+__all__ = [
+    "Block",
+    "ExpectedMiscalibration",
+    "OfFunction",
+    "Shared",
+    "Statistic",
+    "WorstCell",
+    "WorstMiscalibration",
+]

@@ -1,0 +1,241 @@
+"""Expected and worst-case miscalibration on cells, §3.2 and Eqs. (5), (6)."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.calibration import Cells
+from calibrant.checks.parameters import function
+from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
+from calibrant.partitions import FromFunction, Partition
+from calibrant.partitions.partition import check_partition
+from calibrant.predictions import Predictions
+from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
+
+Floats = NDArray[np.float64]
+
+ROOM = 1 << 21  # numbers in a block of counts
+
+
+class CellStatistic(Statistic):
+    """A number from the distances d(r-hat, g-hat) of the cells."""
+
+    __slots__ = ()
+
+    partition: Partition
+    distance: Distance
+
+    @property
+    def takes_changed_rows(self) -> bool:
+        """Whether rows may stand several times: yes."""
+        return True
+
+    @abstractmethod
+    def combine(self, distances: Floats, mass: Floats) -> Floats:
+        """Turn distances (cells, size) into statistics (size,), given the mass (cells,)."""
+
+    @abstractmethod
+    def pick(self, totals: Any) -> Floats:
+        """Return what `combine` would give for each norm: (3, size)."""
+
+    def prepare(self, shared: Shared) -> Evaluate:
+        """Sort the rows into cells."""
+        cells = shared.cells(self.partition)
+        norm = norm_of(self.distance)
+        if norm is not None:
+            shared.want(cells, norm.kind)
+
+        def evaluate(block: Block) -> Floats:
+            if block.rows_change and (norm is None or (block.refit and not self.partition.fixed)):
+                return self._on_data_sets(cells, block)
+            if norm is None:
+                return self._from_counts(cells, block)
+            return np.asarray(norm.scale * self.pick(block.totals(cells))[norm.kind])
+
+        return evaluate
+
+    def _from_counts(self, cells: Cells, block: Block) -> Floats:
+        """Measure any distance on counts, a block of cells at a time."""
+        means = cells.means()
+        distances = np.zeros((cells.n_cells, block.size))
+        step = max(1, ROOM // (block.size * cells.data.m))
+        for first in range(0, cells.n_cells, step):
+            last = min(first + step, cells.n_cells)
+            held = means.mass[first:last] > 0  # rows of weight 0 are absent
+            mass = means.mass[first:last][held, None]
+            observed = block.counts(cells, first, last)[:, held] / mass
+            predicted = np.broadcast_to(means.predicted[first:last][held], observed.shape)
+            distances[first:last][held] = measure(self.distance, observed, predicted).T
+        return self.combine(distances, means.mass)
+
+    def _on_data_sets(self, cells: Cells, block: Block) -> Floats:
+        """Call the statistic on each data set, on the same cells unless they are fitted again."""
+        statistic = self
+        if not (block.refit or self.partition.fixed):
+            statistic = replace(self, partition=FromFunction(cells.fitted.assign))  # type: ignore[type-var]
+        return np.array([statistic(data) for data in block.data_sets()])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExpectedMiscalibration(CellStatistic):
+    r"""The expected miscalibration, Eq. (6).
+
+    .. math:: \hat\eta_d = \sum_c \hat p^{(c)} \, d(\hat r^{(c)}, \hat g^{(c)})
+
+    With the top-label lens, `EqualWidth` and the total variation it is the "expected
+    calibration error" of Guo et al. (2017).
+
+    Parameters
+    ----------
+    partition : Partition
+        The cells.
+    distance : callable, default total_variation
+        Compares a cell's outcome frequencies with its mean prediction.
+
+    Notes
+    -----
+    Biased: upwards when cells hold few rows, since frequencies scatter; downwards when cells
+    are wide, since deviations of opposite sign average out (Theorem 2). So compare it with
+    its distribution under calibration, not with 0.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, partitions
+    >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
+    >>> ExpectedMiscalibration(partitions.EqualWidth(2))(data)
+    0.25
+    """
+
+    partition: Partition
+    distance: Distance = total_variation
+
+    def __post_init__(self) -> None:
+        _check_choice(self.partition, self.distance)
+
+    def combine(self, distances: Floats, mass: Floats) -> Floats:
+        """Average distances (cells, size) with the mass (cells,) of the cells."""
+        held = mass > 0
+        shares = mass[held] / mass.sum()
+        found: Floats = engine.totals.weighted_sum(distances[held], shares)
+        return found
+
+    def pick(self, totals: Any) -> Floats:
+        """Return the sums over the cells."""
+        return np.asarray(totals.expected)
+
+    def __str__(self) -> str:
+        return f"expected {name_of(self.distance)} on {self.partition}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WorstMiscalibration(CellStatistic):
+    r"""The worst-case miscalibration: the largest distance of any cell that holds rows.
+
+    .. math:: \max_c d(\hat r^{(c)}, \hat g^{(c)})
+
+    Parameters
+    ----------
+    partition : Partition
+        The cells.
+    distance : callable, default total_variation
+        Compares a cell's outcome frequencies with its mean prediction.
+
+    Notes
+    -----
+    Cells with few rows have large distances by chance, so the worst cell is often the one
+    with the fewest. Look at its count, which `locate` gives.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions, partitions
+    >>> data = Predictions([0.25, 0.25, 0.75, 0.75, 0.75], [0, 1, 1, 1, 1])
+    >>> worst = WorstMiscalibration(partitions.EqualWidth(2))
+    >>> worst(data)
+    0.25
+    >>> print(worst.locate(data))
+    0.25 in cell 0 (2 rows): mean of predictions 0: 0.750, 1: 0.250; of outcomes 0: 0.500, 1: 0.500
+    """
+
+    partition: Partition
+    distance: Distance = total_variation
+
+    def __post_init__(self) -> None:
+        _check_choice(self.partition, self.distance)
+
+    def combine(self, distances: Floats, mass: Floats) -> Floats:
+        """Return the largest of distances (cells, size) of cells that hold rows."""
+        return np.asarray(distances[mass > 0].max(axis=0))
+
+    def pick(self, totals: Any) -> Floats:
+        """Return the largest of the cells."""
+        return np.asarray(totals.worst)
+
+    def locate(self, data: Predictions) -> "WorstCell":
+        """Return the worst cell; the first one if several are equally bad."""
+        means = Shared(data).cells(self.partition).means()
+        held = np.flatnonzero(means.mass > 0)
+        distances = measure(self.distance, means.observed[held], means.predicted[held])
+        c = int(held[distances.argmax()])
+        return WorstCell(
+            value=float(distances.max()),
+            cell=c,
+            count=float(means.mass[c]),
+            predicted=means.predicted[c],
+            observed=means.observed[c],
+            classes=data.classes,
+        )
+
+    def __str__(self) -> str:
+        return f"worst {name_of(self.distance)} on {self.partition}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class WorstCell:
+    """Where the worst-case miscalibration is.
+
+    Parameters
+    ----------
+    value : float
+        The distance.
+    cell : int
+        Number of the cell in the fitted partition.
+    count : float
+        Its rows, or their weight.
+    predicted : array of shape (m,)
+        Its mean prediction.
+    observed : array of shape (m,)
+        Its outcome frequencies.
+    classes : tuple of str
+        Names of the outcomes.
+    """
+
+    value: float
+    cell: int
+    count: float
+    predicted: Floats
+    observed: Floats
+    classes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.value:.6g} in cell {self.cell} ({self.count:g} rows): mean of"
+            f" predictions {self._shown(self.predicted)}; of outcomes {self._shown(self.observed)}"
+        )
+
+    def _shown(self, values: Floats) -> str:
+        gaps = np.abs(self.observed - self.predicted)
+        shown = sorted(np.argsort(-gaps, kind="stable")[:3].tolist())
+        text = ", ".join(f"{self.classes[j]}: {values[j]:.3f}" for j in shown)
+        return text if len(self.classes) <= 3 else f"{text}, …"
+
+
+def _check_choice(partition: Any, distance: Any) -> None:
+    check_partition(partition)
+    function("distance", distance)

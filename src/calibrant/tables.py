@@ -1,0 +1,229 @@
+"""Tables: the same rows as text, as lines for a terminal, as HTML and as a data frame."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from importlib.util import find_spec
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Literal
+
+Rows = Sequence[Sequence[str]]
+
+Backend = Literal["pandas", "polars"]
+
+
+def text(header: Sequence[str], rows: Rows) -> str:
+    """Lay out a table in aligned columns: words to the left, numbers to the right.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns.
+    rows : sequence of sequences of str
+        Cells, as many in each row as there are columns.
+
+    Returns
+    -------
+    str
+        The header, a rule and the rows, one line each.
+
+    Examples
+    --------
+    >>> print(text(["lens", "p"], [["canonical", "0.5"], ["top 2", "0.25"]]))
+    lens          p
+    ---------  ----
+    canonical   0.5
+    top 2      0.25
+    """
+    return "\n".join(lines(header, rows))
+
+
+def lines(header: Sequence[str], rows: Rows, *, words: int = 0, rule: str = "-") -> list[str]:
+    """Return the lines of a table: the header, a rule, and the rows.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns.
+    rows : sequence of sequences of str
+        Cells, as many in each row as there are columns.
+    words : int, default 0
+        Number of leading columns that hold words even if they look like numbers.
+    rule : str, default "-"
+        Character that the rule is made of.
+
+    Returns
+    -------
+    list of str
+        One line for the header, one for the rule, and one for each row.
+    """
+    widths = [max(len(row[c]) for row in (header, *rows)) for c in range(len(header))]
+    left = _left(rows, len(header), words)
+
+    def line(row: Sequence[str]) -> str:
+        cells = []
+        for cell, width, to_the_left in zip(row, widths, left, strict=True):
+            cells.append(cell.ljust(width) if to_the_left else cell.rjust(width))
+        return "  ".join(cells).rstrip()
+
+    return [line(header), "  ".join(rule * width for width in widths), *map(line, rows)]
+
+
+def grouped(
+    header: Sequence[str], rows: Rows, heading: Sequence[int], *, words: int = 0, rule: str = "-"
+) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Lay out a table with some columns as headings above their rows, to make it narrower.
+
+    Parameters
+    ----------
+    header, rows : sequence of str, sequence of sequences of str
+        The table, as for `lines`.
+    heading : sequence of int
+        Columns that become a heading.
+    words : int, default 0
+        Number of leading columns, of those that are left, that hold words.
+    rule : str, default "-"
+        Character that the rule is made of.
+
+    Returns
+    -------
+    top : list of str
+        The header and the rule.
+    groups : list of (heading, lines)
+        A heading, and the lines of the successive rows that share it.
+
+    Examples
+    --------
+    >>> top, groups = grouped(["lens", "p"], [["top", "0.5"], ["top", "1"]], [0])
+    >>> groups
+    [('top', ['0.5', '  1'])]
+    """
+    kept = [c for c in range(len(header)) if c not in heading]
+    narrow = [_pick(row, kept) for row in rows]
+    top, under, *body = lines(_pick(header, kept), narrow, words=words, rule=rule)
+    titles = [", ".join(_pick(row, heading)) for row in rows]
+    groups = []
+    for title, group in groupby(zip(titles, body, strict=True), key=itemgetter(0)):
+        groups.append((title, [line for _, line in group]))
+    return [top, under], groups
+
+
+def _pick(row: Sequence[str], columns: Sequence[int]) -> list[str]:
+    return [row[c] for c in columns]
+
+
+def html(header: Sequence[str], rows: Rows) -> str:
+    """Write a table in HTML, escaped, aligned as `text` does.
+
+    Parameters
+    ----------
+    header, rows : sequence of str, sequence of sequences of str
+        The table, as for `text`.
+
+    Returns
+    -------
+    str
+        A table element.
+    """
+    left = _left(rows, len(header), 0)
+
+    def attributes(column: int, _: str) -> str:
+        return f' style="text-align:{"left" if left[column] else "right"}"'
+
+    return f"<table>{_contents(header, rows, attributes)}</table>"
+
+
+def cards(header: Sequence[str], rows: Rows, words: int) -> str:
+    """Write a table in HTML, escaped, for a style sheet that can show each row as a card.
+
+    Columns of words have the class ``word``. The other cells have the name of their column
+    in ``data-name``.
+
+    Parameters
+    ----------
+    header, rows : sequence of str, sequence of sequences of str
+        The table, as for `text`.
+    words : int
+        Number of leading columns that hold words.
+
+    Returns
+    -------
+    str
+        A table element of the class ``cards``.
+    """
+
+    def attributes(column: int, tag: str) -> str:
+        if column < words:
+            return ' class="word"'
+        return f' data-name="{escape(header[column])}"' if tag == "td" else ""
+
+    return f'<table class="cards">{_contents(header, rows, attributes)}</table>'
+
+
+def frame(records: Sequence[Mapping[str, Any]], backend: Backend | None = None) -> Any:
+    """Return records as a data frame.
+
+    Parameters
+    ----------
+    records : sequence of mappings
+        One for each row, all with the same keys.
+    backend : {"pandas", "polars"}, optional
+        What the frame belongs to. Default: pandas if it was imported before, else polars.
+
+    Returns
+    -------
+    pandas.DataFrame or polars.DataFrame
+        One column for each key.
+
+    Examples
+    --------
+    >>> frame([{"step": 1, "p": 0.5}, {"step": 2, "p": 1.0}], backend="polars").columns
+    ['step', 'p']
+    """
+    import narwhals as nw  # noqa: PLC0415 (takes a while to import)
+
+    chosen = _installed(backend)
+    columns = {}
+    for name in records[0] if records else ():
+        columns[name] = _column([record[name] for record in records])
+    return nw.from_dict(columns, backend=chosen).to_native()
+
+
+def _installed(backend: Backend | None) -> Backend:
+    """Return the backend that is meant, if it is there."""
+    if backend is None:
+        return "polars" if sys.modules.get("pandas") is None else "pandas"
+    if backend not in ("pandas", "polars"):
+        raise ValueError(f"`backend` must be 'pandas', 'polars' or None; found {backend!r}.")
+    if find_spec(backend) is None:
+        other = "polars" if backend == "pandas" else "pandas"
+        raise ImportError(
+            f"`backend` {backend!r} is not installed; install {backend}, or choose {other!r}."
+        )
+    return backend
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """Return values that one column can hold: with a float among them, integers are floats."""
+    if not any(isinstance(value, float) for value in values):
+        return values
+    return [float(value) if isinstance(value, int) else value for value in values]
+
+
+def _contents(header: Sequence[str], rows: Rows, attributes: Callable[[int, str], str]) -> str:
+    """Write the head and the body of a table element."""
+
+    def line(row: Sequence[str], tag: str) -> str:
+        cells = []
+        for column, cell in enumerate(row):
+            cells.append(f"<{tag}{attributes(column, tag)}>{escape(cell)}</{tag}>")
+        return f"<tr>{''.join(cells)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f"<thead>{line(header, 'th')}</thead><tbody>{body}</tbody>"
+
+
+def _left(rows: Rows, columns: int, words: int) -> list[bool]:
+    """Say which columns are aligned to the left: those that hold words."""
+    return [c < words or any(row[c][:1].isalpha() for row in rows) for c in range(columns)]

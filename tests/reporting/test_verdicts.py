@@ -1,0 +1,178 @@
+"""Verdicts, from data whose answer is known."""
+
+import numpy as np
+import pytest
+from models import at, tempered
+
+from calibrant import Predictions, classwise, evaluate, reliability_diagram
+from calibrant.lenses import Canonical, TopLabel
+from calibrant.partitions import EqualWidth
+from calibrant.reporting import verdicts, words
+
+
+def judged(data, lens=None, subject="the probabilities"):
+    lens = lens or Canonical()
+    found = evaluate(data, lenses=[lens], n_resamples=999, rng=0)
+    diagram = reliability_diagram(data, lens=lens, rng=0)
+    two = diagram if diagram.n_outcomes == 2 else None
+    return verdicts.verdict(subject, found.rows, two, len(found.rows))
+
+
+def plain(text):
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_too_high():
+    found = judged(at((0.15, 500, 75), (0.75, 500, 275)))
+    assert found.off
+    assert found.lead == "The probabilities are too high"
+    assert plain(found.facts).startswith("10.0 points on average, where ")
+    assert plain(found.text).endswith("p = 0.004, adjusted for 4 tests; worst between 0.7 and 0.8.")
+
+
+def test_too_low():
+    found = judged(at((0.15, 500, 175), (0.75, 500, 375)))
+    assert found.off
+    assert found.lead == "The probabilities are too low"
+    assert found.facts.endswith("; worst between 0.1 and 0.2")
+
+
+def test_both():
+    found = judged(at((0.15, 500, 175), (0.75, 500, 275)))
+    assert found.off
+    assert found.lead == "The probabilities are too high in some places and too low in others"
+
+
+def test_no_sign():
+    found = judged(at((0.15, 500, 75), (0.75, 500, 375)))
+    assert not found.off
+    assert found.lead == "The probabilities show no sign of miscalibration on average"
+    assert plain(found.facts).startswith("0.0 points on average, where ")
+    assert plain(found.facts).endswith("p = 1.000, adjusted for 4 tests")
+
+
+def test_no_sign_on_average_yet_one_cell_is_off():
+    cells = [(0.05 + 0.1 * j, 4000, round(4000 * (0.05 + 0.1 * j))) for j in range(8)]
+    found = judged(at(*cells, (0.85, 12, 3)))
+    assert not found.off
+    assert found.facts.endswith(". Yet 1 of 9 cells is off; worst between 0.8 and 0.9")
+
+
+def test_more_outcomes_have_no_direction():
+    found = judged(tempered(1000, 3, 3.0), subject="the full distributions")
+    assert found.off
+    assert found.lead == "The full distributions are off"
+    assert "worst" not in found.facts
+
+
+def test_the_top_label_of_a_model_that_is_too_sure():
+    found = judged(tempered(2000, 4, 2.0), TopLabel(), "the top-class probabilities")
+    assert found.lead == "The top-class probabilities are too high"
+
+
+def test_neighbouring_cells_make_one_range():
+    data = at(
+        (0.05, 500, 25), (0.55, 500, 175), (0.65, 500, 225), (0.75, 500, 275), (0.95, 500, 475)
+    )
+    assert judged(data).facts.endswith("; worst between 0.5 and 0.8")
+
+
+def test_a_few_rows_are_not_the_worst_place():
+    data = at((0.05, 20, 20), (0.35, 1000, 450), (0.65, 1000, 650))
+    assert judged(data).facts.endswith("; worst between 0.3 and 0.4")
+
+
+def test_the_worst_place_has_the_common_direction():
+    data = at((0.15, 60, 35), (0.65, 1000, 400), (0.85, 1000, 600))
+    found = judged(data)
+    assert found.lead == "The probabilities are too high"
+    assert found.facts.endswith("; worst between 0.6 and 0.9")
+
+
+def test_a_probability_of_one_is_in_the_last_range():
+    data = at((0.5, 500, 250), (1.0, 500, 400))
+    assert judged(data).facts.endswith("; worst between 0.9 and 1")
+
+
+def test_verdict_takes_the_strongest_evidence_but_speaks_in_total_variation():
+    data = tempered(1000, 3, 1.4)
+    found = evaluate(data, lenses=[Canonical()], n_resamples=199, rng=0)
+    verdict = verdicts.verdict("they", found.rows, None, len(found.rows))
+    least = min(row.adjusted_pvalue for row in found.rows)
+    assert words.pvalue(least) in verdict.facts
+    spoken = [words.points(row.value) for row in found.rows if "variation" in row.cells()[2]]
+    assert verdict.facts.partition(" on average")[0] in spoken
+
+
+def classes_of(power, n=1000):
+    data = tempered(n, 3, power, ["cat", "dog", "bird"])
+    return classwise(data, EqualWidth(10), n_resamples=199, rng=0)
+
+
+def test_all_classes():
+    found = verdicts.classes_verdict(classes_of(3.0))
+    assert found.off
+    assert found.lead == "All 3 classes are off when each is looked at alone"
+    assert "most of all “" in found.facts
+
+
+def test_no_class():
+    found = verdicts.classes_verdict(classes_of(1.0))
+    assert not found.off
+    assert found.lead == "No class shows a sign of miscalibration when each is looked at alone"
+
+
+def test_many_classes_together():
+    data = tempered(3000, 60, 2.0, alpha=0.05)
+    found = verdicts.classes_verdict(classwise(data, EqualWidth(10), n_resamples=99, rng=0))
+    assert found.off
+    assert found.lead.endswith("all of them taken together")
+    assert "p = 0.010. No single class is shown to be off" in plain(found.facts)
+    assert found.facts.endswith("; at least 1,199 are needed to reject calibration at 5 %")
+
+
+@pytest.mark.parametrize("data", [at((0.15, 500, 75), (0.75, 500, 375)), at((0.15, 90, 60))])
+def test_too_few_resamples_to_reject(data):
+    found = evaluate(data, n_resamples=78, rng=0)
+    verdict = verdicts.verdict("the probabilities", found.rows, None, len(found.rows))
+    assert verdict.undecided
+    assert not verdict.off
+    assert verdict.lead == "The probabilities cannot be judged with 78 resamples"
+    assert verdict.facts.startswith("at least 79 are needed to reject calibration at 5 %; ")
+
+
+def test_just_enough_resamples_to_reject():
+    found = evaluate(at((0.15, 90, 60)), n_resamples=79, rng=0)
+    assert verdicts.verdict("they", found.rows, None, len(found.rows)).off
+
+
+def test_too_few_resamples_to_reject_single_classes():
+    data = tempered(1000, 51, alpha=0.05)
+    found = verdicts.classes_verdict(classwise(data, EqualWidth(10), n_resamples=999, rng=0))
+    assert found.undecided
+    assert found.lead == "Single classes cannot be judged with 999 resamples"
+    assert found.facts.startswith("at least 1,019 are needed to reject calibration at 5 %; ")
+
+
+def test_one_class():
+    probs = np.tile([[0.5, 0.25, 0.25]], (400, 1))
+    labels = np.repeat([0, 1, 2], [200, 130, 70])
+    found = classwise(Predictions(probs, labels), EqualWidth(10), n_resamples=999, rng=0)
+    verdict = verdicts.classes_verdict(found)
+    assert verdict.off
+    assert verdict.lead.startswith("2 of 3 classes are off")
+    assert "by 7.5 points on average" in verdict.facts
+
+
+@pytest.mark.parametrize("p", [0.1, 0.2, 0.3, 0.6, 0.7, 0.8, 0.9])
+def test_the_worst_predictions_are_on_an_edge(p):
+    """The mean of many equal numbers may be rounded below them."""
+    assert judged(at((p, 1000, 500))).facts.endswith(f"; worst between {p:g} and {p + 0.1:.2g}")
+
+
+def test_the_class_that_is_most_off_is_not_the_surest():
+    probs = np.tile([0.02, 0.49, 0.49], (4000, 1))
+    labels = np.repeat([0, 1, 2], [240, 1580, 2180])
+    data = Predictions(probs, labels, classes=["rare", "a", "b"])
+    found = verdicts.classes_verdict(classwise(data, EqualWidth(10), n_resamples=999, rng=0))
+    assert "most of all “a” by 9.5" in plain(found.facts)

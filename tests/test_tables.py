@@ -1,0 +1,82 @@
+"""Tables as text, lines, HTML and data frames."""
+
+import sys
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from calibrant import tables
+
+HEADER = ["name", "x"]
+ROWS = [["long name", "1"], ["b", "20"]]
+
+
+def test_words_are_aligned_to_the_left_and_numbers_to_the_right():
+    assert tables.text(HEADER, ROWS).splitlines() == [
+        "name        x",
+        "---------  --",
+        "long name   1",
+        "b          20",
+    ]
+
+
+def test_columns_of_words_that_look_like_numbers():
+    found = tables.lines(["model", "p"], [["7", "1"], ["../a", "2"]], words=1, rule="=")
+    assert found == ["model  p", "=====  =", "7      1", "../a   2"]
+
+
+def test_headings_stand_above_their_rows():
+    rows = [["a", "x", "1"], ["b", "x", "2"], ["c", "y", "3"]]
+    top, groups = tables.grouped(["model", "lens", "p"], rows, [1])
+    assert top == ["model  p", "-----  -"]
+    assert groups == [("x", ["a      1", "b      2"]), ("y", ["c      3"])]
+
+
+def test_html_is_escaped():
+    assert tables.html(["a"], [["<&"]]) == (
+        '<table><thead><tr><th style="text-align:right">a</th></tr></thead>'
+        '<tbody><tr><td style="text-align:right">&lt;&amp;</td></tr></tbody></table>'
+    )
+
+
+def test_cards_name_the_columns_of_numbers():
+    assert tables.cards(["model", '"p"'], [["7", "1"]], 1) == (
+        '<table class="cards"><thead><tr><th class="word">model</th><th>&quot;p&quot;</th></tr>'
+        '</thead><tbody><tr><td class="word">7</td><td data-name="&quot;p&quot;">1</td></tr>'
+        "</tbody></table>"
+    )
+
+
+RECORDS = [{"step": 1, "p": 0.5, "name": None}, {"step": 2, "p": 1, "name": "a"}]
+
+
+@pytest.mark.parametrize(("backend", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
+def test_a_frame_has_a_column_for_each_key(backend, kind):
+    found = tables.frame(RECORDS, backend)
+    assert isinstance(found, kind)
+    assert list(found.columns) == ["step", "p", "name"]
+    assert found["step"].to_list() == [1, 2]
+    assert found["p"].to_list() == [0.5, 1.0]
+    assert found["name"].to_list()[1] == "a"
+    assert tables.frame([], backend).shape == (0, 0)
+
+
+def test_the_default_is_pandas_where_it_was_imported(monkeypatch):
+    assert isinstance(tables.frame(RECORDS), pd.DataFrame)
+    monkeypatch.delitem(sys.modules, "pandas")
+    assert isinstance(tables.frame(RECORDS), pl.DataFrame)
+
+
+def test_unknown_backends_are_refused():
+    with pytest.raises(
+        ValueError, match=r"`backend` must be 'pandas', 'polars' or None; found 'R'"
+    ):
+        tables.frame(RECORDS, "R")
+
+
+def test_a_backend_that_is_not_installed(monkeypatch):
+    monkeypatch.delitem(sys.modules, "pandas")
+    monkeypatch.setattr(tables, "find_spec", lambda _: None)
+    with pytest.raises(ImportError, match="'pandas' is not installed; install pandas, or choose"):
+        tables.frame(RECORDS, "pandas")
