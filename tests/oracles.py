@@ -116,14 +116,24 @@ def median(values, weights):
 
 
 def cell_table(data, cells):
-    """Return {cell: (mass, mean prediction, outcome frequencies)} of cells with mass."""
+    """Return {cell: (mass, mean prediction, outcome frequencies)} of cells with mass.
+
+    Of two outcomes the event alone is averaged: what it lacks to 1 is the other's. A row of
+    float32 adds up to 1 only to 1e-7, and both outcomes are off by the same to the last digit.
+    """
     probs, labels, weights = rows_of(data)
     table = {}
     for c in sorted(set(cells)):
         mine = [r for r, cell in enumerate(cells) if cell == c]
         mass = fsum(weights[r] for r in mine)
         if mass > 0:
-            predicted = [fsum(weights[r] * probs[r][j] for r in mine) / mass for j in range(data.m)]
+            sums = [
+                sum(Fraction(weights[r]) * Fraction(probs[r][j]) for r in mine)
+                for j in range(data.m)
+            ]
+            if data.m == 2:
+                sums[1 - data.event] = Fraction(mass) - sums[data.event]
+            predicted = [float(total) / mass for total in sums]
             observed = [
                 fsum(weights[r] for r in mine if labels[r] == j) / mass for j in range(data.m)
             ]

@@ -2,5 +2,8 @@
 
 from pathlib import Path
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+ROOT = Path(__file__).resolve().parents[1]
+"""The checkout."""
+
+SHARED = ROOT.parent / "shared"
 """Reference values and real predictions beside the repository; not there for users."""

@@ -5,10 +5,21 @@ import numpy as np
 import oracles
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from strategies import problems, tie_free
 
 from calibrant import Predictions, lenses
-from calibrant.lenses import Canonical, Groups, Induced, Lens, Marginal, Pooled, TopK, TopLabel
+from calibrant.lenses import (
+    Canonical,
+    Groups,
+    Induced,
+    Lens,
+    Marginal,
+    Outcomes,
+    Pooled,
+    TopK,
+    TopLabel,
+)
 
 CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
@@ -24,7 +35,7 @@ def rounding(data):
 def test_every_lens_is_in_a_family():
     covered = {type(lens) for m in (2, 3) for lens, _, _ in families.lenses_of(m)}
     named = {getattr(lenses, name) for name in lenses.__all__}
-    assert named - covered == {Lens, Induced, Pooled}
+    assert named - covered == {Lens, Outcomes, Induced, Pooled}
 
 
 @given(problems())
@@ -60,6 +71,38 @@ def test_induced_rows_are_predictions(data):
         np.testing.assert_allclose(found.probs.sum(axis=1, dtype=float), 1, atol=rounding(data))
         assert lens.rowwise
         assert len(set(found.classes)) == size
+
+
+@given(problems(), st.data())
+def test_outcomes_are_the_labels_that_the_lens_gives(data, draw):
+    labels = np.array(
+        draw.draw(st.lists(st.integers(0, data.m - 1), min_size=data.n, max_size=data.n))
+    )
+    rows = np.array(draw.draw(st.lists(st.integers(0, data.n - 1), min_size=1, max_size=6)))
+    for lens, psi, size in families.lenses_of(data.m):
+        seen = lens(data)
+        expected = lens(data.with_labels(labels)).labels
+        for found in (lens, Induced(psi, size)):
+            outcomes = found.outcomes(data)
+            np.testing.assert_array_equal(outcomes.of(labels), expected, err_msg=str(lens))
+            assert outcomes.of(labels).dtype == np.int32
+            np.testing.assert_array_equal(outcomes.take(rows).of(labels[rows]), expected[rows])
+            many = np.stack((labels, data.labels))
+            np.testing.assert_array_equal(outcomes.of(many)[0], expected)
+            np.testing.assert_array_equal(outcomes.of(many)[1], seen.labels)
+            law = outcomes.distributions(data.probs.astype(float), seen.m)
+            np.testing.assert_allclose(law, seen.probs, rtol=0, atol=rounding(data))
+        # What a lens says of its outcomes is what looking at every class in turn finds.
+        np.testing.assert_array_equal(Lens.outcomes(lens, data).of(labels), expected)
+        np.testing.assert_array_equal(lens.relabel(data, labels), expected)
+
+
+@given(problems(m=3))
+def test_pooling_relabels_all_pairs(data):
+    labels = (data.labels + 1) % 3
+    for lens in (Pooled(), Groups([[0, 1], [2]]) >> Pooled(), TopLabel() >> Pooled()):
+        expected = lens(data.with_labels(labels)).labels
+        np.testing.assert_array_equal(lens.relabel(data, labels), expected)
 
 
 @given(problems())
@@ -236,7 +279,7 @@ def test_refuses_bad_parameters():
         Induced(lambda *_: 1, [1, "1"])
     with pytest.raises(ValueError, match=r"`outcomes` must be a whole number from 2; found 1\."):
         Induced(lambda *_: 0, 1)
-    assert Induced(lambda *_: 0, np.int64(2)).outcomes == (0, 1)
+    assert Induced(lambda *_: 0, np.int64(2)).outcome_values == (0, 1)
     with pytest.raises(TypeError, match="unsupported operand"):
         TopLabel() >> "top"
 

@@ -207,7 +207,7 @@ def test_one_hot_frames_are_read_by_their_columns():
     assert list(dummies) == ["car", "cat", "dog"]
     same(Predictions(PROBS, dummies, NAMES), classes=NAMES)
     same(Predictions(pd.DataFrame(COLUMNS), pl.DataFrame(dummies.to_dict("list"))), classes=NAMES)
-    other = dummies.rename(columns={"car": "x"})
+    other = dummies.rename(columns={"car": "x", "cat": "y", "dog": "z"})
     assert Predictions(PROBS, other, NAMES).labels.tolist() == [1, 2, 2]  # by position
 
 
@@ -535,11 +535,11 @@ def test_faults_are_found_in_every_block(monkeypatch):
 @pytest.mark.parametrize(
     ("labels", "match"),
     [
-        ([0, 1, 3], r"`labels` must be from 0 to 2; row 2 is 3\. If they are names of classes, give `classes`"),
-        ([0, -1, 3], r"`labels` must be from 0 to 2; row 1 is -1 \(and 1 more\)\."),
-        (np.array([0, 2**63, 1], np.uint64), r"`labels` must be from 0 to 2; row 1 is 9223372036854775808\."),
-        ([0.5, 1, 1], r"`labels` must be whole numbers; row 0 is 0\.5\."),
-        ([0, NAN, INF], r"`labels` must be whole numbers; row 1 is nan \(and 1 more\)\."),
+        ([0, 1, 3], r"`labels` must be whole numbers from 0 to 2; row 2 has 3\. If they are names, `classes` must"),
+        ([0, -1, 3], r"`labels` must be whole numbers from 0 to 2; row 1 has -1 \(and 1 more\)\."),
+        (np.array([0, 2**63, 1], np.uint64), r"numbers from 0 to 2; row 1 has 9223372036854775808\."),
+        ([0.5, 1, 1], r"`labels` must be whole numbers from 0 to 2; row 0 has 0\.5\."),
+        ([0, NAN, INF], r"`labels` must be whole numbers from 0 to 2; row 1 has nan \(and 1 more\)\."),
         ([0, 1], r"`labels` must be as many as `probs`: 3; found 2\."),
         ([], r"`labels` must be as many as `probs`: 3; found 0\."),
         (0, r"`labels` must be of shape \(3,\), or \(3, 3\) if one-hot; found \(\)\."),
@@ -549,7 +549,7 @@ def test_faults_are_found_in_every_block(monkeypatch):
         ([[1, 0, 0], [0, 1, 0], [0, 0.5, 0.5]], r"must be one-hot: .* row 2 is \[0\.0, 0\.5, 0\.5\]\."),
         ([[1, 0, 0], [0, 0, 0], [0, 0, 1]], r"must be one-hot: .* row 1 is \[0, 0, 0\]\."),
         ([[1, 0, NAN], [0, 1, 0], [0, 0, 1]], r"must be one-hot: .* row 0"),
-        (["a", "b", "a"], r"`labels` are names \('a', …\), so `classes` must say in which order"),
+        (["a", "b", "a"], r"row 0 has 'a' \(and 2 more\)\. If they are names, `classes` must say in which order"),
         (np.array(["2020-01-01"] * 3, "M8[D]"), r"`labels` must be whole numbers or names; found datetime64\[D\]\."),
         (np.array([0, 1j, 1]), r"`labels` must be whole numbers or names; found complex128\."),
         (pd.Series([0, None, 1], dtype="Int64"), r"`labels` must not have missing values; row 1 is missing\."),
@@ -564,10 +564,10 @@ def test_refuses_labels(labels, match):
 @pytest.mark.parametrize(
     ("labels", "classes", "match"),
     [
-        (["cat", "bird", "fish"], NAMES, r"`labels` must be among the classes 'cat', 'dog', 'car'; row 1 is bird \(and 1 more\)\."),
-        (["cat", None, "dog"], NAMES, r"`labels` must be among the classes .* row 1 is None\."),
-        ([7, 3, 4], np.array([7, 3, 11]), r"`labels` must be among the classes 7, 3, 11; row 2 is 4\."),
-        ([0, 1, 2], [7, 3, 11], r"`labels` must be among the classes 7, 3, 11; row 0 is 0 \(and 2 more\)\."),
+        (["cat", "bird", "fish"], NAMES, r"`labels` must be among the classes 'cat', 'dog', 'car' or 0 to 2; row 1 has 'bird' \(and 1 more\)\."),
+        (["cat", None, "dog"], NAMES, r"`labels` must be among the classes .* row 1 has None\."),
+        ([7, 3, 4], np.array([7, 3, 11]), r"`labels` must be among the classes '7', '3', '11'; row 2 has 4\."),
+        ([0, 1, 2], [7, 3, 11], r"among the classes '7', '3', '11'; row 0 has 0 \(and 2 more\)\."),
         (LABELS, ["a", "b"], r"`classes` must name the 3 classes of `probs`; found 2\."),
         (LABELS, ["a", "b", "a"], r"`classes` must differ from one another; found 'a' twice\."),
         (LABELS, [1, "1", 2], r"`classes` must differ from one another; found '1' twice\."),
@@ -582,7 +582,7 @@ def test_refuses_classes(labels, classes, match):
 
 def test_many_unknown_classes_are_counted_and_not_all_listed():
     with pytest.raises(
-        ValueError, match=r"among the classes 'c0', .* 'c4' \(and 5 more\); row 0 is x"
+        ValueError, match=r"among the classes 'c0', .* 'c4' \(and 5 more\) or 0 to 9; row 0 has 'x'"
     ):
         Predictions(np.eye(10), ["x"] * 10, [f"c{j}" for j in range(10)])
 
@@ -611,7 +611,7 @@ def test_refuses_weights(weights, match):
 def test_digits_as_names_are_matched_with_integer_labels():
     data = Predictions([[0.2, 0.3, 0.5]] * 2, [8, 3], classes=["3", "5", "8"])
     assert data.labels.tolist() == [2, 0]
-    with pytest.raises(ValueError, match="`labels` must be among the classes 3, 5, 8; row 0 is 1"):
+    with pytest.raises(ValueError, match="must be among the classes '3', '5', '8'; row 0 has 1"):
         Predictions([[0.2, 0.3, 0.5]], [1], classes=["3", "5", "8"])
 
 
@@ -622,8 +622,6 @@ def test_digits_as_names_are_matched_with_integer_labels():
         ([1, 2], [1.0, 2.0, 3.0], [0, 1]),
         ([1, 2], ["1.0", "2.0", "3.0"], [0, 1]),
         ([1, 2], ["1", "2", "other"], [0, 1]),
-        ([0, 2], ["1", "2", "other"], [0, 2]),
-        ([1, 2], ["1", "1.0", "2"], [1, 2]),
         ([9 * 10**18, 5], ["5", "9000000000000000000", "-7"], [1, 0]),
     ],
 )

@@ -100,12 +100,26 @@ def test_values_on_an_edge_are_counted_and_averaged_in_one_cell(k, dtype):
 def test_labels_out_of_range_are_refused():
     probs = np.full((3, 3), 1 / 3)
     for bad, shown in ((3, "3"), (-1, "-1"), (255, "255")):
-        with pytest.raises(ValueError, match=rf"`labels` must be from 0 to 2; row 1 is {shown}\."):
+        with pytest.raises(ValueError, match=rf"whole numbers from 0 to 2; row 1 has {shown}\."):
             Predictions(probs, [0, bad, 2])
-    with pytest.raises(ValueError, match=r"`labels` must be from 0 to 1; row 0 is 2\."):
+    with pytest.raises(ValueError, match=r"whole numbers from 0 to 1; row 0 has 2\."):
         Predictions([0.5], [2])
-    with pytest.raises(ValueError, match=r"`labels` must be from 0 to 1; row 1 is -1\."):
+    with pytest.raises(ValueError, match=r"whole numbers from 0 to 1; row 1 has -1\."):
         Predictions([0.5, 0.5], [1, -1])  # the classes -1 and 1 of a margin
+
+
+def test_numbers_that_name_some_classes_are_never_taken_for_places():
+    probs = np.full((2, 3), 1 / 3)
+    with pytest.raises(ValueError, match=r"among the classes '1', '2', 'x'; row 0 has 0\."):
+        Predictions(probs, [0, 2], ["1", "2", "x"])
+    with pytest.raises(ValueError, match=r"found '1' and '1\.0', which are equal\."):
+        Predictions(probs, [1, 2], ["1", "1.0", "2"])
+    assert Predictions(probs, [1, 2], ["+1", "2", "3"]).labels.tolist() == [0, 1]
+
+
+def test_whether_the_model_was_right_is_no_label_of_three_classes():
+    with pytest.raises(ValueError, match=r"numbers from 0 to 2; row 0 has True \(and 1 more\)\."):
+        Predictions(np.full((2, 3), 1 / 3), [True, False])
 
 
 def test_missing_mass_is_refused_and_not_given_to_a_class():

@@ -120,7 +120,7 @@ def test_steps_must_increase():
 
 
 def test_the_bootstrap_is_no_hypothesis():
-    with pytest.raises(ValueError, match="must draw data sets under the hypothesis"):
+    with pytest.raises(ValueError, match="must draw labels under the hypothesis"):
         Trajectory(resampler=Bootstrap()).record(0, epoch(1.0))
 
 

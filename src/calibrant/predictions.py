@@ -1,19 +1,19 @@
 """Predictions g(X) and outcomes Y, checked once and then immutable."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self, cast, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import engine
 from calibrant.checks import arrays
-from calibrant.checks.convert import column_names, columns
-from calibrant.checks.labels import as_tuple, class_names, outcomes
-from calibrant.checks.parameters import listed, whole
+from calibrant.checks.convert import check_columns, column_names, columns
+from calibrant.checks.labels import as_tuple, class_index, class_names, outcomes
 from calibrant.engine.tuples import Rows
 
 Array = NDArray[Any]
+Top = Any  # engine.rows.Top or None
 
 
 @final
@@ -62,7 +62,7 @@ class Predictions:
     classes: tuple[str, ...]
     event: int | None
     _weights: NDArray[np.float64] | None
-    _top: NDArray[np.int32] | None
+    _top: Top
 
     def __init__(
         self,
@@ -74,40 +74,21 @@ class Predictions:
         classes = column_names(probs) if classes is None else classes
         self._check(*arrays.checked(probs), labels, classes, weights)
 
-    def _check(
-        self,
-        probs: Array,
-        top: Array | None,
-        labels: Any,
-        classes: Sequence[Any] | None,
-        weights: Any,
-    ) -> None:
+    def _check(self, probs: Array, top: Top, labels: Any, classes: Any, weights: Any) -> None:
         n, m = probs.shape
         if classes is not None and not isinstance(classes, str):
             classes = as_tuple(classes)
         names = class_names(classes, m)
         codes = outcomes(labels, n, m, classes)
         checked = None if weights is None else arrays.weights(weights, n)
-        self._set(probs, codes, names, checked, 1, top)
+        self._set((_frozen(probs), _frozen(codes), names, _frozen(checked), 1), top)
 
-    def _set(
-        self,
-        probs: Array,
-        labels: Array,
-        classes: tuple[str, ...],
-        weights: Array | None,
-        event: int | None,
-        top: Array | None = None,
-    ) -> None:
-        for name, value in (
-            ("probs", _frozen(probs)),
-            ("labels", _frozen(labels)),
-            ("classes", classes),
-            ("_weights", None if weights is None else _frozen(weights)),
-            ("event", event if probs.shape[1] == 2 else None),
-            ("_top", top),
-        ):
+    def _set(self, parts: tuple[Any, ...], top: Top = None) -> None:
+        names = ("probs", "labels", "classes", "_weights", "event", "_top")
+        for name, value in zip(names, (*parts, top), strict=True):
             object.__setattr__(self, name, value)
+        if self.m > 2:
+            object.__setattr__(self, "event", None)
 
     @classmethod
     def trusted(
@@ -120,23 +101,12 @@ class Predictions:
     ) -> Self:
         """Wrap arrays that are known to be right, without a check or a copy.
 
-        For lenses and resamplers.
-
-        Parameters
-        ----------
-        probs : array of shape (n, m)
-            float32 or float64 in C order, with rows that sum to 1.
-        labels : array of int32 of shape (n,)
-            Outcomes.
-        classes : tuple of str
-            Their names.
-        weights : array of float64 of shape (n,), optional
-            As they come from other Predictions.
-        event : int, default 0
-            The outcome that a problem of two is about; a lens puts that first.
+        For lenses and resamplers: probs float32 or float64 in C order with rows that sum to
+        1, labels int32, weights as they come from other Predictions. `event` is the outcome
+        that a problem of two is about; a lens puts that first.
         """
         self = cls.__new__(cls)
-        self._set(probs, labels, classes, weights, event)
+        self._set((_frozen(probs), _frozen(labels), classes, _frozen(weights), event))
         return self
 
     @classmethod
@@ -194,27 +164,17 @@ class Predictions:
         >>> Predictions.from_frame(frame, label="y", probs=["cat", "dog"])
         Predictions(n=2, m=2, classes=('cat', 'dog'))
         """
-        found = column_names(frame)
-        if found is None:
-            raise TypeError(f"`frame` must be a data frame; found {type(frame).__name__}.")
         chosen = [probs] if isinstance(probs, str) else list(probs)
-        wanted = [*chosen, label, *([] if weight is None else [weight])]
-        missing = [column for column in wanted if column not in found]
-        if missing:
-            raise ValueError(
-                f"`frame` must have the columns asked for; {listed(missing)} not among"
-                f" {listed(found, 12)}."
-            )
+        check_columns(frame, [*chosen, label, *([] if weight is None else [weight])])
         if not chosen:
             raise ValueError("`probs` must name at least one column; found none.")
-        if classes is None and len(chosen) > 1:
-            classes = chosen
         matrix = columns("probs", frame, chosen)
+        single = len(chosen) == 1
         self = cls.__new__(cls)
         self._check(
-            *arrays.checked(matrix[:, 0] if len(chosen) == 1 else matrix, owned=True),
+            *arrays.checked(matrix[:, 0] if single else matrix, owned=True),
             frame[label],
-            classes,
+            chosen if classes is None and not single else classes,
             None if weight is None else frame[weight],
         )
         return self
@@ -240,11 +200,12 @@ class Predictions:
         return np.broadcast_to(np.float64(1.0), self.n) if self._weights is None else self._weights
 
     @property
-    def top(self) -> NDArray[np.int32]:
-        """The most probable class of every row (n,); of equal ones, the first."""
+    def top(self) -> "engine.rows.Top":
+        """The most probable class of every row and its probability; of equal ones, the first."""
         if self._top is None:
             object.__setattr__(self, "_top", engine.rows.check(self.probs, 1.0, 1.0).top)
-        return cast(NDArray[np.int32], self._top)
+        found: engine.rows.Top = self._top
+        return found
 
     @property
     def rows(self) -> Rows:
@@ -252,13 +213,6 @@ class Predictions:
         weights, step = (_ONE, 0) if self._weights is None else (self._weights, 1)
         event = -1 if self.event is None else self.event
         return Rows(self.probs, self.labels, weights, step, 0, event)
-
-    @property
-    def about(self) -> Array:
-        """Predictions of the event (n,), of a problem of two outcomes."""
-        if self.event is None:
-            raise ValueError(f"`about` is for problems of two outcomes; this one has {self.m}.")
-        return self.probs[:, self.event]
 
     def restrict(self, where: Callable[[Array], ArrayLike] | ArrayLike) -> Self:
         """Keep the rows whose predictions are in the set A of §3.2.
@@ -298,16 +252,7 @@ class Predictions:
         >>> Predictions([0.5], [1], classes=["cat", "dog"]).index("dog")
         1
         """
-        if isinstance(label, str):
-            if label in self.classes:
-                return self.classes.index(label)
-            raise ValueError(
-                f"`label` must be a class; {label!r} is not among {listed(self.classes)}."
-            )
-        j = whole("label", label, least=0)
-        if j >= self.m:
-            raise ValueError(f"`label` must be a class from 0 to {self.m - 1}; found {j}.")
-        return j
+        return class_index(label, self.classes)
 
     def induced(self, probs: Array, labels: Array, classes: tuple[str, ...]) -> Self:
         """Return what a lens made of these rows, with their weights; its event is outcome 0."""
@@ -330,10 +275,8 @@ class Predictions:
         raise AttributeError(f"Predictions are immutable; `{name}` cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (
-            Predictions.trusted,
-            (self.probs, self.labels, self.classes, self._weights, self.event),
-        )
+        state = (self.probs, self.labels, self.classes, self._weights, self.event)
+        return Predictions.trusted, state
 
     def __len__(self) -> int:
         return self.n
@@ -347,8 +290,9 @@ _ONE = np.ones(1)
 _ONE.flags.writeable = False
 
 
-def _frozen(array: Array) -> Array:
-    if array.flags.writeable:
+def _frozen(array: Array | None) -> Array | None:
+    """Return a view of an array that cannot be written to."""
+    if array is not None and array.flags.writeable:
         array = array.view()
         array.flags.writeable = False
     return array

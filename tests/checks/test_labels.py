@@ -48,6 +48,7 @@ BY_HAND = {
     "huge and unknown": ([HUGE], ["0", "1"], REFUSED),
     "huge beside names": ([HUGE], ["a", "b"], REFUSED),
     "large floats": ([1e22, 1e16], ["1e16", "1" + 22 * "0"], [1, 0]),
+    "a large float": ([1e22, 1e22], ["0", "1"], REFUSED),
     "64 bits": ([9 * 10**18, 5], ["5", "9000000000000000000", "-7"], [1, 0]),
     "64 bits without sign": ([2**64 - 1, 0], ["0", str(2**64 - 1)], [1, 0]),
     "truths": ([True, False], ["False", "True"], [1, 0]),

@@ -12,12 +12,12 @@ NAMES = ("name", "option")  # what functions call an argument whose name they pu
 
 
 def trees():
-    """Return the syntax of every module outside the command line, by its path."""
+    """Return the syntax of every module whose messages are for users of Python, by its path."""
     paths = [path.relative_to(SOURCE) for path in sorted(SOURCE.rglob("*.py"))]
     return {
         path.as_posix(): ast.parse((SOURCE / path).read_text("utf-8"))
         for path in paths
-        if path.parts[0] != "cli"
+        if path.parts[0] not in ("cli", "engine") or path.name == "threads.py"
     }
 
 
@@ -61,7 +61,7 @@ def named(tree, functions):
                 given = [word.value for word in node.keywords if word.arg in NAMES]
                 given += node.args[functions[name] :][:1]
         for value in given:
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            if isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value:
                 yield value.value
 
 

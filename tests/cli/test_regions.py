@@ -13,7 +13,7 @@ NAMES = ["black and white", "a:b", "2", "0-1", "x > y", "max 3"]
 @pytest.fixture(scope="module")
 def data():
     probs = np.random.default_rng(0).dirichlet([1.0] * len(NAMES), 200)
-    return Predictions(probs, np.zeros(200, int), classes=NAMES)
+    return Predictions(probs, ["a:b"] * 200, classes=NAMES)
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,7 @@ def test_progress_is_reported():
 def test_models_of_one_picture_are_about_the_same_outcome():
     data = dirichlet(20, 2)
     seen = lenses.Marginal(0)(data)
-    plain = Predictions(seen.probs, seen.labels, seen.classes)
+    plain = Predictions(seen.probs, [seen.classes[y] for y in seen.labels], seen.classes)
     with pytest.raises(ValueError, match="must be about the same outcome; 'b' is about"):
         diagram_of({"a": seen, "b": plain})
 

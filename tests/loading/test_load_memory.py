@@ -1,8 +1,10 @@
 """What loading costs: one matrix beside the columns, and neither polars nor numba at import."""
 
+import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -109,3 +111,45 @@ def test_polars_reads_only_the_columns_that_are_used(tmp_path, monkeypatch):
     monkeypatch.setattr(pl.LazyFrame, "collect", spy)
     load(path)
     assert set(collected) == {"prob_0", "prob_1", "y"}
+
+
+GOOD = {
+    "prefix": "label,prob_a,prob_b\na,0.75,0.25\nb,0.25,0.75\n",
+    "named after the labels": "label,a,b,id\na,0.75,0.25,1\nb,0.25,0.75,2\n",
+    "one column": "label,p,note\n0,0.75,a\n1,0.25,b\n",
+}
+
+
+@pytest.mark.parametrize("content", GOOD.values(), ids=GOOD)
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_text_file_is_opened_for_a_look_and_for_the_data(tmp_path, monkeypatch, content, ending):
+    path = tmp_path / f"x.{ending}"
+    path.write_text(content)
+    if ending == "jsonl":
+        pl.read_csv(io.StringIO(content)).write_ndjson(path)
+    opened = []
+    for owner, name in ((Path, "open"), (pl, "scan_csv"), (pl, "scan_ndjson")):
+        monkeypatch.setattr(owner, name, counted(getattr(owner, name), opened))
+    load(path)
+    assert len(opened) == 2
+
+
+def counted(function, calls):
+    def spy(*args, **options):
+        calls.append(function)
+        return function(*args, **options)
+
+    return spy
+
+
+def test_columns_named_after_labels_that_come_late(tmp_path):
+    """The labels of the first rows are no proof: all of them count."""
+    path = tmp_path / "x.csv"
+    rows = ["cat,1,0,7"] * 200
+    path.write_text("\n".join(["y,cat,dog,id", *rows, "dog,0,1,8"]))
+    data = load(path)
+    assert data.classes == ("cat", "dog")
+    assert data.labels.tolist() == [0] * 200 + [1]
+    path.write_text("\n".join(["y,cat,dog,p", *rows, "bird,0,1,8"]))
+    with pytest.raises(ValueError, match=r"must be 0 and 1, or `classes` must name"):
+        load(path)

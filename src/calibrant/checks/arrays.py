@@ -27,12 +27,11 @@ def probabilities(value: Any, *, owned: bool = False, source: Source = ARRAYS) -
 
 def checked(
     value: Any, *, owned: bool = False, source: Source = ARRAYS
-) -> tuple[Array, NDArray[np.int32]]:
-    """Return what `probabilities` does, and the most probable class of every row (n,)."""
+) -> tuple[Array, "engine.rows.Top | None"]:
+    """Return what `probabilities` does, and the most probable class of every row if known."""
     array = _floats("probs", value)
     if array.ndim == 1:
-        probs = _binary(array, source)
-        return probs, (probs[:, 1] > probs[:, 0]).astype(np.int32)
+        return _binary(array, source), None
     probs = np.ascontiguousarray(array)
     rounding = float(np.finfo(probs.dtype).eps) * (4.0 + probs.shape[1] ** 0.5)
     tolerance = BFLOAT16_TOLERANCE if is_bfloat16(value) else TOLERANCE

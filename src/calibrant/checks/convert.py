@@ -19,14 +19,20 @@ def to_numpy(name: str, value: Any) -> Array:
     if isinstance(value, np.ndarray):
         return np.asarray(value)
     if isinstance(value, list | tuple):
-        tensors = bool(value) and _is_tensor(value[0])
-        return _array(name, [to_numpy(name, item) for item in value] if tensors else value)
+        return _listed(name, value)
     table = _narwhals(value)
+    if table is None:
+        return _tensor(name, value) if _is_tensor(value) else _array(name, value)
     if hasattr(table, "columns"):
         return columns(name, value, table.columns)
-    if table is not None:
-        return _series(name, table)
-    return _tensor(name, value) if _is_tensor(value) else _array(name, value)
+    return _series(name, table)
+
+
+def _listed(name: str, value: list[Any] | tuple[Any, ...]) -> Array:
+    """Return a list of rows, which may be tensors, as an array."""
+    if value and _is_tensor(value[0]):
+        return _array(name, [to_numpy(name, item) for item in value])
+    return _array(name, value)
 
 
 def column_names(value: Any) -> list[Any] | None:
@@ -36,6 +42,19 @@ def column_names(value: Any) -> list[Any] | None:
     """
     names = getattr(_narwhals(value), "columns", None)
     return None if names is None else list(names)
+
+
+def check_columns(frame: Any, wanted: list[Any]) -> None:
+    """Refuse what is no data frame, or lacks a column that is asked for."""
+    found = column_names(frame)
+    if found is None:
+        raise TypeError(f"`frame` must be a data frame; found {type(frame).__name__}.")
+    missing = [column for column in wanted if column not in found]
+    if missing:
+        raise ValueError(
+            f"`frame` must have the columns asked for; {listed(missing)} not among"
+            f" {listed(found, 12)}."
+        )
 
 
 def is_bfloat16(value: Any) -> bool:

@@ -55,7 +55,7 @@ def distinct(array: Array) -> Distinct:
     """Find the different labels of an array (n,) of numbers, truths, texts or objects."""
     if array.dtype.kind in "OUST":
         return _texts(array)
-    if array.dtype.kind != "f" or (array == np.floor(array)).all():
+    if array.dtype.kind != "f" or _exact_integers(array):
         span = array.max().item() - array.min().item()
         if span < SPAN:
             return _close_integers(array, int(span))
@@ -71,6 +71,11 @@ def _texts(array: Array) -> Distinct:
         labels = [x if type(x) is str else written(x) for x in array[block].tolist()]
         rows[block] = [keys.setdefault(label, len(keys)) for label in labels]
     return Distinct([written(label) for label in keys], np.arange(len(keys)), rows)
+
+
+def _exact_integers(array: Array) -> bool:
+    """Whether floats are integers of which none was rounded."""
+    return bool((array == np.floor(array)).all() and np.abs(array).max().item() < 2**53)
 
 
 def _close_integers(array: Array, span: int) -> Distinct:

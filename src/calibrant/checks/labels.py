@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from calibrant.checks.convert import column_names, columns, to_numpy
 from calibrant.checks.distinct import distinct, written
-from calibrant.checks.parameters import listed, more
+from calibrant.checks.parameters import listed, more, whole
 
 Array = NDArray[Any]
 Meaning = Decimal | str
@@ -71,6 +71,18 @@ def class_names(classes: Iterable[Any] | None, m: int) -> tuple[str, ...]:
         raise ValueError(f"`classes` must name the {m} classes of `probs`; found {len(names)}.")
     _refuse_equal(names)
     return names
+
+
+def class_index(label: int | str, classes: Sequence[str]) -> int:
+    """Return the index of a class that is given by name or by index."""
+    if isinstance(label, str):
+        if label in classes:
+            return classes.index(label)
+        raise ValueError(f"`label` must be a class; {label!r} is not among {listed(classes)}.")
+    j = whole("label", label, least=0)
+    if j >= len(classes):
+        raise ValueError(f"`label` must be a class from 0 to {len(classes) - 1}; found {j}.")
+    return j
 
 
 def _refuse_equal(names: Sequence[str]) -> None:

@@ -24,20 +24,7 @@ T = TypeVar("T")
 
 
 def parse_lens(text: str, data: "Predictions") -> "Lens":
-    """Return the lens that a text names.
-
-    Parameters
-    ----------
-    text : str
-        What the user wrote, such as ``top:3``.
-    data : Predictions
-        The predictions, whose classes the text may name.
-
-    Returns
-    -------
-    Lens
-        The lens.
-    """
+    """Return the lens that a text names."""
     from calibrant import lenses  # noqa: PLC0415
 
     kind, colon, rest = text.partition(":")
@@ -62,22 +49,7 @@ def parse_lens(text: str, data: "Predictions") -> "Lens":
 
 
 def parse_groups(text: str, data: "Predictions", option: str = "--groups") -> "Lens":
-    """Return the lens of groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``.
-
-    Parameters
-    ----------
-    text : str
-        What the user wrote.
-    data : Predictions
-        The predictions, whose classes the text names.
-    option : str, default "--groups"
-        The option that it was written for, for errors.
-
-    Returns
-    -------
-    Lens
-        The lens.
-    """
+    """Return the lens of groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
     from calibrant import lenses  # noqa: PLC0415
 
     groups = [_members(option, part, data) for part in text.split("|")]
@@ -133,20 +105,7 @@ def parse_grid(
     partition: Sequence[str] | None,
     distance: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return the lenses, partitions and distances that were asked for, under these names.
-
-    Parameters
-    ----------
-    data : Predictions
-        The predictions, whose classes the lenses may name.
-    lens, partition, distance : sequence of str or None
-        What the user wrote; None where the defaults apply.
-
-    Returns
-    -------
-    dict
-        Arguments of `evaluate` and `compare`.
-    """
+    """Return the lenses, partitions and distances that were asked for, under these names."""
     chosen: dict[str, Any] = {}
     if lens:
         chosen["lenses"] = _distinct("--lens", lens, lambda text: parse_lens(text, data))

@@ -21,20 +21,7 @@ CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)(?:\s+and\s+(?=\S
 
 
 def parse_region(text: str, data: "Predictions") -> Callable[[Any], Any]:
-    """Return the mask function of conditions such as ``dog > 0.1 and max < 0.9``.
-
-    Parameters
-    ----------
-    text : str
-        What the user wrote.
-    data : Predictions
-        The predictions, whose classes the text names.
-
-    Returns
-    -------
-    function of probs (n, m)
-        Which rows (n,) meet all conditions.
-    """
+    """Return the mask function of conditions such as ``dog > 0.1 and max < 0.9``."""
     conditions: list[Callable[[Any], Any]] = []
     start = 0
     while start < len(text) or not conditions:

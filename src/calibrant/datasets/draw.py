@@ -10,18 +10,6 @@ def labels(probs: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int32]:
     """Draw Y_i from row i of probs: the first class whose cumulated probability exceeds u.
 
     A class of probability 0 is never drawn.
-
-    Parameters
-    ----------
-    probs : array (n, m)
-        Distributions of the outcomes.
-    rng : numpy.random.Generator
-        Source of u.
-
-    Returns
-    -------
-    array (n,) of int32
-        The classes drawn.
     """
     cumulated = np.cumsum(probs, axis=1, dtype=np.float64)
     total = cumulated[:, -1]

@@ -57,20 +57,7 @@ def truth_at(n: int = 400) -> NDArray[np.float64]:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Break a text into lines: after spaces and joints, or anywhere if a word is too long.
-
-    Parameters
-    ----------
-    text : str
-        What to break.
-    width : int
-        Letters on a line; at least 4.
-
-    Returns
-    -------
-    list of str
-        The lines, without spaces around them; at most `MOST_LINES`.
-    """
+    """Break a text into lines: after spaces and joints, or anywhere if a word is too long."""
     width = max(width, 4)
     lines = [""]
     for piece in _pieces(text, width):
@@ -92,39 +79,13 @@ def _pieces(text: str, width: int) -> list[str]:
 
 
 def escaped(text: str, width: int = 10**6) -> str:
-    """Write a text so that plotly takes no part of it for HTML or TeX.
-
-    Parameters
-    ----------
-    text : str
-        What to write.
-    width : int, default 10**6
-        Letters on a line.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write a text so that plotly takes no part of it for HTML or TeX, on lines of `width`."""
     lines = (html.escape(line, quote=False).replace("$", "&#36;") for line in wrapped(text, width))
     return "<br>".join(lines)
 
 
 def hover_texts(diagram: ReliabilityDiagram, series: Series) -> list[str]:
-    """Describe every cell: count, then prediction, frequency and limits of each outcome.
-
-    Parameters
-    ----------
-    diagram : ReliabilityDiagram
-        The diagram.
-    series : Series
-        One of its series.
-
-    Returns
-    -------
-    list of str
-        HTML, one text for each cell.
-    """
+    """Describe every cell: count, then prediction, frequency and limits of each outcome."""
     fn = series.function
     shown = [diagram.event] if diagram.n_outcomes == 2 else range(diagram.n_outcomes)
     title = [f"<b>{escaped(series.name, 60)}</b>"] if series.name else []

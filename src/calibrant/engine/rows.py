@@ -21,7 +21,14 @@ class Checked(NamedTuple):
 
     bad: int
     uneven: int
-    top: NDArray[np.int32]
+    top: "Top"
+
+
+class Top(NamedTuple):
+    """The most probable class of every row, and its probability."""
+
+    classes: NDArray[np.int32]  # (n,)
+    probs: Array  # (n,)
 
 
 def check(probs: Array, rounding: float, tolerance: float) -> Checked:
@@ -35,7 +42,8 @@ def check(probs: Array, rounding: float, tolerance: float) -> Checked:
     bits = probs.view(f"i{probs.itemsize}")
     spans = threads.row_blocks(probs.shape)
     counts = np.zeros((len(spans), 2), np.int64)
-    top = np.empty(probs.shape[0], np.int32)
+    n = probs.shape[0]
+    top = Top(np.empty(n, np.int32), np.empty(n, probs.dtype))
 
     def work(start: int, stop: int) -> None:
         found = counts[start // spans[0][1]]
@@ -67,7 +75,8 @@ def _check_short(probs, start, stop, limits, top, found):
         good = least >= 0.0 and off <= tolerance  # false of what is not a number
         found[0] += not good
         found[1] += good and off > rounding
-        top[i] = at
+        top.classes[i] = at
+        top.probs[i] = best
 
 
 @kernel
@@ -111,7 +120,8 @@ def _check_long(bits, probs, span, limits, top, found):
         j = max(0, start - STRIDE) if start % STRIDE == 0 else start - start % STRIDE
         while bits[i, j] != best:
             j += 1
-        top[i] = j
+        top.classes[i] = j
+        top.probs[i] = probs[i, j]
 
 
 def top_classes(probs: Array, k: int) -> NDArray[np.int32]:
@@ -144,6 +154,29 @@ def _top_classes(probs, start, stop, out):
                 at -= 1
             out[i, at] = j
             held += held < k
+
+
+def top_against_rest(labels: NDArray[np.int32], top: Top) -> tuple[Array, NDArray[np.int32]]:
+    """Return the binary problem of the most probable class: (p, 1 - p), and 0 where it occurs."""
+    expect("labels", labels, top.classes.shape, "i")
+    expect("top.probs", top.probs, top.classes.shape, "f")
+    probs = np.empty((labels.size, 2), top.probs.dtype)
+    outcomes = np.empty(labels.size, np.int32)
+
+    def work(start: int, stop: int) -> None:
+        _top_against_rest(labels, top, (start, stop), probs, outcomes)
+
+    threads.run(work, threads.row_blocks((labels.size, 2)))
+    return probs, outcomes
+
+
+@kernel
+def _top_against_rest(labels, top, span, probs, outcomes):
+    for i in range(span[0], span[1]):
+        p = top.probs[i]
+        probs[i, 0] = p
+        probs[i, 1] = 1.0 - p if p < 1.0 else 0.0
+        outcomes[i] = labels[i] != top.classes[i]
 
 
 def against_rest(rows: Rows, event: Array) -> tuple[Array, NDArray[np.int32]]:

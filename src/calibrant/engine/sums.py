@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect, within
 from calibrant.engine.compile import helper, kernel
+from calibrant.engine.grid import interval
 from calibrant.engine.tuples import Order, Rows
 
 Floats = NDArray[np.float64]
@@ -72,6 +73,48 @@ def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int) -> Sums:
     for part in others:
         first = merged(first, part)
     return first
+
+
+def add_intervals(rows: Rows, edges: Floats) -> Sums:
+    """Add up the rows of a problem of two outcomes by the interval of the event's prediction.
+
+    edges : (k + 1,) as `grid.edges` returns them; intervals without rows have sums of 0
+    """
+    n, k = rows.probs.shape[0], edges.size - 1
+    expect("probs", rows.probs, (n, 2), "f")
+    size = max(min(EXACT, -(-n // threads.count())), 1)
+    spans = threads.blocks(n, size)
+    parts: list[Sums | None] = [None] * len(spans)
+    unit = unit_of(rows)
+
+    def work(start: int, stop: int) -> None:
+        tables = Tables(np.zeros(k), np.zeros((k, 2)), np.zeros((3, k, 1)))
+        _add_intervals(rows, (start, stop), 1.0 / unit, edges, tables)
+        parts[start // size] = Sums(
+            tables.observed.sum(axis=1), tables.observed, whole(tables.limbs)
+        )
+
+    threads.run(work, spans)
+    first, *others = [part for part in parts if part is not None]
+    for part in others:
+        first = merged(first, part)
+    return first
+
+
+@kernel
+def _add_intervals(rows, span, scale, edges, tables):
+    event = rows.event
+    for i in range(span[0], span[1]):
+        p = np.float64(rows.probs[i, event])
+        c = interval(p, edges)
+        w = rows.weights[i * rows.step]
+        tables.observed[c, rows.labels[i]] += w
+        high, middle, low = cut(w * scale * p)
+        tables.limbs[0, c, 0] += high
+        if middle != 0.0:
+            tables.limbs[1, c, 0] += middle
+        if low != 0.0:
+            tables.limbs[2, c, 0] += low
 
 
 def merged(a: Sums, b: Sums) -> Sums:

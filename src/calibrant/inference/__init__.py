@@ -5,7 +5,8 @@ It drives them through their protocols and knows none of their classes by name, 
 
 from calibrant.inference.cells import Cellwise, cellwise
 from calibrant.inference.classes import Classwise, classwise
-from calibrant.inference.comparison import Comparison, Difference, compare
+from calibrant.inference.comparison import Comparison, compare
+from calibrant.inference.differences import Difference
 from calibrant.inference.estimation import Estimate, estimate
 from calibrant.inference.evaluation import Evaluation, EvaluationRow, evaluate
 from calibrant.inference.testing import CalibrationTest, calibration_test

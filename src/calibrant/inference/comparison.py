@@ -9,116 +9,17 @@ import numpy as np
 
 from calibrant import tables
 from calibrant.checks.seeds import Rng
-from calibrant.distances import Distance, euclidean, name_of, total_variation
+from calibrant.distances import Distance, euclidean, total_variation
+from calibrant.inference.differences import Difference
 from calibrant.inference.estimation import Estimate
-from calibrant.inference.evaluation import HEADER, Evaluation, EvaluationRow, Grid, on_grid
+from calibrant.inference.evaluation import HEADER, Evaluation, EvaluationRow, on_grid
+from calibrant.inference.grids import Grid
 from calibrant.inference.plans import Plan, Progress, Settings, part, settings
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions, check_data
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores
-
-LEVEL = 0.95  # of the intervals of differences
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Difference:
-    """The difference of two models' estimates on the same rows, first minus second.
-
-    Parameters
-    ----------
-    first : str
-        Name of one model.
-    second : str
-        Name of the other.
-    rows : tuple of EvaluationRow
-        Their rows of the evaluation.
-    estimate : Estimate
-        The difference, with paired bootstrap replicates.
-    level : float, default 0.95
-        Of the interval.
-    alpha : float, default 0.05
-        Level of the tests that the sentence speaks of.
-    """
-
-    first: str
-    second: str
-    rows: tuple[EvaluationRow, EvaluationRow]
-    estimate: Estimate
-    level: float = LEVEL
-    alpha: float = 0.05
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Paired bootstrap percentile interval, moved so that the difference is its median.
-
-        Replicates of either estimate are larger than it, by different amounts, so their
-        quantiles alone may lie beside the difference. nan if both estimates are infinite, in
-        the data or in a replicate.
-        """
-        if np.isnan(self.estimate.value) or np.isnan(self.estimate.replicates).any():
-            return np.nan, np.nan
-        low, high = self.estimate.interval(self.level)
-        shift = self.estimate.value - float(np.median(self.estimate.replicates))
-        return low + shift, high + shift
-
-    @property
-    def conclusion(self) -> str:
-        """Say what may and what may not be concluded."""
-        a, b = (row.adjusted_pvalue <= self.alpha for row in self.rows)
-        low, high = self.interval
-        if not a and not b:
-            return (
-                f"Neither {self.first} nor {self.second} is shown to be miscalibrated here, so the"
-                " difference of the estimates says nothing about calibration."
-            )
-        if a != b:
-            bad, other = (self.first, self.second) if a else (self.second, self.first)
-            return (
-                f"{bad} is shown to be miscalibrated; {other} is not, which does not prove that it"
-                " is calibrated."
-            )
-        if not (low > 0 or high < 0):
-            return (
-                f"Both are shown to be miscalibrated; the data do not tell whether {self.first} or"
-                f" {self.second} is more so."
-            )
-        more, less = (self.first, self.second) if low > 0 else (self.second, self.first)
-        return (
-            f"Both are shown to be miscalibrated, and the estimate of {more} is above that of"
-            f" {less}. The estimates may be biased by different amounts, so this is evidence about"
-            " the models only if the difference is large against their values if calibrated."
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers."""
-        row = self.rows[0]
-        return {
-            "first": self.first,
-            "second": self.second,
-            "lens": str(row.lens),
-            "partition": str(row.partition),
-            "distance": name_of(row.distance),
-            "difference": self.estimate.value,
-            "standard_error": self.estimate.standard_error,
-            "interval": list(self.interval),
-            "level": self.level,
-            "conclusion": self.conclusion,
-        }
-
-    def __repr__(self) -> str:
-        return f"<difference {self.first} minus {self.second}: {self.estimate}>"
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        row = self.rows[0]
-        return (
-            f"{self.first} minus {self.second} ({row.lens}, {row.partition},"
-            f" {name_of(row.distance)}): {self.estimate.value:+.4f}, {self.level:.0%}"
-            f" interval {low:+.4f} to {high:+.4f}. {self.conclusion}"
-        )
 
 
 @final

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibration import Cells
+from calibrant.calibration.cells import Known
 from calibrant.engine import threads
 from calibrant.inference.blocks import block_of
 from calibrant.inference.plans import Plan, part
@@ -62,7 +63,8 @@ def _of_data_sets(problem: Problem, cells: Cells, plan: Plan) -> Floats:
 
 def _deviations(cells: Cells, drawn: Predictions) -> Floats:
     """Return the deviations of other rows in the same cells (cells, m), nan without rows."""
-    means = Cells(drawn, cells.fitted, cells.fitted.assign(drawn.probs)).means()
+    known = Known(cells.fitted, cells.fitted.assign(drawn.probs))
+    means = Cells(drawn, known).means()
     return np.where(means.mass[:, None] > 0, means.observed - means.predicted, np.nan)
 
 

@@ -59,6 +59,7 @@ def _make_once(problem: Problem) -> None:
     """Work out, before there are threads, what all blocks need."""
     if problem.rows_change or not problem.lens.rowwise:
         return
+    problem.shared.settle()
     if problem.seen.m == 2:
         _ = problem.cuts
     _ = problem.source

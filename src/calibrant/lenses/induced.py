@@ -85,8 +85,7 @@ class Induced(Lens):
         return small(np.stack(columns, axis=1))
 
     def _outcomes_of(self, y: int, probs: NDArray[Any], place: dict[Any, int]) -> NDArray[Any]:
-        values = self.psi(y, probs) if self.vectorized else [self.psi(y, mu) for mu in probs]
-        values = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        values = self._values(y, probs)
         if len(values) != len(probs):
             raise ValueError(
                 f"`psi` must return an outcome for each of the {len(probs):,} rows; it returned"
@@ -99,6 +98,13 @@ class Induced(Lens):
                 f" {listed(unknown)}."
             )
         return np.fromiter((place[value] for value in values), np.int32, len(values))
+
+    def _values(self, y: int, probs: NDArray[Any]) -> list[Any]:
+        """Return what psi gives for class y of every row."""
+        if not self.vectorized:
+            return [self.psi(y, mu) for mu in probs]
+        values = self.psi(y, probs)
+        return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
     def __str__(self) -> str:
         return f"induced by {getattr(self.psi, '__name__', 'psi')}"

@@ -46,7 +46,7 @@ class TopK(Lens):
                 " Use Canonical() for all of them."
             )
         if k == 1:
-            probs, labels = engine.rows.against_rest(data.rows, data.top)
+            probs, labels = engine.rows.top_against_rest(data.labels, data.top)
             return data.induced(probs, labels, _ranks(1))
         ranked = engine.rows.top_classes(data.probs, k)
         probs = np.empty((data.n, k + 1), data.probs.dtype)
@@ -65,7 +65,7 @@ class TopK(Lens):
     def outcomes(self, data: Predictions) -> Outcomes:
         """Return the rank of every class; of one class alone, that class as the event."""
         if self.k == 1:
-            return Outcomes(event=data.top)
+            return Outcomes(event=data.top.classes)
         table = np.full((data.n, data.m), self.k, np.min_scalar_type(self.k))
         ranks = np.arange(self.k, dtype=table.dtype)[None]
         np.put_along_axis(table, engine.rows.top_classes(data.probs, self.k), ranks, axis=1)

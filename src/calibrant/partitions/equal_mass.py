@@ -51,7 +51,7 @@ class EqualMass:
                 " such as TopLabel() or Marginal(…), or use VarianceTree()."
             )
         present = data.weights > 0
-        values, where = np.unique(data.about[present], return_inverse=True)
+        values, where = np.unique(data.probs[present, data.event], return_inverse=True)
         mass = np.bincount(where, data.weights[present])
         middle = np.cumsum(mass) - 0.5 * mass
         reached = self.k * middle / mass.sum() + 1e-9  # sums of weights are rounded

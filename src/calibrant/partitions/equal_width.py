@@ -60,6 +60,12 @@ class EqualWidth:
             return grid.locate_intervals(data, self.k, make_keys)
         return grid.locate(data, make_keys)
 
+    def add_up(self, data: Predictions) -> "engine.sums.Sums | None":
+        """Add up the rows of k intervals, empty ones too; None if more coordinates are cut."""
+        if data.event is None or self.k > grid.SMALL:
+            return None
+        return engine.sums.add_intervals(data.rows, engine.grid.edges(self.k))
+
     def __str__(self) -> str:
         return f"{self.k} equal widths"
 

@@ -10,18 +10,7 @@ from calibrant.reporting.words import capital, score_name, signed
 
 
 def comparison_parts(found: Comparison) -> dict[str, Any]:
-    """Return the tables of a comparison: scores, estimates, and differences of every two models.
-
-    Parameters
-    ----------
-    found : Comparison
-        The comparison.
-
-    Returns
-    -------
-    dict
-        What the template shows.
-    """
+    """Return the tables of a comparison: scores, estimates, and differences of every two models."""
     score_header, score_rows = found.score_rows()
     header, _ = found.rows()
     return {

@@ -128,26 +128,7 @@ def compute(
     settings: Settings,
     progress: Progress | None = None,
 ) -> Contents:
-    """Compute what the report says about a model beyond its evaluation.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model.
-    data : Predictions
-        Its predictions.
-    evaluation : Evaluation
-        Its table of tests.
-    settings : Settings
-        How to compute.
-    progress : function of (done, total), optional
-        Called now and then.
-
-    Returns
-    -------
-    Contents
-        Everything that is said.
-    """
+    """Compute what the report says about a model beyond its evaluation."""
     n_stages = 1 if data.m == 2 else 3
     drawings = _drawings(data, settings, part(progress, 0, n_stages))
     classes = None

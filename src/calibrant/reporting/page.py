@@ -46,24 +46,7 @@ def render(
     comparison: tuple[Comparison, ReliabilityDiagram] | None,
     settings: Settings,
 ) -> str:
-    """Write the page.
-
-    Parameters
-    ----------
-    title : str
-        Title of the page.
-    contents : sequence of Contents
-        What is said, one for each model.
-    comparison : (Comparison, ReliabilityDiagram) or None
-        The comparison of more than one model, and their common diagram.
-    settings : Settings
-        How it was computed.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write the page."""
     from jinja2 import Environment, PackageLoader  # noqa: PLC0415
 
     from calibrant.diagrams import interactive  # noqa: PLC0415 (loads plotly)

@@ -14,22 +14,7 @@ from calibrant.reporting.contents import BINS, Contents, Settings
 def provenance(
     contents: Sequence[Contents], together: ReliabilityDiagram | None, settings: Settings
 ) -> dict[str, Any]:
-    """Return the version, the settings, and what identifies the data of each model.
-
-    Parameters
-    ----------
-    contents : sequence of Contents
-        What the report says, one for each model.
-    together : ReliabilityDiagram or None
-        The diagram of all models, if there is more than one.
-    settings : Settings
-        How it was computed.
-
-    Returns
-    -------
-    dict
-        Plain numbers and texts.
-    """
+    """Return the version, the settings, and what identifies the data of each model."""
     from calibrant import __version__  # noqa: PLC0415
 
     return {

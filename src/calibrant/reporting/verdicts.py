@@ -99,18 +99,7 @@ def _in_total_variation(row: EvaluationRow, rows: Sequence[EvaluationRow]) -> Ev
 
 
 def classes_verdict(found: Classwise) -> Verdict:
-    """Say how many classes are off when each is looked at alone, and which one most.
-
-    Parameters
-    ----------
-    found : Classwise
-        The tests of all classes.
-
-    Returns
-    -------
-    Verdict
-        The sentence.
-    """
+    """Say how many classes are off when each is looked at alone, and which one most."""
     if (found.adjusted_pvalues <= ALPHA).any():
         return _some_classes(found)
     m, n_resamples = len(found.classes), found.null.shape[1]

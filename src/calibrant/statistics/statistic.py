@@ -84,6 +84,11 @@ class Shared:
         self._cells.append((partition, cells))
         return cells
 
+    def settle(self) -> None:
+        """Work out what all replicates need of the cells, before there are threads."""
+        for _, cells in self._cells:
+            _ = cells.order, cells.mass, self.data.m == 2 and cells.predictions
+
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what is known under a key, or make it."""
         if key not in self._known:

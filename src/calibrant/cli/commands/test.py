@@ -83,7 +83,7 @@ def _statistic(
     data: "Predictions", partition: str | None, distance: str, worst: bool
 ) -> "ExpectedMiscalibration | WorstMiscalibration":
     from calibrant import statistics  # noqa: PLC0415
-    from calibrant.inference.evaluation import default_partitions  # noqa: PLC0415
+    from calibrant.inference.grids import default_partitions  # noqa: PLC0415
 
     cells = parse_partition(partition) if partition else default_partitions(data)[1]
     kind = statistics.WorstMiscalibration if worst else statistics.ExpectedMiscalibration

@@ -7,15 +7,7 @@ from plotly.offline import get_plotlyjs
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure as a page that needs no network.
-
-    Parameters
-    ----------
-    figure : plotly.graph_objects.Figure
-        The figure.
-    path : Path
-        HTML file to write.
-    """
+    """Write a figure as a page that needs no network."""
     figure.write_html(
         path,
         include_plotlyjs=True,

@@ -18,20 +18,7 @@ BELOW = {"orientation": "h", "y": 0, "yanchor": "top", "x": 0.5, "xanchor": "cen
 
 
 def finish(figure: Figure, **more: Any) -> Figure:
-    """Set the layout that all figures share.
-
-    Parameters
-    ----------
-    figure : plotly.graph_objects.Figure
-        The figure, which is changed.
-    **more : Any
-        What is added to the layout, or replaces parts of it.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        The same figure.
-    """
+    """Set the layout that all figures share."""
     settings: dict[str, Any] = {
         "template": "plotly_white",
         "margin": {"l": 70, "r": 30, "t": 70, "b": 60},
@@ -45,20 +32,7 @@ def finish(figure: Figure, **more: Any) -> Figure:
 
 
 def share_marker(shares: Floats, size: Floats) -> dict[str, Any]:
-    """Return markers coloured by the share of predictions, with the scale of colours.
-
-    Parameters
-    ----------
-    shares : array (k,)
-        Share of the predictions at each mark.
-    size : array (k,)
-        Size of each mark in pixels.
-
-    Returns
-    -------
-    dict
-        The markers, as plotly takes them.
-    """
+    """Return markers coloured by the share of predictions, with the scale of colours."""
     return {
         "size": size,
         "color": shares,

@@ -30,22 +30,7 @@ SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross
 
 
 def line(diagram: ReliabilityDiagram, *, classical: bool, truth: Truth | None) -> Figure:
-    """Draw marks for the cells, over a strip with the distribution of predictions.
-
-    Parameters
-    ----------
-    diagram : ReliabilityDiagram
-        A diagram of two outcomes.
-    classical : bool
-        Whether to draw frequencies with the diagonal, instead of deviations.
-    truth : function or None
-        The true calibration function of the event.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        The figure.
-    """
+    """Draw marks for the cells, over a strip with the distribution of predictions."""
     figure = Figure()
     ends = [0, 1]
     figure.add_trace(_curve(ends, ends if classical else [0, 0], INK, showlegend=False))

@@ -28,18 +28,7 @@ HEAD = 0.07  # length of an arrow head, where the edges are √3
 
 
 def tetrahedron(diagram: ReliabilityDiagram) -> Figure:
-    """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies.
-
-    Parameters
-    ----------
-    diagram : ReliabilityDiagram
-        A diagram of four outcomes.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        The figure.
-    """
+    """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies."""
     series, corners = diagram.series[0], corners_of()
     fn, shown = series.function, series.shown
     figure = Figure()

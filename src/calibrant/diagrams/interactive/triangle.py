@@ -40,20 +40,7 @@ LEVELS = 32  # of colour; cells of one level are one trace, however many there a
 
 
 def triangle(diagram: ReliabilityDiagram, *, regions: bool) -> Figure:
-    """Draw cells coloured by the share of predictions, and arrows to the outcome frequency.
-
-    Parameters
-    ----------
-    diagram : ReliabilityDiagram
-        A diagram of three outcomes.
-    regions : bool
-        Whether to draw the consistency region of each cell.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        The figure.
-    """
+    """Draw cells coloured by the share of predictions, and arrows to the outcome frequency."""
     series = diagram.series[0]
     figure = Figure()
     if series.corners is None:

@@ -13,16 +13,6 @@ def draw_without_window() -> None:
 
 
 def save(ax: Axes, path: Path, dpi: int = 200) -> None:
-    """Write the figure of an Axes to a file; its ending names the format.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        An Axes of the figure.
-    path : Path
-        File to write: PNG, SVG or PDF.
-    dpi : int, default 200
-        Dots per inch.
-    """
+    """Write the figure of an Axes to a file; its ending names the format."""
     figure: Any = ax.figure
     figure.savefig(path, dpi=dpi)

@@ -23,17 +23,7 @@ def inches(ax: Axes) -> float:
 
 
 def fit(text: Text, name: str, widest: float) -> None:
-    """Set a text as it is, without formulas, on as few lines as fit the width.
-
-    Parameters
-    ----------
-    text : matplotlib.text.Text
-        The text to set.
-    name : str
-        What it shall say.
-    widest : float
-        Width of a line in inches that must not be exceeded.
-    """
+    """Set a text as it is, without formulas, on as few lines as fit into `widest` inches."""
     text.set_parse_math(False)
     for width in range(max(len(name), FEWEST), FEWEST - 1, -1):
         lines = "\n".join(wrapped(name, width))
@@ -47,15 +37,6 @@ def add_legend(ax: Axes, handles: Mapping[str, Any], title: str) -> None:
     """Explain the marks below an Axes, in as many columns as fit; titles stay free above it.
 
     Names are set as they are: a leading underscore hides nothing.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        The Axes that is explained.
-    handles : mapping of str to artists
-        The marks by their names, in order.
-    title : str
-        What stands above them; may be "".
     """
     outer = ax.get_tightbbox()  # also settles the aspect, which the next lines rely on
     drop = 0.0 if outer is None else ax.bbox.y0 - outer.y0

@@ -40,24 +40,7 @@ STRIP = 0.2  # share of the height for the distribution of predictions
 def line(
     diagram: ReliabilityDiagram, ax: Axes | None, *, classical: bool, truth: Truth | None
 ) -> Axes:
-    """Draw marks for the cells over bars for the distribution of predictions.
-
-    Parameters
-    ----------
-    diagram : ReliabilityDiagram
-        A diagram of two outcomes.
-    ax : matplotlib.axes.Axes or None
-        Plain Axes to draw on; None for that of a new figure.
-    classical : bool
-        Whether to draw frequencies with the diagonal, instead of deviations.
-    truth : function or None
-        The true calibration function of the event.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes that was drawn on.
-    """
+    """Draw marks for the cells over bars for the distribution of predictions."""
     if ax is None:
         ax = plt.subplots(figsize=(4.2, 3.4), layout="constrained")[1]
     if ax.name != "rectilinear":

@@ -40,20 +40,7 @@ BEHIND = (1, 2)  # the edge that the others hide from the default angle
 
 
 def tetrahedron(diagram: ReliabilityDiagram, ax: Axes | None) -> Axes:
-    """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies.
-
-    Parameters
-    ----------
-    diagram : ReliabilityDiagram
-        A diagram of four outcomes.
-    ax : matplotlib.axes.Axes or None
-        Axes with ``projection="3d"`` to draw on; None for that of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes that was drawn on.
-    """
+    """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies."""
     if ax is None:
         figure = plt.figure(figsize=(4.6, 4.2), layout="constrained")
         ax = figure.add_subplot(projection="3d")

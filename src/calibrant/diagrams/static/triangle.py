@@ -30,22 +30,7 @@ ARROWS = "arrows: from prediction to frequency"
 
 
 def triangle(diagram: ReliabilityDiagram, ax: Axes | None, *, regions: bool) -> Axes:
-    """Draw cells coloured by the share of predictions, and arrows to the outcome frequency.
-
-    Parameters
-    ----------
-    diagram : ReliabilityDiagram
-        A diagram of three outcomes.
-    ax : matplotlib.axes.Axes or None
-        Axes with ``projection="ternary"`` to draw on; None for that of a new figure.
-    regions : bool
-        Whether to draw the consistency region of each cell.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The Axes that was drawn on.
-    """
+    """Draw cells coloured by the share of predictions, and arrows to the outcome frequency."""
     if ax is None:
         figure = plt.figure(figsize=(4.6, 4.2), layout="constrained")
         ax = figure.add_subplot(projection="ternary")

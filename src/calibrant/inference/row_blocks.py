@@ -1,0 +1,103 @@
+"""Blocks of replicates in which rows are drawn again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.calibration import Cells
+from calibrant.calibration.cells import Known
+from calibrant.engine.tuples import Replicates, Source
+from calibrant.inference.label_blocks import joined
+from calibrant.inference.problem import Problem
+from calibrant.predictions import Predictions
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RowBlock:
+    """Replicates in which rows are drawn again, and perhaps their labels.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is drawn.
+    replicates : Replicates
+        Which ones.
+    """
+
+    problem: Problem
+    replicates: Replicates
+
+    @property
+    def size(self) -> int:
+        """Number of replicates."""
+        return self.replicates.size
+
+    @property
+    def rows_change(self) -> bool:
+        """Whether rows are drawn again: yes."""
+        return True
+
+    @property
+    def refit(self) -> bool:
+        """Whether partitions are fitted again, as the resampler says."""
+        return self.problem.resampler.refit
+
+    def totals(self, cells: Cells) -> Any:
+        """Return norms of the cells' deviations, summed and largest."""
+        problem = self.problem
+        if problem.probs is None and problem.lens.rowwise:
+            return problem.resampler.totals(cells, problem.key, self.replicates)
+        if not problem.lens.rowwise:
+            found = (cells.fitted.assign(data.probs) for data in self.data_sets())
+            sets = zip(self.data_sets(), found, strict=True)
+            return joined([Cells(data, Known(cells.fitted, mine)).totals() for data, mine in sets])
+        drawn = ((self._rows(b), b) for b in range(*self.replicates))
+        return joined(
+            [
+                Cells(self._data_set(rows, b), Known(cells.fitted, cells.of_rows[rows])).totals()
+                for rows, b in drawn
+            ]
+        )
+
+    def counts(self, cells: Cells, first: int, last: int) -> Floats:  # noqa: ARG002
+        """Refuse: means of cells change with their rows, so counts alone say nothing."""
+        raise ValueError("`counts` are for replicates whose rows stay.")
+
+    def labels(self) -> Iterator[NDArray[np.int32]]:
+        """Yield the labels of each replicate, which has rows of its own."""
+        for data in self.data_sets():
+            yield data.labels
+
+    def data_sets(self) -> Iterator[Predictions]:
+        """Yield each replicate as a data set, the copies of a row one after the other."""
+        problem = self.problem
+        for b in range(*self.replicates):
+            if problem.lens.rowwise:
+                yield self._data_set(self._rows(b), b)
+            else:
+                yield problem.lens(problem.resampler.draw(problem.data, problem.key, b))
+
+    def _rows(self, b: int) -> NDArray[np.int64]:
+        """Return the numbers of the rows of replicate b."""
+        problem = self.problem
+        times = problem.resampler.times(problem.data, problem.key, b)
+        assert times is not None
+        return np.repeat(np.arange(problem.data.n), times)
+
+    def _data_set(self, rows: NDArray[np.int64], b: int) -> Predictions:
+        """Return replicate b, which has these rows, as the lens shows it."""
+        problem = self.problem
+        seen = problem.seen.take(rows)
+        if problem.probs is None:
+            return seen
+        times = np.bincount(rows, minlength=problem.data.n)
+        plain = Source(problem.probs, None, problem.resampler.label_key(problem.key), 0)
+        labels = engine.draws.draw_copies(plain, times, b)
+        return seen.with_labels(problem.outcomes.take(rows).of(labels))
