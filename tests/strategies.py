@@ -42,6 +42,14 @@ def rows(m):
     return st.one_of(grid_rows(m), edge_rows(m), inner_rows(m))
 
 
+def well_spread(m):
+    """Rows whose coordinates vary in more than their last digit.
+
+    Others have no variance to speak of, only rounding, and then a tree follows the rounding.
+    """
+    return st.one_of(grid_rows(m), inner_rows(m))
+
+
 integer_weights = st.integers(0, 3)
 any_weights = st.sampled_from((0.0, 0.25, 0.5, 1.0, 1.0, 2.5))  # their sums are exact
 

@@ -1,3 +1,4 @@
+import itertools
 import pickle
 
 import families
@@ -5,10 +6,11 @@ import numpy as np
 import oracles
 import pytest
 from hypothesis import given
-from strategies import problems
+from hypothesis import strategies as st
+from strategies import problems, well_spread
 
 from calibrant import CalibrationFunction, Predictions, calibration_function, lenses
-from calibrant.calibration import bin_predictions, cell_blocks
+from calibrant.calibration import CellSums, find_cells
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, VarianceTree
 
 # Cell sums of at most a dozen numbers below 1, and one division.
@@ -130,21 +132,122 @@ def test_outcome_names_are_those_of_the_lens():
 
 
 @given(problems())
-def test_binned_rows_are_sorted_by_cell_and_keep_their_order(data):
+def test_rows_are_sorted_by_cell_and_keep_their_order(data):
     for partition in families.partitions_of(data.m):
-        binned = bin_predictions(data, partition)
+        found = find_cells(data, partition)
         cells = partition.locate(data)[1]
-        assert binned.rows.tolist() == np.argsort(cells, kind="stable").tolist()
-        assert np.diff(binned.starts).tolist() == np.bincount(cells).tolist()
-        assert binned.proportions.sum() == pytest.approx(1, abs=ROUNDING)
+        np.testing.assert_array_equal(found.of_rows, cells)
+        assert found.order.rows.tolist() == np.argsort(cells, kind="stable").tolist()
+        assert np.diff(found.order.starts).tolist() == np.bincount(cells).tolist()
+        assert found.mass.tolist() == np.bincount(cells, data.weights).tolist()
+        assert found.proportions.sum() == pytest.approx(1, abs=ROUNDING)
 
 
 @pytest.mark.parametrize("entries", [1, 7, 64, 1 << 19])
-def test_blocks_of_cells_cover_all_cells_once(monkeypatch, entries):
-    monkeypatch.setattr("calibrant.engine.threads.ENTRIES", entries)
+def test_blocks_of_cells_cover_all_cells_once(entries):
     rng = np.random.default_rng(0)
     data = Predictions(rng.random(100) ** 3, rng.integers(0, 2, 100))
     for partition in families.partitions_of(2):
-        binned = bin_predictions(data, partition)
-        covered = [c for first, last in cell_blocks(binned) for c in range(first, last)]
-        assert covered == list(range(binned.n_cells))
+        found = find_cells(data, partition)
+        covered = [c for first, last in found.blocks(entries) for c in range(first, last)]
+        assert covered == list(range(found.n_cells))
+
+
+def same_bits(a, b):
+    for one, other in zip(a, b, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@given(problems(kinds=well_spread), st.data())
+def test_sums_are_the_same_however_rows_are_cut_and_ordered(data, draw):
+    """Blocks of rows, merged in any order, and rows in any order, have the same bits."""
+    order = np.array(draw.draw(st.permutations(range(data.n))))
+    marks = sorted(draw.draw(st.sets(st.integers(1, data.n))) | {0, data.n})
+    for partition in families.partitions_of(data.m):
+        cells = find_cells(data, partition)
+        of_rows, size = cells.of_rows, cells.n_cells
+        whole = cells.sums()
+        parts = [
+            CellSums.of(data.take(order[a:b]), of_rows[order[a:b]], size)
+            for a, b in itertools.pairwise(marks)
+            # Of weights, a block may have smaller ones than the whole, and says so.
+            if data.take(order[a:b]).weights.max() > data.weights.max() / 2
+        ]
+        if len(parts) < len(marks) - 1:
+            continue
+        for some in (parts, parts[::-1]):
+            merged = some[0]
+            for part in some[1:]:
+                merged = merged.merge(part)
+            same_bits(merged.sums, whole.sums)
+            same_bits(merged.finish(), whole.finish())
+            same_bits(merged.norms(), whole.norms())
+
+
+def test_rows_are_added_to_sums():
+    data = Predictions([0.1, 0.3, 0.8], [0, 1, 1])
+    cells = np.array([0, 0, 1], np.int32)
+    first = CellSums.of(data.take(np.array([0])), cells[:1], 2)
+    both = first.add(data.take(np.array([1, 2])), cells[1:])
+    same_bits(both.finish(), CellSums.of(data, cells, 2).finish())
+
+
+def test_sums_of_other_problems_are_not_merged():
+    cells = np.array([0], np.int32)
+    plain = CellSums.of(Predictions([0.1], [0]), cells, 1)
+    heavy = CellSums.of(Predictions([0.1], [0], weights=[4.0]), cells, 1)
+    other = CellSums.of(lenses.Marginal(0)(Predictions([0.1], [0])), cells, 1)
+    for wrong in (heavy, other):
+        with pytest.raises(ValueError, match=r"`other` must be sums of the same problem, with w"):
+            plain.merge(wrong)
+
+
+@pytest.mark.parametrize("m", [2, 3, 40])
+@pytest.mark.parametrize("weights", [None, "any"])
+def test_many_cells_are_added_up_one_by_one_to_the_same_bits(monkeypatch, m, weights):
+    rng = np.random.default_rng(m)
+    given_weights = None if weights is None else rng.random(200)
+    data = Predictions(
+        rng.dirichlet(np.ones(m), 200), rng.integers(0, m, 200), weights=given_weights
+    )
+    other = data.with_labels(rng.integers(0, m, 200))
+    partitions = [VarianceTree(3), FromFunction(lambda probs: np.floor(7 * probs[:, 0]))]
+    for partition in partitions:
+        found = {}
+        for large in (1 << 18, 0):
+            monkeypatch.setattr("calibrant.calibration.cells.LARGE", large)
+            cells = find_cells(data, partition)
+            found[large] = [
+                *cells.means(),
+                *cells.means(other),
+                *cells.norms(),
+                *cells.norms(other),
+                *cells.totals(),
+                *cells.totals(other),
+            ]
+        same_bits(found[0], found[1 << 18])
+        some = cells.sums_of(1, 2)
+        whole = cells.sums_of(0, cells.n_cells)
+        same_bits(some, [table[1:2] for table in whole])
+
+
+@given(problems())
+def test_totals_are_those_of_the_means(data):
+    for partition in families.partitions_of(data.m):
+        cells = find_cells(data, partition)
+        means = cells.means()
+        held = means.mass > 0
+        gap = (means.observed - means.predicted)[held]
+        one, two = np.abs(gap).sum(axis=1), np.square(gap).sum(axis=1)
+        shares = means.mass[held] / means.mass.sum()
+        for norm, values in enumerate((one, np.sqrt(two), two)):
+            # A root turns rounding of 1e-16 into 1e-8 near 0.
+            small = 1e-7 if norm == 1 else ROUNDING
+            totals = cells.totals()
+            assert totals.expected[norm, 0] == pytest.approx(shares @ values, abs=small)
+            assert totals.worst[norm, 0] == pytest.approx(values.max(), abs=small)
+
+
+def test_short_in_words():
+    fn = calibration_function(Predictions([0.1, 0.9], [0, 1]), EqualWidth(2))
+    assert repr(fn) == "<calibration function of 2 outcomes on 2 cells>"

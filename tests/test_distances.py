@@ -5,12 +5,33 @@ import numpy as np
 import oracles
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from strategies import problems
 
-from calibrant import Predictions, distances
-from calibrant.distances import euclidean, from_norms, measure, squared_euclidean, total_variation
+from calibrant import Predictions, distances, engine
+from calibrant.distances import (
+    ONE,
+    SQUARED,
+    TWO,
+    Norm,
+    euclidean,
+    from_norm,
+    measure,
+    name_of,
+    norm_of,
+    squared_euclidean,
+    total_variation,
+)
 from calibrant.partitions import EqualWidth
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
+
+
+@dataclass
+class Scaled:  # such a class cannot be hashed
+    scale: float
+
+    def __call__(self, p, q):
+        return self.scale * total_variation(p, q)
 
 
 def test_by_hand():
@@ -60,21 +81,60 @@ def test_any_leading_shape(distance):
 
 
 @pytest.mark.parametrize("distance", families.DISTANCES)
-def test_from_norms_is_the_distance(distance):
+def test_the_norm_of_a_distance_is_the_distance(distance):
     p = np.random.default_rng(0).dirichlet(np.ones(4), 50)
     q = np.random.default_rng(1).dirichlet(np.ones(4), 50)
-    norms = np.stack((np.abs(p - q).sum(axis=1), ((p - q) ** 2).sum(axis=1)))
-    np.testing.assert_allclose(from_norms(distance)(norms), distance(p, q), rtol=1e-15)
+    norm = norm_of(distance)
+    values = {
+        ONE: np.abs(p - q).sum(axis=1),
+        TWO: np.sqrt(((p - q) ** 2).sum(axis=1)),
+        SQUARED: ((p - q) ** 2).sum(axis=1),
+    }
+    np.testing.assert_allclose(norm.scale * values[norm.kind], distance(p, q), rtol=1e-15)
+
+
+def test_the_engine_counts_norms_as_distances_do():
+    totals = engine.totals
+    assert (ONE, TWO, SQUARED) == (totals.ONE, totals.TWO, totals.SQUARED)
 
 
 def test_every_built_in_distance_has_a_fast_way_and_others_have_none():
     public = [total_variation, euclidean, squared_euclidean]
-    assert all(from_norms(distance) is not None for distance in public)
+    assert all(norm_of(distance) is not None for distance in public)
     assert all(hasattr(distances, distance.__name__) for distance in public)
-    assert from_norms(lambda p, q: 2 * total_variation(p, q)) is None
+    assert norm_of(lambda p, q: 2 * total_variation(p, q)) is None
+
+
+def test_names_of_distances():
+    assert name_of(total_variation) == "total variation"
+    assert name_of(Scaled(2.0)) == "distance"
 
 
 # Distances of the user's
+
+
+@pytest.mark.parametrize("kind", [ONE, TWO, SQUARED])
+@given(problems(), st.sampled_from((0.25, 0.5, 1.0, 3.0)))
+def test_a_distance_that_says_its_norm_is_the_same_as_one_that_does_not(kind, data, scale):
+    def plain(p, q):
+        one = np.abs(p - q).sum(axis=-1)
+        two = np.square(p - q).sum(axis=-1)
+        return scale * (one, np.sqrt(two), two)[kind]
+
+    @from_norm(kind, scale)
+    def told(p, q):
+        return plain(p, q)
+
+    assert norm_of(told) == Norm(kind, scale)
+    assert told(np.array([1.0, 0.0]), np.array([0.5, 0.5])) == plain(
+        np.array([1.0, 0.0]), np.array([0.5, 0.5])
+    )
+    for partition in families.partitions_of(data.m):
+        for statistic in (ExpectedMiscalibration, WorstMiscalibration):
+            found, expected = statistic(partition, told)(data), statistic(partition, plain)(data)
+            # As above: a root turns rounding into 1e-8 near 0.
+            small = 1e-7 if kind == TWO else 1e-14
+            assert found == pytest.approx(expected, rel=1e-12, abs=3 * small)
 
 
 @pytest.mark.parametrize("distance", families.DISTANCES)
@@ -125,13 +185,6 @@ def test_a_cell_of_weight_zero_is_not_shown_to_the_distance():
 
 
 def test_objects_that_can_be_called():
-    @dataclass
-    class Scaled:  # such a class cannot be hashed
-        scale: float
-
-        def __call__(self, p, q):
-            return self.scale * total_variation(p, q)
-
     data = Predictions([0.25, 0.75], [1, 1])
     partition = EqualWidth(2)
     assert ExpectedMiscalibration(partition, Scaled(3.0))(data) == 3 * 0.5

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import grid_rows, inner_rows, integer_weights, problems, tie_free
+from strategies import integer_weights, problems, tie_free, well_spread
 
 from calibrant import Predictions, accuracy, brier_score, log_score, spherical_score
 from calibrant.distances import squared_euclidean, total_variation
@@ -36,12 +36,6 @@ def estimates(data):
                 key = f"{statistic} {getattr(partition, 'split', '')} through {lens}"
                 found[key] = statistic(seen)
     return found | {score.__name__: score(data) for score in SCORES}
-
-
-# Coordinates that vary only in their last digit have no variance to speak of, only rounding,
-# and then the tree follows the rounding.
-def well_spread(m):
-    return st.one_of(grid_rows(m), inner_rows(m))
 
 
 def repeated(data):

@@ -7,7 +7,7 @@ import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import grid_rows, inner_rows, integer_weights, problems
+from strategies import integer_weights, problems, well_spread
 
 from calibrant import Predictions, lenses, partitions
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
@@ -217,11 +217,6 @@ def test_the_unit_of_weights_does_not_move_equal_masses(unit):
 
 
 # VarianceTree
-
-
-# Coordinates that vary only in their last digit have no variance to speak of, only rounding.
-def well_spread(m):
-    return st.one_of(grid_rows(m), inner_rows(m))
 
 
 @pytest.mark.parametrize("split", ["mean", "median"])

@@ -8,14 +8,27 @@ from hypothesis import given
 from strategies import problems
 
 from calibrant import Predictions, distances, statistics
+from calibrant.calibration import find_cells
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, VarianceTree
-from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
+from calibrant.statistics import (
+    ExpectedMiscalibration,
+    OfFunction,
+    Shared,
+    Statistic,
+    WorstMiscalibration,
+)
+from calibrant.statistics.statistic import Observed, as_statistic
 
 # The kernel subtracts sums and divides, the loops subtract two means: an ulp of 1 or so per
 # class. A root turns 1e-16 into 1e-8, so the euclidean distance is compared by its square.
 ROUNDING = 1e-14
+
+
+def mine(p, q):
+    """A distance of the user's."""
+    return np.abs(p - q).max(axis=-1)
 
 
 @given(problems())
@@ -37,13 +50,67 @@ def test_equals_loops(data):
 
 @given(problems())
 def test_prepare_then_evaluate_is_the_call(data):
-    labels = (data.labels + 1) % data.m
+    other = data.with_labels((data.labels + 1) % data.m)
     for partition in families.partitions_of(data.m):
         for make in (ExpectedMiscalibration, WorstMiscalibration):
-            statistic = make(partition)
-            prepared = statistic.prepare(data)
-            assert statistic.evaluate(prepared, data.labels) == statistic(data)
-            assert statistic.evaluate(prepared, labels) == statistic(data.with_labels(labels))
+            for distance in (total_variation, mine):
+                statistic = make(partition, distance)
+                evaluate = statistic.prepare(Shared(data))
+                assert evaluate(Observed(data)).shape == (1,)
+                assert float(evaluate(Observed(data))[0]) == statistic(data)
+                # What was prepared with some labels is right for others.
+                assert float(evaluate(Observed(other))[0]) == statistic(other)
+
+
+def test_statistics_share_the_cells_of_equal_partitions():
+    data = Predictions([0.1, 0.6, 0.7], [0, 1, 1])
+    shared = Shared(data)
+    assert shared.cells(EqualWidth(3)) is shared.cells(EqualWidth(3))
+    assert shared.cells(EqualWidth(3)) is not shared.cells(EqualWidth(4))
+    assert shared.remember("key", lambda: [1]) is shared.remember("key", lambda: [2])
+
+
+def test_only_norms_that_are_asked_for_are_wanted():
+    shared = Shared(Predictions([0.1, 0.6, 0.7], [0, 1, 1]))
+    cells = shared.cells(EqualWidth(3))
+    assert shared.wanted(cells) == (0, 3)  # nobody said
+    ExpectedMiscalibration(EqualWidth(3), euclidean).prepare(shared)
+    assert shared.wanted(cells) == (1, 2)
+    WorstMiscalibration(EqualWidth(3)).prepare(shared)
+    assert shared.wanted(cells) == (0, 2)
+    ExpectedMiscalibration(EqualWidth(3), squared_euclidean).prepare(shared)
+    assert shared.wanted(cells) == (0, 3)
+
+
+def test_a_function_is_a_statistic():
+    data = Predictions([0.25, 0.75], [1, 1])
+    statistic = as_statistic(lambda seen: seen.labels.sum())
+    assert isinstance(statistic, OfFunction)
+    assert statistic(data) == 2.0
+    assert isinstance(statistic(data), float)
+    assert str(as_statistic(mine)) == "mine"
+    eta = ExpectedMiscalibration(EqualWidth(2))
+    assert as_statistic(eta) is eta
+    for wrong in (3, None, ExpectedMiscalibration, "eta"):
+        with pytest.raises(TypeError, match=r"`statistic` must be a function; found "):
+            as_statistic(wrong)
+
+
+@pytest.mark.parametrize("value", [None, "0.5", np.eye(2), [1.0, 2.0]])
+def test_a_function_must_return_a_number(value):
+    data = Predictions([0.25, 0.75], [1, 1])
+    with pytest.raises(TypeError, match=r"`statistic` must return a number; for "):
+        OfFunction(lambda _: value)(data)
+    with pytest.raises(ValueError, match=r"`statistic` must return a number; .* returned nan\."):
+        OfFunction(lambda _: np.nan)(data)
+
+
+def test_a_statistic_is_abstract():
+    class Half(Statistic):
+        pass
+
+    with pytest.raises(TypeError, match="prepare"):
+        Half()
 
 
 @given(problems())
@@ -64,13 +131,13 @@ def test_locate_finds_the_worst_cell(data):
 @given(problems(max_n=6))
 def test_combine_takes_many_replicates_at_once(data):
     rng = np.random.default_rng(0)
+    mass = find_cells(data, EqualWidth(3)).mass
     for statistic in (ExpectedMiscalibration(EqualWidth(3)), WorstMiscalibration(EqualWidth(3))):
-        binned = statistic.prepare(data)
-        many = rng.random((4, binned.n_cells))
-        found = statistic.combine(many, binned.mass)
+        many = rng.random((mass.size, 4))
+        found = statistic.combine(many, mass)
         assert found.shape == (4,)
-        one = [float(statistic.combine(row, binned.mass)) for row in many]
-        np.testing.assert_allclose(found, one, rtol=1e-14)
+        one = [float(statistic.combine(many[:, [t]], mass)[0]) for t in range(4)]
+        assert found.tolist() == one
 
 
 def test_by_hand():
@@ -114,7 +181,9 @@ def test_a_cell_without_weight_is_never_the_worst():
     worst = WorstMiscalibration(EqualWidth(2))
     assert worst(data) == 0.25
     assert worst.locate(data).cell == 1
-    assert worst.combine(np.array([9.0, 0.25]), np.array([0.0, 1.0])) == 0.25
+    assert worst.combine(np.array([[9.0], [0.25]]), np.array([0.0, 1.0])) == [0.25]
+    expected = ExpectedMiscalibration(EqualWidth(2))
+    assert expected.combine(np.array([[np.nan], [0.25]]), np.array([0.0, 1.0])) == [0.25]
 
 
 def test_expected_calibration_error_of_guo_et_al():

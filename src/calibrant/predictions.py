@@ -245,13 +245,7 @@ class Predictions:
         return self.trusted(probs, labels, self.classes, weights, self.event)
 
     def index(self, label: int | str) -> int:
-        """Return the index of a class that is given by name or by index.
-
-        Examples
-        --------
-        >>> Predictions([0.5], [1], classes=["cat", "dog"]).index("dog")
-        1
-        """
+        """Return the index of a class that is given by name or by index."""
         return class_index(label, self.classes)
 
     def induced(self, probs: Array, labels: Array, classes: tuple[str, ...]) -> Self:
@@ -260,8 +254,8 @@ class Predictions:
 
     def with_labels(self, labels: Array) -> Self:
         """Return the same predictions with other outcomes (n,): integers that are not checked."""
-        labels = np.asarray(labels, np.int32)
-        return self.trusted(self.probs, labels, self.classes, self._weights, self.event)
+        codes = np.asarray(labels, np.int32)
+        return self.trusted(self.probs, codes, self.classes, self._weights, self.event)
 
     def weighted_by(self, times: Array) -> Self:
         """Return the rows with their weights multiplied by `times` (n,), which is not checked."""
@@ -286,8 +280,7 @@ class Predictions:
         return f"Predictions(n={self.n}, m={self.m}, classes={shown})"
 
 
-_ONE = np.ones(1)
-_ONE.flags.writeable = False
+_ONE = np.broadcast_to(np.float64(1.0), 1)
 
 
 def _frozen(array: Array | None) -> Array | None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Predictions, load
-from calibrant.checks.labels import class_names, meaning
+from calibrant.checks.labels import class_names
+from calibrant.checks.meaning import meaning
 from calibrant.loading import from_frame
 
 HUGE = 10**30

@@ -1,11 +1,12 @@
 """The different labels of an array, written as texts."""
 
 from collections.abc import Iterator, Sequence
-from math import isnan
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from calibrant.checks.meaning import written
 
 Array = NDArray[Any]
 
@@ -38,17 +39,6 @@ class Distinct(NamedTuple):
         for block in _blocks(len(self.rows)):
             self.rows[block] = table[self.rows[block]]
         return self.rows
-
-
-def written(value: Any) -> str:
-    """Write a label or the name of a class; an empty text is a missing value."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or (isinstance(value, float) and isnan(value)):
-        return ""
-    if isinstance(value, bytes):
-        value = value.decode(errors="backslashreplace")
-    return str(value).strip()
 
 
 def distinct(array: Array) -> Distinct:

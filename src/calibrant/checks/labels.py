@@ -19,8 +19,7 @@ True and false are labels only where there are two classes, or classes of that n
 value (None, NaN, an empty text) is no label. Labels of two dimensions are one-hot.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, final
@@ -29,27 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.convert import column_names, columns, to_numpy
-from calibrant.checks.distinct import distinct, written
+from calibrant.checks.distinct import distinct
+from calibrant.checks.meaning import Meaning, is_truth, meaning, shown, written
 from calibrant.checks.parameters import listed, more, whole
 
 Array = NDArray[Any]
-Meaning = Decimal | str
-
-NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,6})?", re.ASCII)
-TRUTHS = {"false": Decimal(0), "true": Decimal(1)}
-
-
-def meaning(text: str) -> Meaning:
-    """Return the number that a text writes, or the text itself.
-
-    Examples
-    --------
-    >>> meaning("+03.0") == meaning("3")
-    True
-    """
-    if NUMBER.fullmatch(text):
-        return Decimal(text)
-    return TRUTHS.get(text.lower(), text)
 
 
 def as_tuple(classes: Iterable[Any]) -> tuple[Any, ...]:
@@ -93,10 +76,10 @@ def _refuse_equal(names: Sequence[str]) -> None:
             raise ValueError(f"`classes` must be names; the name of class {j} is empty.")
         other = first.setdefault(meaning(name), name)
         if len(first) <= j:
-            found = (
-                f"{name!r} twice" if name == other else f"{other!r} and {name!r}, which are equal"
-            )
-            raise ValueError(f"`classes` must differ from one another; found {found}.")
+            same = f"{name!r} twice"
+            if name != other:
+                same = f"{other!r} and {name!r}, which are equal"
+            raise ValueError(f"`classes` must differ from one another; found {same}.")
 
 
 @final
@@ -119,17 +102,10 @@ class Classes:
     given: bool = True
 
     def codes(self, labels: Sequence[str]) -> list[int]:
-        """Return the place of the class of each label; -1 where there is none.
-
-        Parameters
-        ----------
-        labels : sequence of str
-            The different labels of a data set.
-        """
+        """Return the place of the class of each label of a data set; -1 where there is none."""
         meant = self._meanings(labels)
         found = [[way.get(label, -1) for label in meant] for way in self._ways()]
-        whole = (codes for codes in found if -1 not in codes)
-        return next(whole, min(found, key=lambda codes: codes.count(-1)))
+        return min(found, key=lambda codes: codes.count(-1))
 
     def refuse(
         self,
@@ -156,21 +132,21 @@ class Classes:
             first = int(bad[0])
             found = label(first)
             raise ValueError(
-                f"`labels` must be {self._expected()}; {row(first)} has {_shown(found)}{column}"
+                f"`labels` must be {self._expected()}; {row(first)} has {shown(found)}{column}"
                 f"{more(bad.size)}.{self._remedy(written(found))}"
             )
 
     def _meanings(self, labels: Sequence[str]) -> list[Meaning]:
         """Return what labels mean; true and false are mere texts where they make no sense."""
-        if len(self.names) == 2 or any(map(_is_truth, (*self.names, *self.before))):
+        if len(self.names) == 2 or any(map(is_truth, (*self.names, *self.before))):
             return [meaning(label) for label in labels]
-        return [label if _is_truth(label) else meaning(label) for label in labels]
+        return [label if is_truth(label) else meaning(label) for label in labels]
 
-    def _ways(self) -> list[Mapping[Meaning, int]]:
+    def _ways(self) -> list[dict[Meaning, int]]:
         """Return the ways to read labels: what they mean → the place of the class."""
-        called = [names for names in (self.names, self.before) if names]
-        ways: list[Mapping[Meaning, int]] = [
-            {meaning(name): j for j, name in enumerate(names)} for names in called
+        ways: list[dict[Meaning, int]] = [
+            {meaning(name): j for j, name in enumerate(names)}
+            for names in (self.names, self.before)
         ]
         if self._by_place():
             ways.append({Decimal(j): j for j in range(len(self.names))})
@@ -183,9 +159,8 @@ class Classes:
         last = len(self.names) - 1
         if not self.given:
             return f"whole numbers from 0 to {last}"
-        return f"among the classes {listed(self.names)}" + (
-            f" or 0 to {last}" if self._by_place() else ""
-        )
+        places = f" or 0 to {last}" if self._by_place() else ""
+        return f"among the classes {listed(self.names)}{places}"
 
     def _remedy(self, label: str) -> str:
         (meant,) = self._meanings([label])
@@ -288,15 +263,3 @@ def _one_hot(array: Array) -> NDArray[np.int32]:
             f" {bad[0]} is {array[bad[0]].tolist()}{more(bad.size)}."
         )
     return np.asarray(ones.argmax(axis=1), np.int32)
-
-
-def _is_truth(text: str) -> bool:
-    return text.lower() in TRUTHS
-
-
-def _shown(label: Any) -> str:
-    """Write a label for a sentence: names in quotes, and not without end."""
-    if isinstance(label, np.generic):
-        label = label.item()
-    words = repr(written(label)) if isinstance(label, str | bytes) else str(label)
-    return words if len(words) <= 60 else f"{words[:60]}…"

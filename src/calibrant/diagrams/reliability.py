@@ -168,7 +168,7 @@ def _series(
     histogram = None
     if seen.m == 2:
         weights = seen.weights if seen.weighted else None
-        counts = np.histogram(seen.about, edges, weights=weights)[0]
+        counts = np.histogram(seen.probs[:, seen.event], edges, weights=weights)[0]
         histogram = counts / counts.sum()
     corners = None
     if isinstance(partition, SimplexCells):

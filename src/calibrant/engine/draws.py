@@ -166,7 +166,7 @@ def event_cuts(probs: Array, event: Array) -> NDArray[np.int64]:
     event : (n,) the class of each row, or (1,) one for all
     """
     expect("probs", probs, (None, None), "f")
-    expect("event", event, (None,), "i")
+    expect("event", event, (None,), "iu")
     if (
         event.size not in (1, probs.shape[0])
         or not 0 <= event.min() <= event.max() < probs.shape[1]

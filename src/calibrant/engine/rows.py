@@ -27,7 +27,7 @@ class Checked(NamedTuple):
 class Top(NamedTuple):
     """The most probable class of every row, and its probability."""
 
-    classes: NDArray[np.int32]  # (n,)
+    classes: Array  # (n,) uint8 or int32
     probs: Array  # (n,)
 
 
@@ -43,7 +43,8 @@ def check(probs: Array, rounding: float, tolerance: float) -> Checked:
     spans = threads.row_blocks(probs.shape)
     counts = np.zeros((len(spans), 2), np.int64)
     n = probs.shape[0]
-    top = Top(np.empty(n, np.int32), np.empty(n, probs.dtype))
+    narrow = np.uint8 if probs.shape[1] <= 256 else np.int32
+    top = Top(np.empty(n, narrow), np.empty(n, probs.dtype))
 
     def work(start: int, stop: int) -> None:
         found = counts[start // spans[0][1]]
@@ -185,7 +186,7 @@ def against_rest(rows: Rows, event: Array) -> tuple[Array, NDArray[np.int32]]:
     event : (n,) the class of each row, or (1,) one for all
     """
     n, m = rows.probs.shape
-    expect("event", event, (n if event.size > 1 else 1,), "i")
+    expect("event", event, (n if event.size > 1 else 1,), "iu")
     within("event", event, m)
     probs = np.empty((n, 2), rows.probs.dtype)
     labels = np.empty(n, np.int32)

@@ -88,11 +88,10 @@ def add_intervals(rows: Rows, edges: Floats) -> Sums:
     unit = unit_of(rows)
 
     def work(start: int, stop: int) -> None:
-        tables = Tables(np.zeros(k), np.zeros((k, 2)), np.zeros((3, k, 1)))
-        _add_intervals(rows, (start, stop), 1.0 / unit, edges, tables)
-        parts[start // size] = Sums(
-            tables.observed.sum(axis=1), tables.observed, whole(tables.limbs)
-        )
+        table = np.zeros((k, 5))
+        _add_intervals(rows, (start, stop), 1.0 / unit, edges, table)
+        observed, limbs = table[:, :2], table[:, 2:].T[:, :, None]
+        parts[start // size] = Sums(observed.sum(axis=1), observed, whole(limbs))
 
     threads.run(work, spans)
     first, *others = [part for part in parts if part is not None]
@@ -102,19 +101,19 @@ def add_intervals(rows: Rows, edges: Floats) -> Sums:
 
 
 @kernel
-def _add_intervals(rows, span, scale, edges, tables):
-    event = rows.event
+def _add_intervals(rows, span, scale, edges, table):
+    """Add to table (k, 5): the weight of both outcomes, and the limbs of the event's sum."""
     for i in range(span[0], span[1]):
-        p = np.float64(rows.probs[i, event])
+        p = np.float64(rows.probs[i, rows.event])
         c = interval(p, edges)
         w = rows.weights[i * rows.step]
-        tables.observed[c, rows.labels[i]] += w
         high, middle, low = cut(w * scale * p)
-        tables.limbs[0, c, 0] += high
+        table[c, rows.labels[i]] += w
+        table[c, 2] += high
         if middle != 0.0:
-            tables.limbs[1, c, 0] += middle
+            table[c, 3] += middle
         if low != 0.0:
-            tables.limbs[2, c, 0] += low
+            table[c, 4] += low
 
 
 def merged(a: Sums, b: Sums) -> Sums:

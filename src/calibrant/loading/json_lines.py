@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from calibrant.checks.distinct import written
+from calibrant.checks.meaning import written
 from calibrant.checks.parameters import listed
 from calibrant.loading import text
 from calibrant.loading.column_store import SAMPLE, Kind, repeated

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.distinct import written
 from calibrant.checks.labels import Classes
+from calibrant.checks.meaning import written
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from calibrant.checks.labels import Classes, as_tuple, class_names, meaning
+from calibrant.checks.labels import Classes, as_tuple, class_names
+from calibrant.checks.meaning import meaning
 
 LOGITS_HINT = "Are these logits? Then say so with `logits`."
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from calibrant.checks.labels import meaning
+from calibrant.checks.meaning import meaning
 from calibrant.checks.parameters import listed
 from calibrant.loading.column_store import Kind, repeated
 
