@@ -206,9 +206,9 @@ def test_an_infinite_distance_is_a_number():
 @pytest.mark.parametrize(
     ("distance", "match"),
     [
-        (lambda p, q: np.abs(p - q), r"\(2, 2\) into \(2,\); it returned \(2, 2\)"),
-        (lambda p, q: np.abs(p - q).sum(), r"\(2, 2\) into \(2,\); it returned \(\)\."),
-        (lambda p, _: np.full(len(p), np.nan), r"must be a number from 0 up; it returned nan\."),
+        (lambda p, q: np.abs(p - q), r"\(1, 2, 2\) into \(1, 2\); it returned \(1, 2, 2\)"),
+        (lambda p, q: np.abs(p - q).sum(), r"\(1, 2, 2\) into \(1, 2\); it returned \(\)\."),
+        (lambda p, _: p[..., 0] * np.nan, r"must be a number from 0 up; it returned nan\."),
         (lambda p, q: (p - q)[..., 0], r"must be a number from 0 up; it returned -0\.75\."),
     ],
 )  # fmt: skip

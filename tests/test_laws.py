@@ -73,7 +73,11 @@ def test_the_order_of_rows_changes_nothing(data, random):
     order = list(range(data.n))
     random.shuffle(order)
     moved = data.take(np.array(order))
-    assert estimates(moved) == pytest.approx(estimates(data), **CLOSE)
+    found, expected = estimates(moved), estimates(data)
+    assert found == pytest.approx(expected, **CLOSE)
+    # Sums over cells are exact, so not even a last digit moves; scores are plain sums.
+    names = {score.__name__ for score in SCORES}
+    assert all(found[name] == expected[name] for name in found if name not in names)
     for partition in families.partitions_of(data.m):
         cells = partition.locate(data)[1]
         np.testing.assert_array_equal(partition.locate(moved)[1], cells[order], str(partition))
@@ -123,6 +127,8 @@ def test_relabelling_classes_changes_nothing(data):
 def test_one_cell_is_the_distance_of_means(data):
     weights = data.weights / data.weights.sum()
     predicted = weights @ data.probs.astype(float)
+    if data.m == 2:  # what the event lacks is the other's; a row of float32 may not sum to 1
+        predicted[1 - data.event] = 1 - predicted[data.event]
     observed = weights @ np.eye(data.m)[data.labels]
     for partition in families.one_cell(data.m):
         for distance in (total_variation, squared_euclidean):

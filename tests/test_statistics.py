@@ -119,7 +119,9 @@ def test_locate_finds_the_worst_cell(data):
         statistic = WorstMiscalibration(partition)
         worst = statistic.locate(data)
         table = oracles.cell_table(data, partition.locate(data)[1].tolist())
-        assert worst.value == statistic(data)
+        for distance in (*families.DISTANCES, mine):
+            other = WorstMiscalibration(partition, distance)
+            assert other.locate(data).value == other(data)
         mass, predicted, observed = table[worst.cell]
         assert worst.count == mass
         np.testing.assert_allclose(worst.predicted, predicted, rtol=0, atol=ROUNDING)

@@ -43,14 +43,23 @@ def test_logits():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_writing_to_the_tensor_changes_nothing(dtype):
+def test_a_tensor_is_read_where_it_is(dtype):
     tensor = torch.tensor(PROBS, dtype=dtype)
-    array = np.array(PROBS)
-    shared = torch.from_numpy(array)
-    found = Predictions(tensor, LABELS), Predictions(shared, LABELS)
-    tensor[:] = 9
-    shared[:] = 9
-    assert [data.probs.tolist() for data in found] == [PROBS, PROBS]
+    shared = torch.from_numpy(np.array(PROBS))
+    for given in (tensor, shared):
+        data = Predictions(given, LABELS)
+        assert np.shares_memory(data.probs, given.numpy())
+        with pytest.raises(ValueError, match="read-only"):
+            data.probs[0] = 0
+        given[0, 0] = 0.25  # the tensor is still its owner's to write to
+    assert tensor.tolist()[0][0] == 0.25
+
+
+def test_a_tensor_of_another_type_is_copied():
+    for given in (torch.tensor(PROBS).half(), torch.tensor(PROBS).bfloat16()):
+        data = Predictions(given, LABELS)
+        given[:] = 9
+        assert data.probs.tolist() == PROBS
 
 
 @pytest.mark.parametrize("m", [2, 10, 1000])

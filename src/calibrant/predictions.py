@@ -34,7 +34,7 @@ class Predictions:
         labels; then a label is a name, not a position.
     weights : array_like of shape (n,), optional
         Not negative. A row of weight 2 counts as the row twice in every estimate. They are
-        rounded to 52 bits of n times the largest, so that their sums are exact.
+        rounded to 53 bits of n times the largest, so that their sums are exact.
 
     Notes
     -----

@@ -26,6 +26,9 @@ Rho = Callable[[Array], Array]
 class Resampler:
     """A source of data sets that might have been observed.
 
+    One of the user's says which rows stand in a data set (`times`), what their labels are drawn
+    from (`distributions`), or both. Where that does not do, it may draw whole data sets (`draw`).
+
     Law: a replicate depends on nothing but the data, the key and its number. Label and number of
     copies of row i in replicate b are functions of (key, b, i) alone, made of whole numbers, so
     that every engine draws the same ones, whatever else is drawn.
@@ -60,6 +63,11 @@ class Resampler:
             for mine, theirs in zip(out, found, strict=True):
                 mine[:, b - replicates.start] = theirs[:, 0]
         return out
+
+    @property
+    def draws_data_sets(self) -> bool:
+        """Whether it draws whole data sets in a way of its own."""
+        return type(self).draw is not Resampler.draw
 
     def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
         """Return replicate b as a data set, the copies of a row one after the other."""

@@ -72,7 +72,7 @@ def same(data, dtype=np.float64, classes=NAMES, labels=tuple(LABELS)):
     assert data.labels.tolist() == list(labels)
     assert data.labels.dtype == np.int32
     assert data.classes == classes
-    assert data.event == 1
+    assert data.event is None
     assert not data.weighted
     assert not data.probs.flags.writeable
 
@@ -187,9 +187,11 @@ def test_odd_json_lines_that_are_fine(tmp_path, start, end):
     lines = ['{"y": 0, "p": 0.25, "note": [1]}', '{"p": 1, "y": 1, "other": {"a": 2}}']
     path = tmp_path / "x.jsonl"
     path.write_bytes((start + end.join(lines)).encode())
-    data = load(path)
-    assert data.probs.tolist() == [[0.75, 0.25], [0.0, 1.0]]
-    assert data.labels.tolist() == [0, 1]
+    packed = tmp_path / "x.jsonl.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    for data in (load(path), load(packed)):
+        assert data.probs.tolist() == [[0.75, 0.25], [0.0, 1.0]]
+        assert data.labels.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("name", ["[1].csv", "[1].jsonl", "*.arrow", "?.parquet", "a=1.parquet"])

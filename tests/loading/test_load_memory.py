@@ -60,19 +60,19 @@ def test_rows_are_divided_by_their_sums_in_place():
     assert np.shares_memory(kept, matrix)
     logits = np.zeros((5, 3))
     assert np.shares_memory(arrays.softmax(logits, owned=True), logits)
-    copied = np.full((5, 2), 0.5)
-    assert not np.shares_memory(arrays.probabilities(copied), copied)
+    uneven = 0.9995 * kept  # somebody else's
+    assert not np.shares_memory(arrays.probabilities(uneven), uneven)
 
 
 def test_a_frame_is_copied_once(monkeypatch):
     seen = []
-    check = arrays.probabilities
+    check = arrays.checked
 
     def spy(value, **options):
         seen.append(value)
         return check(value, **options)
 
-    monkeypatch.setattr(arrays, "probabilities", spy)
+    monkeypatch.setattr(arrays, "checked", spy)
     frame = pl.DataFrame({"y": ["a", "b"], "prob_a": [0.5003, 0.25], "prob_b": [0.5, 0.75]})
     columns = {"probs": ["prob_a", "prob_b"], "classes": ["a", "b"]}
     made = [from_frame(frame), Predictions.from_frame(frame, label="y", **columns)]

@@ -202,6 +202,22 @@ def test_one_column_of_what_is_not_is_refused(write, labels):
         load(write(f"y,prob_no\n{a},0.75\n{b},0.25\n"))
 
 
+def test_one_column_named_for_a_number_that_is_no_label_is_refused(write):
+    file = write("y,prob_5\n0,0.75\n1,0.25\n")
+    with pytest.raises(
+        ValueError, match=r"it is named for '5', and labels are 0 and 1\. Name class"
+    ):
+        load(file)
+    assert shown(load(file, classes=[0, 1])) == (("0", "1"), [0.75, 0.25], [0, 1])
+    assert load(file, classes=["other", "is 5"]).labels.tolist() == [0, 1]
+
+
+def test_spaces_after_a_prefix_do_not_count(write):
+    data = load(write("y,prob_ a,prob_b\na,0.75,0.25\nb,0.25,0.75\n"))
+    assert shown(data) == (("a", "b"), [0.25, 0.75], [0, 1])
+    assert load(write("y,prob_ yes\nyes,0.75\nno,0.25\n")).classes == ("no", "yes")
+
+
 def test_weights_do_not_widen_the_probabilities(tmp_path):
     path = tmp_path / "x.parquet"
     probs = {name: np.array([0.3, 0.7], np.float32)[::step] for name, step in (("a", 1), ("b", -1))}

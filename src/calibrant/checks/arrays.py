@@ -88,15 +88,15 @@ def weights(value: Any, n: int, *, source: Source = ARRAYS) -> NDArray[np.float6
             "`weights` must be 0 or between 1e-100 and 1e100;"
             f" {source.row(int(extreme[0]))} has {array[extreme[0]]}{more(extreme.size)}."
         )
-    return _rounded(array)
+    return rounded(array)
 
 
-def _rounded(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round weights to multiples of a power of 2 of which all of them have fewer than 2^52.
+def rounded(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round weights to multiples of a power of 2 of which all of them have at most 2^53.
 
     Then no sum of them is rounded, in whatever order it is made.
     """
-    unit = 2.0 ** (np.ceil(np.log2(weights.max() * weights.size)) - 52)
+    unit = 2.0 ** (np.ceil(np.log2(weights.max() * weights.size)) - 53)
     return np.asarray(np.rint(weights / unit) * unit)
 
 

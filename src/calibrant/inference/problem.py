@@ -97,8 +97,15 @@ class Problem:
 
     @cached_property
     def rows_change(self) -> bool:
-        """Whether rows are drawn again, not only labels."""
+        """Whether rows are drawn again, or may be, not only labels."""
+        if self.resampler.draws_data_sets:
+            return True
         return self.resampler.times(self.data, self.key, 0) is not None
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether a row of a replicate is a row of the data, as the lens shows it."""
+        return self.lens.rowwise and not self.resampler.draws_data_sets
 
     @property
     def exact_counts(self) -> bool:
@@ -117,7 +124,7 @@ class Problem:
 def check_hypothesis(problem: Problem) -> None:
     """Refuse a resampler that does not draw labels under a hypothesis."""
     check_resampler(problem.resampler)
-    if problem.probs is None:
+    if problem.probs is None and not problem.resampler.draws_data_sets:
         name = type(problem.resampler).__name__
         raise ValueError(
             f"`resampler` must draw labels under the hypothesis, as Exact does; {name} keeps those"

@@ -52,12 +52,10 @@ class RowBlock:
     def totals(self, cells: Cells) -> Any:
         """Return norms of the cells' deviations, summed and largest."""
         problem = self.problem
-        if problem.probs is None and problem.lens.rowwise:
+        if not problem.row_by_row:
+            return joined([_cells_of(data, cells).totals() for data in self.data_sets()])
+        if problem.probs is None:
             return problem.resampler.totals(cells, problem.key, self.replicates)
-        if not problem.lens.rowwise:
-            found = (cells.fitted.assign(data.probs) for data in self.data_sets())
-            sets = zip(self.data_sets(), found, strict=True)
-            return joined([Cells(data, Known(cells.fitted, mine)).totals() for data, mine in sets])
         drawn = ((self._rows(b), b) for b in range(*self.replicates))
         return joined(
             [
@@ -79,7 +77,7 @@ class RowBlock:
         """Yield each replicate as a data set, the copies of a row one after the other."""
         problem = self.problem
         for b in range(*self.replicates):
-            if problem.lens.rowwise:
+            if problem.row_by_row:
                 yield self._data_set(self._rows(b), b)
             else:
                 yield problem.lens(problem.resampler.draw(problem.data, problem.key, b))
@@ -101,3 +99,10 @@ class RowBlock:
         plain = Source(problem.probs, None, problem.resampler.label_key(problem.key), 0)
         labels = engine.draws.draw_copies(plain, times, b)
         return seen.with_labels(problem.outcomes.take(rows).of(labels))
+
+
+def _cells_of(data: Predictions, cells: Cells) -> Cells:
+    """Return the cells of other data: of the same partition, or the very same cells."""
+    if isinstance(cells.partition, Known) or not cells.partition.fixed:
+        return Cells(data, Known(cells.fitted, cells.fitted.assign(data.probs)))
+    return Cells(data, cells.partition)

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.checks.arrays import rounded
 from calibrant.lenses.lens import Lens
 from calibrant.predictions import Predictions
 
@@ -46,7 +47,7 @@ class Pooled(Lens):
         np.subtract(1, probs[:, 0], out=probs[:, 1])
         np.maximum(probs[:, 1], 0, out=probs[:, 1])
         labels = self.relabel(data, data.labels)
-        weights = np.repeat(data.weights, m) if data.weighted else None
+        weights = rounded(np.repeat(data.weights, m)) if data.weighted else None
         return Predictions.trusted(probs, labels, ("occurs", "does not occur"), weights)
 
     def relabel(self, data: Predictions, labels: NDArray[Any]) -> NDArray[np.int32]:

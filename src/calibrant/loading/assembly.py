@@ -45,8 +45,8 @@ def _by_labels(
     all labels, so that a good file is read only once.
     """
     rest = {name: kind for name, kind in store.kinds.items() if name not in (label, *weight)}
-    first = store.first_labels(label)
-    if len(rest) < 2 or not rules.are_columns(rest, first):
+    first = store.first_labels(label) if len(rest) > 1 else None
+    if first is None or not rules.are_columns(rest, first):
         return rules.single(rest, options.logits), None
     guess = rules.by_class(rest, first)
     if guess is None:

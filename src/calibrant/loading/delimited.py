@@ -32,7 +32,7 @@ class Delimited:
     separator : str
         What stands between cells.
     skip : int
-        How many lines the header ends after.
+        How many lines there are up to the end of the header.
     width : int
         How many columns there are.
     index : dict

@@ -169,5 +169,5 @@ def _after_prefix(names: Sequence[str], logits: bool) -> tuple[str, ...]:
     """Return what stands after the prefix that all names have; nothing if they have none."""
     for prefix in _prefixes(logits):
         if all(_has(name, prefix) for name in names):
-            return tuple(name[len(prefix) :] for name in names)
+            return tuple(name[len(prefix) :].strip() for name in names)
     return ()

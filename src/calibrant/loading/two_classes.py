@@ -44,12 +44,7 @@ def two_names(labels: Sequence[str], event: str | None, column: str) -> tuple[st
 def _named_for(event: str, found: Mapping[Meaning, str]) -> tuple[str, str] | None:
     """Return the names where the event is one of the labels, or the one that never occurs.
 
-    Parameters
-    ----------
-    event : str
-        The class that the column is named for.
-    found : mapping
-        What the labels mean, and how they are written.
+    `found` is what the labels mean, and how they are written.
     """
     own = meaning(event)
     all_found = {own: event, **found}
@@ -63,8 +58,8 @@ def _named_for(event: str, found: Mapping[Meaning, str]) -> tuple[str, str] | No
 
 
 def _of_event(event: str, labels: tuple[str, str]) -> tuple[str, str]:
-    """Return the names for labels 0 and 1; refuse a column that seems to be of class 0."""
-    if event.lower() in NEGATIONS:
+    """Return the names for labels 0 and 1; refuse a column that need not be of class 1."""
+    if event.lower() in NEGATIONS or not isinstance(meaning(event), str):
         raise ValueError(
             f"one column of probabilities must be of class 1; it is named for {event!r}, and labels"
             f" are {labels[0]} and {labels[1]}. Name class 0 and class 1 with `classes`."

@@ -178,9 +178,15 @@ class WorstMiscalibration(CellStatistic):
 
     def locate(self, data: Predictions) -> "WorstCell":
         """Return the worst cell; the first one if several are equally bad."""
-        means = Shared(data).cells(self.partition).means()
+        cells = Shared(data).cells(self.partition)
+        means = cells.means()
         held = np.flatnonzero(means.mass > 0)
-        distances = measure(self.distance, means.observed[held], means.predicted[held])
+        norm = norm_of(self.distance)
+        if norm is None:
+            distances = measure(self.distance, means.observed[held], means.predicted[held])
+        else:
+            _, one, two = cells.norms()
+            distances = norm.scale * (one, np.sqrt(two), two)[norm.kind][held]
         c = int(held[distances.argmax()])
         return WorstCell(
             value=float(distances.max()),
