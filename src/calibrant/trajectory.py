@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from calibrant import tables
 from calibrant.checks.parameters import finite, fraction
-from calibrant.checks.seeds import Rng, derive, make_key
-from calibrant.diagrams.reliability import as_seed
+from calibrant.checks.seeds import Rng, as_seed, derive, make_key
 from calibrant.inference import calibration_test
-from calibrant.inference.plans import settings
+from calibrant.inference.plans import Plan
 from calibrant.inference.pvalues import spread
 from calibrant.lenses import Lens, TopLabel
 from calibrant.partitions import EqualWidth
@@ -129,13 +128,8 @@ class Trajectory:
     @property
     def settings(self) -> dict[str, Any]:
         """How the rows are computed, and the seed that gives the same draws again."""
-        return settings(
-            self._seed,
-            statistic=self.statistic,
-            lens=self.lens,
-            resampler=self.resampler,
-            n_resamples=self.n_resamples,
-        )
+        plan = Plan(self.resampler, self.n_resamples, self._seed)
+        return plan.settings(statistic=self.statistic, lens=self.lens)
 
     def record(self, step: float, data: Predictions) -> TrajectoryRow:
         """Evaluate the predictions made after a step, keep the row and return it.

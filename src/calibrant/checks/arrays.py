@@ -59,7 +59,7 @@ def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Arra
     bad = np.flatnonzero(~np.isfinite(logits.max(axis=1)))  # nan, +inf, or -inf throughout
     if bad.size:
         raise ValueError(
-            "`logits` must be finite, or -inf for some classes of a row;"
+            f"{source.logits} must be finite, or -inf for some classes of a row;"
             f" {source.row(int(bad[0]))} is {_start(logits[bad[0]])}{more(bad.size)}."
         )
     rows.softmax(logits)
@@ -129,9 +129,11 @@ def _binary(event: Array, source: Source) -> Array:
     if bad.size:
         value = event[bad[0]]
         what = "finite" if not np.isfinite(value) else "between 0 and 1"
-        hint = "" if not np.isfinite(value) else f" {source.logits}"
+        hint = "" if not np.isfinite(value) else f" {source.hint}"
         where = source.row(int(bad[0]))
-        raise ValueError(f"`probs` must be {what}; {where} is {value}{more(bad.size)}.{hint}")
+        raise ValueError(
+            f"{source.probs} must be {what}; {where} is {value}{more(bad.size)}.{hint}"
+        )
     out = np.empty((event.shape[0], 2), event.dtype)
     np.minimum(event, 1, out=out[:, 1])
     np.subtract(1, out[:, 1], out=out[:, 0])
@@ -145,20 +147,20 @@ def _refuse(found: rows.Scan, probs: Array, source: Source) -> None:
         row = probs[first]
         column = int(np.argmax(~np.isfinite(row)))
         raise ValueError(
-            f"`probs` must be finite; {source.row(first)} has {row[column]} in"
+            f"{source.probs} must be finite; {source.row(first)} has {row[column]} in"
             f" {source.column(column)}{more(found.not_finite.count)}."
         )
     if found.negative.count:
         first = found.negative.first
         row = probs[first]
         raise ValueError(
-            f"`probs` must not be negative; {source.row(first)} has {row.min()} in"
-            f" {source.column(int(row.argmin()))}{more(found.negative.count)}. {source.logits}"
+            f"{source.probs} must not be negative; {source.row(first)} has {row.min()} in"
+            f" {source.column(int(row.argmin()))}{more(found.negative.count)}. {source.hint}"
         )
     if found.unequal.count:
         first = found.unequal.first
         total = probs[first].sum(dtype=np.float64)
         raise ValueError(
-            f"`probs` rows must sum to 1; {source.row(first)} sums to {total:.6g}"
-            f"{more(found.unequal.count)}. {source.logits}"
+            f"{source.probs} must sum to 1 in each row; {source.row(first)} sums to {total:.6g}"
+            f"{more(found.unequal.count)}. {source.hint}"
         )

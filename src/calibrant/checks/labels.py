@@ -51,7 +51,7 @@ def class_names(classes: Iterable[Any] | None, m: int) -> tuple[str, ...]:
         raise TypeError(f"`classes` must be a list of names; found the string {classes!r}.")
     names = tuple(written(name) for name in as_tuple(classes))
     if len(names) != m:
-        raise ValueError(f"`classes` must name the {m} classes of `probs`; found {len(names)}.")
+        raise ValueError(f"`classes` must name the {m} classes; found {len(names)}.")
     _refuse_equal(names)
     return names
 
@@ -208,7 +208,9 @@ def _check_shape(array: Array, n: int, m: int) -> None:
             f"`labels` must be of shape ({n},), or ({n}, {m}) if one-hot; found {array.shape}."
         )
     if array.shape[0] != n:
-        raise ValueError(f"`labels` must be as many as `probs`: {n:,}; found {array.shape[0]:,}.")
+        raise ValueError(
+            f"`labels` must be one for each of the {n:,} rows; found {array.shape[0]:,}."
+        )
     if array.dtype.kind not in "biufOUST":
         raise TypeError(f"`labels` must be whole numbers or names; found {array.dtype}.")
 

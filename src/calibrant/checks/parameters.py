@@ -75,7 +75,9 @@ class Source:
 
     row: Callable[[int], str] = "row {}".format
     column: Callable[[int], str] = "column {}".format
-    logits: str = "Are these logits? Use Predictions.from_logits."
+    probs: str = "`probs`"
+    logits: str = "`logits`"
+    hint: str = "Are these logits? Use `Predictions.from_logits`."
 
 
 ARRAYS = Source()

@@ -18,6 +18,13 @@ def make_key(rng: Any) -> np.uint64:
     return np.uint64(np.random.SeedSequence(_seed(rng)).generate_state(1, np.uint64)[0])
 
 
+def as_seed(rng: Any) -> int:
+    """Return a seed that can be written down: the user's own, or one drawn from `rng`."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return int(make_key(rng))
+    return _seed(rng) or 0
+
+
 def generator(rng: Any) -> np.random.Generator:
     """Return a generator for data that are made once, outside kernels."""
     return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(_seed(rng))

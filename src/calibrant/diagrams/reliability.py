@@ -1,17 +1,21 @@
 """From predictions to a reliability diagram, §4.4."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from calibrant.checks.seeds import Rng, derive, make_key
+from calibrant.checks.parameters import fraction
+from calibrant.checks.seeds import Rng
 from calibrant.diagrams.diagram import Floats, ReliabilityDiagram, Series
-from calibrant.inference import Cellwise, cellwise
-from calibrant.inference.plans import Progress, check_progress, part, settings
+from calibrant.inference import Cellwise
+from calibrant.inference.cells import of_problem
+from calibrant.inference.plans import Plan, Progress, part
+from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.lenses import Canonical, Lens
 from calibrant.lenses.lens import check_lens
 from calibrant.partitions import EqualWidth, Partition, SimplexCells
+from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions, check_data
 from calibrant.resampling import Exact, Resampler
 
@@ -68,30 +72,23 @@ def reliability_diagram(
     reliability diagram of 2 outcomes: 1 of 2 cells are off at 5% (family-wise)
     """
     models = data if isinstance(data, Mapping) else {"": data}
-    seen = _look(models, lens)
-    first = next(iter(seen.values()))
-    check_progress(progress)
-    chosen: dict[str, Any] = {
-        "lens": lens,
-        "partition": partition or default_partition(first.m),
-        "resampler": resampler,
-        "n_resamples": n_resamples,
-        "level": level,
-    }
-    seed = as_seed(rng)
-    edges = _edges(chosen["partition"])
+    plan = Plan.of(resampler, n_resamples, rng, progress)
+    problems = _look(models, lens, plan)
+    first = next(iter(problems.values())).seen
+    cut = partition or default_partition(first.m)
+    check_partition(cut)
+    edges = _edges(cut)
     series = []
-    for i, (name, model) in enumerate(models.items()):
-        key = derive(make_key(seed), i)
-        step = part(progress, i, len(models))
-        cells = cellwise(model, **chosen, rng=int(key), progress=step)
-        series.append(_series(name, seen[name], chosen["partition"], cells, edges))
+    for i, (name, problem) in enumerate(problems.items()):
+        mine = replace(plan, progress=part(progress, i, len(models)))
+        cells = of_problem(problem, cut, mine, fraction("level", level))
+        series.append(_series(name, problem.seen, cut, cells, edges))
     return ReliabilityDiagram(
         series=tuple(series),
         classes=first.classes,
         event=first.event or 0,
         edges=edges,
-        settings=settings(seed, **chosen, alpha=ALPHA),
+        settings=plan.settings(lens=lens, partition=cut, level=level, alpha=ALPHA),
         subject=lens.subject,
     )
 
@@ -103,27 +100,22 @@ def default_partition(m: int) -> Partition:
     return SimplexCells(5 if m == 3 else 4)
 
 
-def as_seed(rng: Rng) -> int:
-    """Return a seed that can be written down: the user's own, or one drawn from `rng`."""
-    if rng is None or isinstance(rng, np.random.Generator):
-        return int(make_key(rng))
-    make_key(rng)  # refuses what is no seed
-    return int(rng)
-
-
-def _look(models: Mapping[str, Predictions], lens: Lens) -> dict[str, Predictions]:
+def _look(models: Mapping[str, Predictions], lens: Lens, plan: Plan) -> dict[str, Problem]:
     """Look at each model through the lens, and check that one picture can show them all."""
     if not models:
         raise ValueError("`data` must be at least one model; found none.")
     for model in models.values():
         check_data(model)
     check_lens(lens)
-    seen = {name: lens(model) for name, model in models.items()}
-    (_, first), *others = seen.items()
-    _check_number_of_outcomes(first.m, len(seen))
+    problems = {
+        name: Problem.of(model, lens, plan.resampler, plan.key) for name, model in models.items()
+    }
+    (_, first), *others = problems.items()
+    check_hypothesis(first)
+    _check_number_of_outcomes(first.seen.m, len(problems))
     for name, other in others:
-        _check_same_outcomes(name, other, first)
-    return seen
+        _check_same_outcomes(name, other.seen, first.seen)
+    return problems
 
 
 def _check_number_of_outcomes(m: int, n_models: int) -> None:
@@ -172,5 +164,5 @@ def _series(
         histogram = counts / counts.sum()
     corners = None
     if isinstance(partition, SimplexCells):
-        corners = partition.vertices(partition.fit(seen))
+        corners = partition.vertices(cells.function.fitted)
     return Series(name, cells, histogram, corners)

@@ -11,7 +11,7 @@ from calibrant.calibration.function import on_cells
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.inference.frequencies import Summary, frequencies, moments, standardise
-from calibrant.inference.plans import Plan, Progress, Settings, settings
+from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.inference.pvalues import pvalue
 from calibrant.lenses import Canonical, Lens
@@ -168,20 +168,10 @@ def cellwise(
     plan = Plan.of(resampler, n_resamples, rng, progress)
     problem = Problem.of(data, lens, resampler, plan.key)
     check_hypothesis(problem)
-    made_with = settings(
-        rng,
-        partition=partition,
-        lens=lens,
-        resampler=resampler,
-        n_resamples=plan.n_resamples,
-        level=fraction("level", level),
-    )
-    return of_problem(problem, partition, plan, level, made_with)
+    return of_problem(problem, partition, plan, fraction("level", level))
 
 
-def of_problem(
-    problem: Problem, partition: Partition, plan: Plan, level: float, made_with: Settings
-) -> Cellwise:
+def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float) -> Cellwise:
     """Do what `cellwise` does for a problem that is seen through its lens already."""
     cells = problem.shared.cells(partition)
     function = on_cells(cells)
@@ -200,7 +190,7 @@ def of_problem(
         spread=spread,
         largest=summary.largest,
         regions=summary.regions,
-        settings=made_with,
+        settings=plan.settings(partition=partition, lens=problem.lens, level=level),
     )
 
 

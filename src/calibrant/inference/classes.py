@@ -8,22 +8,23 @@ from numpy.typing import NDArray
 
 from calibrant import engine, tables
 from calibrant.checks.parameters import function
-from calibrant.checks.seeds import Rng, make_key
+from calibrant.checks.seeds import Rng, as_seed
 from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.inference.plans import (
+    Plan,
     Progress,
     Settings,
     check_progress,
     check_resamples,
-    settings,
 )
 from calibrant.inference.pvalues import holm, pvalue, shown
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions, check_data
+from calibrant.resampling import Exact
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -263,21 +264,18 @@ def classwise(
     check_partition(partition)
     function("distance", distance)
     check_progress(progress)
-    n_resamples = check_resamples(n_resamples, least=0)
+    plan = Plan(Exact(), check_resamples(n_resamples, least=0), as_seed(rng), progress)
     cells = ClassCells.of(data, partition)
-    null = np.empty((data.m, n_resamples))
-    key = make_key(rng)
+    null = np.empty((data.m, plan.n_resamples))
 
     def work(b0: int, b1: int) -> None:
-        null[:, b0:b1] = cells.distances(cells.drawn(key, b0, b1), distance)
+        null[:, b0:b1] = cells.distances(cells.drawn(plan.key, b0, b1), distance)
 
     size = min(max(1, ROOM // int(cells.offsets[-1])), 128)
-    threads.run(work, threads.blocks(n_resamples, size), progress)
+    threads.run(work, threads.blocks(plan.n_resamples, size), progress)
     return Classwise(
         classes=data.classes,
         values=cells.distances(cells.observed, distance)[:, 0],
         null=null,
-        settings=settings(
-            rng, partition=partition, distance=name_of(distance), n_resamples=n_resamples
-        ),
+        settings=plan.settings(partition=partition, distance=name_of(distance)),
     )

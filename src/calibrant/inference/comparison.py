@@ -14,7 +14,7 @@ from calibrant.inference.differences import Difference
 from calibrant.inference.estimation import Estimate
 from calibrant.inference.evaluation import HEADER, Evaluation, EvaluationRow, on_grid
 from calibrant.inference.grids import Grid
-from calibrant.inference.plans import Plan, Progress, Settings, part, settings
+from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions, check_data
@@ -159,11 +159,9 @@ def compare(
     evaluations = {}
     for number, (name, data) in enumerate(models.items()):
         mine = replace(plan, progress=part(progress, number, len(models)))
-        evaluations[name] = on_grid(data, grid, mine, again, rng)
+        evaluations[name] = on_grid(data, grid, mine, again)
     scores = {name: all_scores(data) for name, data in models.items()}
-    made_with = settings(
-        rng, **grid.settings(), n_resamples=plan.n_resamples, n_bootstrap=again, paired=paired
-    )
+    made_with = plan.settings(**grid.settings(), n_bootstrap=again, paired=paired)
     differences = _differences(evaluations) if paired else ()
     return Comparison(evaluations, scores, differences, made_with)
 
@@ -210,7 +208,7 @@ def _check_pairs(models: Mapping[str, Predictions]) -> None:
         if where:
             raise ValueError(
                 f"`models` must have the same labels row by row; {first!r} and {name!r} differ"
-                f" ({where}). Use paired=False for models of different rows."
+                f" ({where}). Use `paired=False` if they have different rows."
             )
         if not np.array_equal(a.weights, b.weights):
             raise ValueError(

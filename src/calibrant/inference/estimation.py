@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
-from calibrant.inference.plans import Plan, Progress, Settings, settings
+from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem
 from calibrant.inference.pvalues import rounding, spread
 from calibrant.inference.replicates import values_and_replicates
@@ -138,7 +138,4 @@ def estimate(
     plan = Plan.of(resampler, n_resamples, rng, progress)
     problem = Problem.of(data, lens, resampler, plan.key)
     (value,), (found,) = values_and_replicates(problem, [chosen], plan)
-    made_with = settings(
-        rng, statistic=chosen, lens=lens, resampler=resampler, n_resamples=plan.n_resamples
-    )
-    return Estimate(value, found, made_with)
+    return Estimate(value, found, plan.settings(statistic=chosen, lens=lens))

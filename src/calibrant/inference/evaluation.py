@@ -16,7 +16,6 @@ from calibrant.inference.plans import (
     Progress,
     Settings,
     part,
-    settings,
 )
 from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.inference.pvalues import holm, pvalue, spread
@@ -213,12 +212,12 @@ def evaluate(
     check_data(data)
     grid = Grid.of(data, lenses, partitions, distances)
     plan = Plan.of(resampler, n_resamples, rng, progress)
-    return on_grid(data, grid, plan, max(2, min(BOOTSTRAPS, plan.n_resamples)), rng)
+    return on_grid(data, grid, plan, max(2, min(BOOTSTRAPS, plan.n_resamples)))
 
 
-def on_grid(data: Predictions, grid: Grid, plan: Plan, n_bootstrap: int, rng: Rng) -> Evaluation:
+def on_grid(data: Predictions, grid: Grid, plan: Plan, n_bootstrap: int) -> Evaluation:
     """Evaluate all combinations, with standard errors from so many data sets."""
-    again = Plan(Bootstrap(refit=False), n_bootstrap, derive(plan.key, 3))
+    again = Plan(Bootstrap(refit=False), n_bootstrap, int(derive(plan.key, 3)))
     found = []
     for number, lens in enumerate(grid.lenses):
         steps = [part(plan.progress, 2 * number + half, 2 * len(grid.lenses)) for half in (0, 1)]
@@ -229,13 +228,7 @@ def on_grid(data: Predictions, grid: Grid, plan: Plan, n_bootstrap: int, rng: Rn
         EvaluationRow(**row, adjusted_pvalue=float(p))
         for row, p in zip(found, adjusted, strict=True)
     ]
-    made_with = settings(
-        rng,
-        **grid.settings(),
-        resampler=plan.resampler,
-        n_resamples=plan.n_resamples,
-        n_bootstrap=n_bootstrap,
-    )
+    made_with = plan.settings(**grid.settings(), n_bootstrap=n_bootstrap)
     return Evaluation(tuple(rows), data.n, data.m, made_with)
 
 

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from calibrant.checks.parameters import function, whole
-from calibrant.checks.seeds import Rng, make_key
+from calibrant.checks.seeds import Rng, as_seed, make_key
 from calibrant.resampling import Resampler
 
 Progress = Callable[[int, int], None]
@@ -27,7 +27,7 @@ class Plan:
         The source of data sets.
     n_resamples : int
         How many.
-    key : uint64
+    seed : int
         Of the draws.
     progress : callable, optional
         Called with (done, total).
@@ -35,8 +35,13 @@ class Plan:
 
     resampler: Resampler
     n_resamples: int
-    key: np.uint64
+    seed: int
     progress: Progress | None = None
+
+    @property
+    def key(self) -> np.uint64:
+        """The key of the draws."""
+        return make_key(self.seed)
 
     @classmethod
     def of(
@@ -44,7 +49,12 @@ class Plan:
     ) -> "Plan":
         """Check what most functions take."""
         check_progress(progress)
-        return cls(resampler, check_resamples(n_resamples), make_key(rng), progress)
+        return cls(resampler, check_resamples(n_resamples), as_seed(rng), progress)
+
+    def settings(self, **chosen: Any) -> dict[str, Any]:
+        """Return what a result was made with, as plain values, from which it can be made again."""
+        drawn = {"resampler": self.resampler, "n_resamples": self.n_resamples, "seed": self.seed}
+        return {name: _plain(value) for name, value in (chosen | drawn).items()}
 
 
 def part(progress: Progress | None, number: int, parts: int) -> Progress | None:
@@ -66,17 +76,6 @@ def check_progress(progress: Any) -> None:
     """Refuse what cannot be called; nothing need be."""
     if progress is not None:
         function("progress", progress)
-
-
-def settings(rng: Any, **chosen: Any) -> dict[str, Any]:
-    """Return what a result was made with, as plain values.
-
-    `seed` is None if it was not a number: then only the key of the draws, if it is given, tells
-    how to make the result again.
-    """
-    seed = int(rng) if isinstance(rng, int | np.integer) else None
-    plain = {name: _plain(value) for name, value in chosen.items()}
-    return {**plain, "seed": seed}
 
 
 def _plain(value: Any) -> Any:

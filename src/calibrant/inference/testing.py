@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.seeds import Rng
-from calibrant.inference.plans import Plan, Progress, Settings, settings
+from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.inference.pvalues import pvalue, shown, spread
 from calibrant.inference.replicates import values_and_replicates
@@ -120,7 +120,5 @@ def calibration_test(
     problem = Problem.of(data, lens, resampler, plan.key)
     check_hypothesis(problem)
     (value,), (null,) = values_and_replicates(problem, [chosen], plan)
-    made_with = settings(
-        rng, statistic=chosen, lens=lens, resampler=resampler, n_resamples=plan.n_resamples
-    )
+    made_with = plan.settings(statistic=chosen, lens=lens)
     return CalibrationTest(value, null, problem.probs is data.probs, made_with)

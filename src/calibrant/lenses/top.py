@@ -43,7 +43,7 @@ class TopK(Lens):
         if k >= data.m:
             raise ValueError(
                 f"`k` must be less than the number of classes, {data.m}; found {k}."
-                " Use Canonical() for all of them."
+                " Use `Canonical()` for all of them."
             )
         if k == 1:
             probs, labels = engine.rows.top_against_rest(data.labels, data.top)

@@ -1,12 +1,12 @@
 """From the columns of a file and the user's options to `Predictions`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from calibrant.checks import arrays
 from calibrant.checks.labels import Classes, class_names
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import label_values, rules
-from calibrant.loading.column_store import ColumnStore, repeated
+from calibrant.loading.column_store import ColumnStore, Kind, repeated
 from calibrant.loading.matrix import Loaded, load_columns
 from calibrant.loading.options import LOGITS_HINT, Options, check_order
 from calibrant.loading.two_classes import two_names
@@ -39,24 +39,32 @@ def _by_name(store: ColumnStore, options: Options, label: str) -> rules.Chosen |
 def _by_labels(
     store: ColumnStore, options: Options, label: str, weight: Sequence[str]
 ) -> tuple[rules.Chosen, Loaded | None]:
-    """Choose columns that are named after the labels, or else a single one.
+    """Choose columns that are named after the labels, or else a single one."""
+    rest = {name: kind for name, kind in store.kinds.items() if name not in (label, *weight)}
+    if len(rest) > 1:
+        chosen, loaded = _named_after_labels(store, rest, label, weight)
+        if chosen is not None:
+            return chosen, loaded
+    return rules.single(rest, options.logits), None
+
+
+def _named_after_labels(
+    store: ColumnStore, rest: Mapping[str, Kind], label: str, weight: Sequence[str]
+) -> tuple[rules.Chosen | None, Loaded | None]:
+    """Choose among the columns `rest`, and read them if that shows whether the choice is right.
 
     The labels of the first rows show which columns these may be. They are read together with
     all labels, so that a good file is read only once.
     """
-    rest = {name: kind for name, kind in store.kinds.items() if name not in (label, *weight)}
-    first = store.first_labels(label) if len(rest) > 1 else None
-    if first is None or not rules.are_columns(rest, first):
-        return rules.single(rest, options.logits), None
+    first = store.first_labels(label)
+    if not rules.are_columns(rest, first):
+        return None, None
     guess = rules.by_class(rest, first)
     if guess is None:
-        loaded, values = None, store.read([], label).to_series().drop_nulls()
-    else:
-        loaded = _load(store, guess, label, weight)
-        values = loaded.label
-    chosen = rules.by_class(rest, label_values.distinct(values))
-    if chosen is None:
-        return rules.single(rest, options.logits), None
+        labels = store.read([], label).to_series().drop_nulls()
+        return rules.by_class(rest, label_values.distinct(labels)), None
+    loaded = _load(store, guess, label, weight)
+    chosen = rules.by_class(rest, label_values.distinct(loaded.label))
     return chosen, loaded if chosen == guess else None
 
 
@@ -74,7 +82,13 @@ def _checked(
     loaded: Loaded, chosen: rules.Chosen, store: ColumnStore, options: Options
 ) -> Predictions:
     n, k = loaded.matrix.shape
-    source = Source(store.where, lambda j: f"column {chosen.columns[j]!r}", _hint(chosen, options))
+    source = Source(
+        store.where,
+        lambda j: f"column {chosen.columns[j]!r}",
+        probs="the probabilities",
+        logits="the logits",
+        hint=_hint(chosen, options),
+    )
     known = _classes(loaded, chosen, options)
     weights = None
     if loaded.weight is not None:

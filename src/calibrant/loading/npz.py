@@ -39,7 +39,7 @@ def _predictions(archive: zipfile.ZipFile, options: Options) -> Predictions:
     keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
     probs_key = _probs_key(keys, options)
     labels_key = _key("label", keys, LABELS, options.label)
-    source = Source(logits=LOGITS_HINT)
+    source = Source(probs="the probabilities", logits="the logits", hint=LOGITS_HINT)
     make = arrays.softmax if options.logits else arrays.probabilities
     probs = make(_array(archive, probs_key), owned=True, source=source)
     n, m = probs.shape

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from calibrant.checks.seeds import Rng
+from calibrant.checks.seeds import Rng, as_seed
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
-from calibrant.diagrams.reliability import as_seed
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
 from calibrant.inference.plans import Progress, check_resamples, part
 from calibrant.lenses import Canonical, Lens, TopLabel
