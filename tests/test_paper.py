@@ -57,7 +57,7 @@ def test_the_estimates_of_the_tables(name):
         )
         seen = tables.LENSES[row["lens"]](data)
         assert row["estimate"] == pytest.approx(eta(seen), **CLOSE)
-        assert row["cells"] == eta.prepare(seen).n_cells
+        assert row["cells"] == eta.partition.fit(seen).n_cells
 
 
 def test_the_exact_null_distributions_of_a_table():

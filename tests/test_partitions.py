@@ -203,7 +203,9 @@ def test_equal_mass_assigns_what_is_outside():
 
 
 def test_equal_mass_needs_two_outcomes():
-    with pytest.raises(ValueError, match=r"EqualMass needs a problem with two outcomes; found 3\."):
+    with pytest.raises(
+        ValueError, match=r"`EqualMass\(…\)` needs a problem with two outcomes; found 3\."
+    ):
         EqualMass(2).fit(Predictions([[0.2, 0.3, 0.5]], [0]))
 
 

@@ -1,5 +1,7 @@
 """Diagrams drawn with plotly: their traces hold the numbers of the diagram."""
 
+import re
+
 import numpy as np
 import pytest
 from cases import CASES, ODD_NAMES, dirichlet, made, moved, three_models
@@ -30,7 +32,8 @@ def test_every_kind_makes_a_figure_that_can_be_written(name, tmp_path):
     _, figure = figure_of(name)
     assert isinstance(figure, Figure)
     figure.write_html(tmp_path / "a.html", include_plotlyjs=False)
-    assert "NaN" not in figure.to_json()
+    # Arrays are written in base64, whose letters may spell anything.
+    assert "NaN" not in re.sub(r'"bdata":"[^"]*"', "", figure.to_json())
 
 
 @pytest.mark.parametrize("classical", [False, True])

@@ -5,7 +5,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import lenses, partitions, statistics
-from calibrant.inference.replicates import part
+from calibrant.inference.plans import part
 
 DATA = cal.Predictions([0.2, 0.7, 0.9], [0, 1, 1])
 ETA = statistics.ExpectedMiscalibration(partitions.EqualWidth(2))
@@ -89,11 +89,11 @@ WRONG = {
     ),
     "a statistic that writes": (
         lambda: cal.calibration_test(DATA, lambda _: "0.5"),
-        r"`statistic` must return a number; for the data it returned '0\.5'\.",
+        r"`statistic` must return a number; for a data set it returned '0\.5'\.",
     ),
     "a statistic of many numbers": (
         lambda: cal.calibration_test(DATA, lambda _: np.eye(9)),
-        r"`statistic` must return a number; for the data it returned array\(\[\[.{50,60}…\.$",
+        r"`statistic` must return a number; for a data set it returned array\(\[\[.{50,60}…\.$",
     ),
     "data of a diagram": (
         lambda: cal.reliability_diagram(np.eye(3)),

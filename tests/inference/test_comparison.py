@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import Predictions, accuracy, brier_score, compare, evaluate, log_score
 from calibrant.distances import total_variation
-from calibrant.inference.comparison import Difference
+from calibrant.inference import Difference
 from calibrant.inference.estimation import Estimate
 from calibrant.inference.evaluation import EvaluationRow
 from calibrant.lenses import Canonical, Pooled, TopLabel
@@ -18,7 +18,7 @@ N = 120
 LABELS = RNG.integers(0, 3, N)
 A = Predictions(RNG.dirichlet(np.ones(3), N), LABELS)
 B = Predictions(RNG.dirichlet(np.full(3, 3.0), N), LABELS)
-FAST = {"n_resamples": 19, "n_bootstrap": 30, "rng": 0}
+FAST = {"n_resamples": 19, "rng": 0}
 
 
 def test_a_model_differs_from_itself_by_nothing():
@@ -55,8 +55,7 @@ def test_pairing_narrows_the_interval_of_models_that_err_together():
         {"a": A, "b": close},
         lenses=[Canonical()],
         partitions=[EqualWidth(2)],
-        n_resamples=1,
-        n_bootstrap=400,
+        n_resamples=400,
         rng=1,
     )
     paired = found.differences[0].estimate.standard_error
@@ -143,7 +142,7 @@ def test_what_may_be_concluded(pvalues, replicates, sentence):
         "one",
         "two",
         tuple(row(p) for p in pvalues),
-        Estimate(float(np.mean(replicates)), np.array(replicates)),
+        Estimate(float(np.mean(replicates)), np.array(replicates), {}),
         0.95,
     )
     assert found.conclusion == sentence
@@ -159,7 +158,7 @@ def test_conclusions_from_data():
         "sharp": Predictions(p**3 / (p**3 + (1 - p) ** 3), labels),
         "sharper": Predictions(np.where(p > 0.5, 0.999, 0.001), labels),
     }
-    found = compare(models, distances=[total_variation], n_resamples=199, n_bootstrap=99, rng=0)
+    found = compare(models, distances=[total_variation], n_resamples=199, rng=0)
     told = {(d.first, d.second): d.conclusion for d in found.differences}
     assert told["fine", "sharp"].startswith("sharp is shown to be miscalibrated; fine is not")
     assert told["sharp", "sharper"].startswith(
@@ -183,6 +182,31 @@ def test_plain_numbers_and_tables():
     lines = found.table().splitlines()
     assert [line.split()[0] for line in lines[2:6]] == ["<a>", "b", "<a>", "b"]
     assert str(found) == "comparison of <a>, b"
+
+
+@pytest.mark.parametrize("backend", ["polars", "pandas"])
+def test_a_data_frame_has_a_row_for_every_model_and_combination(backend):
+    found = compare({"a": A, "b": B}, **FAST)
+    frame = found.to_frame(backend)
+    assert type(frame).__module__.split(".")[0] == backend
+    assert list(frame.columns) == ["model", *found.evaluations["a"].rows[0].to_dict()]
+    assert list(frame["model"]) == ["a"] * 8 + ["b"] * 8
+    values = [row.value for name in ("a", "b") for row in found.evaluations[name].rows]
+    assert list(frame["estimate"]) == values
+
+
+def test_as_many_bootstraps_as_resamples():
+    for n_resamples, drawn in ((1, 2), (2, 2), (19, 19), (230, 230)):
+        found = compare(
+            {"a": A, "b": B}, partitions=[EqualWidth(2)], n_resamples=n_resamples, rng=0
+        )
+        assert found.settings["n_bootstrap"] == drawn
+        for evaluation in found.evaluations.values():
+            assert {row.replicates.size for row in evaluation.rows} == {drawn}
+            assert {row.null.size for row in evaluation.rows} == {n_resamples}
+    assert found.settings["paired"]
+    assert repr(found) == "<comparison of 2 models>"
+    assert repr(found.differences[0]).startswith("<difference a minus b: ")
 
 
 def test_models_of_different_rows():
@@ -210,9 +234,12 @@ def changed(labels):
         (
             Predictions(A.probs, changed(LABELS)),
             r"must have the same labels row by row; 'a' and 'b' differ \(first at row 7\)\."
-            r" Use paired=False for models of different rows\.",
+            r" Use `paired=False` if they have different rows\.",
         ),
-        (Predictions(A.probs[:50], LABELS[:50]), r"differ \(120 and 50 rows\)\. Use paired=False"),
+        (
+            Predictions(A.probs[:50], LABELS[:50]),
+            r"differ \(120 and 50 rows\)\. Use `paired=False`",
+        ),
         (
             Predictions(A.probs, LABELS, weights=np.full(N, 2.0)),
             r"`models` must have the same weights; those of 'a' and 'b' differ\.",
@@ -244,10 +271,7 @@ def test_one_model_cannot_be_compared(models):
 def test_a_seed_gives_the_same_comparison():
     for rng in (3, np.random.default_rng(4)):
         again = 3 if rng == 3 else np.random.default_rng(4)
-        one, two = (
-            compare({"a": A, "b": B}, n_resamples=9, n_bootstrap=5, rng=r).to_dict()
-            for r in (rng, again)
-        )
+        one, two = (compare({"a": A, "b": B}, n_resamples=9, rng=r).to_dict() for r in (rng, again))
         assert one == two
 
 
@@ -256,7 +280,6 @@ def test_progress_of_the_whole():
     compare(
         {"a": A, "b": B, "c": A},
         n_resamples=600,
-        n_bootstrap=2,
         rng=0,
         progress=lambda done, total: told.append((done, total)),
     )
@@ -277,7 +300,7 @@ def test_the_interval_contains_the_difference_however_biased_the_replicates_are(
         lenses=[Canonical()],
         partitions=[EqualWidth(10)],
         distances=[total_variation],
-        n_bootstrap=99,
+        n_resamples=99,
         rng=0,
     ).differences[0]
     low, high = found.estimate.interval(0.95)

@@ -9,9 +9,7 @@ import pytest
 from chance import agrees
 
 from calibrant import Predictions, calibration_test
-from calibrant.calibration import bin_predictions
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.draws import CellDraws
 from calibrant.lenses import Canonical, Pooled
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, VarianceTree
 from calibrant.resampling import Exact
@@ -81,19 +79,19 @@ def binary(weights=None, dtype=np.float64):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("path", ["whole cells", "rows"])
+@pytest.mark.parametrize("draws", ["counts", "labels"])
 @pytest.mark.parametrize("partition", PARTITIONS, ids=str)
-def test_binary_null_distribution_and_pvalue(partition, path, dtype):
-    data = binary(None if path == "whole cells" else np.ones(8), dtype)
-    drawn = CellDraws.of(bin_predictions(data, partition), data.probs, np.uint64(0)).counts_law
-    assert (drawn is not None) == (path == "whole cells")
+def test_binary_null_distribution_and_pvalue(partition, draws, dtype):
+    data = binary(None if draws == "counts" else np.ones(8), dtype)
+    resampler = Exact(draws=draws)
     cells = partition.locate(data)[1].tolist()
     for make, distance in STATISTICS:
         value = by_loops(make, distance)
         atoms, weights = exact_law(
             data, lambda labels, value=value: value(data.with_labels(np.array(labels)), cells)
         )
-        found = calibration_test(data, make(partition, distance), n_resamples=B, rng=1)
+        statistic = make(partition, distance)
+        found = calibration_test(data, statistic, resampler=resampler, n_resamples=B, rng=1)
         near = np.abs(found.null[:, None] - atoms).min(axis=1) if atoms.size < 60 else 0.0
         assert np.max(near) < SAME
         assert tails_agree(found.null, atoms, weights), (make, distance)

@@ -208,9 +208,15 @@ BAD_CSV = [
     (CSV + "a,0.5,inf\n", r"must be finite; row 2 \(line 4\) has inf in column 'prob_b'"),
     (CSV + "a,1e999,0\n", r"must be finite; row 2 \(line 4\) has inf in column 'prob_a'"),
     (CSV + "a,-0.5,1.5\n", r"not be negative; row 2 \(line 4\) has -0\.5 in column 'prob_a'"),
-    (CSV + "a,0.5,0.75\n", r"rows must sum to 1; row 2 \(line 4\) sums to 1\.25\. The columns"),
+    (
+        CSV + "a,0.5,0.75\n",
+        r"the probabilities must sum to 1 in each row; row 2 \(line 4\) sums to 1\.25\. The col",
+    ),
     ("y,p\n1,1.5\n", r"between 0 and 1; row 0 \(line 2\) is 1\.5\. Are these logits\?"),
-    ("y,a,b,age\na,0.5,0.5,3.5\nb,1,0,2\n", r"sum to 1; .*'a', 'b', 'age' were taken; others can"),
+    (
+        "y,a,b,age\na,0.5,0.5,3.5\nb,1,0,2\n",
+        r"sum to 1 in .*'a', 'b', 'age' were taken; others can",
+    ),
     ("label,prob_a,prob_a\na,1,0\n", r"columns must have different names; found 'prob_a' twice\."),
     ("label,prob_a, prob_a\na,1,0\n", r"columns must have different names; found 'prob_a' twice\."),
     ("1,0.5,0.5\n0,0.5,0.5\n", r"first line must name the columns; it holds numbers \('1', '0\.5'"),
@@ -229,7 +235,10 @@ BAD_CSV = [
         r"among the classes 'a', 'b' or 0 to 1; row 2 \(line 4\) has 'c' in column",
     ),
     ("y,prob_a,prob_b\n0,1,0\n2,1,0\n", r"or 0 to 1; row 1 \(line 3\) has '2' in column 'y'"),
-    ("y,prob_0,prob_1\n0,1,0\n-1,1,0\n", r"among the classes '0', '1'; row 1 \(line 3\) has '-1'"),
+    (
+        "y,prob_0,prob_1\n0,1,0\n-1,1,0\n",
+        r"the labels must be among the classes '0', '1'; row 1 \(line 3\) has '-1'",
+    ),
     ("y,prob_1,prob_2\n0,1,0\n1,1,0\n", r"among the classes '1', '2'; row 0 \(line 2\) has '0'"),
     ("y,prob_0,prob_1\n0.5,1,0\n", r"among the classes '0', '1'; row 0 \(line 2\) has '0\.5'"),
     ("y,prob_0,prob_1\n" + "9" * 400 + ",1,0\n", r"row 0 \(line 2\) has '999"),
@@ -273,7 +282,7 @@ BAD_LINES = [
     ),
     (LINES + LINES.replace("0.25", "NaN"), r"'prob_b' must be finite; row 2 \(line 3\) has nan"),
     (LINES + LINES.replace("0.25", "1e999"), r"'prob_b' must be finite; row 2 \(line 3\) has inf"),
-    (LINES + LINES.replace("0.25", "0.5"), r"rows must sum to 1; row 2 \(line 3\) sums to 1\.25"),
+    (LINES + LINES.replace("0.25", "0.5"), r"sum to 1 in each row; row 2 \(line 3\) sums to 1\.25"),
     ('{"y": 1, "y": 0, "p": 1}\n', r"keys must differ from one another; line 1 has 'y' twice"),
     (b'{"label": "\xe4"}\n', r"must be UTF-8; line 1 has the byte 0xe4"),
 ]
@@ -335,8 +344,8 @@ BAD_OPTIONS = [
     ({"probs": ["label", "prob_a"]}, ValueError, r"one thing only: .*found 'label' twice"),
     ({"weight": "prob_a"}, ValueError, r"one thing only: .*found 'prob_a' twice"),
     ({"weight": "label"}, ValueError, r"one thing only: .*found 'label' twice"),
-    ({"classes": ["x"]}, ValueError, r"`classes` must name the 2 classes of `probs`; found 1\."),
-    ({"classes": []}, ValueError, r"`classes` must name the 2 classes of `probs`; found 0\."),
+    ({"classes": ["x"]}, ValueError, r"`classes` must name the 2 classes; found 1\."),
+    ({"classes": []}, ValueError, r"`classes` must name the 2 classes; found 0\."),
     (
         {"classes": ["x", "x"]},
         ValueError,
@@ -392,7 +401,7 @@ def test_columns_without_a_type(tmp_path, values, sentence):
 
 def test_bad_logits(tmp_path):
     content = "y,logit_a,logit_b\na,1,0\na,inf,0\n"
-    sentence = r"`logits` must be finite, or -inf .*; row 1 \(line 3\) is \[inf, 0\.0\]\."
+    sentence = r"the logits must be finite, or -inf .*; row 1 \(line 3\) is \[inf, 0\.0\]\."
     refused(tmp_path, "x.csv", content, sentence, logits=True)
 
 
@@ -406,8 +415,8 @@ BAD_ARRAYS = [
     (GOOD, {"probs": "z"}, r"`probs` must name an array; 'z' not among 'probs', 'labels'\."),
     (GOOD, {"probs": ["a", "b"]}, r"`probs` must name one array of an NPZ file; found 'a', 'b'\."),
     (GOOD, {"weight": "z"}, r"`weight` must name an array; 'z' not among"),
-    (GOOD | {"labels": [0]}, {}, r"`labels` must be as many as `probs`: 2; found 1\."),
-    (GOOD | {"labels": [0, 2]}, {}, r"`labels` must be whole numbers from 0 to 1; row 1 has 2\."),
+    (GOOD | {"labels": [0]}, {}, r"the labels must be one for each of the 2 rows; found 1\."),
+    (GOOD | {"labels": [0, 2]}, {}, r"the labels must be whole numbers from 0 to 1; row 1 has 2\."),
     (GOOD | {"labels": ["a", "b"]}, {}, r"row 0 has 'a' .* If they are names, `classes` must say"),
     (
         GOOD | {"probs": PROBS[None]},
@@ -416,8 +425,12 @@ BAD_ARRAYS = [
     ),
     (GOOD | {"probs": 0.5}, {}, r"`probs` must be of shape \(n, m\) or \(n,\); found \(\)"),
     (GOOD | {"probs": PROBS[:0]}, {}, r"`probs` must have at least one row; found none\."),
-    (GOOD | {"probs": PROBS * 2}, {}, r"sum to 1; row 0 sums to 2 .* Then say so with `logits`\."),
-    (GOOD | {"classes": ["a"]}, {}, r"`classes` must name the 2 classes of `probs`; found 1\."),
+    (
+        GOOD | {"probs": PROBS * 2},
+        {},
+        r"sum to 1 in each row; row 0 sums to 2 .* Then say so with `logits`\.",
+    ),
+    (GOOD | {"classes": ["a"]}, {}, r"`classes` must name the 2 classes; found 1\."),
     (
         GOOD | {"classes": [["a", "b"]]},
         {},

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from calibrant.checks.convert import column_names, columns, to_numpy
 from calibrant.checks.distinct import distinct
 from calibrant.checks.meaning import Meaning, is_truth, meaning, shown, written
-from calibrant.checks.parameters import listed, more, whole
+from calibrant.checks.parameters import ARRAYS, Source, listed, more, whole
 
 Array = NDArray[Any]
 
@@ -111,7 +111,7 @@ class Classes:
         self,
         codes: NDArray[np.int32],
         label: Callable[[int], Any],
-        row: Callable[[int], str] = "row {}".format,
+        source: Source = ARRAYS,
         column: str = "",
     ) -> None:
         """Say which row has a label of no class, if one has.
@@ -122,8 +122,8 @@ class Classes:
             Places of classes, or -1.
         label : function of a row
             The label that is there.
-        row : function of a row, default "row {}".format
-            The words for it.
+        source : Source, default ARRAYS
+            How to speak of labels and rows.
         column : str, default ""
             The words for the column of a file.
         """
@@ -132,8 +132,8 @@ class Classes:
             first = int(bad[0])
             found = label(first)
             raise ValueError(
-                f"`labels` must be {self._expected()}; {row(first)} has {shown(found)}{column}"
-                f"{more(bad.size)}.{self._remedy(written(found))}"
+                f"{source.labels} must be {self._expected()}; {source.row(first)} has"
+                f" {shown(found)}{column}{more(bad.size)}.{self._remedy(written(found))}"
             )
 
     def _meanings(self, labels: Sequence[str]) -> list[Meaning]:
@@ -186,11 +186,11 @@ def outcomes(value: Any, n: int, m: int, classes: Iterable[Any] | None) -> NDArr
     return decoded(value, n, Classes(class_names(classes, m), given=classes is not None))
 
 
-def decoded(value: Any, n: int, known: Classes) -> NDArray[np.int32]:
+def decoded(value: Any, n: int, known: Classes, source: Source = ARRAYS) -> NDArray[np.int32]:
     """Return n labels as the places of known classes."""
     m = len(known.names)
     array = _as_array(value, known)
-    _check_shape(array, n, m)
+    _check_shape(array, n, m, source.labels)
     if array.ndim == 2 and array.shape[1] == m:
         return _one_hot(array)
     array = array.reshape(n)
@@ -198,21 +198,21 @@ def decoded(value: Any, n: int, known: Classes) -> NDArray[np.int32]:
         return array.astype(np.int32)  # the usual case, quickly
     found = distinct(array)
     codes = found.replaced(known.codes(found.labels))
-    known.refuse(codes, array.__getitem__)
+    known.refuse(codes, array.__getitem__, source)
     return codes
 
 
-def _check_shape(array: Array, n: int, m: int) -> None:
+def _check_shape(array: Array, n: int, m: int, name: str) -> None:
     if array.ndim not in (1, 2) or array.shape[1:] not in ((), (1,), (m,)):
         raise ValueError(
-            f"`labels` must be of shape ({n},), or ({n}, {m}) if one-hot; found {array.shape}."
+            f"{name} must be of shape ({n},), or ({n}, {m}) if one-hot; found {array.shape}."
         )
     if array.shape[0] != n:
         raise ValueError(
-            f"`labels` must be one for each of the {n:,} rows; found {array.shape[0]:,}."
+            f"{name} must be one for each of the {n:,} rows; found {array.shape[0]:,}."
         )
     if array.dtype.kind not in "biufOUST":
-        raise TypeError(f"`labels` must be whole numbers or names; found {array.dtype}.")
+        raise TypeError(f"{name} must be whole numbers or names; found {array.dtype}.")
 
 
 def _as_array(value: Any, known: Classes) -> Array:

@@ -77,6 +77,7 @@ class Source:
     column: Callable[[int], str] = "column {}".format
     probs: str = "`probs`"
     logits: str = "`logits`"
+    labels: str = "`labels`"
     hint: str = "Are these logits? Use `Predictions.from_logits`."
 
 

@@ -87,6 +87,7 @@ def _checked(
         lambda j: f"column {chosen.columns[j]!r}",
         probs="the probabilities",
         logits="the logits",
+        labels="the labels",
         hint=_hint(chosen, options),
     )
     known = _classes(loaded, chosen, options)
@@ -95,7 +96,7 @@ def _checked(
         weights = arrays.weights(loaded.weight.to_numpy(), n, source=source)
     make = arrays.softmax if options.logits else arrays.probabilities
     probs = make(loaded.matrix[:, 0] if k == 1 else loaded.matrix, owned=True, source=source)
-    codes = label_values.codes(loaded.label, known, store.where)
+    codes = label_values.codes(loaded.label, known, source)
     return Predictions.trusted(probs, codes, known.names, weights, event=1)
 
 

@@ -97,7 +97,7 @@ class Columnar:
         if isinstance(kind, pl.Boolean | pl.Categorical | pl.Enum):
             return column.cast(pl.String)
         if not (kind.is_numeric() or isinstance(kind, pl.String | pl.Binary | pl.Null)):
-            raise TypeError(f"`labels` must be whole numbers or names; found {kind}.")
+            raise TypeError(f"the labels must be whole numbers or names; found {kind}.")
         return column
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.checks.labels import Classes
 from calibrant.checks.meaning import written
+from calibrant.checks.parameters import Source
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +22,7 @@ def distinct(column: pl.Series) -> list[str]:
     return [written(value) for value in _values(column).to_list()]
 
 
-def codes(column: pl.Series, known: Classes, where: Callable[[int], str]) -> NDArray[np.int32]:
+def codes(column: pl.Series, known: Classes, source: Source) -> NDArray[np.int32]:
     """Return the places (n,) of the classes of all rows.
 
     Parameters
@@ -31,8 +31,8 @@ def codes(column: pl.Series, known: Classes, where: Callable[[int], str]) -> NDA
         Numbers, truths, texts or bytes.
     known : Classes
         The classes that they may be of.
-    where : function of a row
-        The words for it.
+    source : Source
+        How to speak of labels and rows.
     """
     import polars as pl  # noqa: PLC0415 (only files need it)
 
@@ -42,7 +42,7 @@ def codes(column: pl.Series, known: Classes, where: Callable[[int], str]) -> NDA
     for start in range(0, len(column), BLOCK):
         part = column.slice(start, BLOCK).replace_strict(values, found, return_dtype=pl.Int32)
         rows[start : start + BLOCK] = part.to_numpy()
-    known.refuse(rows, column.__getitem__, where, f" in column {column.name!r}")
+    known.refuse(rows, column.__getitem__, source, f" in column {column.name!r}")
     return rows
 
 

@@ -39,12 +39,14 @@ def _predictions(archive: zipfile.ZipFile, options: Options) -> Predictions:
     keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
     probs_key = _probs_key(keys, options)
     labels_key = _key("label", keys, LABELS, options.label)
-    source = Source(probs="the probabilities", logits="the logits", hint=LOGITS_HINT)
+    source = Source(
+        probs="the probabilities", logits="the logits", labels="the labels", hint=LOGITS_HINT
+    )
     make = arrays.softmax if options.logits else arrays.probabilities
     probs = make(_array(archive, probs_key), owned=True, source=source)
     n, m = probs.shape
     known = options.name_classes(_classes(archive, keys), m, [f"column {j}" for j in range(m)])
-    labels = decoded(_array(archive, labels_key), n, known)
+    labels = decoded(_array(archive, labels_key), n, known, source)
     weights = _weights(archive, keys, options)
     if weights is not None:
         weights = arrays.weights(weights, n, source=source)

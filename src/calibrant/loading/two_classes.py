@@ -34,7 +34,7 @@ def two_names(labels: Sequence[str], event: str | None, column: str) -> tuple[st
         return names
     if not set(found) <= ZERO_AND_ONE:
         raise ValueError(
-            "labels beside one column of probabilities must be 0 and 1, or `classes` must name"
+            "the labels beside one column of probabilities must be 0 and 1, or `classes` must name"
             f" class 0 and class 1; found {listed(sorted(labels))}."
         )
     names = _zero_and_one(found)

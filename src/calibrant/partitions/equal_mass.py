@@ -47,8 +47,8 @@ class EqualMass:
         """Find the lower ends of the bins."""
         if data.event is None:
             raise ValueError(
-                f"`EqualMass(…)` needs a problem with two outcomes; found {data.m}. Look through a lens"
-                " such as `TopLabel()` or `Marginal(…)`, or use `VarianceTree()`."
+                f"`EqualMass(…)` needs a problem with two outcomes; found {data.m}. Look through a"
+                " lens such as `TopLabel()` or `Marginal(…)`, or use `VarianceTree()`."
             )
         present = data.weights > 0
         values, where = np.unique(data.probs[present, data.event], return_inverse=True)

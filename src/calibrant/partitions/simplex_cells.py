@@ -59,7 +59,7 @@ class SimplexCells:
         """Return how keys of so many coordinates are packed: integer parts, then ranks."""
         return engine.grid.Digits.of(2 * count, max(self.k, count))
 
-    def vertices(self, fitted: grid.FittedGrid) -> NDArray[np.float64]:
+    def vertices(self, fitted: Any) -> NDArray[np.float64]:
         """Return the corners of each cell as points of the simplex: (cells, m corners, m).
 
         Cell (f, order): start at c = f and add 1 to its coordinates one after the other, the
