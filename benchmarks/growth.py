@@ -6,15 +6,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
 import calibrant as cal
 from benchmarks import timing
 from benchmarks.point_estimates import make_problem
-from calibrant import lenses, partitions, statistics
+from calibrant import lenses, partitions, resampling, statistics
 
 ROUNDS = 3
 MEMORY = 1.5
 TOP = lenses.TopLabel()
+COUNTS = resampling.Exact(draws="counts")
 
 FEW_SECONDS = 5
 START = """
@@ -58,10 +60,11 @@ def data_of(n: int, m: int) -> cal.Predictions:
 
 
 def task(
-    data: cal.Predictions, k: int, lens: lenses.Lens, n_resamples: int = 999
+    data: cal.Predictions, k: int, lens: lenses.Lens, n_resamples: int = 999, **settings: Any
 ) -> Callable[[], object]:
     eta = statistics.ExpectedMiscalibration(partitions.EqualWidth(k))
-    return lambda: cal.calibration_test(data, eta, lens=lens, n_resamples=n_resamples, rng=0)
+    chosen = {"lens": lens, "n_resamples": n_resamples, "rng": 0, **settings}
+    return lambda: cal.calibration_test(data, eta, **chosen)
 
 
 def growth() -> str:
@@ -83,7 +86,11 @@ def growth() -> str:
             f"{k:,}": task(rows[100_000], k, TOP) for k in (10, 100, 1000, 10_000)
         },
         "resamples B (top label, EqualWidth(15), n = 100,000)": {
-            f"{b:,}": task(rows[100_000], 15, TOP, b) for b in (99, 999, 9_999, 99_999)
+            f"{b:,}": task(rows[100_000], 15, TOP, b) for b in (99, 999, 9_999)
+        },
+        "resamples B (the same, drawn as counts)": {
+            f"{b:,}": task(rows[100_000], 15, TOP, b, resampler=COUNTS)
+            for b in (99, 999, 9_999, 99_999)
         },
         "resamples B (canonical, EqualWidth(10), n = 10,000, m = 10)": {
             f"{b:,}": task(rows[10_000], 10, canonical, b) for b in (99, 999, 9_999)
@@ -186,14 +193,13 @@ def report() -> str:
     return "\n\n".join(
         [
             "## Growth",
-            f"Exact test, float32; the fastest of {ROUNDS} runs. For two outcomes a cell's count"
-            " is drawn at once, so that replicates cost by the cells and not by the rows; for"
-            " more, every row draws a label in every replicate.",
+            f"Exact test, float32; the fastest of {ROUNDS} runs. Every row draws a label in every"
+            " replicate. Drawn as counts, replicates cost by the cells and not by the rows.",
             growth(),
             "## Memory of a test",
             "Top label, EqualWidth(15), B = 999, 1,000,000 rows × 10 classes, float32: the peak"
             " beyond the input, in units of the input (predictions and labels). *From arrays*"
-            " includes the copy that makes the predictions immutable.",
+            " includes the checks of the input, which is not copied.",
             memory(),
             "## The very first call",
             "A whole process on the predictions of a ResNet that come with calibrant (10,000 ×"

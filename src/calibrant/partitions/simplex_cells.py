@@ -71,7 +71,8 @@ class SimplexCells:
         steps = np.arange(m)[:, None] > count - 1 - rank[:, None, :]  # (cells, m, count)
         c = (whole[:, None, :] + steps) / self.k
         corners = np.diff(c, axis=-1, prepend=0.0, append=1.0)
-        return corners if fitted.first == 0 else corners[..., ::-1]  # two classes, about class 1
+        turned = corners if fitted.first == 0 else corners[..., ::-1]  # two classes, about class 1
+        return np.asarray(turned)
 
     def __str__(self) -> str:
         return f"{self.k} simplex cells an edge"
