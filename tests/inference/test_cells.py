@@ -7,18 +7,24 @@ from math import prod
 
 import numpy as np
 import pytest
-from chance import TRIALS, agrees, models, most, wrap
-from scipy.stats import binom
+from chance import BUDGET, TRIALS, agrees, models, most, wrap
+from scipy.stats import binom, ks_2samp
 
 from calibrant import Predictions, calibration_function, calibration_test, cellwise
 from calibrant.checks.seeds import make_key
-from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
+from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, VarianceTree
-from calibrant.resampling import Consistency, Exact
+from calibrant.resampling import Consistency, Exact, Resampler
 from calibrant.statistics import ExpectedMiscalibration
 
 RNG = np.random.default_rng(0)
 THREE = Predictions(RNG.dirichlet(np.ones(3), 90), RNG.integers(0, 3, 90))
+
+
+def to_the_first(probs):
+    law = 0.7 * probs
+    law[:, 0] += 0.3
+    return law
 
 
 def listed(data, cells):
@@ -206,11 +212,6 @@ def test_cells_without_weight(resampler):
 
 
 def test_a_hypothesis_moves_the_centre():
-    def to_the_first(probs):
-        law = 0.7 * probs
-        law[:, 0] += 0.3
-        return law
-
     found = cellwise(THREE, EqualWidth(1), resampler=Exact(to_the_first), n_resamples=99, rng=0)
     mean = THREE.probs.mean(axis=0)
     np.testing.assert_allclose(found.centre[0], to_the_first(mean[None])[0] - mean, atol=1e-13)
@@ -222,12 +223,33 @@ def test_a_hypothesis_moves_the_centre():
     np.testing.assert_allclose(again.spread, found.spread, atol=1e-13)
 
 
-def test_through_lenses():
-    for lens in (TopLabel(), Marginal(2)):
-        found = cellwise(THREE, EqualWidth(4), lens=lens, n_resamples=49, rng=1)
-        direct = cellwise(lens(THREE), EqualWidth(4), n_resamples=49, rng=1)
-        np.testing.assert_array_equal(found.lower, direct.lower)
-        np.testing.assert_array_equal(found.largest, direct.largest)
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, 90)])
+@pytest.mark.parametrize(
+    "lens", [TopLabel(), Marginal(2), TopK(2), Groups([[0, 2], [1]]), Pooled()], ids=str
+)
+def test_through_lenses(lens, weights):
+    """Labels are drawn for the data as given; the lens sees what it makes of them."""
+    data = Predictions(THREE.probs, THREE.labels, weights=weights)
+    partition = EqualWidth(4)
+    found = cellwise(data, partition, lens=lens, level=0.8, n_resamples=49, rng=1)
+    drawn = [lens(Exact().draw(data, make_key(1), b)) for b in range(49)]
+    deviations = np.array([calibration_function(d, partition).deviations for d in drawn])
+    seen = lens(data)
+    spread = np.where(found.spread > 1e-12, found.spread, np.inf)
+    largest = (np.abs(deviations) / spread).max(axis=(1, 2))
+    np.testing.assert_allclose(found.largest, largest, rtol=1e-11)
+    np.testing.assert_array_equal(
+        found.function.deviations, calibration_function(seen, partition).deviations
+    )
+    expected = np.quantile(deviations, [0.1, 0.9], axis=0, method="inverted_cdf")
+    if seen.m == 2 and weights is None and isinstance(lens, TopLabel | Marginal):
+        # Limits are exact, whatever was drawn: those of the induced problem.
+        direct = cellwise(seen, partition, level=0.8, n_resamples=1)
+        # Of the induced problem P(other) is rounded, so its counts differ by 1e-16.
+        np.testing.assert_allclose(found.lower, direct.lower, atol=1e-13)
+        np.testing.assert_allclose(found.upper, direct.upper, atol=1e-13)
+    else:
+        np.testing.assert_allclose([found.lower, found.upper], expected, atol=1e-13)
 
 
 def test_pooled_cells_hold_their_error():
@@ -295,22 +317,100 @@ def test_plain_numbers():
     assert told["counts"] == found.function.counts.tolist()
     assert told["adjusted_pvalues"] == found.adjusted_pvalues.tolist()
     assert (told["level"], told["n_resamples"]) == (0.9, 19)
+    assert told["settings"] == {
+        "partition": "2 equal widths",
+        "lens": "canonical",
+        "level": 0.9,
+        "resampler": str(Exact()),
+        "n_resamples": 19,
+        "seed": 0,
+    }
+    assert repr(found) == f"<cells: {found}>"
 
 
 def test_blocks_of_cells_change_no_bit(monkeypatch):
     for data in (THREE, Predictions(RNG.random(90), RNG.integers(0, 2, 90))):
         whole = cellwise(data, EqualWidth(5), n_resamples=39, rng=2)
         with monkeypatch.context() as patch:
-            patch.setattr("calibrant.inference.cells.ROOM", 1)
+            patch.setattr("calibrant.inference.frequencies.ROOM", 1)
             parts = cellwise(data, EqualWidth(5), n_resamples=39, rng=2)
         for name in ("lower", "upper", "largest", "centre", "spread"):
             assert getattr(whole, name).tobytes() == getattr(parts, name).tobytes()
 
 
-def test_a_hypothesis_is_about_the_predictions_themselves():
-    with pytest.raises(ValueError, match=r"`rho` is a hypothesis on the predictions themselves"):
-        cellwise(THREE, EqualWidth(2), lens=TopLabel(), resampler=Exact(lambda p: p))
-    cellwise(THREE, EqualWidth(2), lens=Canonical(), resampler=Exact(lambda p: p), n_resamples=1)
+@pytest.mark.parametrize(
+    "lens", [Canonical(), TopLabel(), Marginal(1), TopK(2), Groups([[1], [0, 2]])], ids=str
+)
+@pytest.mark.parametrize("make_resampler", [Exact, Consistency])
+def test_a_hypothesis_is_about_the_predictions_before_the_lens(lens, make_resampler):
+    partition, size = EqualWidth(2), 4000
+    resampler = make_resampler(to_the_first)
+    found = cellwise(THREE, partition, lens=lens, resampler=resampler, n_resamples=9, rng=0)
+    # The mean of 4,000 deviations is within five standard errors: a chance of 6e-7 for each.
+    means = np.mean(
+        [
+            calibration_function(
+                lens(Exact(to_the_first).draw(THREE, make_key(3), b)), partition
+            ).deviations
+            for b in range(size)
+        ],
+        axis=0,
+    )
+    assert (np.abs(means - found.centre) <= 5 * found.spread / size**0.5 + 1e-13).all()
+    assert np.abs(found.centre).max() > 0.03  # which is not where calibration puts it
+    direct = lens(THREE)
+    cells = partition.locate(direct)[1]
+    law = np.zeros(direct.probs.shape)
+    for y in range(3):
+        outcome = lens(THREE.with_labels(np.full(THREE.n, y))).labels
+        law[np.arange(THREE.n), outcome] += to_the_first(THREE.probs)[:, y]
+    for c in range(found.function.n_cells):
+        mine = cells == c
+        expected = law[mine].mean(axis=0) - direct.probs[mine].mean(axis=0)
+        np.testing.assert_allclose(found.centre[c], expected, atol=1e-13)
+        variance = (law * (1 - law))[mine].sum(axis=0) / mine.sum() ** 2
+        np.testing.assert_allclose(found.spread[c], np.sqrt(variance), atol=1e-13)
+
+
+def test_a_hypothesis_that_is_not_known_to_the_cells_is_refused():
+    with pytest.raises(
+        ValueError,
+        match=r"`resampler` must draw labels from the predictions through the lens pooled, which "
+        r"takes a row apart; Exact has another hypothesis\.",
+    ):
+        cellwise(THREE, EqualWidth(2), lens=Pooled(), resampler=Exact(to_the_first))
+    cellwise(THREE, EqualWidth(2), lens=Pooled(), n_resamples=1)
+
+    class Backwards(Resampler):
+        def draw(self, data, key, b):
+            return data.with_labels(data.m - 1 - Exact().draw(data, key, b).labels)
+
+    with pytest.raises(
+        ValueError,
+        match=r"`resampler` must say with `distributions` what labels are drawn from, as Exact "
+        r"does; Backwards does not\. Use it in calibration_test\(\)\.",
+    ):
+        cellwise(THREE, EqualWidth(2), resampler=Backwards())
+
+
+def test_counts_drawn_by_the_cell():
+    """The other rule of draws: the same law, for two outcomes without weights."""
+    data = Predictions(np.linspace(0.05, 0.95, 60), RNG.integers(0, 2, 60))
+    size = 4000
+    a, b = (
+        cellwise(data, EqualWidth(3), resampler=Exact(draws=draws), n_resamples=size, rng=0)
+        for draws in ("labels", "counts")
+    )
+    np.testing.assert_array_equal(a.lower, b.lower)
+    np.testing.assert_array_equal(a.upper, b.upper)
+    assert not np.array_equal(a.largest, b.largest)
+    # The limit of Kolmogorov and Smirnov for two samples of one size.
+    limit = np.sqrt(np.log(2 / BUDGET) / size)
+    assert ks_2samp(a.largest, b.largest).statistic < limit
+    wrong = cellwise(data, EqualWidth(4), n_resamples=size, rng=1)
+    assert ks_2samp(a.largest, wrong.largest).statistic > limit
+    with pytest.raises(ValueError, match=r"`draws` must be 'labels' here: counts are drawn only"):
+        cellwise(THREE, EqualWidth(3), resampler=Exact(draws="counts"))
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["cellwise", "own distance"])

@@ -134,6 +134,7 @@ def test_estimates_alone():
     found = classwise(data, n_resamples=0)
     assert found.null.shape == (3, 0)
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told.pop("settings") == dict(found.settings)
     assert told == {
         "classes": ["0", "1", "2"],
         "values": found.values.tolist(),

@@ -90,9 +90,19 @@ class Problem:
     @property
     def seen_probs(self) -> Array:
         """What outcomes are drawn from (n, outcomes)."""
-        if self.probs is self.data.probs or not self.lens.rowwise:
+        if self.probs is self.data.probs:
             return self.seen.probs
-        assert self.probs is not None
+        name = type(self.resampler).__name__
+        if self.probs is None:
+            raise ValueError(
+                "`resampler` must say with `distributions` what labels are drawn from, as Exact"
+                f" does; {name} does not. Use it in calibration_test()."
+            )
+        if not self.lens.rowwise:
+            raise ValueError(
+                f"`resampler` must draw labels from the predictions through the lens {self.lens},"
+                f" which takes a row apart; {name} has another hypothesis."
+            )
         return self.outcomes.distributions(self.probs, self.seen.m)
 
     @cached_property

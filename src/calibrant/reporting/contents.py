@@ -6,7 +6,6 @@ from typing import final
 
 import numpy as np
 
-from calibrant.checks.seeds import derive, make_key
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Classwise, Evaluation, classwise
 from calibrant.inference.plans import Progress, part
@@ -151,16 +150,15 @@ def _draw(
     data: Predictions,
     wanted: tuple[str, str, Lens],
     settings: Settings,
-    purpose: tuple[int, ...],
     progress: Progress | None,
 ) -> Drawing:
-    """Compute the diagram of a (name, title, lens), with draws of its own for its purpose."""
+    """Compute the diagram of a (name, title, lens); all of a page see the same draws."""
     name, title, lens = wanted
     diagram = reliability_diagram(
         data,
         lens=lens,
         n_resamples=settings.n_resamples,
-        rng=int(derive(make_key(settings.seed), *purpose)),
+        rng=settings.seed,
         progress=progress,
     )
     outcomes = RANKS if lens == TopK(2) else spoken_outcomes(diagram)
@@ -173,7 +171,7 @@ def _drawings(
     wanted = _wanted(data, settings.groups)
     drawings = []
     for i, one in enumerate(wanted):
-        drawings.append(_draw(data, one, settings, (10 + i,), part(progress, i, len(wanted))))
+        drawings.append(_draw(data, one, settings, part(progress, i, len(wanted))))
     return tuple(drawings)
 
 
@@ -195,9 +193,12 @@ def _wanted(data: Predictions, groups: Lens | None) -> list[tuple[str, str, Lens
 
 
 def default_groups(data: Predictions) -> Groups:
-    """Return the two most frequent classes and all others."""
-    counts = np.bincount(data.labels, data.weights, data.m)
-    first, second = np.argsort(-counts, kind="stable")[:2].tolist()
+    """Return the two classes of largest mean prediction, and all others.
+
+    Labels have no say: cells of groups that were chosen by what occurred would be off by choice.
+    """
+    mean = data.weights @ data.probs
+    first, second = np.argsort(-mean, kind="stable")[:2].tolist()
     others = [j for j in range(data.m) if j not in (first, second)]
     names = {data.classes[first]: [first], data.classes[second]: [second]}
     rest = f"the {len(others)} others"
@@ -214,7 +215,7 @@ def _class_drawings(
     drawings = []
     for i, j in enumerate(sorted(worst.tolist())):
         wanted = (f"class{j}", data.classes[j], Marginal(j))
-        drawings.append(_draw(data, wanted, settings, (100, j), part(progress, i, worst.size)))
+        drawings.append(_draw(data, wanted, settings, part(progress, i, worst.size)))
     return tuple(drawings)
 
 

@@ -143,7 +143,7 @@ def _add_names(diagram: ReliabilityDiagram, figure: Figure) -> None:
             **_abc(np.eye(3)),
             mode="text",
             text=[
-                gap + escaped(name, 14)
+                gap + escaped(name, 11)
                 for gap, name in zip(("", "<br>", "<br>"), diagram.classes, strict=True)
             ],
             textposition=["top center", "bottom center", "bottom center"],
