@@ -241,6 +241,8 @@ class Predictions:
     def take(self, rows: Array) -> Self:
         """Return the rows with these numbers, in this order."""
         weights = None if self._weights is None else self._weights.take(rows)
+        if weights is not None and rows.size > self.n and weights.any():
+            weights = arrays.rounded(weights)  # so that sums over more rows are exact, too
         probs, labels = self.probs.take(rows, axis=0), self.labels.take(rows)
         return self.trusted(probs, labels, self.classes, weights, self.event)
 

@@ -1,6 +1,7 @@
 """Every class at once."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self, final
 
 import numpy as np
@@ -203,20 +204,36 @@ class ClassCells:
         held = self.mass > 0  # a distance need not be defined where there are no rows
         mass = self.mass[held, None]
         norm = norm_of(distance)
-        if norm is not None:
-            off = np.abs((counts[held] - self.predicted[held, None]) * (1.0 / mass))
-            found = engine.totals.event_norm(off, norm.kind)
-        else:
-            frequency, mean = counts[held] / mass, self.predicted[held, None] / mass
-            observed = np.stack((frequency, 1 - frequency), axis=-1)
-            predicted = np.broadcast_to(np.stack((mean, 1 - mean), axis=-1), observed.shape)
-            found = measure(distance, observed, predicted)
+        if norm is None:
+            return self._of_function(counts, distance, held)
+        off = np.abs((counts[held] - self.predicted[held, None]) * (1.0 / mass))
         terms = np.zeros(counts.shape)
-        terms[held] = found * (mass / self.mass[: self.offsets[1]].sum())
+        shares = mass / self.mass[: self.offsets[1]].sum()
+        terms[held] = engine.totals.event_norm(off, norm.kind) * shares
         high, low = engine.totals.parts(terms)
         starts = self.offsets[:-1]
         sums = np.add.reduceat(high, starts, axis=0) + np.add.reduceat(low, starts, axis=0)
-        return np.asarray(sums if norm is None else norm.scale * sums)
+        return np.asarray(norm.scale * sums)
+
+    def _of_function(self, counts: Floats, distance: Distance, held: NDArray[np.bool_]) -> Floats:
+        """Measure any distance, which may be infinite, in cells that hold rows."""
+        mass = self.mass[held, None]
+        observed = _both(counts[held], mass)
+        predicted = np.broadcast_to(_both(self.predicted[held, None], mass), observed.shape)
+        values = np.zeros(counts.shape)
+        values[held] = measure(distance, observed, predicted)
+        shares = self.mass / self.mass[: self.offsets[1]].sum()
+        return np.stack(
+            [
+                engine.totals.weighted_sum(values[first:last], shares[first:last])
+                for first, last in pairwise(self.offsets)
+            ]
+        )
+
+
+def _both(events: Floats, mass: Floats) -> Floats:
+    """Return the shares of the event and of the other outcome (…, 2)."""
+    return np.stack((events / mass, (mass - events) / mass), axis=-1)
 
 
 def classwise(

@@ -82,7 +82,7 @@ def _scene(diagram: ReliabilityDiagram, corners: Floats) -> dict[str, Any]:
         "annotations": [
             {
                 **dict(zip("xyz", (middle + 1.06 * (corner - middle)).tolist(), strict=True)),
-                "text": escaped(name, 14),
+                "text": escaped(name, 11),
                 "xanchor": x,
                 "yanchor": y,
                 "showarrow": False,
