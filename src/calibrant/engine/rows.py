@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect, within
-from calibrant.engine.compile import kernel
+from calibrant.engine.compile import helper, kernel
 from calibrant.engine.tuples import Rows
 
 Array = NDArray[Any]
 
 SHORT = 32  # classes up to which one plain loop over a row is the fastest
-STRIDE = 64  # entries that are compared at a time in a longer row
+STRIDE = 64  # entries of a longer row among which the largest is looked for
 
 
 class Checked(NamedTuple):
@@ -80,6 +80,36 @@ def _check_short(probs, start, stop, limits, top, found):
         top.probs[i] = best
 
 
+@helper
+def extremes(entries):
+    """Return the largest and the smallest of some numbers."""
+    high = low = entries[0]
+    for j in range(entries.shape[0]):
+        high = entries[j] if entries[j] > high else high
+        low = entries[j] if entries[j] < low else low
+    return high, low
+
+
+@helper
+def total(row):
+    """Add up a row, in eight sums side by side."""
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    m = row.shape[0]
+    for k in range(m // 8):
+        j = 8 * k
+        s0 += row[j]
+        s1 += row[j + 1]
+        s2 += row[j + 2]
+        s3 += row[j + 3]
+        s4 += row[j + 4]
+        s5 += row[j + 5]
+        s6 += row[j + 6]
+        s7 += row[j + 7]
+    for k in range(m % 8):
+        s0 += row[m - 1 - k]
+    return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+
+
 @kernel
 def _check_long(bits, probs, span, limits, top, found):
     """Do the same for long rows, several entries at a time.
@@ -90,39 +120,21 @@ def _check_long(bits, probs, span, limits, top, found):
     m = probs.shape[1]
     for i in range(span[0], span[1]):
         best = least = bits[i, 0]
-        for j in range(1, m):
-            b = bits[i, j]
-            best = b if b > best else best
-            least = b if b < least else least
-        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-        for k in range(m // 8):
-            j = 8 * k
-            s0 += probs[i, j]
-            s1 += probs[i, j + 1]
-            s2 += probs[i, j + 2]
-            s3 += probs[i, j + 3]
-            s4 += probs[i, j + 4]
-            s5 += probs[i, j + 5]
-            s6 += probs[i, j + 6]
-            s7 += probs[i, j + 7]
-        for j in range(m - m % 8, m):
-            s0 += probs[i, j]
-        off = abs((((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))) - 1.0)
+        at = 0  # where the stretch with the largest entry begins
+        for start in range(0, m, STRIDE):
+            high, low = extremes(bits[i, start : min(start + STRIDE, m)])
+            if high > best:
+                best = high
+                at = start
+            least = low if low < least else least
+        while bits[i, at] != best:
+            at += 1
+        off = abs(total(probs[i]) - 1.0)
         good = least >= 0 and off <= limits[1]
         found[0] += not good
         found[1] += good and off > limits[0]
-        start = 0
-        seen = 0
-        while seen == 0:
-            stop = start + STRIDE if start + STRIDE < m else m
-            for j in range(start, stop):
-                seen |= bits[i, j] == best
-            start = stop
-        j = max(0, start - STRIDE) if start % STRIDE == 0 else start - start % STRIDE
-        while bits[i, j] != best:
-            j += 1
-        top.classes[i] = j
-        top.probs[i] = probs[i, j]
+        top.classes[i] = at
+        top.probs[i] = probs[i, at]
 
 
 def top_classes(probs: Array, k: int) -> NDArray[np.int32]:

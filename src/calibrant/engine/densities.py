@@ -1,0 +1,159 @@
+"""Densities on [0, 1] that are reflected at both ends, as values on a grid.
+
+A Gaussian of width s is one of width a, smoothed once more with width sqrt(s^2 - a^2). So values on
+a grid that is fine beside a hold all there is to know about every larger width.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.engine.arrays import expect
+from calibrant.engine.compile import helper, kernel
+
+Floats = NDArray[np.float64]
+
+WIDTH = 1.5  # steps of the grid that the Gaussian of `add_gaussians` is wide
+REACH = 12  # steps to either side of the nearest node; beyond, it is below 1e-15 of its peak
+ROUNDS = 8  # of Newton's method; it starts within a step and doubles the digits each time
+
+
+def add_gaussians(values: Floats, masses: Floats, nodes: Floats) -> None:
+    """Add masses (cells, size) at values (cells,), smoothed by WIDTH steps, to nodes (k + 1, size).
+
+    The first and the last node get half of the density: what an image beyond the end adds there
+    is as much again.
+    """
+    expect("values", values, (None,), "f")
+    expect("masses", masses, (values.size, nodes.shape[1]), "f")
+    expect("nodes", nodes, (None, None), "f")
+    if nodes.shape[0] <= REACH + 1:
+        raise ValueError(f"`nodes` must be more than {REACH + 1}; found {nodes.shape[0]}.")
+    _add_gaussians(values, np.ascontiguousarray(masses), np.empty(2 * REACH + 1), nodes)
+
+
+@kernel
+def _add_gaussians(values, masses, weights, nodes):
+    steps = nodes.shape[0] - 1
+    peak = steps / (WIDTH * np.sqrt(2.0 * np.pi))
+    for c in range(values.shape[0]):
+        place = values[c] * steps
+        nearest = np.int64(np.floor(place + 0.5))
+        for j in range(weights.shape[0]):
+            x = (place - (nearest + j - REACH)) / WIDTH
+            weights[j] = peak * np.exp(-0.5 * x * x)
+        for j in range(weights.shape[0]):
+            node = abs(nearest + j - REACH)
+            node = node if node <= steps else 2 * steps - node
+            for t in range(masses.shape[1]):
+                nodes[node, t] += weights[j] * masses[c, t]
+
+
+class Curves(NamedTuple):
+    """Densities on an even grid of [0, 1], their derivatives and their integrals: (size, k + 1)."""
+
+    density: Floats
+    slope: Floats
+    integral: Floats
+
+
+class Moduli(NamedTuple):
+    """Integrals of the modulus of each density, and the sums of |slope| where it crosses 0."""
+
+    integral: Floats  # (size,)
+    crossings: Floats  # (size,)
+
+
+def moduli(curves: Curves) -> Moduli:
+    """Integrate |density| over [0, 1].
+
+    Between two nodes the integral is a polynomial of degree 5, from its values and those of the
+    density and of the slope. Where the density crosses 0, or dips below and comes back, it is cut.
+    """
+    shape = curves.density.shape
+    expect("density", curves.density, (None, None), "f")
+    expect("slope", curves.slope, shape, "f")
+    expect("integral", curves.integral, shape, "f")
+    out = Moduli(np.zeros(shape[0]), np.zeros(shape[0]))
+    _moduli(curves, np.empty(6), out)
+    return out
+
+
+@kernel
+def _moduli(curves, poly, out):
+    steps = curves.density.shape[1] - 1
+    h = 1.0 / steps
+    for t in range(curves.density.shape[0]):
+        g, slope, whole = curves.density[t], curves.slope[t], curves.integral[t]
+        total = crossings = 0.0
+        for j in range(steps):
+            toward = g[j] * slope[j] < 0.0 and g[j + 1] * slope[j + 1] > 0.0
+            if g[j] * g[j + 1] >= 0.0 and not toward:
+                total += abs(whole[j + 1] - whole[j])
+                continue
+            interpolate(h, g, slope, whole, j, poly)
+            middle = 1.0
+            if g[j] * g[j + 1] > 0.0:
+                middle = root(poly, 2, 0.0, 1.0)
+            first, above = piece(poly, 0.0, middle)
+            second, below = piece(poly, middle, 1.0)
+            total += first + second
+            crossings += (above + below) / (h * h)
+        out.integral[t] = total
+        out.crossings[t] = crossings
+
+
+@helper
+def interpolate(h, g, slope, whole, j, poly):
+    """Write the polynomial of the integral from node j on, in units of a step, to poly (6,)."""
+    poly[0] = 0.0
+    poly[1] = h * g[j]
+    poly[2] = 0.5 * h * h * slope[j]
+    a = whole[j + 1] - whole[j] - poly[1] - poly[2]
+    b = h * g[j + 1] - poly[1] - 2.0 * poly[2]
+    c = h * h * slope[j + 1] - 2.0 * poly[2]
+    poly[3] = 10.0 * a - 4.0 * b + 0.5 * c
+    poly[4] = -15.0 * a + 7.0 * b - c
+    poly[5] = 6.0 * a - 3.0 * b + 0.5 * c
+
+
+@helper
+def derivative(poly, order, x):
+    """Return a derivative, of order 0, 1, 2 or 3, of a polynomial at x."""
+    found = 0.0
+    for j in range(5, order - 1, -1):
+        factor = 1.0
+        for i in range(order):
+            factor *= j - i
+        found = found * x + factor * poly[j]
+    return found
+
+
+@helper
+def root(poly, order, low, high):
+    """Return where a derivative that changes its sign between low and high is 0."""
+    rising = derivative(poly, order, low) < derivative(poly, order, high)
+    x = 0.5 * (low + high)
+    for _ in range(ROUNDS):
+        y = derivative(poly, order, x)
+        if (y < 0.0) == rising:
+            low = x
+        else:
+            high = x
+        bend = derivative(poly, order + 1, x)
+        x = x - y / bend if bend != 0.0 else low
+        if not low < x < high:
+            x = 0.5 * (low + high)
+    return x
+
+
+@helper
+def piece(poly, low, high):
+    """Return the integral of the modulus from low to high, and |slope| at a crossing, else 0."""
+    start, stop = derivative(poly, 0, low), derivative(poly, 0, high)
+    if not derivative(poly, 1, low) * derivative(poly, 1, high) < 0.0:
+        return abs(stop - start), 0.0
+    x = root(poly, 1, low, high)
+    middle = derivative(poly, 0, x)
+    return abs(middle - start) + abs(stop - middle), abs(derivative(poly, 2, x))

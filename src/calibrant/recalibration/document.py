@@ -1,0 +1,133 @@
+"""The file of a map: a JSON object with a schema, written whole or not at all."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+SCHEMA = "calibrant-map/1"
+
+
+@final
+class Fields(dict[str, Any]):
+    """The fields of a file; one that is not there is refused in a sentence."""
+
+    def __missing__(self, key: str) -> Any:
+        raise ValueError(f"`{key}` must be there; it is missing.")
+
+    def inside(self, key: str) -> "Fields":
+        """Return a field that has fields of its own."""
+        return as_fields(key, self[key])
+
+    def many(self, key: str) -> list["Fields"]:
+        """Return a field that is a list of objects with fields of their own."""
+        value = self[key]
+        if not isinstance(value, list) or not value:
+            raise ValueError(f"`{key}` must be a list of objects; found {shown(value)}.")
+        return [as_fields(key, item) for item in value]
+
+
+def as_fields(key: str, value: Any) -> Fields:
+    """Return a JSON object as fields, or refuse what is none."""
+    if not isinstance(value, dict):
+        raise ValueError(f"`{key}` must be a JSON object; found {shown(value)}.")
+    return Fields(value)
+
+
+def shown(value: Any) -> str:
+    """Write a value for a sentence, without the end of a long one."""
+    words = repr(value)
+    return words if len(words) <= 60 else f"{words[:60]}…"
+
+
+def numbers(name: str, value: Any, shape: Sequence[int | None]) -> Floats:
+    """Return finite numbers of a known shape as an array that cannot be written to.
+
+    Parameters
+    ----------
+    name : str
+        What they are called.
+    value : array_like
+        The numbers.
+    shape : sequence of int or None
+        The length of each axis; None for any.
+    """
+    try:
+        array = np.array(value, np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"`{name}` must be numbers; found {shown(value)}.") from None
+    fits = len(array.shape) == len(shape) and all(
+        want is None or have == want for have, want in zip(array.shape, shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        raise ValueError(f"`{name}` must be of shape ({wanted}); found {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"`{name}` must be finite; found {array[~np.isfinite(array)][0]}.")
+    array.flags.writeable = False
+    return array
+
+
+def distributions(name: str, value: Any, shape: Sequence[int | None]) -> Floats:
+    """Return numbers whose rows are not negative and sum to 1 within rounding."""
+    rows = numbers(name, value, shape)
+    off = ~((rows >= 0).all(axis=-1) & (np.abs(rows.sum(axis=-1) - 1) <= 1e-9))
+    if off.any():
+        found = shown(rows[np.argmax(off)].tolist())
+        raise ValueError(f"`{name}` must not be negative and sum to 1; found {found}.")
+    return rows
+
+
+def read(path: str | os.PathLike[str]) -> Fields:
+    """Return the object in a file, or say in a sentence why there is none."""
+    place = Path(path)
+    if not place.is_file():
+        raise FileNotFoundError(f"`path` must be a file; {str(place)!r} does not exist.")
+    try:
+        found = json.loads(place.read_bytes(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{place}: must be a JSON file; it cannot be read ({error}).") from None
+    return as_fields("map", found)
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def write(path: str | os.PathLike[str], fields: dict[str, Any]) -> None:
+    """Write a file that appears when it is whole.
+
+    Numbers are written as the shortest decimals that give the same float64 when they are read.
+    """
+    text = json.dumps(fields, allow_nan=False, ensure_ascii=False, indent=1)
+    temporary = _temporary_beside(Path(path))
+    try:
+        temporary.write_text(f"{text}\n", encoding="utf-8")
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _temporary_beside(path: Path) -> Path:
+    """Make an empty file in the folder of `path`, or say why there can be none."""
+    if path.is_dir():
+        raise ValueError(f"{path}: is a folder; give the name of a file in it.")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: the folder {path.parent} does not exist.")
+    try:
+        with NamedTemporaryFile(dir=path.parent, suffix=path.suffix, delete=False) as file:
+            return Path(file.name)
+    except OSError as error:
+        raise ValueError(
+            f"{path}: cannot write to the folder {path.parent}: {error.strerror}."
+        ) from None

@@ -1,0 +1,226 @@
+"""Temperature scaling: one number for all classes."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.checks.parameters import positive
+from calibrant.engine import threads
+from calibrant.predictions import Predictions
+from calibrant.recalibration.document import Fields
+from calibrant.recalibration.map import Map, checked_classes
+from calibrant.recalibration.method import RIDGE, present_rows
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+LEAST, MOST = 1e-9, 1e9  # the inverse temperatures that are looked at
+CLOSE = 1e-4  # a step of the third order that is relatively shorter needs no other after it
+SAMPLE = 1 << 21  # numbers from which a larger array gets its start
+PASSES = 100  # never reached
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TemperatureMap(Map):
+    """Every probability to the power 1/T, divided by the sum of the row; zeros stay zeros.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        Names of the m classes.
+    temperature : float
+        T; above 1 the predictions become less sure, below 1 more so.
+
+    Examples
+    --------
+    >>> TemperatureMap(("no", "yes"), 0.5)([[0.25, 0.75]]).tolist()
+    [[0.1, 0.9]]
+    """
+
+    kind = "temperature"
+
+    classes: tuple[str, ...]
+    temperature: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", checked_classes(self.classes))
+        object.__setattr__(self, "temperature", float(positive("temperature", self.temperature)))
+
+    def rows(self, probs: Array) -> Floats:
+        """Return the powers of rows (k, m), divided by their sums."""
+        with np.errstate(divide="ignore"):
+            powers = np.log(probs, dtype=np.float64)
+        powers -= powers.max(axis=1, keepdims=True)
+        powers /= self.temperature
+        np.exp(powers, out=powers)
+        powers /= powers.sum(axis=1, keepdims=True)
+        return np.asarray(powers)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the temperature."""
+        return {"temperature": self.temperature}
+
+    @classmethod
+    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> "TemperatureMap":
+        """Return the map of a temperature."""
+        return cls(classes, fields["temperature"])
+
+    def __str__(self) -> str:
+        return f"temperature {self.temperature:.4g}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Temperature:
+    r"""Temperature scaling: the best single power for all predictions (Guo et al. 2017).
+
+    .. math:: g(x) \mapsto \operatorname{softmax}(\log g(x) / T), \qquad T > 0
+
+    with the T of least mean log loss. For predictions that came from logits z this is
+    softmax(z / T). The order of the classes in a row stays, so the accuracy does too.
+
+    Notes
+    -----
+    Zeros stay zeros. A row whose outcome was given probability 0 has an infinite loss whatever T
+    is, so it is left out; the log score of the data then stays infinite. Other methods raise
+    zeros. To the mean log loss 1e-12 (1/T - 1)²/2 is added, which makes T finite if the most
+    probable class always occurs. If all predictions point the wrong way, T is 1e9 and they
+    become uniform.
+
+    The loss is convex in 1/T. It is minimised by Halley's method, on three exact derivatives and
+    within a bracket. A large array is read two or three times, a block of rows at a time.
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger, "On calibration of modern neural networks",
+    ICML 2017.
+
+    Examples
+    --------
+    >>> sure = Predictions([0.9] * 4 + [0.1] * 4, [1, 1, 1, 0] + [0, 0, 0, 1])
+    >>> fitted = Temperature().fit(sure)
+    >>> round(fitted.temperature, 6), fitted([0.9, 0.1])[:, 1].round(6).tolist()
+    (2.0, [0.75, 0.25])
+    """
+
+    def fit(self, data: Predictions) -> TemperatureMap:
+        """Find the temperature of least log loss.
+
+        Parameters
+        ----------
+        data : Predictions
+            Predictions and outcomes.
+
+        Returns
+        -------
+        TemperatureMap
+        """
+        beta = inverse_temperature(present_rows(data))
+        if beta is None:
+            raise ValueError(
+                "`data` must have an outcome that was given a probability above 0: Temperature()"
+                " leaves zeros as they are. Use Vector() or Isotonic()."
+            )
+        return TemperatureMap(data.classes, 1.0 / beta)
+
+    def __str__(self) -> str:
+        return "temperature"
+
+
+class Slopes(NamedTuple):
+    """The first three derivatives of the mean log loss by the inverse temperature."""
+
+    first: float
+    second: float
+    third: float
+
+
+def inverse_temperature(data: Predictions) -> float | None:
+    """Return the best 1/T; None if every outcome was given probability 0."""
+    start = 1.0
+    if data.probs.size > 2 * SAMPLE:
+        rows = np.arange(0, data.n, -(-data.probs.size // SAMPLE))
+        start = inverse_temperature(data.take(rows)) or start
+    low, high = LEAST, MOST
+    beta = start
+    for _ in range(PASSES):
+        slopes = derivatives(data, beta)
+        if slopes is None:
+            return None
+        low, high = (low, beta) if slopes.first > 0 else (beta, high)
+        step = _step(slopes)
+        if abs(step) <= CLOSE * beta:
+            return min(max(beta + step, LEAST), MOST)
+        if slopes.first > 0 and beta <= LEAST:
+            break
+        beta = _within(beta, step, low, high)
+    return beta
+
+
+def _step(slopes: Slopes) -> float:
+    """Return Halley's step to where the first derivative is 0, or Newton's if that is no use."""
+    first, second, third = slopes
+    divisor = 2 * second * second - first * third
+    if divisor > second * second:
+        return -2 * first * second / divisor
+    return -first / second
+
+
+def _within(beta: float, step: float, low: float, high: float) -> float:
+    """Return the next point: at most ten times further, and never out of the bracket."""
+    reach = min(max(beta + step, beta / 10), beta * 10)
+    if low < reach < high:
+        return reach
+    return low if low == LEAST else float(np.sqrt(low * high))
+
+
+def derivatives(data: Predictions, beta: float) -> Slopes | None:
+    """Return the derivatives at softmax(beta log g(x)); None if no outcome was possible.
+
+    With q = softmax(beta l), l = log g(x): the mean over rows of E_q l - l_y, Var_q l and the
+    third central moment of l under q.
+    """
+    spans = threads.row_blocks(data.probs.shape)
+    sums = np.empty((len(spans), 4))
+
+    def work(start: int, stop: int) -> None:
+        sums[start // spans[0][1]] = _sums(data, slice(start, stop), beta)
+
+    threads.run(work, spans)
+    mass, first, second, third = sums.sum(axis=0).tolist()
+    if mass == 0:
+        return None
+    return Slopes(first / mass + RIDGE * (beta - 1), second / mass + RIDGE, third / mass)
+
+
+def _sums(data: Predictions, rows: slice, beta: float) -> Floats:
+    """Return the weight of some rows and the sums of their derivatives (4,)."""
+    probs = data.probs[rows]
+    with np.errstate(divide="ignore"):
+        logs = np.log(probs, dtype=np.float64)
+    logs -= logs.max(axis=1, keepdims=True)
+    own = np.take_along_axis(logs, data.labels[rows, None], axis=1)[:, 0]
+    q = np.exp(beta * logs)
+    if own.size and np.isinf(logs.min()):
+        logs[np.isinf(logs)] = 0.0  # where q is 0 too
+    total = q.sum(axis=1)
+    mean, square, cube = (found / total for found in _moments(q, logs))
+    variance = square - mean * mean
+    skewness = cube - mean * (3 * square - 2 * mean * mean)
+    weights = np.where(np.isfinite(own), data.weights[rows], 0.0)
+    own = np.where(np.isfinite(own), own, 0.0)
+    return np.array(
+        (weights.sum(), weights @ (mean - own), weights @ variance, weights @ skewness)
+    )
+
+
+def _moments(q: Floats, logs: Floats) -> list[Floats]:
+    """Return the sums of q times the first three powers of logs; q is overwritten."""
+    found = []
+    for _ in range(3):
+        q *= logs
+        found.append(q.sum(axis=1))
+    return found

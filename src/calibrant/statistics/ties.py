@@ -1,0 +1,132 @@
+"""The different predictions of a problem of two outcomes, in order, with the rows of each.
+
+Equal predictions are taken together, so the order of rows does not matter, and a value that depends
+on these rows alone is added up in one order.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.calibration import Cells
+from calibrant.partitions import FromFunction
+from calibrant.predictions import Predictions
+from calibrant.statistics.statistic import Block, Observed, Shared, Statistic
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+ROOM = 1 << 20  # numbers in a block of counts
+
+
+def first_outcome(probs: Array) -> Array:
+    """Return the predictions of outcome 0 (n,)."""
+    return probs[:, 0]
+
+
+def second_outcome(probs: Array) -> Array:
+    """Return the predictions of outcome 1 (n,)."""
+    return probs[:, 1]
+
+
+BY_EVENT = FromFunction(first_outcome), FromFunction(second_outcome)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """The different predictions of the event, and the rows that share each.
+
+    Parameters
+    ----------
+    cells : Cells
+        One for each value, in increasing order.
+    event : int
+        The outcome that the problem is about.
+    """
+
+    cells: Cells
+    event: int
+
+    @classmethod
+    def of(cls, statistic: Statistic, shared: Shared) -> Self:
+        """Sort the rows of a problem of two outcomes by their predictions; refuse another one."""
+        event = shared.data.event
+        if event is None:
+            raise ValueError(
+                f"`{type(statistic).__name__}()` needs a problem with two outcomes; found"
+                f" {shared.data.m}. Look through a lens such as `TopLabel()` or `Marginal(…)`."
+            )
+        return cls(shared.cells(BY_EVENT[event]), event)
+
+    @cached_property
+    def values(self) -> Floats:
+        """The predictions p, each once, in increasing order (cells,)."""
+        names: Any = self.cells.fitted.assign  # the fitted form of BY_EVENT
+        return np.asarray(names.__self__.names, np.float64)
+
+    @property
+    def mass(self) -> Floats:
+        """Number of rows, or their weight, at each value (cells,)."""
+        return self.cells.mass
+
+    @cached_property
+    def total(self) -> float:
+        """Number of rows, or their weight."""
+        return float(self.mass.sum())
+
+    @cached_property
+    def predicted(self) -> Floats:
+        """Number of events that were predicted at each value (cells,)."""
+        return self.mass * self.values
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Variance of the number of events at each value, if calibrated (cells,)."""
+        return self.predicted * (1.0 - self.values)
+
+    def counts(self, block: Block) -> Iterator[tuple[slice, Floats]]:
+        """Yield some values at a time, with the weight of both outcomes: (size, values, 2)."""
+        step = max(1, ROOM // (2 * block.size))
+        for first in range(0, self.values.size, step):
+            last = min(first + step, self.values.size)
+            yield slice(first, last), block.counts(self.cells, first, last)
+
+    def paths(self, block: Block) -> Any:
+        """Walk along the cumulative residuals of each replicate: `engine.paths.Paths`."""
+        predicted = self._predicted_so_far
+        paths = engine.paths.Paths.start(block.size)
+        for part, counts in self.counts(block):
+            engine.paths.walk(counts, self.event, predicted[part], self._gaps[part], paths)
+        return paths
+
+    def sums(self, block: Block, factors: Floats) -> Floats:
+        """Return sums over the rows of (y - p) times factors (k, cells): (k, size)."""
+        out = np.zeros((factors.shape[0], block.size))
+        for part, counts in self.counts(block):
+            here = self.predicted[part], factors[:, part]
+            engine.paths.add_residuals(counts, self.event, *here, out)
+        return out
+
+    @cached_property
+    def _predicted_so_far(self) -> Floats:
+        found: Floats = engine.paths.running_totals(self.predicted)
+        return found
+
+    @cached_property
+    def _gaps(self) -> Floats:
+        """From each value to the next, and from the last to 1."""
+        return np.diff(self.values, append=1.0)
+
+
+def ties_of(statistic: Statistic, data: Predictions) -> tuple[Ties, Floats]:
+    """Return the ties of data, and the weight of the events at each value (cells,)."""
+    ties = Ties.of(statistic, Shared(data))
+    block = Observed(data)
+    events = [counts[0, :, ties.event] for _, counts in ties.counts(block)]
+    return ties, np.concatenate(events)
