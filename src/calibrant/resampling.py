@@ -65,6 +65,11 @@ class Resampler:
         return out
 
     @property
+    def draws_rows(self) -> bool:
+        """Whether it says how often each row stands in a data set."""
+        return type(self).times is not Resampler.times
+
+    @property
     def draws_data_sets(self) -> bool:
         """Whether it draws whole data sets in a way of its own."""
         return type(self).draw is not Resampler.draw

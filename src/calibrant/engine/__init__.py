@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from calibrant.engine import classes as classes
+    from calibrant.engine import densities as densities
     from calibrant.engine import draws as draws
     from calibrant.engine import events as events
     from calibrant.engine import grid as grid
     from calibrant.engine import null as null
+    from calibrant.engine import paths as paths
     from calibrant.engine import resample as resample
     from calibrant.engine import rows as rows
     from calibrant.engine import sums as sums
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
 
 COMPILED = (
     "classes",
+    "densities",
     "draws",
     "events",
     "grid",
     "null",
+    "paths",
     "resample",
     "rows",
     "sums",

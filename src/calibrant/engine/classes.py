@@ -122,13 +122,13 @@ def class_counts(
     replicates: Replicates,
 ) -> Floats:
     """Return the weight of the classes that are drawn, in their cells: (all cells, replicates)."""
-    m = draws.check_source(source)[1]
+    drawing, m = draws.checked(source), source.probs.shape[1]
     expect("cells", cells, source.probs.shape, "iu")
     expect("offsets", offsets, (m + 1,), "i")
     out = np.zeros((int(offsets[-1]), replicates.size))
     keys = draws.replicate_keys(source.key, replicates)
     u, labels = zeros((2, replicates.size), np.int64)
-    _class_counts(rows, cells, offsets, source, keys, (draws.thresholds_room(m), u, labels), out)
+    _class_counts(rows, cells, offsets, drawing, keys, (draws.thresholds_room(m), u, labels), out)
     return out
 
 

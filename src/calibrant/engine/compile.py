@@ -13,7 +13,12 @@ from numba.extending import register_jitable
 
 log = logging.getLogger("calibrant")
 
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    "_nrt": False,
+}
 
 
 def _digest() -> str:
@@ -43,7 +48,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def helper(function: Callable[..., Any]) -> Any:
     """Let kernels call `function`; for Python it stays the plain function that it is."""
-    return register_jitable(**OPTIONS)(function)
+    return register_jitable(nogil=True, error_model="numpy")(function)
 
 
 def _elsewhere(function: Callable[..., Any]) -> Any:

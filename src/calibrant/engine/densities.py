@@ -142,8 +142,8 @@ def root(poly, order, low, high):
         else:
             high = x
         bend = derivative(poly, order + 1, x)
-        x = x - y / bend if bend != 0.0 else low
-        if not low < x < high:
+        x = x - y / bend if bend != 0.0 else -1.0
+        if not low <= x <= high:
             x = 0.5 * (low + high)
     return x
 

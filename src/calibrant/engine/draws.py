@@ -7,7 +7,7 @@ the sums are multiplied by the rounded quotient and rounded once more. So every 
 64-bit integers and IEEE arithmetic draws the same labels.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,20 +122,27 @@ def see(table, i, labels):
 
 
 @helper
+def draw(many, cuts, row, replicates, u, labels):
+    """Draw labels (size,) in one of the two ways; the other one is not compiled."""
+    if many is None:
+        draw_few(cuts, row, replicates, u, labels)
+    else:
+        draw_many(cuts, row, replicates, u, labels)
+
+
+@helper
 def draw_row(source, i, replicates, cuts, u, labels):
     """Draw the outcome of row i in every replicate: labels (size,)."""
     thresholds(source.probs, i, cuts)
-    key = row_key(source.key, source.first + i)
-    if source.probs.shape[1] <= FEW:
-        draw_few(cuts, key, replicates, u, labels)
-    else:
-        draw_many(cuts, key, replicates, u, labels)
+    row = row_key(source.key, source.first + i)
+    draw(source.many, cuts, row, replicates, u, labels)
     see(source.table, i, labels)
 
 
 def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
     """Return the outcomes of all rows in some replicates: (replicates, n)."""
-    n, m = check_source(source)
+    drawing = checked(source)
+    n, m = source.probs.shape
     keys = replicate_keys(source.key, replicates)
     out = np.empty((replicates.size, n), np.int32)
 
@@ -145,7 +152,7 @@ def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
             zeros(replicates.size, np.int64),
             zeros(replicates.size, np.int64),
         )
-        _draw_labels(source, (start, stop), keys, room, out)
+        _draw_labels(drawing, (start, stop), keys, room, out)
 
     threads.run(work, threads.row_blocks(source.probs.shape))
     return out
@@ -196,11 +203,12 @@ def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int3
     The copy number c of row i of n draws as if it were row i + c n. What a lens makes of the
     classes is left to the caller.
     """
-    n, m = check_source(source)
+    drawing = checked(source)
+    n, m = source.probs.shape
     expect("times", times, (n,), "iu")
     out = np.empty(int(times.sum(dtype=np.int64)), np.int32)
     keys = replicate_keys(source.key, Replicates(replicate, replicate + 1))
-    _draw_copies(source, times, keys[0], thresholds_room(m), out)
+    _draw_copies(drawing, times, keys[0], thresholds_room(m), out)
     return out
 
 
@@ -220,13 +228,23 @@ def _draw_copies(source, times, replicate, cuts, out):
                 place += 1
 
 
-def check_source(source: Source) -> tuple[int, int]:
-    """Refuse a source that a kernel cannot use; return numbers of rows and classes."""
+class Drawing(NamedTuple):
+    """A source that was checked, as kernels take it."""
+
+    probs: Array
+    table: Array | None
+    key: np.uint64
+    first: int
+    many: bool | None  # None for few classes: another type, for which less is compiled
+
+
+def checked(source: Source) -> Drawing:
+    """Refuse a source that a kernel cannot use."""
     expect("probs", source.probs, (None, None), "f")
     n, m = source.probs.shape
     if source.table is not None:
         expect("table", source.table, (n if source.table.shape[0] > 1 else 1, m), "iu")
-    return n, m
+    return Drawing(*source, many=None if m <= FEW else True)
 
 
 def draw_times(n: int, key: np.uint64, replicate: int) -> NDArray[np.int32]:

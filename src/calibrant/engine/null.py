@@ -59,7 +59,7 @@ def null_totals(
     wanted : the norms that are needed, as in ``range(*wanted)``; others are left at 0
     """
     n, m = rows.probs.shape
-    n_classes = draws.check_source(source)[1]
+    drawing, n_classes = draws.checked(source), source.probs.shape[1]
     expect("probs", source.probs, (n, None), "f")
     expect("order.rows", cells.order.rows, (n,), "i")
     expect("order.starts", cells.order.starts, (cells.mass.size + 1,), "i")
@@ -67,7 +67,7 @@ def null_totals(
     room = Room.of(n_classes, m, replicates.size)
     keys = draws.replicate_keys(source.key, replicates)
     kernel = _few_outcomes if m <= FEW else _many_outcomes
-    kernel(rows, cells, source, (keys, 1.0 / unit_of(rows)), wanted, room, totals)
+    kernel(rows, cells, drawing, (keys, 1.0 / unit_of(rows)), wanted, room, totals)
     return totals
 
 
@@ -247,11 +247,13 @@ def cell_counts(
 ) -> Floats:
     """Return the weight of each outcome in cells span[0] … span[1] - 1: (replicates, cells, m)."""
     n, m = rows.probs.shape
-    n_classes = draws.check_source(source)[1]
+    drawing, n_classes = draws.checked(source), source.probs.shape[1]
     expect("order.rows", order.rows, (n,), "i")
     out = np.zeros((replicates.size, span[1] - span[0], m))
     room = Room.of(n_classes, m, replicates.size)
-    _cell_counts(rows, order, source, draws.replicate_keys(source.key, replicates), span, room, out)
+    _cell_counts(
+        rows, order, drawing, draws.replicate_keys(source.key, replicates), span, room, out
+    )
     return out
 
 

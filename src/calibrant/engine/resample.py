@@ -15,12 +15,13 @@ from calibrant.engine.compile import helper, kernel
 from calibrant.engine.draws import ONE, replicate_keys, row_key, uniform
 from calibrant.engine.null import Cells
 from calibrant.engine.sums import cut, unit_of
-from calibrant.engine.totals import HIGH, LOW, Totals
+from calibrant.engine.totals import Totals, add_cells
 from calibrant.engine.tuples import Replicates, Rows
 
 Floats = NDArray[np.float64]
 
 SIDE = 8  # replicates that are added up beside one another
+ENTRIES = 1 << 15  # sums that are laid out at a time
 CUTS = np.rint(ONE * exp(-1) * np.cumsum([1 / factorial(k) for k in range(18)])).astype(np.int64)
 ONCE = np.zeros(1, np.int64)  # thresholds of a row that stands once, whatever is drawn
 
@@ -48,21 +49,25 @@ def _poisson_times(first, key, replicate, cuts, out):
         out[i] = times_drawn(uniform(row_key(key, first + i), replicate), cuts)
 
 
-class Room(NamedTuple):
-    """What the kernel works in, for a few replicates beside one another."""
+class Sums(NamedTuple):
+    """Sums over the rows of some cells, in a few replicates beside one another."""
 
-    times: Floats  # (SIDE,) how often a row stands in each
-    mass: Floats  # (SIDE,)
-    observed: Floats  # (m, SIDE)
-    limbs: Floats  # (3, m, SIDE)
-    norm: Floats  # (3, SIDE)
-    total: Floats  # (SIDE,) weight of all rows
+    mass: Floats  # (cells, SIDE)
+    observed: Floats  # (cells, m, SIDE)
+    limbs: Floats  # (3, cells, m, SIDE) of the predictions
 
-    @classmethod
-    def of(cls, m: int) -> "Room":
-        """Return room for m outcomes."""
-        shapes = (SIDE, SIDE, (m, SIDE), (3, m, SIDE), (3, SIDE), SIDE)
-        return cls(*(zeros(shape) for shape in shapes))
+    def norms(self, event: int, scale: float) -> tuple[Floats, Floats]:
+        """Return the 1-norm and the squared 2-norm of each cell's deviation: (cells, SIDE)."""
+        high, middle, low = self.limbs
+        off = self.observed - (high + (middle + low)) / scale
+        if event >= 0:  # both of two outcomes are off by the same
+            off = np.repeat(off[:, event : event + 1], 2, axis=1)
+        off *= (1.0 / np.where(self.mass > 0, self.mass, 1.0))[:, None]
+        one, two = np.zeros((2, *self.mass.shape))
+        for j in range(off.shape[1]):
+            one += np.abs(off[:, j])
+            two += off[:, j] * off[:, j]
+        return one, two
 
 
 def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Replicates) -> Totals:
@@ -70,8 +75,7 @@ def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Repli
 
     A replicate that happens to have no rows at all is replaced by the data.
     """
-    n = rows.probs.shape[0]
-    expect("order.rows", cells.order.rows, (n,), "i")
+    expect("order.rows", cells.order.rows, (rows.probs.shape[0],), "i")
     expect("order.starts", cells.order.starts, (cells.mass.size + 1,), "i")
     out = Totals.zeros(replicates.size)
     keys = zeros(-(-replicates.size // SIDE) * SIDE, np.uint64)
@@ -85,78 +89,46 @@ def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Repli
 
 
 def _beside(
-    rows: Rows,
-    cells: Cells,
-    keys: tuple[np.uint64, NDArray[np.uint64]],
-    cuts: NDArray[np.int64],
+    rows: Rows, cells: Cells, keys: tuple[np.uint64, NDArray[np.uint64]], cuts: NDArray[np.int64]
 ) -> Totals:
     """Return the totals of SIDE replicates."""
     totals = Totals.zeros(SIDE)
-    room = Room.of(rows.probs.shape[1])
-    _resample(rows, cells, keys, cuts, 1.0 / unit_of(rows), room, totals)
-    empty = room.total == 0
+    weight = np.zeros(SIDE)
+    m, scale = rows.probs.shape[1], 1.0 / unit_of(rows)
+    step = max(1, ENTRIES // (m * SIDE))
+    for first in range(0, cells.mass.size, step):
+        last = min(first + step, cells.mass.size)
+        shape = last - first, m, SIDE
+        sums = Sums(np.zeros(shape[::2]), np.zeros(shape), np.zeros((3, *shape)))
+        _resample(rows, cells.order, (first, last), (*keys, cuts, scale), np.empty(SIDE), sums)
+        one, two = sums.norms(rows.event, scale)
+        for norm, values in enumerate((one, np.sqrt(two), two)):
+            add_cells(totals, norm, values, sums.mass / cells.total)
+        weight += sums.mass.sum(axis=0)
+    empty = weight == 0
     if empty.any():
         once = _beside(rows, cells, keys, ONCE)
         for mine, theirs in zip(totals, once, strict=True):
             mine[:, empty] = theirs[:, empty]
-    scale = np.where(empty, 1.0, cells.total / np.where(empty, 1.0, room.total))
-    return Totals(totals.high * scale, totals.low * scale, totals.worst)
-
-
-@helper
-def deviation_norms(rows, scale, room):
-    """Write the norms of a cell's mean deviation; what was added up becomes 0."""
-    m = room.observed.shape[0]
-    for t in range(SIDE):
-        room.norm[0, t] = room.norm[2, t] = 0.0
-    for j in range(m):
-        for t in range(SIDE):
-            column = j if rows.event < 0 else rows.event  # both of two are off by the same
-            limbs = room.limbs[1, column, t] + room.limbs[2, column, t]
-            predicted = (room.limbs[0, column, t] + limbs) / scale
-            d = 0.0
-            if room.mass[t] > 0.0:
-                d = (room.observed[column, t] - predicted) * (1.0 / room.mass[t])
-            room.norm[0, t] += abs(d)
-            room.norm[2, t] += d * d
-    for t in range(SIDE):
-        room.norm[1, t] = np.sqrt(room.norm[2, t])
+    ratio = np.where(empty, 1.0, cells.total / np.where(empty, 1.0, weight))
+    return Totals(totals.high * ratio, totals.low * ratio, totals.worst)
 
 
 @kernel
-def _resample(rows, cells, keys, cuts, scale, room, totals):
-    key, replicates = keys
-    m = rows.probs.shape[1]
-    starts = cells.order.starts
-    for c in range(cells.mass.shape[0]):
-        for t in range(SIDE):
-            room.mass[t] = 0.0
-            for j in range(m):
-                room.observed[j, t] = 0.0
-                room.limbs[0, j, t] = room.limbs[1, j, t] = room.limbs[2, j, t] = 0.0
-        for s in range(starts[c], starts[c + 1]):
-            i = np.int64(cells.order.rows[s])
+def _resample(rows, order, span, draws, times, sums):
+    key, replicates, cuts, scale = draws
+    for c in range(span[1] - span[0]):
+        for s in range(order.starts[span[0] + c], order.starts[span[0] + c + 1]):
+            i = np.int64(order.rows[s])
             row = row_key(key, rows.first + i)
             w = rows.weights[i * rows.step]
             y = rows.labels[i]
             for t in range(SIDE):
-                room.times[t] = times_drawn(uniform(row, replicates[t]), cuts)
-                room.mass[t] += room.times[t] * w
-                room.observed[y, t] += room.times[t] * w
-            for j in range(m):
-                high, middle, low = cut(w * scale * rows.probs[i, j])
-                for t in range(SIDE):
-                    room.limbs[0, j, t] += room.times[t] * high
-                    room.limbs[1, j, t] += room.times[t] * middle
-                    room.limbs[2, j, t] += room.times[t] * low
-        deviation_norms(rows, scale, room)
-        for t in range(SIDE):
-            room.total[t] += room.mass[t]
-            share = room.mass[t] / cells.total
-            for k in range(3):
-                d = room.norm[k, t]
-                x = share * d
-                high = (x + HIGH) - HIGH
-                totals.high[k, t] += high
-                totals.low[k, t] += ((x - high) + LOW) - LOW
-                totals.worst[k, t] = max(totals.worst[k, t], d)
+                times[t] = times_drawn(uniform(row, replicates[t]), cuts)
+                sums.mass[c, t] += times[t] * w
+                sums.observed[c, y, t] += times[t] * w
+            for j in range(rows.probs.shape[1]):
+                parts = cut(w * scale * rows.probs[i, j])
+                for limb in range(3):
+                    for t in range(SIDE):
+                        sums.limbs[limb, c, j, t] += times[t] * parts[limb]

@@ -105,12 +105,10 @@ class Problem:
             )
         return self.outcomes.distributions(self.probs, self.seen.m)
 
-    @cached_property
+    @property
     def rows_change(self) -> bool:
         """Whether rows are drawn again, or may be, not only labels."""
-        if self.resampler.draws_data_sets:
-            return True
-        return self.resampler.times(self.data, self.key, 0) is not None
+        return self.resampler.draws_data_sets or self.resampler.draws_rows
 
     @property
     def row_by_row(self) -> bool:

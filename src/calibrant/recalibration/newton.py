@@ -53,25 +53,26 @@ def minimise(objective: Objective, start: Floats) -> Floats:
     """Return the point of the smallest value.
 
     A step is cut in half until the function falls as much as its slope promises. The search ends
-    when gradient and promised decrease vanish, or no step makes the function fall.
+    when gradient and promised decrease vanish, or when only rounding is left of them.
     """
     theta = start
+    last = np.inf
     for _ in range(ITERATIONS):
         here = objective.expand(theta)
         step = -here.solve(here.gradient)
         slope = float(here.gradient @ step)
-        if np.abs(here.gradient).max() <= GRADIENT and -slope <= DECREASE:
+        size = float(np.abs(here.gradient).max())
+        if -slope <= DECREASE and (size <= GRADIENT or size > last / 2):
             break
         length = _length(objective, theta, here.value, step, slope)
         if length == 0.0:
             break
         theta = theta + length * step
+        last = size
     return theta
 
 
-def _length(
-    objective: Objective, theta: Floats, value: float, step: Floats, slope: float
-) -> float:
+def _length(objective: Objective, theta: Floats, value: float, step: Floats, slope: float) -> float:
     """Return how much of a step to take: 1, 1/2, 1/4, …, or 0 if none helps."""
     if slope >= 0:
         return 0.0

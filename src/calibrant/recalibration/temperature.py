@@ -212,9 +212,7 @@ def _sums(data: Predictions, rows: slice, beta: float) -> Floats:
     skewness = cube - mean * (3 * square - 2 * mean * mean)
     weights = np.where(np.isfinite(own), data.weights[rows], 0.0)
     own = np.where(np.isfinite(own), own, 0.0)
-    return np.array(
-        (weights.sum(), weights @ (mean - own), weights @ variance, weights @ skewness)
-    )
+    return np.array((weights.sum(), weights @ (mean - own), weights @ variance, weights @ skewness))
 
 
 def _moments(q: Floats, logs: Floats) -> list[Floats]:

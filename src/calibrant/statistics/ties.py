@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.calibration import Cells
 from calibrant.partitions import FromFunction
+from calibrant.partitions.from_function import FittedFunction
 from calibrant.predictions import Predictions
 from calibrant.statistics.statistic import Block, Observed, Shared, Statistic
 
@@ -67,8 +68,9 @@ class Ties:
     @cached_property
     def values(self) -> Floats:
         """The predictions p, each once, in increasing order (cells,)."""
-        names: Any = self.cells.fitted.assign  # the fitted form of BY_EVENT
-        return np.asarray(names.__self__.names, np.float64)
+        fitted = self.cells.fitted
+        assert isinstance(fitted, FittedFunction)
+        return fitted.names.astype(np.float64)
 
     @property
     def mass(self) -> Floats:
@@ -86,6 +88,12 @@ class Ties:
         return self.mass * self.values
 
     @cached_property
+    def predicted_so_far(self) -> Floats:
+        """Number of events that were predicted up to each value (cells,)."""
+        found: Floats = engine.paths.running_totals(self.predicted)
+        return found
+
+    @cached_property
     def variance(self) -> Floats:
         """Variance of the number of events at each value, if calibrated (cells,)."""
         return self.predicted * (1.0 - self.values)
@@ -99,7 +107,7 @@ class Ties:
 
     def paths(self, block: Block) -> Any:
         """Walk along the cumulative residuals of each replicate: `engine.paths.Paths`."""
-        predicted = self._predicted_so_far
+        predicted = self.predicted_so_far
         paths = engine.paths.Paths.start(block.size)
         for part, counts in self.counts(block):
             engine.paths.walk(counts, self.event, predicted[part], self._gaps[part], paths)
@@ -112,11 +120,6 @@ class Ties:
             here = self.predicted[part], factors[:, part]
             engine.paths.add_residuals(counts, self.event, *here, out)
         return out
-
-    @cached_property
-    def _predicted_so_far(self) -> Floats:
-        found: Floats = engine.paths.running_totals(self.predicted)
-        return found
 
     @cached_property
     def _gaps(self) -> Floats:

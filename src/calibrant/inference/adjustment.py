@@ -1,0 +1,81 @@
+"""Adjustment of many tests that share their draws: step-down min-P and max-T.
+
+Westfall and Young (1993). Column b of a table has the statistics of one data set; the first column
+is the data, the others are replicates. If all hypotheses hold, the columns are exchangeable, so the
+chance that any adjusted p-value falls to alpha is at most alpha, whatever the dependence between
+the statistics, and B need not grow with their number.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inference.pvalues import rounding
+
+Floats = NDArray[np.float64]
+
+
+def min_p(values: Floats, null: Floats) -> Floats:
+    """Adjust a few different statistics (tests,) with nulls (tests, B), by their p-values.
+
+    Every value of a row, observed or drawn, has a p-value: the share of the row that is at least
+    as large. The smallest p-value of all that are still in question is compared with the
+    smallest ones of the replicates. Rows with the same p-values throughout are the same test,
+    and count once without being told so.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> min_p(np.array([0.5, 2.5]), null).tolist()
+    [0.4, 0.6]
+    """
+    table = np.column_stack((values, null))
+    return _step_down(-np.stack([_pvalues(row) for row in table]))
+
+
+def max_t(values: Floats, null: Floats) -> Floats:
+    """Adjust many statistics that are alike (tests,) with nulls (tests, B), by their size.
+
+    Each is standardised with the mean and spread of its B + 1 values, the observed one among
+    them, so that the columns stay exchangeable. Use it where p-values are too coarse to tell
+    tests apart: with B = 999 none of 1000 classes could ever be significant by `min_p`.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> max_t(np.array([9.0, 2.5]), null).tolist()
+    [0.2, 0.6]
+    """
+    table = np.column_stack((values, null))
+    spread = table.std(axis=1, keepdims=True)
+    centred = table - table.mean(axis=1, keepdims=True)
+    return _step_down(np.divide(centred, spread, out=np.zeros_like(table), where=spread > 0))
+
+
+def _pvalues(row: Floats) -> Floats:
+    """Return the share of a row that is at least as large as each of its values (B + 1,).
+
+    Values that agree up to rounding count as equal.
+    """
+    order = np.argsort(row, kind="stable")
+    ranked = row[order]
+    new = np.ones(row.size, np.bool_)
+    with np.errstate(invalid="ignore"):
+        close = ranked[1:] - ranked[:-1] <= rounding(ranked[1:])
+    new[1:] = ~(close | (ranked[1:] == ranked[:-1]))
+    group = np.cumsum(new) - 1
+    at_least = row.size - np.flatnonzero(new)
+    out = np.empty(row.size)
+    out[order] = at_least[group] / row.size
+    return out
+
+
+def _step_down(evidence: Floats) -> Floats:
+    """Return adjusted p-values (tests,) from evidence (tests, B + 1), larger is stronger."""
+    order = np.argsort(-evidence[:, 0], kind="stable")
+    ranked = evidence[order]
+    strongest = np.maximum.accumulate(ranked[::-1], axis=0)[::-1]  # of a test and all after it
+    slack = rounding(ranked[:, :1])
+    share = (strongest >= ranked[:, :1] - slack).mean(axis=1)
+    out = np.empty(order.size)
+    out[order] = np.maximum.accumulate(share)
+    return out

@@ -1,0 +1,169 @@
+"""How the logits of a map depend on its parameters: theta (m, k), a row for each class."""
+
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+ALONE = 1 << 18  # multiplications up to which BLAS leaves a product of matrices to one thread
+
+
+class Design(Protocol):
+    """A linear function J of the parameters that gives the logits of rows.
+
+    `x` are the log-probabilities of the rows, (rows, m). Law: ``adjoint`` is the transpose of
+    ``logits``, and ``hessian`` is the sum over rows of Jᵀ (diag(q) - q qᵀ) J.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Classes, and parameters of a class."""
+        ...
+
+    @property
+    def identity(self) -> Floats:
+        """The parameters with which the logits are the log-probabilities."""
+        ...
+
+    def logits(self, theta: Floats, x: Floats) -> Floats:
+        """Return J theta: (rows, m)."""
+        ...
+
+    def adjoint(self, residuals: Floats, x: Floats) -> Floats:
+        """Return Jᵀ of residuals (rows, m), added up: the shape of theta."""
+        ...
+
+    def hessian(self, q: Floats, x: Floats, weights: Floats) -> Floats:
+        """Return the second derivatives by theta, of probabilities q (rows, m), added up."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OwnClass:
+    """Logit j is theta_j0 log p_j + theta_j1.
+
+    Parameters
+    ----------
+    m : int
+        Number of classes.
+    flat : tuple of int, default ()
+        Classes whose slope theta_j0 is 0, whatever theta says.
+    """
+
+    m: int
+    flat: tuple[int, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Classes, and parameters of a class."""
+        return self.m, 2
+
+    @property
+    def identity(self) -> Floats:
+        """Ones and zeros."""
+        return np.tile([1.0, 0.0], (self.m, 1))
+
+    def logits(self, theta: Floats, x: Floats) -> Floats:
+        """Return J theta."""
+        return np.asarray(self._inputs(x) * theta[:, 0] + theta[:, 1])
+
+    def adjoint(self, residuals: Floats, x: Floats) -> Floats:
+        """Return Jᵀ of residuals."""
+        slopes = np.einsum("ij,ij->j", residuals, self._inputs(x))
+        return np.stack((slopes, residuals.sum(axis=0)), axis=1)
+
+    def hessian(self, q: Floats, x: Floats, weights: Floats) -> Floats:
+        """Return the second derivatives."""
+        root = np.sqrt(weights)[:, None]
+        inputs = np.stack((self._inputs(x) * root, np.broadcast_to(root, x.shape)), axis=2)
+        moved = q[:, :, None] * inputs  # (rows, m, 2)
+        found = np.zeros((2 * self.m, 2 * self.m))
+        for rows in _pieces(len(x), found.size):
+            piece = moved[rows].reshape(-1, 2 * self.m)
+            found -= piece.T @ piece
+        each = np.arange(self.m)
+        by_class = found.reshape(self.m, 2, self.m, 2)
+        by_class[each, :, each, :] += np.einsum("ija,ijb->jab", moved, inputs)
+        return found
+
+    def _inputs(self, x: Floats) -> Floats:
+        """Return what slopes multiply."""
+        if not self.flat:
+            return x
+        steep = np.ones(self.m)
+        steep[list(self.flat)] = 0.0
+        return x * steep
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AllClasses:
+    """Logit j is the sum over k of theta_jk log p_k, plus theta_jm.
+
+    Parameters
+    ----------
+    m : int
+        Number of classes.
+    """
+
+    m: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Classes, and parameters of a class."""
+        return self.m, self.m + 1
+
+    @property
+    def identity(self) -> Floats:
+        """The identity matrix, and a column of zeros."""
+        return np.eye(self.m, self.m + 1)
+
+    def logits(self, theta: Floats, x: Floats) -> Floats:
+        """Return J theta."""
+        return np.asarray(x @ theta[:, :-1].T + theta[:, -1])
+
+    def adjoint(self, residuals: Floats, x: Floats) -> Floats:
+        """Return Jᵀ of residuals."""
+        return np.column_stack((residuals.T @ x, residuals.sum(axis=0)))
+
+    def hessian(self, q: Floats, x: Floats, weights: Floats) -> Floats:
+        """Return the second derivatives.
+
+        Entry (ja, kb) is the sum over rows of (q_j 1[j = k] - q_j q_k) x_a x_b: symmetric in j and
+        k, and in a and b, so it is a product of two matrices with a column for each pair.
+        """
+        m, k = self.shape
+        inputs = np.column_stack((x, np.ones(len(x))))
+        classes, columns = np.triu_indices(m), np.triu_indices(k)
+        same = classes[0] == classes[1]
+        pairs = np.zeros((len(same), len(columns[0])))
+        for rows in _pieces(len(x), pairs.size):
+            of_q, of_x = q[rows], inputs[rows] * weights[rows, None]
+            left = -of_q[:, classes[0]] * of_q[:, classes[1]]
+            left[:, same] += of_q
+            pairs += left.T @ (of_x[:, columns[0]] * inputs[rows][:, columns[1]])
+        which, where = _pair_numbers(m), _pair_numbers(k)
+        return pairs[which[:, None, :, None], where[None, :, None, :]].reshape(m * k, m * k)
+
+
+def _pair_numbers(size: int) -> NDArray[np.intp]:
+    """Return the number of each pair (size, size) in the order of the upper triangle."""
+    numbers = np.zeros((size, size), np.intp)
+    rows, columns = np.triu_indices(size)
+    numbers[rows, columns] = numbers[columns, rows] = np.arange(rows.size)
+    return numbers
+
+
+def _pieces(n: int, products: int) -> list[slice]:
+    """Cut n rows so short that BLAS takes one thread, if that leaves pieces worth the while.
+
+    Its threads wait for each other by spinning, which takes long where others want the cores.
+    """
+    size = ALONE // products
+    if size < 32:
+        return [slice(0, n)]
+    return [slice(start, start + size) for start in range(0, n, size)]

@@ -1,0 +1,243 @@
+"""Tests of calibration from medicine: Spiegelhalter's z, and Cox's intercept and slope."""
+
+from dataclasses import dataclass
+from math import erfc, exp, inf, nan, sqrt
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.predictions import Predictions
+from calibrant.statistics.logistic import maximise
+from calibrant.statistics.statistic import Block, Evaluate, Observed, Shared, Statistic
+from calibrant.statistics.ties import Ties, ties_of
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spiegelhalter(Statistic):
+    r"""The modulus of Spiegelhalter's z: how far the Brier score is from what the model expects.
+
+    .. math:: z = \frac{\sum_i (y_i - p_i) (1 - 2 p_i)}{\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}}
+
+    Notes
+    -----
+    Under calibration z has mean 0 and variance 1. It is positive if predictions are too extreme,
+    negative if they are too timid. It looks at one number: deviations whose contributions cancel
+    go unnoticed, such as those that mirror each other at 1/2. If no prediction can move it (each
+    is 0, 1/2 or 1), it is 0 when all predictions of 0 and 1 are right, and infinite otherwise. A
+    weight of 2 counts as the row twice.
+
+    References
+    ----------
+    Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical trials".
+
+    Examples
+    --------
+    >>> data = Predictions([0.1, 0.2, 0.3, 0.9], [0, 1, 0, 0])
+    >>> round(Spiegelhalter()(data), 6)
+    3.214122
+    """
+
+    def prepare(self, shared: Shared) -> Evaluate:
+        """Weigh the different predictions."""
+        signed = self._signed(shared)
+        return lambda block: np.abs(signed(block))
+
+    def _signed(self, shared: Shared) -> Evaluate:
+        ties = Ties.of(self, shared)
+        factors = 1.0 - 2.0 * ties.values
+        scale = sqrt((factors**2 * ties.variance).sum())
+
+        def evaluate(block: Block) -> Floats:
+            (sums,) = ties.sums(block, factors[None])
+            if scale > 0.0:
+                return np.asarray(sums / scale)
+            return np.where(sums == 0.0, 0.0, inf)
+
+        return evaluate
+
+    def z(self, data: Predictions) -> float:
+        """Return z with its sign.
+
+        Examples
+        --------
+        >>> round(Spiegelhalter().z(Predictions([0.2, 0.8], [0, 1])), 6)
+        -0.707107
+        """
+        return float(self._signed(Shared(data))(Observed(data))[0])
+
+    def pvalue(self, data: Predictions) -> float:
+        """Return the two-sided p-value of z as a standard normal number.
+
+        It takes a weight of 2 for two rows, each with an outcome of its own; `calibration_test`
+        does not, and is exact.
+
+        Examples
+        --------
+        >>> round(Spiegelhalter().pvalue(Predictions([0.2, 0.8], [0, 1])), 6)
+        0.4795
+        """
+        return erfc(self(data) / sqrt(2.0))
+
+    def __str__(self) -> str:
+        return "Spiegelhalter's z"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CoxFit:
+    """Outcomes as a logistic regression on the log-odds of the predictions.
+
+    Parameters
+    ----------
+    intercept : float
+        0 if calibrated.
+    slope : float
+        1 if calibrated; below 1 if predictions are too extreme.
+    intercept_se, slope_se : float
+        Standard errors, from the information matrix.
+    in_the_large : float
+        The intercept if the slope is 1: above 0 if events are more frequent than predicted.
+    lr : float
+        Twice the gain in log-likelihood over intercept 0 and slope 1.
+    """
+
+    intercept: float
+    slope: float
+    intercept_se: float
+    slope_se: float
+    in_the_large: float
+    lr: float
+
+    @property
+    def pvalue(self) -> float:
+        """P-value of `lr` as a chi-squared number with 2 degrees of freedom, exp(-lr / 2)."""
+        return exp(-self.lr / 2.0)
+
+    def __str__(self) -> str:
+        return (
+            f"intercept {self.intercept:.4g} ± {self.intercept_se:.2g}, slope"
+            f" {self.slope:.4g} ± {self.slope_se:.2g}: p = {self.pvalue:.3g}"
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cox(Statistic):
+    r"""Cox's test of intercept 0 and slope 1, as a score test.
+
+    .. math:: \operatorname{logit} P(y = 1) = \alpha + \beta x, \qquad x = \operatorname{logit} p
+
+    .. math:: U' I^{-1} U = \frac{(\sum r)^2}{\sum v} + \frac{(\sum r (x - \bar x))^2}
+        {\sum v (x - \bar x)^2}, \qquad r = y - p,\; v = p (1 - p),\; \bar x = \sum v x / \sum v
+
+    Notes
+    -----
+    The statistic is the score test, not the likelihood ratio that `fit` gives: the two agree for
+    many rows, but this one needs two sums and no iteration for each replicate, and it exists when
+    the likelihood has no maximum. Under calibration its mean is 2 (1 if all predictions are
+    equal, when the second term is left out). It sees whether predictions are too high or low and
+    too extreme or timid, and nothing else.
+
+    A prediction of 0 or 1 that came true says nothing about intercept and slope, and is left out,
+    which is the limit of p log p. One that did not come true was impossible under the model: the
+    statistic is infinite. A weight of 2 counts as the row twice.
+
+    References
+    ----------
+    Cox (1958), "Two further applications of a model for binary regression".
+
+    Examples
+    --------
+    >>> data = Predictions([0.1, 0.2, 0.6, 0.7, 0.9], [0, 1, 0, 1, 1])
+    >>> round(Cox()(data), 6)
+    0.547559
+    >>> print(Cox().fit(data))
+    intercept 0.3084 ± 1.1, slope 0.6031 ± 0.76: p = 0.836
+    """
+
+    def prepare(self, shared: Shared) -> Evaluate:
+        """Weigh the different predictions."""
+        ties = Ties.of(self, shared)
+        factors = np.stack((*_scores(ties), _certain(ties.values)))
+
+        def evaluate(block: Block) -> Floats:
+            level, spread, wrong = ties.sums(block, factors)
+            return np.where(wrong > 0.0, inf, level * level + spread * spread)
+
+        return evaluate
+
+    def fit(self, data: Predictions) -> CoxFit:
+        """Fit intercept and slope by maximum likelihood.
+
+        If a prediction of 0 or 1 did not come true, the estimates are nan, and `lr` is infinite.
+        The p-value takes a weight of 2 for two rows, each with an outcome of its own.
+
+        Examples
+        --------
+        >>> data = Predictions([0.2, 0.4, 0.6, 0.8] * 5, [0, 1, 0, 1] * 5)
+        >>> fit = Cox().fit(data)
+        >>> round(fit.slope, 6), round(fit.lr, 6)
+        (0.707107, 0.465466)
+        """
+        ties, events = ties_of(self, data)
+        certain = _certain(ties.values)
+        if ((events - ties.predicted) * certain).sum() > 0.0:
+            return CoxFit(nan, nan, nan, nan, nan, inf)
+        held = (certain == 0.0) & (ties.mass > 0.0)
+        x, mass, events = _logit(ties.values[held]), ties.mass[held], events[held]
+        _check_overlap(x, events > 0.0, events < mass)
+        outcomes = events, mass - events
+        both = maximise(np.stack((np.ones_like(x), x)), x, outcomes)
+        large = maximise(np.ones((1, x.size)), x, outcomes)
+        errors = np.sqrt(np.diag(np.linalg.inv(both.information)))
+        return CoxFit(
+            intercept=float(both.estimates[0]),
+            slope=1.0 + float(both.estimates[1]),
+            intercept_se=float(errors[0]),
+            slope_se=float(errors[1]),
+            in_the_large=float(large.estimates[0]),
+            lr=2.0 * both.gain,
+        )
+
+    def __str__(self) -> str:
+        return "Cox's score test"
+
+
+def _logit(p: Floats) -> Floats:
+    return np.log(p) - np.log1p(-p)
+
+
+def _certain(values: Floats) -> Floats:
+    """Return 1 for a prediction of 0, -1 for one of 1, and 0 for others: the sign of a miss."""
+    return np.where(values == 0.0, 1.0, np.where(values == 1.0, -1.0, 0.0))
+
+
+def _scores(ties: Ties) -> Floats:
+    """Return factors whose sums with y - p have mean 0 and variance 1, uncorrelated: (2, cells)."""
+    held = _certain(ties.values) == 0.0
+    v = ties.variance[held]
+    factors = np.zeros((2, held.size))
+    if not v.sum() > 0.0:
+        return factors
+    x = _logit(ties.values[held])
+    x -= (v * x).sum() / v.sum()
+    factors[0, held] = 1.0 / np.sqrt(v.sum())
+    if np.ptp(x[v > 0.0]) > 0.0:
+        factors[1, held] = x / np.sqrt((v * x * x).sum())
+    return factors
+
+
+def _check_overlap(x: Floats, occurs: NDArray[np.bool_], fails: NDArray[np.bool_]) -> None:
+    """Refuse outcomes that a threshold of the prediction separates: there is no maximum."""
+    both = occurs.any() and fails.any()
+    if both and x[occurs].min() < x[fails].max() and x[fails].min() < x[occurs].max():
+        return
+    raise ValueError(
+        "`Cox().fit` needs outcomes that overlap; here they are all the same, or a threshold of the"
+        " prediction separates them, so that the likelihood has no maximum. The score test,"
+        " `Cox()(data)`, works."
+    )
