@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from calibrant import CalibrationTest, calibration_test, datasets
+from calibrant import calibration_test, datasets
+from calibrant.inference.pvalues import pvalue
 from calibrant.resampling import Consistency, Exact
 from calibrant.statistics import ExpectedMiscalibration
 
@@ -62,11 +63,11 @@ def combination(name: str, lens: str, bins: str) -> dict[str, Any]:
 
     def exactly(data_sets: int, seed: int) -> tuple[np.ndarray, list[float]]:
         groups = draws(Exact(), data_sets * (RESAMPLES["exact"] + 1), seed).reshape(data_sets, -1)
-        return groups[:, 0], [CalibrationTest(float(g[0]), g[1:]).pvalue for g in groups]
+        return groups[:, 0], pvalue(groups[:, 0], groups[:, 1:]).tolist()
 
     values, exact = exactly(DATA_SETS, SEED)
     paper = draws(Consistency(), RESAMPLES["consistency"], SEED)
-    consistency = [CalibrationTest(float(h), paper).pvalue for h in values]
+    consistency = [pvalue(h, paper) for h in values]
     low, high = rate(exact)["interval_95"]
     again = None if low <= LEVEL <= high else rate(exactly(AGAIN["data_sets"], AGAIN["seed"])[1])
     return {
