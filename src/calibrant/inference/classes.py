@@ -13,6 +13,7 @@ from calibrant.checks.seeds import Rng, as_seed
 from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates, Source
+from calibrant.inference.adjustment import max_t
 from calibrant.inference.plans import (
     Plan,
     Progress,
@@ -20,7 +21,7 @@ from calibrant.inference.plans import (
     check_progress,
     check_resamples,
 )
-from calibrant.inference.pvalues import holm, pvalue, shown
+from calibrant.inference.pvalues import pvalue, shown
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.partitions.partition import check_partition
@@ -73,8 +74,8 @@ class Classwise:
 
     @property
     def adjusted_pvalues(self) -> Floats:
-        """P-values adjusted for the number of classes (m,), Holm."""
-        return holm(self.pvalues)
+        """P-values adjusted for the number of classes (m,): step-down max-T on joint draws."""
+        return max_t(self.values, self.null)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers; no p-values if only the estimates were asked for."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from calibrant import tables
 from calibrant.checks.seeds import Rng, derive
 from calibrant.distances import Distance, euclidean, name_of, total_variation
+from calibrant.inference.adjustment import min_p
 from calibrant.inference.grids import Grid
 from calibrant.inference.plans import (
     Plan,
@@ -18,7 +19,7 @@ from calibrant.inference.plans import (
     part,
 )
 from calibrant.inference.problem import Problem, check_hypothesis
-from calibrant.inference.pvalues import holm, pvalue, spread
+from calibrant.inference.pvalues import pvalue, spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
@@ -54,7 +55,7 @@ class EvaluationRow:
     replicates : array of shape (n_bootstrap,)
         The same for rows drawn again.
     adjusted_pvalue : float
-        Adjusted for the number of rows of the table (Holm).
+        Adjusted for the number of rows of the table, step-down min-P on their joint draws.
     """
 
     lens: Lens
@@ -154,7 +155,7 @@ class Evaluation:
         rows = "row" if self.n == 1 else "rows"
         return (
             f"evaluation of {self.n:,} {rows} and {self.m} classes: {rejected} of {len(self.rows)}"
-            " combinations reject calibration at 5 % (Holm)"
+            " combinations reject calibration at 5 % (adjusted)"
         )
 
 
@@ -173,9 +174,10 @@ def evaluate(
 
     For each lens, partition and distance: the expected miscalibration with its bootstrap
     standard error, its mean and standard deviation if the model were calibrated, a p-value,
-    and the p-value adjusted for the number of combinations (Holm). All combinations see the same
-    draws. Standard errors come from 200 further data sets, or `n_resamples` if that is less, on
-    the cells of the data.
+    and the p-value adjusted for the number of combinations. All combinations see the same draws,
+    so the adjustment is exact (step-down min-P of Westfall and Young), and combinations that are
+    the same test count once. Standard errors come from 200 further data sets, or `n_resamples`
+    if that is less, on the cells of the data.
 
     Parameters
     ----------
@@ -207,7 +209,7 @@ def evaluate(
     >>> p = np.linspace(0.01, 0.99, 500)
     >>> labels = np.arange(500) * 0.618 % 1 < p
     >>> print(evaluate(Predictions(p, labels), rng=0))
-    evaluation of 500 rows and 2 classes: 0 of 4 combinations reject calibration at 5 % (Holm)
+    evaluation of 500 rows and 2 classes: 0 of 4 combinations reject calibration at 5 % (adjusted)
     """
     check_data(data)
     grid = Grid.of(data, lenses, partitions, distances)
@@ -223,7 +225,11 @@ def on_grid(data: Predictions, grid: Grid, plan: Plan, n_bootstrap: int) -> Eval
         steps = [part(plan.progress, 2 * number + half, 2 * len(grid.lenses)) for half in (0, 1)]
         plans = [replace(p, progress=step) for p, step in zip((plan, again), steps, strict=True)]
         found += _through(data, lens, grid.statistics, plans)
-    adjusted = holm([pvalue(row["value"], row["null"]) for row in found])
+    values, null = (
+        np.array([row["value"] for row in found]),
+        np.stack([row["null"] for row in found]),
+    )
+    adjusted = min_p(values, null)
     rows = [
         EvaluationRow(**row, adjusted_pvalue=float(p))
         for row, p in zip(found, adjusted, strict=True)

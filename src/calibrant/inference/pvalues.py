@@ -1,4 +1,4 @@
-"""P-values from a null distribution, and their adjustment for multiplicity."""
+"""P-values from a null distribution."""
 
 from typing import Any
 
@@ -41,22 +41,6 @@ def spread(values: Floats, ddof: int = 0) -> float:
     """Return the standard deviation (n,); nan of too few values, or where one is not finite."""
     known = values.size > ddof and np.isfinite(values).all()
     return float(values.std(ddof=ddof)) if known else float("nan")
-
-
-def holm(pvalues: ArrayLike) -> Floats:
-    """Adjust p-values for their number, so that the chance of any false alarm is held (Holm).
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    p = np.asarray(pvalues, np.float64)
-    order = np.argsort(p, kind="stable")
-    steps = (p.size - np.arange(p.size)) * p[order]
-    out = np.empty_like(p)
-    out[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return out
 
 
 def shown(p: float) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.reporting.words import be, many, needed, pvalue, rows_of, too_few
+from calibrant.reporting.words import NEEDED, be, many, pvalue, rows_of, too_few
 
 SMALL = 0.01  # share of the rows below which a cell is not called the worst
 
@@ -15,8 +15,8 @@ def summary(diagram: ReliabilityDiagram) -> str:
     """Say how many cells of a diagram of one model are off."""
     count, n_cells = diagram.n_off, diagram.series[0].function.n_cells
     n_resamples = diagram.series[0].cells.largest.size
-    if n_resamples < needed(1):
-        return f"Cells cannot be judged with {many(n_resamples, 'resample')}: {too_few(1)}."
+    if n_resamples < NEEDED:
+        return f"Cells cannot be judged with {many(n_resamples, 'resample')}: {too_few()}."
     if count == 0:
         which = "The only cell is not" if n_cells == 1 else f"None of the {n_cells} cells is"
         return f"{which} further off than chance allows."

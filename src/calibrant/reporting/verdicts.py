@@ -10,7 +10,7 @@ from calibrant.diagrams import ReliabilityDiagram
 from calibrant.distances import total_variation
 from calibrant.inference import Classwise, EvaluationRow
 from calibrant.reporting.descriptions import direction, worst_range
-from calibrant.reporting.words import ALPHA, be, capital, many, needed, points, pvalue, too_few
+from calibrant.reporting.words import ALPHA, NEEDED, be, capital, many, points, pvalue, too_few
 
 
 @final
@@ -84,9 +84,9 @@ def verdict(
         cells = f"{diagram.n_off} of {n_cells} cells {be(diagram.n_off)} off"
         facts += f". Yet {cells}{worst_range(diagram)}"
     n_resamples = spoken.null.size
-    if n_resamples < needed(n_tests):
+    if n_resamples < NEEDED:
         lead = f"{subject} cannot be judged with {many(n_resamples, 'resample')}"
-        return Verdict(lead, f"{too_few(n_tests)}; {facts}", off=False, undecided=True)
+        return Verdict(lead, f"{too_few()}; {facts}", off=False, undecided=True)
     return Verdict(f"{subject} show no sign of miscalibration on average", facts, off=False)
 
 
@@ -105,7 +105,7 @@ def classes_verdict(found: Classwise) -> Verdict:
     m, n_resamples = len(found.classes), found.null.shape[1]
     least = pvalue(float(found.adjusted_pvalues.min()))
     strongest = f"{least} for the strongest, adjusted for {m} classes"
-    undecided = n_resamples < needed(m)
+    undecided = n_resamples < NEEDED
     if found.mean_pvalue <= ALPHA:
         lead = "The classes are off when each is looked at alone, all of them taken together"
         facts = (
@@ -113,10 +113,10 @@ def classes_verdict(found: Classwise) -> Verdict:
             f" {points(float(found.null.mean()))} would be expected of calibrated ones;"
             f" {pvalue(found.mean_pvalue)}. No single class is shown to be off; {strongest}"
         )
-        return Verdict(lead, facts + (f"; {too_few(m)}" if undecided else ""), off=True)
+        return Verdict(lead, facts + (f"; {too_few()}" if undecided else ""), off=True)
     if undecided:
         lead = f"Single classes cannot be judged with {many(n_resamples, 'resample')}"
-        return Verdict(lead, f"{too_few(m)}; {strongest}", off=False, undecided=True)
+        return Verdict(lead, f"{too_few()}; {strongest}", off=False, undecided=True)
     lead = "No class shows a sign of miscalibration when each is looked at alone"
     return Verdict(lead, strongest, off=False)
 

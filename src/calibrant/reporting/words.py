@@ -1,24 +1,12 @@
 """How counts, shares and p-values are written in sentences."""
 
-import math
-
 ALPHA = 0.05  # level at which a verdict rejects calibration
+NEEDED = 19  # the fewest resamples B with 1 / (B + 1) at most ALPHA: fewer can never reject
 
 
-def needed(n_tests: int) -> int:
-    """Return the least number of resamples B with n_tests / (B + 1) at most ALPHA.
-
-    With fewer, no p-value that is adjusted for `n_tests` tests (Holm) can reject.
-    """
-    n_resamples = max(1, math.floor(n_tests / ALPHA) - 2)
-    while n_tests * (1.0 / (n_resamples + 1)) > ALPHA:
-        n_resamples += 1
-    return n_resamples
-
-
-def too_few(n_tests: int) -> str:
+def too_few() -> str:
     """Say how many resamples a rejection needs."""
-    return f"at least {needed(n_tests):,} are needed to reject calibration at {100 * ALPHA:g} %"
+    return f"at least {NEEDED} resamples are needed to reject calibration at {100 * ALPHA:g} %"
 
 
 def score_name(name: str) -> str:

@@ -77,7 +77,7 @@ def print_evaluation(
         Condition that the rows were chosen by.
     """
     from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
-    from calibrant.reporting.words import capital, many, needed, score_name, too_few  # noqa: PLC0415
+    from calibrant.reporting.words import NEEDED, capital, many, score_name, too_few  # noqa: PLC0415
 
     where = "" if region is None else f", only where {region}"
     print_title(f"{name}: {many(found.n, 'row')}, {found.m} classes{where}")
@@ -85,6 +85,6 @@ def print_evaluation(
     rows = [row.cells() for row in found.rows]
     print_table("Expected miscalibration", HEADER, rows, heading=(0, 1))
     typer.echo(f"{capital(str(found))}.")
-    n_tests, n_resamples = len(found.rows), found.rows[0].null.size
-    if n_resamples < needed(n_tests):
-        typer.echo(f"With {many(n_resamples, 'resample')} none could: {too_few(n_tests)}.")
+    n_resamples = found.rows[0].null.size
+    if n_resamples < NEEDED:
+        typer.echo(f"With {many(n_resamples, 'resample')} none could: {too_few()}.")
