@@ -82,7 +82,7 @@ def figure_3(training: dict[str, Any]) -> str:
 
 def least(training: dict[str, Any], way: str) -> str:
     """Write the smallest possible p-value of a way, and why."""
-    resamples = training[way][0]["n_resamples"]
+    resamples = training[way][0]["settings"]["n_resamples"]
     return f"{1 / (1 + resamples):.3f} with {resamples} resamples"
 
 
