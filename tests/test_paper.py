@@ -63,7 +63,7 @@ def test_the_estimates_of_the_tables(name):
 def test_the_exact_null_distributions_of_a_table():
     found = files.read("tables")
     assert (found["seed"], found["resamples"]) == (tables.SEED, tables.RESAMPLES)
-    ours = tables.grid("lenet", Exact(), tables.RESAMPLES, 2)
+    ours = tables.grid("lenet", Exact())
     for row, again in zip(found["networks"]["lenet"]["rows"], ours.rows, strict=True):
         for kind, value in tables.null(again).items():
             assert row["exact"][kind] == pytest.approx(value, **CLOSE)

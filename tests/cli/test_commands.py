@@ -35,15 +35,16 @@ def test_evaluate(good):
     assert f"{good}: 300 rows, 3 classes" in result.stdout.splitlines()
     assert "Brier score" in result.stdout
     assert "top label" in result.stdout
-    assert result.stdout.rstrip().endswith("(Holm).")
+    assert result.stdout.rstrip().endswith("(adjusted).")
     assert all(line == line.rstrip() for line in result.stdout.splitlines())
 
 
 def test_evaluate_says_that_nothing_could_be_rejected(bad):
-    result = run("evaluate", bad, "--resamples", "158")
+    result = run("evaluate", bad, "--resamples", "18")
     assert "0 of 8 combinations reject" in result.stdout
     assert result.stdout.splitlines()[-1] == (
-        "With 158 resamples none could: at least 159 are needed to reject calibration at 5 %."
+        "With 18 resamples none could: at least 19 resamples are needed to reject calibration at"
+        " 5 %."
     )
 
 
