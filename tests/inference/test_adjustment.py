@@ -1,0 +1,94 @@
+"""Step-down adjustment on shared draws: by hand, by plain loops, and its family-wise error."""
+
+import numpy as np
+import pytest
+from chance import models, most
+
+from calibrant import Predictions, classwise, evaluate
+from calibrant.distances import euclidean, total_variation
+from calibrant.inference.adjustment import max_t, min_p
+from calibrant.partitions import EqualWidth
+
+RNG = np.random.default_rng(0)
+
+
+def plain_step_down(evidence):
+    """Westfall and Young, literally: column 0 is the data, larger evidence is stronger."""
+    order = sorted(range(len(evidence)), key=lambda i: (-evidence[i][0], i))
+    out, last = [0.0] * len(evidence), 0.0
+    for step, i in enumerate(order):
+        left = order[step:]
+        columns = range(len(evidence[0]))
+        hits = sum(max(evidence[j][b] for j in left) >= evidence[i][0] for b in columns)
+        last = max(last, hits / len(evidence[0]))
+        out[i] = last
+    return out
+
+
+def plain_pvalues(row):
+    return [sum(other >= value for other in row) / len(row) for value in row]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_min_p_by_plain_loops(seed):
+    table = np.random.default_rng(seed).integers(0, 12, (5, 40)).astype(float)
+    expected = plain_step_down([[-p for p in plain_pvalues(row)] for row in table.tolist()])
+    assert min_p(table[:, 0], table[:, 1:]).tolist() == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_max_t_by_plain_loops(seed):
+    table = np.random.default_rng(seed).random((6, 30))
+    standard = (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
+    assert max_t(table[:, 0], table[:, 1:]).tolist() == plain_step_down(standard.tolist())
+
+
+def test_the_same_test_counts_once():
+    null = RNG.random((1, 199))
+    alone = min_p(np.array([0.98]), null)
+    twice = min_p(np.array([0.98, 0.98 * 2**0.5]), np.vstack((null, null * 2**0.5)))
+    np.testing.assert_array_equal(twice, np.repeat(alone, 2))
+    data = Predictions(RNG.random(400), RNG.integers(0, 2, 400))
+    one, two = (
+        evaluate(data, partitions=[EqualWidth(8)], distances=chosen, n_resamples=199, rng=3).rows
+        for chosen in ([total_variation], [total_variation, euclidean])
+    )
+    assert {row.adjusted_pvalue for row in two} == {one[0].adjusted_pvalue} == {one[0].pvalue}
+
+
+def test_adjusted_pvalues_are_at_least_the_plain_ones_and_keep_their_order():
+    table = RNG.random((7, 100))
+    plain = np.array([plain_pvalues(row)[0] for row in table])
+    found = min_p(table[:, 0], table[:, 1:])
+    assert (found >= plain - 1e-15).all()
+    order = np.argsort(plain, kind="stable")
+    assert (np.diff(found[order]) >= 0).all()
+
+
+@pytest.mark.parametrize("row", [[np.inf, np.inf, 1.0, np.inf], [0.1 + 0.2, 0.3, 0.3, 0.1]])
+def test_equal_and_infinite_values_are_ties(row):
+    assert min_p(np.array(row[:1]), np.array([row[1:]])).tolist() == [0.75]
+
+
+def test_a_statistic_that_does_not_vary_is_never_significant():
+    assert max_t(np.array([1.0, 5.0]), np.array([[1.0] * 19, [0.0] * 19])).tolist() == [1.0, 0.05]
+
+
+def test_any_class_of_a_calibrated_model_is_off_in_at_most_5_percent():
+    alarms = plain = 0
+    for seed, data in enumerate(models(7, 300, 20, trials=400, spread=0.3)):
+        found = classwise(data, EqualWidth(5), n_resamples=99, rng=seed)
+        alarms += bool((found.adjusted_pvalues <= 0.05).any())
+        plain += bool((found.pvalues <= 0.05).any())
+    assert alarms <= most(400, 0.05)
+    assert plain > most(400, 0.05)  # without the adjustment
+
+
+def test_51_classes_can_be_off_with_999_resamples():
+    """By Holm's steps none of 51 p-values of at least 1/1000 could ever be below 5 %."""
+    rng = np.random.default_rng(5)
+    probs = rng.dirichlet(np.full(51, 0.1), 2000)
+    sharp = probs**2 / (probs**2).sum(axis=1, keepdims=True)
+    labels = (probs.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1).clip(max=50)
+    found = classwise(Predictions(sharp, labels), EqualWidth(10), n_resamples=999, rng=0)
+    assert (found.adjusted_pvalues <= 0.05).sum() > 25
