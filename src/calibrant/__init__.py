@@ -2,9 +2,10 @@
 
 The objects of *Evaluating model calibration in classification* (AISTATS 2019), each in the
 module that is named after it: `Predictions`, `lenses`, `partitions`, `distances`,
-`statistics`, `resampling`, `scores`. What puts them together: `calibration_function`,
-`calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`, `cellwise`,
-`reliability_diagram`, `Trajectory`, `report`; `load` reads files and `datasets` has examples.
+`statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
+`calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
+`cellwise`, `reliability_diagram`, `Trajectory`, `report`; `load` reads files and `datasets` has
+examples.
 
 A name is imported when it is first used, so that the command line answers at once.
 """
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         distances,
         lenses,
         partitions,
+        recalibration,
         resampling,
         scores,
         statistics,
@@ -77,6 +79,7 @@ __all__ = [
     "load",
     "log_score",
     "partitions",
+    "recalibration",
     "reliability_diagram",
     "report",
     "resampling",

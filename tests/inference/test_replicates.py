@@ -14,13 +14,17 @@ import pytest
 from calibrant import Predictions, calibration_test, cellwise, classwise, estimate, evaluate
 from calibrant.checks.seeds import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference import replicates as module
-from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
+from calibrant.inference.plans import Plan
+from calibrant.inference.problem import Problem
+from calibrant.inference.replicates import values_and_replicates
+from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
-from calibrant.resampling import Bootstrap, Consistency, Exact
+from calibrant.resampling import Bootstrap, Consistency, Exact, Resampler
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
+from calibrant.statistics.statistic import as_statistic
 
-KEY = make_key(11)
+SEED = 11
+KEY = make_key(SEED)
 DISTANCES = (total_variation, euclidean, squared_euclidean)
 
 
@@ -50,14 +54,26 @@ def plain(data, statistic, resampler, lens=Canonical(), size=12):
 
 
 def fast(data, statistic, resampler, lens=Canonical(), size=12):
-    plan = module.Plan(resampler, size, KEY)
-    return module.replicates(data, [statistic], lens, plan)[0]
+    """Return replicates as all functions make them."""
+    plan = Plan(resampler, size, SEED)
+    problem = Problem.of(data, lens, resampler, plan.key)
+    (value,), (found,) = values_and_replicates(problem, [as_statistic(statistic)], plan)
+    assert value == as_statistic(statistic)(lens(data))
+    return found
 
 
-def assert_equal(found, expected):
-    # The same few hundred numbers below 2, added in another order; a root near 0 turns the
-    # rounding of a square, 1e-16, into 1e-8, so squares of roots are compared as well.
+def assert_close(found, expected):
+    # The same few hundred numbers below 2, divided by a share of rows before or after they are
+    # added up; a root near 0 turns the rounding of a square, 1e-16, into 1e-8.
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def assert_same(resampler, found, expected):
+    """Compare to the last bit, but for the bootstrap, whose shares are rounded differently."""
+    if isinstance(resampler, Bootstrap):
+        assert_close(found, expected)
+    else:
+        np.testing.assert_array_equal(found, expected)
 
 
 def largest_class(probs):
@@ -84,38 +100,54 @@ def test_cell_statistics_are_those_of_the_plain_definition(partition, weights, r
         data = make(n, m, weights=weights)
         for statistic in all_statistics(PARTITIONS[partition]):
             found = fast(data, statistic, resampler)
-            assert_equal(found, plain(data, statistic, resampler))
+            assert_same(resampler, found, plain(data, statistic, resampler))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("resampler", [Exact(), Bootstrap(), Consistency()], ids=repr)
 def test_without_weights(resampler, dtype):
     for m, n in ((2, 60), (5, 80)):
-        if m == 2 and isinstance(resampler, Exact):
-            continue  # drawn by whole cells: another draw of the same law
         data = make(n, m, dtype=dtype)
         for partition in (EqualWidth(3), VarianceTree(9)):
             for statistic in all_statistics(partition):
-                assert_equal(fast(data, statistic, resampler), plain(data, statistic, resampler))
+                found = fast(data, statistic, resampler)
+                assert_same(resampler, found, plain(data, statistic, resampler))
 
 
-@pytest.mark.parametrize("m", [*range(3, 20), 31, 32, 33, 40, 200])
-def test_any_number_of_classes(m):
-    """Cells of one row, of few rows for the number of classes, and of many."""
+def third(probs):
+    return np.minimum(np.arange(len(probs)), 12) // 3
+
+
+def of_many_classes(m, compare):
+    """Compare cells of one row, of few rows for the number of classes, and of many."""
     data = make(2 * m + 30, m, spread=0.2)
-    third = FromFunction(lambda probs: np.minimum(np.arange(len(probs)), 12) // 3)
-    for partition in (EqualWidth(1), EqualWidth(2), EqualWidth(50), third):
+    for partition in (EqualWidth(1), EqualWidth(2), EqualWidth(50), FromFunction(third)):
         for statistic in all_statistics(partition):
-            assert_equal(
-                fast(data, statistic, Exact(), size=5), plain(data, statistic, Exact(), size=5)
-            )
+            compare(fast(data, statistic, Exact(), size=5), plain(data, statistic, Exact(), size=5))
+
+
+@pytest.mark.parametrize("m", [2, *range(3, 20), 31, 32])
+def test_any_number_of_classes(m):
+    of_many_classes(m, np.testing.assert_array_equal)
+
+
+@pytest.mark.parametrize("m", [33, 40, 200])
+def test_more_classes_than_are_added_up_one_by_one(m):
+    of_many_classes(m, assert_close)
+
+
+@pytest.mark.xfail(reason="norms of more than 32 outcomes are added up in another order")
+@pytest.mark.parametrize("m", [33, 40, 200])
+def test_more_classes_have_the_same_bits(m):
+    of_many_classes(m, np.testing.assert_array_equal)
 
 
 def test_equal_masses():
     data = make(50, 2, weights="zeros")
     for resampler in (Exact(), Bootstrap(), Consistency()):
         for statistic in all_statistics(EqualMass(4)):
-            assert_equal(fast(data, statistic, resampler), plain(data, statistic, resampler))
+            found = fast(data, statistic, resampler)
+            assert_same(resampler, found, plain(data, statistic, resampler))
 
 
 @pytest.mark.parametrize("weights", [None, "any", "zeros"])
@@ -125,30 +157,31 @@ def test_a_bootstrap_that_keeps_the_cells(partition, weights):
         kept = FromFunction(partition.fit(data).assign)
         for statistic, fixed in zip(all_statistics(partition), all_statistics(kept), strict=True):
             found = fast(data, statistic, Bootstrap(refit=False))
-            assert_equal(found, plain(data, fixed, Bootstrap()))
+            assert_close(found, plain(data, fixed, Bootstrap()))
         moving = fast(data, statistic, Bootstrap())
         assert partition.fixed == np.allclose(found, moving, rtol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weights", [None, "any", "zeros"])
-def test_large_data_are_bootstrapped_row_by_row(weights, dtype, monkeypatch):
-    monkeypatch.setattr(module, "SCATTERED", 0)
-    monkeypatch.setattr(module, "SHORT", 40)
-    monkeypatch.setattr(module, "CROWDED", 1)
-    used = []
-    in_order = module._rows_again
-    monkeypatch.setattr(
-        module, "_rows_again", lambda *words: used.append(words) or in_order(*words)
-    )
+def test_a_bootstrap_of_several_replicates_beside_one_another(weights, dtype):
     for m, n in ((2, 70), (3, 70), (40, 90)):
         data = make(n, m, weights=weights, dtype=dtype)
         for partition in (EqualWidth(1), EqualWidth(4), FromFunction(largest_class)):
             for statistic in all_statistics(partition):
                 for size in (1, 4, 18):  # a part of the replicates that are added together
                     found = fast(data, statistic, Bootstrap(), size=size)
-                    assert_equal(found, plain(data, statistic, Bootstrap(), size=size))
-    assert len(used) == 3 * 3 * 6 * 3
+                    assert_close(found, plain(data, statistic, Bootstrap(), size=size))
+
+
+@pytest.mark.parametrize("weights", [None, "any", "zeros"])
+def test_a_bootstrap_of_so_few_rows_that_some_replicates_have_none(weights):
+    for n in (1, 2, 3):
+        data = make(20, 3, weights=weights).take(np.arange(n) + 3)
+        if data.weights.any():
+            for statistic in all_statistics(EqualWidth(2)):
+                found = fast(data, statistic, Bootstrap(), size=40)
+                assert_close(found, plain(data, statistic, Bootstrap(), size=40))
 
 
 def own_total_variation(p, q):
@@ -162,8 +195,10 @@ def test_a_distance_of_the_user_that_is_a_built_in_one(resampler, weights):
         data = make(60, m, weights=weights)
         for partition in (EqualWidth(4), VarianceTree(10)):
             for form in (ExpectedMiscalibration, WorstMiscalibration):
-                own = fast(data, form(partition, own_total_variation), resampler)
-                assert_equal(own, fast(data, form(partition), resampler))
+                own = form(partition, own_total_variation)
+                found = fast(data, own, resampler)
+                assert_close(found, fast(data, form(partition), resampler))
+                np.testing.assert_array_equal(found, plain(data, own, resampler))
 
 
 @pytest.mark.parametrize("room", [1, 7, 64, 1 << 21])
@@ -171,7 +206,7 @@ def test_blocks_of_a_users_distance_change_no_bit(room, monkeypatch):
     data = make(80, 4, weights="zeros")
     statistic = ExpectedMiscalibration(EqualWidth(5), own_total_variation)
     whole = fast(data, statistic, Exact(), size=30)
-    monkeypatch.setattr(module, "ROOM", room)
+    monkeypatch.setattr("calibrant.statistics.miscalibration.ROOM", room)
     np.testing.assert_array_equal(fast(data, statistic, Exact(), size=30), whole)
 
 
@@ -188,19 +223,43 @@ def test_a_users_distance_is_never_asked_about_a_cell_without_weight():
         found = calibration_test(data, statistic, resampler=resampler, n_resamples=9, rng=0)
         same = ExpectedMiscalibration(EqualWidth(8))
         expected = calibration_test(data, same, resampler=resampler, n_resamples=9, rng=0)
-        assert_equal(found.null, expected.null)
+        assert_close(found.null, expected.null)
 
 
-@pytest.mark.parametrize("lens", [TopLabel(), Marginal(2), Groups([[0, 3], [1, 2]])], ids=str)
-def test_a_lens_comes_first_where_it_may(lens):
-    """Labels drawn for what a lens has induced are those of the induced predictions."""
-    data = make(60, 4, weights="any")
-    statistic = ExpectedMiscalibration(EqualWidth(4))
-    assert_equal(fast(data, statistic, Exact(), lens), plain(lens(data), statistic, Exact()))
-    # Rows are the same rows before and behind a lens.
-    assert_equal(
-        fast(data, statistic, Bootstrap(), lens), plain(data, statistic, Bootstrap(), lens)
-    )
+def odd_or_sure(y, mu):
+    """An outcome that depends on the class and on the prediction."""
+    return int(y % 2) if mu.max() < 0.6 else 2
+
+
+LENSES = [
+    Canonical(),
+    TopLabel(),
+    TopK(2),
+    Marginal(2),
+    Groups([[0, 3], [1, 2]]),
+    Groups([[3], [1], [0, 2]]),
+    Induced(odd_or_sure, 3),
+    Groups([[0, 3], [1], [2]]) >> TopLabel(),
+    TopK(2) >> Marginal("rest"),
+    Pooled(),
+    Groups([[0, 1], [2], [3]]) >> Pooled(),
+]
+
+
+@pytest.mark.parametrize("weights", [None, "any", "zeros"])
+@pytest.mark.parametrize("resampler", [Exact(), Bootstrap(), Consistency()], ids=repr)
+@pytest.mark.parametrize("lens", LENSES, ids=str)
+def test_labels_are_drawn_before_the_lens(lens, resampler, weights):
+    """One rule for all: the lens sees what it makes of labels drawn for the data as given."""
+    data = make(50, 4, weights=weights)
+    for statistic in (
+        ExpectedMiscalibration(EqualWidth(4)),
+        WorstMiscalibration(VarianceTree(12), squared_euclidean),
+        ExpectedMiscalibration(EqualWidth(3), own_total_variation),
+        lambda seen: float((seen.weights * (seen.labels == 0)).sum()),
+    ):
+        found = fast(data, statistic, resampler, lens, size=6)
+        assert_same(resampler, found, plain(data, statistic, resampler, lens, size=6))
 
 
 def halfway(probs):
@@ -219,7 +278,7 @@ def test_a_hypothesis_comes_before_the_lens(lens, make_resampler):
         WorstMiscalibration(VarianceTree(10), own_total_variation),
         lambda seen: float(seen.probs[np.arange(seen.n), seen.labels].mean()),
     ):
-        assert_equal(
+        np.testing.assert_array_equal(
             fast(data, statistic, resampler, lens), plain(data, statistic, resampler, lens)
         )
 
@@ -228,12 +287,11 @@ def test_a_hypothesis_comes_before_the_lens(lens, make_resampler):
 def test_pooling_comes_last(resampler):
     data = make(30, 3, weights="any")
     for statistic in (*all_statistics(EqualWidth(4)), *all_statistics(VarianceTree(10))):
-        assert_equal(
-            fast(data, statistic, resampler, Pooled()), plain(data, statistic, resampler, Pooled())
-        )
+        found = fast(data, statistic, resampler, Pooled())
+        assert_same(resampler, found, plain(data, statistic, resampler, Pooled()))
 
 
-class Backwards:
+class Backwards(Resampler):
     """A resampler of the user's, which needs the classes of the data."""
 
     def draw(self, data, key, b):
@@ -245,7 +303,7 @@ def test_a_resampler_of_the_user_sees_the_data_before_the_lens(lens):
     data = make(40, 4)
     for statistic in (ExpectedMiscalibration(EqualWidth(4)), lambda seen: seen.labels.mean()):
         found = fast(data, statistic, Backwards(), lens)
-        assert_equal(found, plain(data, statistic, Backwards(), lens))
+        np.testing.assert_array_equal(found, plain(data, statistic, Backwards(), lens))
 
 
 # Predictions of 1 - 1e-9 come true in all but one of a million replicates. Then the statistic
@@ -361,6 +419,45 @@ def test_threads_change_no_bit(monkeypatch):
     assert_same_bits(found[0], found[2])
 
 
+def steep(p, q):
+    """A distance of very different sizes: huge where a cell of few rows is a surprise."""
+    gap = np.abs(p - q).max(axis=-1)
+    return np.where(gap > 0.98, 1e20, gap)
+
+
+@pytest.mark.xfail(reason="engine.totals.weighted_sum scales by the largest value of a block")
+def test_what_else_is_in_its_block_does_not_change_a_replicate(monkeypatch):
+    data, statistic = make(60, 3), ExpectedMiscalibration(EqualWidth(20), steep)
+    found = []
+    for count in ("1", "2", "5"):
+        monkeypatch.setenv("CALIBRANT_THREADS", count)
+        found.append(fast(data, statistic, Exact(), size=60))
+    assert (found[0] > 1e10).any()
+    assert (found[0] < 1).any()
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[0], plain(data, statistic, Exact(), size=60))
+
+
+@pytest.mark.parametrize("lens", [Canonical(), TopLabel(), Pooled()], ids=str)
+def test_threads_change_no_bit_of_weights_that_use_all_their_bits(monkeypatch, lens):
+    """Of rows drawn again there may be more than there were, and their weights add up to more."""
+    rng = np.random.default_rng(0)
+    for n in (2, 8, 64, 512):
+        weights = 1 - 0.01 * rng.random(n)
+        weights[0] = 1.0
+        data = Predictions(rng.dirichlet(np.ones(3), n), rng.integers(0, 3, n), weights=weights)
+        for partition in (VarianceTree(10**4), EqualWidth(1)):
+            for resampler in (Bootstrap(), Consistency(), Exact()):
+                found = []
+                for count in ("1", "2", "5"):
+                    monkeypatch.setenv("CALIBRANT_THREADS", count)
+                    eta = ExpectedMiscalibration(partition)
+                    found.append(fast(data, eta, resampler, lens, size=40))
+                np.testing.assert_array_equal(found[0], found[1])
+                np.testing.assert_array_equal(found[0], found[2])
+
+
 def test_fewer_resamples_are_the_first_of_more():
     more = runs(n_resamples=300, rng=3)
     for size in (1, 7, 50):
@@ -368,11 +465,12 @@ def test_fewer_resamples_are_the_first_of_more():
             {key: null[:size] for key, null in more.items() if "cells" not in key},
             {k: v for k, v in runs(n_resamples=size, rng=3).items() if "cells" not in k},
         )
-    # More than a block of whole-cell draws, of row draws and of resampled rows.
+    # More than a block.
     data, statistic = make(50, 2), ExpectedMiscalibration(EqualWidth(4))
-    for given in (data, make(50, 3)):
-        whole = calibration_test(given, statistic, n_resamples=2500, rng=1).null
-        part = calibration_test(given, statistic, n_resamples=1100, rng=1).null
+    for given, draws in ((data, "labels"), (data, "counts"), (make(50, 3), "labels")):
+        how = {"resampler": Exact(draws=draws), "rng": 1}
+        whole = calibration_test(given, statistic, n_resamples=2500, **how).null
+        part = calibration_test(given, statistic, n_resamples=1100, **how).null
         assert part.tobytes() == whole[:1100].tobytes()
 
 
@@ -427,13 +525,14 @@ def long_work(progress):
     yield lambda: classwise(three, n_resamples=300, **settings)
     yield lambda: cellwise(three, EqualWidth(4), n_resamples=100, **settings)
     yield lambda: cellwise(three, EqualWidth(4), lens=Pooled(), n_resamples=20, **settings)
-    yield lambda: evaluate(three, n_resamples=300, n_bootstrap=5, **settings)
+    yield lambda: evaluate(three, n_resamples=300, **settings)
 
 
 @pytest.mark.parametrize("count", ["1", "2"])
 def test_progress_grows_and_ends_at_its_total(monkeypatch, count):
     monkeypatch.setenv("CALIBRANT_THREADS", count)
-    monkeypatch.setattr(module, "ROOM", 1000)
+    for module in ("frequencies", "classes", "label_blocks"):
+        monkeypatch.setattr(f"calibrant.inference.{module}.ROOM", 1000)
     told = []
     for work in long_work(lambda done, total: told.append((done, total))):
         told.clear()
@@ -466,7 +565,7 @@ def test_an_interrupt_skips_what_has_not_begun(monkeypatch):
     monkeypatch.setenv("CALIBRANT_THREADS", "2")
     drawn = []
 
-    class Counted:
+    class Counted(Resampler):
         def draw(self, data, *replicate):
             drawn.append(replicate)
             return data

@@ -15,7 +15,7 @@ from calibrant import (
     evaluate,
     log_score,
 )
-from calibrant.inference.pvalues import holm, pvalue, shown
+from calibrant.inference.pvalues import pvalue, shown
 from calibrant.inference.testing import CalibrationTest
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
@@ -123,22 +123,6 @@ def test_rounding_makes_no_difference_and_more_does():
 def test_shown():
     assert shown(0.0314) == "p = 0.031"
     assert shown(0.00002) == "p = 2e-05"
-
-
-def plain_holm(p):
-    """Holm's steps as they are taught: the smallest times n, the next times n - 1, …"""
-    order = sorted(range(len(p)), key=lambda i: p[i])
-    out, largest = [0.0] * len(p), 0.0
-    for step, i in enumerate(order):
-        largest = max(largest, (len(p) - step) * p[i])
-        out[i] = min(1.0, largest)
-    return out
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 10, 50])
-def test_holm(size):
-    p = np.round(RNG.random(size), 1) * RNG.choice([0.001, 0.1, 1], size)
-    assert holm(p).tolist() == plain_holm(p.tolist())
 
 
 @pytest.mark.parametrize("name", CALLS)

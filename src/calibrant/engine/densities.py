@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 
 WIDTH = 1.5  # steps of the grid that the Gaussian of `add_gaussians` is wide
 REACH = 12  # steps to either side of the nearest node; beyond, it is below 1e-15 of its peak
+NOISE = 1e-15  # of the largest density: below, signs are those of rounding
 ROUNDS = 8  # of Newton's method; it starts within a step and doubles the digits each time
 
 
@@ -28,22 +29,33 @@ def add_gaussians(values: Floats, masses: Floats, nodes: Floats) -> None:
     expect("values", values, (None,), "f")
     expect("masses", masses, (values.size, nodes.shape[1]), "f")
     expect("nodes", nodes, (None, None), "f")
+    if not ((values >= 0.0) & (values <= 1.0)).all():
+        raise ValueError("`values` must be from 0 to 1.")
     if nodes.shape[0] <= REACH + 1:
         raise ValueError(f"`nodes` must be more than {REACH + 1}; found {nodes.shape[0]}.")
-    _add_gaussians(values, np.ascontiguousarray(masses), np.empty(2 * REACH + 1), nodes)
+    falls = np.exp(-0.5 * (np.arange(REACH + 1) / WIDTH) ** 2)
+    room = falls, np.empty(2 * REACH + 1)
+    _add_gaussians(values, np.ascontiguousarray(masses), room, nodes)
 
 
 @kernel
-def _add_gaussians(values, masses, weights, nodes):
+def _add_gaussians(values, masses, room, nodes):
+    falls, weights = room
     steps = nodes.shape[0] - 1
     peak = steps / (WIDTH * np.sqrt(2.0 * np.pi))
     for c in range(values.shape[0]):
         place = values[c] * steps
         nearest = np.int64(np.floor(place + 0.5))
-        for j in range(weights.shape[0]):
-            x = (place - (nearest + j - REACH)) / WIDTH
-            weights[j] = peak * np.exp(-0.5 * x * x)
-        for j in range(weights.shape[0]):
+        # exp(-(x - j)² / 2) is exp(-x² / 2) times exp(x) to the power j times exp(-j² / 2).
+        x = (place - nearest) / WIDTH
+        up = down = weights[REACH] = peak * np.exp(-0.5 * x * x)
+        rise, fall = np.exp(x / WIDTH), np.exp(-x / WIDTH)
+        for j in range(1, REACH + 1):
+            up *= rise
+            down *= fall
+            weights[REACH + j] = up * falls[j]
+            weights[REACH - j] = down * falls[j]
+        for j in range(2 * REACH + 1):
             node = abs(nearest + j - REACH)
             node = node if node <= steps else 2 * steps - node
             for t in range(masses.shape[1]):
@@ -83,34 +95,44 @@ def moduli(curves: Curves) -> Moduli:
 @kernel
 def _moduli(curves, poly, out):
     steps = curves.density.shape[1] - 1
-    h = 1.0 / steps
     for t in range(curves.density.shape[0]):
-        g, slope, whole = curves.density[t], curves.slope[t], curves.integral[t]
-        total = crossings = 0.0
+        curve = curves.density[t], curves.slope[t], curves.integral[t]
+        g = curve[0]
+        noise = 0.0
+        for j in range(steps + 1):
+            noise = max(noise, NOISE * abs(g[j]))
         for j in range(steps):
-            toward = g[j] * slope[j] < 0.0 and g[j + 1] * slope[j + 1] > 0.0
-            if g[j] * g[j + 1] >= 0.0 and not toward:
-                total += abs(whole[j + 1] - whole[j])
-                continue
-            interpolate(h, g, slope, whole, j, poly)
-            middle = 1.0
-            if g[j] * g[j + 1] > 0.0:
-                middle = root(poly, 2, 0.0, 1.0)
-            first, above = piece(poly, 0.0, middle)
-            second, below = piece(poly, middle, 1.0)
-            total += first + second
-            crossings += (above + below) / (h * h)
-        out.integral[t] = total
-        out.crossings[t] = crossings
+            if abs(g[j]) > noise or abs(g[j + 1]) > noise:
+                whole, crossings = step(curve, j, poly)
+                out.integral[t] += whole
+                out.crossings[t] += crossings
 
 
 @helper
-def interpolate(h, g, slope, whole, j, poly):
+def step(curve, j, poly):
+    """Return the integral of the modulus from node j to the next, and |slope| at crossings."""
+    g, slope, integral = curve
+    h = 1.0 / (g.shape[0] - 1)
+    if g[j] == 0.0:
+        return abs(integral[j + 1] - integral[j]), abs(slope[j])
+    crosses = g[j] * g[j + 1] < 0.0
+    dips = not crosses and g[j] * slope[j] < 0.0 and g[j + 1] * slope[j + 1] > 0.0
+    if not (crosses or dips):
+        return abs(integral[j + 1] - integral[j]), 0.0
+    interpolate(h, g, slope, integral, j, poly)
+    lowest = root(poly, 2, 0.0, 1.0) if dips else 1.0
+    first, down = piece(poly, 0.0, lowest)
+    second, up = piece(poly, lowest, 1.0)
+    return first + second, (down + up) / (h * h)
+
+
+@helper
+def interpolate(h, g, slope, integral, j, poly):
     """Write the polynomial of the integral from node j on, in units of a step, to poly (6,)."""
     poly[0] = 0.0
     poly[1] = h * g[j]
     poly[2] = 0.5 * h * h * slope[j]
-    a = whole[j + 1] - whole[j] - poly[1] - poly[2]
+    a = integral[j + 1] - integral[j] - poly[1] - poly[2]
     b = h * g[j + 1] - poly[1] - 2.0 * poly[2]
     c = h * h * slope[j + 1] - 2.0 * poly[2]
     poly[3] = 10.0 * a - 4.0 * b + 0.5 * c

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect
-from calibrant.engine.compile import kernel
+from calibrant.engine.arrays import expect, within
+from calibrant.engine.compile import helper, kernel
 from calibrant.engine.sums import cut
 
 Floats = NDArray[np.float64]
@@ -52,9 +52,7 @@ def walk(counts: Floats, event: int, predicted: Floats, gaps: Floats, paths: Pat
     predicted : (cells,) weight of the events that were predicted up to each value
     gaps : (cells,) from each value to the next
     """
-    size, cells, _ = counts.shape
-    expect("counts", counts, (size, cells, 2), "f")
-    expect("predicted", predicted, (cells,), "f")
+    size, cells = _check(counts, event, predicted)
     expect("gaps", gaps, (cells,), "f")
     expect("paths.events", paths.events, (size,), "f")
     _walk(np.ascontiguousarray(counts), event, predicted, gaps, paths)
@@ -85,13 +83,11 @@ def add_residuals(
     predicted : (cells,) weight of the events that were predicted at each value
     factors : (k, cells)
     """
-    size, cells, _ = counts.shape
-    expect("counts", counts, (size, cells, 2), "f")
-    expect("predicted", predicted, (cells,), "f")
+    size, cells = _check(counts, event, predicted)
     expect("factors", factors, (sums.shape[0], cells), "f")
     expect("sums", sums, (None, size), "f")
-    rows = np.ascontiguousarray(counts), np.ascontiguousarray(factors)
-    _add_residuals(rows[0], event, predicted, rows[1], sums)
+    counts, factors = np.ascontiguousarray(counts), np.ascontiguousarray(factors)
+    _add_residuals(counts, event, predicted, factors, sums)
 
 
 @kernel
@@ -104,6 +100,15 @@ def _add_residuals(counts, event, predicted, factors, sums):
             sums[k, t] = total
 
 
+def _check(counts: Floats, event: int, predicted: Floats) -> tuple[int, int]:
+    """Refuse what a kernel cannot use; return the numbers of replicates and of values."""
+    expect("counts", counts, (None, None, 2), "f")
+    expect("predicted", predicted, counts.shape[1:2], "f")
+    if event not in (0, 1):
+        raise IndexError("`event` must be 0 or 1.")
+    return counts.shape[0], counts.shape[1]
+
+
 def reach(values: Floats, sizes: NDArray[np.int64], predicted: Floats, level: float) -> float:
     """Return the chance that a path is `level` or more from 0 at the end of some value.
 
@@ -113,6 +118,7 @@ def reach(values: Floats, sizes: NDArray[np.int64], predicted: Floats, level: fl
     expect("values", values, (None,), "f")
     expect("sizes", sizes, values.shape, "i")
     expect("predicted", predicted, values.shape, "f")
+    within("sizes", sizes, int(np.iinfo(np.int64).max))
     room = np.zeros(int(sizes.sum()) + 2)
     return float(_reach(values, sizes, predicted, level, room))
 
@@ -124,19 +130,8 @@ def _reach(values, sizes, predicted, level, pmf):
     low, high = 0, 1
     reached = 0.0
     for c in range(values.shape[0]):
-        p = values[c]
         for _ in range(sizes[c]):
-            before = 0.0
-            for k in range(low, high):
-                here = pmf[k]
-                pmf[k] = here * (1.0 - p) + before * p
-                before = here
-            pmf[high] = before * p
-            high += 1
-            while high > low and pmf[high - 1] < NOTHING:
-                high -= 1
-            while high > low and pmf[low] < NOTHING:
-                low += 1
+            low, high = add_row(values[c], pmf, low, high)
         while high > low and high - 1 - predicted[c] >= level:
             high -= 1
             reached += pmf[high]
@@ -144,3 +139,20 @@ def _reach(values, sizes, predicted, level, pmf):
             reached += pmf[low]
             low += 1
     return reached
+
+
+@helper
+def add_row(p, pmf, low, high):
+    """Let one more row have an event with chance p; return between what numbers pmf is not 0."""
+    before = 0.0
+    for k in range(low, high):
+        here = pmf[k]
+        pmf[k] = here * (1.0 - p) + before * p
+        before = here
+    pmf[high] = before * p
+    high += 1
+    while high > low and pmf[high - 1] < NOTHING:
+        high -= 1
+    while high > low and pmf[low] < NOTHING:
+        low += 1
+    return low, high

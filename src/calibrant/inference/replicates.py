@@ -35,7 +35,13 @@ def values_and_replicates(
     def work(start: int, stop: int) -> None:
         block = block_of(problem, start, stop)
         for row, evaluate in zip(out, ready, strict=True):
-            row[start:stop] = evaluate(block)
+            found = np.asarray(evaluate(block))
+            if found.shape != (block.size,):
+                raise ValueError(
+                    "`statistic` must give a number for each of"
+                    f" {block.size} replicates; it gave shape {found.shape}."
+                )
+            row[start:stop] = found
 
     if all(statistic.threaded for statistic in statistics):
         threads.run(work, _spans(problem, plan.n_resamples), plan.progress)

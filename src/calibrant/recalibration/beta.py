@@ -41,7 +41,7 @@ class Beta:
     --------
     >>> data = Predictions([0.9] * 4 + [0.5] * 4 + [0.1] * 4, [1, 1, 1, 0] * 2 + [0, 0, 0, 1])
     >>> Beta().fit(data)([0.9, 0.5, 0.1])[:, 1].round(4).tolist()
-    [0.8044, 0.6411, 0.3044]
+    [0.8013, 0.68, 0.2687]
     """
 
     def fit(self, data: Predictions) -> LogLinearMap:

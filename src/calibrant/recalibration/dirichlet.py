@@ -32,7 +32,7 @@ class Dirichlet:
     Notes
     -----
     If the predictions of each class have a Dirichlet distribution, r is such a function. Zeros
-    are raised as `Vector` says, and 1e-12 (|W - I|² + |b|²)/2 is added as well, as for `Matrix`.
+    are raised as `Vector` says, and 1e-20 (|W - I|² + |b|²)/2 is added as well, as for `Matrix`.
 
     References
     ----------
@@ -45,7 +45,7 @@ class Dirichlet:
     >>> probs = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]] * 4
     >>> data = Predictions(probs, [0, 1, 2, 0, 1, 2, 1, 1, 2, 2, 2, 2])
     >>> Dirichlet(off_diagonal=0.1).fit(data)(probs[:2]).round(4).tolist()
-    [[0.5, 0.25, 0.25], [0.0, 0.75, 0.25]]
+    [[0.4948, 0.2149, 0.2902], [0.0021, 0.7771, 0.2208]]
     """
 
     off_diagonal: float = 0.01

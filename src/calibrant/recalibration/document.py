@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, final
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Shape = tuple[int | None, ...]
 
 SCHEMA = "calibrant-map/1"
 
@@ -21,6 +21,10 @@ class Fields(dict[str, Any]):
 
     def __missing__(self, key: str) -> Any:
         raise ValueError(f"`{key}` must be there; it is missing.")
+
+    def number(self, key: str) -> float:
+        """Return a field that is a number."""
+        return float(numbers(key, self[key], ()))
 
     def inside(self, key: str) -> "Fields":
         """Return a field that has fields of its own."""
@@ -47,7 +51,7 @@ def shown(value: Any) -> str:
     return words if len(words) <= 60 else f"{words[:60]}…"
 
 
-def numbers(name: str, value: Any, shape: Sequence[int | None]) -> Floats:
+def numbers(name: str, value: Any, *shapes: Shape) -> Floats:
     """Return finite numbers of a known shape as an array that cannot be written to.
 
     Parameters
@@ -56,26 +60,50 @@ def numbers(name: str, value: Any, shape: Sequence[int | None]) -> Floats:
         What they are called.
     value : array_like
         The numbers.
-    shape : sequence of int or None
-        The length of each axis; None for any.
+    *shapes : tuple of int or None
+        The shapes that will do; None for any length of an axis.
     """
-    try:
-        array = np.array(value, np.float64, order="C")
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"`{name}` must be numbers; found {shown(value)}.") from None
-    fits = len(array.shape) == len(shape) and all(
-        want is None or have == want for have, want in zip(array.shape, shape, strict=True)
-    )
-    if not fits:
-        wanted = ", ".join("any" if length is None else str(length) for length in shape)
-        raise ValueError(f"`{name}` must be of shape ({wanted}); found {array.shape}.")
+    array = _as_floats(name, value)
+    if not any(_fits(array, shape) for shape in shapes):
+        wanted = " or ".join(map(_written, shapes))
+        raise ValueError(f"`{name}` must be of shape {wanted}; found {array.shape}.")
     if not np.isfinite(array).all():
         raise ValueError(f"`{name}` must be finite; found {array[~np.isfinite(array)][0]}.")
     array.flags.writeable = False
     return array
 
 
-def distributions(name: str, value: Any, shape: Sequence[int | None]) -> Floats:
+def _as_floats(name: str, value: Any) -> Floats:
+    """Return a copy as float64; texts and truths are no numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"`{name}` must be numbers; found {shown(value)}.")
+    return np.array(array, np.float64, order="C")
+
+
+def _fits(array: Floats, shape: Shape) -> bool:
+    if array.ndim != len(shape):
+        return False
+    pairs = zip(array.shape, shape, strict=True)
+    return all(want is None or have == want for have, want in pairs)
+
+
+def _written(shape: Shape) -> str:
+    return f"({', '.join('any' if length is None else str(length) for length in shape)})"
+
+
+def integers(name: str, value: Any, shape: Shape) -> NDArray[np.int32]:
+    """Return whole numbers of a known shape."""
+    found = numbers(name, value, shape)
+    if not ((found == np.rint(found)) & (np.abs(found) < 2**31)).all():
+        raise ValueError(f"`{name}` must be whole numbers; found {shown(value)}.")
+    return found.astype(np.int32)
+
+
+def distributions(name: str, value: Any, shape: Shape) -> Floats:
     """Return numbers whose rows are not negative and sum to 1 within rounding."""
     rows = numbers(name, value, shape)
     off = ~((rows >= 0).all(axis=-1) & (np.abs(rows.sum(axis=-1) - 1) <= 1e-9))
@@ -89,12 +117,15 @@ def read(path: str | os.PathLike[str]) -> Fields:
     """Return the object in a file, or say in a sentence why there is none."""
     place = Path(path)
     if not place.is_file():
-        raise FileNotFoundError(f"`path` must be a file; {str(place)!r} does not exist.")
+        what = "is a folder" if place.is_dir() else "does not exist"
+        raise FileNotFoundError(f"`path` must be a file; {str(place)!r} {what}.")
     try:
         found = json.loads(place.read_bytes(), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{place}: must be a JSON file; it cannot be read ({error}).") from None
-    return as_fields("map", found)
+    if not isinstance(found, dict):
+        raise ValueError(f"{place}: must hold a JSON object; found {shown(found)}.")
+    return Fields(found)
 
 
 def _refuse(name: str) -> float:

@@ -1,6 +1,6 @@
 """The penalised log loss of a map that is linear in log-probabilities, and its derivatives."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import final
@@ -8,18 +8,14 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine import threads
-from calibrant.predictions import Predictions
-from calibrant.recalibration.designs import ALONE, Design
-from calibrant.recalibration.log_linear import log_probabilities
-from calibrant.recalibration.newton import Expansion, solve_by_products, solve_dense
+from calibrant.recalibration.blocks import Block, Blocks
+from calibrant.recalibration.designs import Design
+from calibrant.recalibration.newton import Expansion, NearInverse, solve_by_products, solve_dense
 from calibrant.recalibration.penalty import Penalty
 
 Floats = NDArray[np.float64]
-Block = tuple[Floats, NDArray[np.int32], Floats]  # log-probabilities, outcomes, weights
 
 LARGE = 1000  # parameters beyond which the matrix of second derivatives is not laid out
-LANES = 8  # spans of rows that are added up side by side, whatever the number of threads
 
 
 @final
@@ -29,18 +25,15 @@ class Likelihood:
 
     Parameters
     ----------
-    data : Predictions
-        Predictions and outcomes.
-    floor : float
-        The smallest probability.
+    blocks : Blocks
+        Log-probabilities and outcomes.
     design : Design
         J.
     penalty : Penalty
         Of theta.
     """
 
-    data: Predictions
-    floor: float
+    blocks: Blocks
     design: Design
     penalty: Penalty
 
@@ -49,93 +42,77 @@ class Likelihood:
         table = theta.reshape(self.design.shape)
 
         def losses(block: Block) -> tuple[Floats]:
-            x, labels, weights = block
-            loss, _ = _softmax(self.design.logits(table, x), labels)
-            return (weights @ loss,)
+            loss, _ = self._softmax(table, block)
+            return (block.weights @ loss,)
 
-        (loss,) = self._mean(losses)
+        (loss,) = self.blocks.mean(losses)
         return float(loss) + self.penalty.value(table)
 
     def expand(self, theta: Floats) -> Expansion:
         """Return value, gradient and curvature at theta (m k,)."""
         table = theta.reshape(self.design.shape)
-        dense = theta.size <= LARGE
-
-        def derivatives(block: Block) -> tuple[Floats, ...]:
-            x, labels, weights = block
-            loss, q = _softmax(self.design.logits(table, x), labels)
-            if dense:
-                curvature = self.design.hessian(q, x, weights)
-            else:
-                curvature = self.design.adjoint(weights[:, None] * q * (1 - q), x * x)
-            q[np.arange(len(q)), labels] -= 1
-            return weights @ loss, self.design.adjoint(weights[:, None] * q, x), curvature
-
-        loss, gradient, curvature = self._mean(derivatives)
-        gradient = gradient + self.penalty.gradient(table)
-        if dense:
-            solve = partial(solve_dense, curvature + self.penalty.matrix)
+        if theta.size <= LARGE:
+            loss, gradient, hessian = self.blocks.mean(partial(self._dense, table))
+            solve = partial(solve_dense, hessian + self.penalty.matrix)
         else:
-            diagonal = (curvature + self.penalty.diagonal).ravel()
-            solve = partial(solve_by_products, self._products(table), diagonal)
+            kept: dict[int, Floats] = {}
+            work = partial(self._sparse, table, kept)
+            loss, gradient, means, squares = self.blocks.mean(work)
+            near = NearInverse.of(means, squares, self.penalty.diagonal)
+            solve = partial(solve_by_products, self._products(table, kept), near)
+        gradient = gradient + self.penalty.gradient(table)
         return Expansion(float(loss) + self.penalty.value(table), gradient.ravel(), solve)
 
-    def _products(self, table: Floats) -> Callable[[Floats], Floats]:
+    def _dense(self, table: Floats, block: Block) -> tuple[Floats, Floats, Floats]:
+        """Return loss, gradient and second derivatives of a block."""
+        loss, q = self._softmax(table, block)
+        hessian = self.design.hessian(q, block.x, block.weights)
+        return block.weights @ loss, self._gradient(q, block), hessian
+
+    def _sparse(
+        self, table: Floats, kept: dict[int, Floats], block: Block
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return loss, gradient, and sums of x and x² times the variances, of a block."""
+        loss, q = self._softmax(table, block)
+        if self.blocks.small:
+            kept[block.start] = q
+        spread = block.weights[:, None] * q * (1 - q)
+        means = self.design.adjoint(spread, block.x)
+        squares = self.design.adjoint(spread, block.x * block.x)
+        return block.weights @ loss, self._gradient(q.copy(), block), means, squares
+
+    def _gradient(self, q: Floats, block: Block) -> Floats:
+        """Return the gradient of a block; q is overwritten."""
+        q[np.arange(len(q)), block.labels] -= 1
+        q *= block.weights[:, None]
+        return self.design.adjoint(q, block.x)
+
+    def _products(self, table: Floats, kept: dict[int, Floats]) -> Callable[[Floats], Floats]:
         """Return the function that multiplies the second derivatives by a vector (m k,)."""
 
         def times(vector: Floats) -> Floats:
             direction = vector.reshape(self.design.shape)
 
             def product(block: Block) -> tuple[Floats]:
-                x, labels, weights = block
-                _, q = _softmax(self.design.logits(table, x), labels)
-                moved = q * self.design.logits(direction, x)
+                q = kept.get(block.start)
+                if q is None:
+                    _, q = self._softmax(table, block)
+                moved = q * self.design.logits(direction, block.x)
                 moved -= q * moved.sum(axis=1, keepdims=True)
-                return (self.design.adjoint(weights[:, None] * moved, x),)
+                moved *= block.weights[:, None]
+                return (self.design.adjoint(moved, block.x),)
 
-            (found,) = self._mean(product)
+            (found,) = self.blocks.mean(product)
             return np.asarray(found + self.penalty.times(direction)).ravel()
 
         return times
 
-    def _mean(self, work: Callable[[Block], tuple[Floats, ...]]) -> list[Floats]:
-        """Add up what `work` gives for blocks of rows, and divide by the weight of all."""
-        m, k = self.design.shape
-        size = ALONE // (m * k) if m * k <= LARGE else threads.ENTRIES // m
-        blocks = threads.blocks(self.data.n, max(1, size))
-        lanes = threads.blocks(len(blocks), -(-len(blocks) // LANES))
-        parts: list[list[Floats]] = [[] for _ in lanes]
-
-        def add(first: int, last: int) -> None:
-            sums: list[Floats] = []
-            for span in blocks[first:last]:
-                sums = _added(sums, work(self._block(slice(*span))))
-            parts[first // lanes[0][1]] = sums
-
-        threads.run(add, lanes)
-        total: list[Floats] = []
-        for part in parts:
-            total = _added(total, part)
-        mass = float(self.data.weights.sum())
-        return [each / mass for each in total]
-
-    def _block(self, rows: slice) -> Block:
-        x = log_probabilities(self.data.probs[rows], self.floor)
-        return x, self.data.labels[rows], self.data.weights[rows]
-
-
-def _added(sums: list[Floats], others: Iterable[Floats]) -> list[Floats]:
-    """Return sums with others added to them, one by one; the others if there are none yet."""
-    if not sums:
-        return [np.asarray(other) for other in others]
-    return [mine + theirs for mine, theirs in zip(sums, others, strict=True)]
-
-
-def _softmax(logits: Floats, labels: NDArray[np.int32]) -> tuple[Floats, Floats]:
-    """Return the log loss (rows,) and the probabilities (rows, m); logits are overwritten."""
-    logits -= logits.max(axis=1, keepdims=True)
-    own = np.take_along_axis(logits, labels[:, None], axis=1)[:, 0]
-    np.exp(logits, out=logits)
-    total = logits.sum(axis=1)
-    logits /= total[:, None]
-    return np.log(total) - own, logits
+    def _softmax(self, table: Floats, block: Block) -> tuple[Floats, Floats]:
+        """Return the log loss (rows,) and the probabilities (rows, m) of a block."""
+        logits = self.design.logits(table, block.x)
+        logits -= logits.max(axis=1, keepdims=True)
+        own = np.take_along_axis(logits, block.labels[:, None], axis=1)[:, 0]
+        np.exp(logits, out=logits)
+        total = logits.sum(axis=1)
+        logits /= total[:, None]
+        return np.log(total) - own, logits

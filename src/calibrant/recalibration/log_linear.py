@@ -53,19 +53,15 @@ class LogLinearMap(Map):
     def __post_init__(self) -> None:
         set_field = object.__setattr__
         set_field(self, "classes", checked_classes(self.classes))
-        full = np.ndim(self.weights) == 2 if not isinstance(self.weights, str) else False
-        shape = (self.m, self.m) if full else (self.m,)
-        set_field(self, "weights", numbers("weights", self.weights, shape))
+        weights = numbers("weights", self.weights, (self.m,), (self.m, self.m))
+        set_field(self, "weights", weights)
         set_field(self, "bias", numbers("bias", self.bias, (self.m,)))
         set_field(self, "floor", float(positive("floor", self.floor)))
 
     def rows(self, probs: Array) -> Floats:
         """Return the softmax of rows (k, m)."""
         logs = log_probabilities(probs, self.floor)
-        if self.weights.ndim == 1:
-            logits = logs * self.weights
-        else:
-            logits = logs @ self.weights.T
+        logits = logs * self.weights if self.weights.ndim == 1 else logs @ self.weights.T
         logits += self.bias
         logits -= logits.max(axis=1, keepdims=True)
         np.exp(logits, out=logits)
@@ -83,7 +79,7 @@ class LogLinearMap(Map):
     @classmethod
     def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> "LogLinearMap":
         """Return the map of weights, bias and floor."""
-        return cls(classes, fields["weights"], fields["bias"], fields["floor"])
+        return cls(classes, fields["weights"], fields["bias"], fields.number("floor"))
 
     def __str__(self) -> str:
         each = "each class" if self.weights.ndim == 1 else "all classes"

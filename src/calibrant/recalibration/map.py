@@ -136,7 +136,7 @@ class Chain(Map):
     --------
     >>> from calibrant.recalibration import TemperatureMap
     >>> twice = TemperatureMap(("no", "yes"), 0.5) >> TemperatureMap(("no", "yes"), 1.0)
-    >>> twice([[0.5, 0.5], [0.25, 0.75]]).tolist()
+    >>> twice([[0.5, 0.5], [0.25, 0.75]]).round(6).tolist()
     [[0.5, 0.5], [0.1, 0.9]]
     """
 

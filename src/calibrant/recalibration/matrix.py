@@ -23,9 +23,9 @@ class Matrix:
 
     Notes
     -----
-    Zeros are raised as `Vector` says. To the mean log loss 1e-12 (|W - I|² + |b|²)/2 is added, which
-    makes the answer finite where classes are separable or never occur. Of the W and b that give
-    the same map, the one is chosen whose columns sum to 1, and to 0.
+    Zeros are raised as `Vector` says. To the mean log loss 1e-20 (|W - I|² + |b|²)/2 is added,
+    and the answer is finite where classes are separable or never occur, as for `Vector`. Of the W
+    and b that give the same map, those are chosen whose columns sum to 1, and to 0.
 
     Newton's method, on exact second derivatives up to 31 classes and with conjugate gradients
     beyond.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import Protocol, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,23 +86,72 @@ def _length(objective: Objective, theta: Floats, value: float, step: Floats, slo
 
 
 def solve_dense(hessian: Floats, b: Floats) -> Floats:
-    """Solve H x = b for a positive definite H, scaled so that its diagonal is 1."""
+    """Solve H x = b for a positive definite H, by Cholesky's method.
+
+    H is scaled so that its diagonal is 1, and to that as little is added as makes it positive
+    definite in spite of rounding.
+    """
+    from scipy.linalg.lapack import dposv  # noqa: PLC0415 (half a second to import)
+
     scale = 1.0 / np.sqrt(np.diag(hessian))
     scaled = hessian * scale * scale[:, None]
-    scaled[np.diag_indices_from(scaled)] += 1e-15 * len(b)
-    return np.asarray(scale * np.linalg.solve(scaled, scale * b))
+    added = 1e-15 * len(b)
+    while True:
+        scaled[np.diag_indices_from(scaled)] = 1.0 + added
+        _, found, info = dposv(scaled, scale * b)
+        if info == 0:
+            return np.asarray(scale * found)
+        added *= 100
 
 
-def solve_by_products(times: Callable[[Floats], Floats], diagonal: Floats, b: Floats) -> Floats:
-    """Solve H x = b by conjugate gradients, preconditioned by the diagonal of H.
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NearInverse:
+    """Nearly the inverse of second derivatives by slopes and an intercept of every class.
+
+    Of each class it knows the diagonal, and how slopes and intercept go together: it is exact if
+    there is one slope and classes are apart.
+
+    Parameters
+    ----------
+    centres : array of shape (m, k - 1)
+        Means of what slopes multiply: a slope turns about them without moving the intercept.
+    curvature : array of shape (m, k)
+        Second derivatives by slopes that turn so, and by the intercept.
+    """
+
+    centres: Floats
+    curvature: Floats
+
+    @classmethod
+    def of(cls, means: Floats, squares: Floats, penalty: Floats) -> Self:
+        """Take sums of inputs and of their squares (m, k), the last column of ones."""
+        mass = means[:, -1:] + penalty[:, -1:]
+        centres = means[:, :-1] / mass
+        curvature = squares + penalty
+        curvature[:, :-1] -= (1 - 1e-9) * centres * means[:, :-1]
+        return cls(centres, curvature)
+
+    def __call__(self, b: Floats) -> Floats:
+        """Return the near-inverse times b (m k,)."""
+        found = b.reshape(self.curvature.shape).copy()
+        found[:, :-1] -= self.centres * found[:, -1:]
+        found /= self.curvature
+        found[:, -1] -= (self.centres * found[:, :-1]).sum(axis=1)
+        return found.ravel()
+
+
+def solve_by_products(
+    times: Callable[[Floats], Floats], near: Callable[[Floats], Floats], b: Floats
+) -> Floats:
+    """Solve H x = b by conjugate gradients, preconditioned by what is nearly the inverse of H.
 
     The residual falls to min(0.1, √|b|) of |b|, so that Newton's steps become exact fast enough.
     """
     x = np.zeros_like(b)
     residual = b.copy()
-    solved = residual / diagonal
-    direction = solved
-    product = float(residual @ solved)
+    direction = near(residual)
+    product = float(residual @ direction)
     size = float(np.linalg.norm(b))
     for _ in range(4 * len(b)):
         if np.linalg.norm(residual) <= min(0.1, np.sqrt(size)) * size:
@@ -111,7 +160,7 @@ def solve_by_products(times: Callable[[Floats], Floats], diagonal: Floats, b: Fl
         length = product / float(direction @ image)
         x += length * direction
         residual -= length * image
-        solved = residual / diagonal
+        solved = near(residual)
         product, before = float(residual @ solved), product
         direction = solved + product / before * direction
     return x

@@ -61,9 +61,9 @@ class Penalty:
         found = np.zeros((m, k, m, k))
         columns = np.arange(k)
         found[:, columns, :, columns] = self.common[:, None, None] / m
-        found = found.reshape(m * k, m * k)
-        found[np.diag_indices(m * k)] += self.own.ravel()
-        return found
+        matrix = found.reshape(m * k, m * k)
+        matrix[np.diag_indices(m * k)] += self.own.ravel()
+        return matrix
 
 
 def of_own_class(identity: Floats) -> Penalty:
@@ -72,7 +72,10 @@ def of_own_class(identity: Floats) -> Penalty:
 
 
 def off_diagonal_and_intercept(identity: Floats, off_diagonal: float, intercept: float) -> Penalty:
-    """Return off_diagonal Σ_{j≠k} W_jk² / (m (m - 1)) + intercept Σ_j b_j² / m of (W, b) (m, m + 1)."""
+    """Return the penalty ODIR of (W, b), an array (m, m + 1).
+
+    off_diagonal Σ_{j≠k} W_jk² / (m (m - 1)) + intercept Σ_j b_j² / m
+    """
     m = len(identity)
     own = np.full(identity.shape, RIDGE)
     own[:, :m][~np.eye(m, dtype=bool)] += 2 * off_diagonal / (m * (m - 1))

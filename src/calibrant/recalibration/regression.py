@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
+from calibrant.recalibration.blocks import Blocks
 from calibrant.recalibration.designs import Design
 from calibrant.recalibration.likelihood import Likelihood
-from calibrant.recalibration.log_linear import floor_of
 from calibrant.recalibration.newton import minimise
 from calibrant.recalibration.penalty import Penalty
 from calibrant.recalibration.temperature import inverse_temperature
@@ -40,8 +40,8 @@ def regress(
     start : array of shape (m, k), optional
         Where to begin; default: temperature scaling. It does not change what is found.
     """
-    likelihood = Likelihood(data, floor_of(data), design, penalty)
+    likelihood = Likelihood(Blocks.of(data, design.shape), design, penalty)
     if start is None:
         start = (inverse_temperature(data) or 1.0) * design.identity
     theta = minimise(likelihood, start.ravel())
-    return Regression(theta.reshape(design.shape), likelihood.floor, likelihood.value(theta))
+    return Regression(theta.reshape(design.shape), likelihood.blocks.floor, likelihood.value(theta))

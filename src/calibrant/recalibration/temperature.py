@@ -36,7 +36,7 @@ class TemperatureMap(Map):
 
     Examples
     --------
-    >>> TemperatureMap(("no", "yes"), 0.5)([[0.25, 0.75]]).tolist()
+    >>> TemperatureMap(("no", "yes"), 0.5)([[0.25, 0.75]]).round(6).tolist()
     [[0.1, 0.9]]
     """
 
@@ -51,10 +51,10 @@ class TemperatureMap(Map):
 
     def rows(self, probs: Array) -> Floats:
         """Return the powers of rows (k, m), divided by their sums."""
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             powers = np.log(probs, dtype=np.float64)
-        powers -= powers.max(axis=1, keepdims=True)
-        powers /= self.temperature
+            powers -= powers.max(axis=1, keepdims=True)
+            powers /= self.temperature
         np.exp(powers, out=powers)
         powers /= powers.sum(axis=1, keepdims=True)
         return np.asarray(powers)
@@ -66,7 +66,7 @@ class TemperatureMap(Map):
     @classmethod
     def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> "TemperatureMap":
         """Return the map of a temperature."""
-        return cls(classes, fields["temperature"])
+        return cls(classes, fields.number("temperature"))
 
     def __str__(self) -> str:
         return f"temperature {self.temperature:.4g}"
@@ -86,7 +86,7 @@ class Temperature:
     -----
     Zeros stay zeros. A row whose outcome was given probability 0 has an infinite loss whatever T
     is, so it is left out; the log score of the data then stays infinite. Other methods raise
-    zeros. To the mean log loss 1e-12 (1/T - 1)²/2 is added, which makes T finite if the most
+    zeros. To the mean log loss 1e-20 (1/T - 1)²/2 is added, which makes T finite if the most
     probable class always occurs. If all predictions point the wrong way, T is 1e9 and they
     become uniform.
 
@@ -142,8 +142,16 @@ def inverse_temperature(data: Predictions) -> float | None:
     """Return the best 1/T; None if every outcome was given probability 0."""
     start = 1.0
     if data.probs.size > 2 * SAMPLE:
-        rows = np.arange(0, data.n, -(-data.probs.size // SAMPLE))
-        start = inverse_temperature(data.take(rows)) or start
+        every = -(-data.probs.size // SAMPLE)
+        start = search(data.take(np.arange(0, data.n, every)), 1.0) or start
+    return search(data, start)
+
+
+def search(data: Predictions, start: float) -> float | None:
+    """Return the best 1/T, from a start that does not change what is found.
+
+    The first derivative rises, so each point that is looked at is an end of a bracket.
+    """
     low, high = LEAST, MOST
     beta = start
     for _ in range(PASSES):
@@ -152,12 +160,10 @@ def inverse_temperature(data: Predictions) -> float | None:
             return None
         low, high = (low, beta) if slopes.first > 0 else (beta, high)
         step = _step(slopes)
-        if abs(step) <= CLOSE * beta:
-            return min(max(beta + step, LEAST), MOST)
-        if slopes.first > 0 and beta <= LEAST:
+        if abs(step) <= CLOSE * beta or high <= LEAST:
             break
-        beta = _within(beta, step, low, high)
-    return beta
+        beta, step = _within(beta, step, low, high), 0.0
+    return min(max(beta + step, LEAST), MOST)
 
 
 def _step(slopes: Slopes) -> float:

@@ -4,18 +4,29 @@ A statistic prepares what depends on the predictions alone and then pulls what i
 block of replicates. It may use `calibration` and what is below it; it has not heard of resampling.
 """
 
+from calibrant.statistics.clinical import Cox, CoxFit, Spiegelhalter
+from calibrant.statistics.cumulative import CutoffMiscalibration, KolmogorovMiscalibration
 from calibrant.statistics.miscalibration import (
     ExpectedMiscalibration,
     WorstCell,
     WorstMiscalibration,
 )
+from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.statistic import Block, OfFunction, Shared, Statistic
+from calibrant.statistics.two_bin import AveragedTwoBin
 
 __all__ = [
+    "AveragedTwoBin",
     "Block",
+    "Cox",
+    "CoxFit",
+    "CutoffMiscalibration",
     "ExpectedMiscalibration",
+    "KolmogorovMiscalibration",
     "OfFunction",
     "Shared",
+    "SmoothMiscalibration",
+    "Spiegelhalter",
     "Statistic",
     "WorstCell",
     "WorstMiscalibration",

@@ -41,7 +41,7 @@ def range_pvalue(x: float) -> float:
 
     Examples
     --------
-    >>> round(range_pvalue(2.497705), 6)
+    >>> round(range_pvalue(2.497672), 6)
     0.05
     """
     if x <= 0.0:

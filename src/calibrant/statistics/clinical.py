@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
-from calibrant.statistics.logistic import maximise
+from calibrant.statistics.logistic import fit_intercept, fit_line, gain
 from calibrant.statistics.statistic import Block, Evaluate, Observed, Shared, Statistic
 from calibrant.statistics.ties import Ties, ties_of
 
@@ -38,7 +38,7 @@ class Spiegelhalter(Statistic):
     --------
     >>> data = Predictions([0.1, 0.2, 0.3, 0.9], [0, 1, 0, 0])
     >>> round(Spiegelhalter()(data), 6)
-    3.214122
+    2.201127
     """
 
     def prepare(self, shared: Shared) -> Evaluate:
@@ -154,9 +154,9 @@ class Cox(Statistic):
     --------
     >>> data = Predictions([0.1, 0.2, 0.6, 0.7, 0.9], [0, 1, 0, 1, 1])
     >>> round(Cox()(data), 6)
-    0.547559
+    0.668271
     >>> print(Cox().fit(data))
-    intercept 0.3084 ± 1.1, slope 0.6031 ± 0.76: p = 0.836
+    intercept 0.5234 ± 1, slope 0.6597 ± 0.7: p = 0.767
     """
 
     def prepare(self, shared: Shared) -> Evaluate:
@@ -166,7 +166,8 @@ class Cox(Statistic):
 
         def evaluate(block: Block) -> Floats:
             level, spread, wrong = ties.sums(block, factors)
-            return np.where(wrong > 0.0, inf, level * level + spread * spread)
+            with np.errstate(over="ignore"):
+                return np.where(wrong > 0.0, inf, level * level + spread * spread)
 
         return evaluate
 
@@ -181,7 +182,7 @@ class Cox(Statistic):
         >>> data = Predictions([0.2, 0.4, 0.6, 0.8] * 5, [0, 1, 0, 1] * 5)
         >>> fit = Cox().fit(data)
         >>> round(fit.slope, 6), round(fit.lr, 6)
-        (0.707107, 0.465466)
+        (1.10179, 0.034136)
         """
         ties, events = ties_of(self, data)
         certain = _certain(ties.values)
@@ -191,16 +192,15 @@ class Cox(Statistic):
         x, mass, events = _logit(ties.values[held]), ties.mass[held], events[held]
         _check_overlap(x, events > 0.0, events < mass)
         outcomes = events, mass - events
-        both = maximise(np.stack((np.ones_like(x), x)), x, outcomes)
-        large = maximise(np.ones((1, x.size)), x, outcomes)
-        errors = np.sqrt(np.diag(np.linalg.inv(both.information)))
+        line = fit_line(x, outcomes)
+        variances = np.diag(line.covariance)
         return CoxFit(
-            intercept=float(both.estimates[0]),
-            slope=1.0 + float(both.estimates[1]),
-            intercept_se=float(errors[0]),
-            slope_se=float(errors[1]),
-            in_the_large=float(large.estimates[0]),
-            lr=2.0 * both.gain,
+            intercept=line.intercept,
+            slope=line.slope,
+            intercept_se=sqrt(variances[0]),
+            slope_se=sqrt(variances[1]),
+            in_the_large=fit_intercept(x, outcomes),
+            lr=max(0.0, 2.0 * gain(x, line.intercept + line.slope * x, outcomes)),
         )
 
     def __str__(self) -> str:

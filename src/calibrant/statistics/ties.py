@@ -98,8 +98,16 @@ class Ties:
         """Variance of the number of events at each value, if calibrated (cells,)."""
         return self.predicted * (1.0 - self.values)
 
+    @property
+    def path_scale(self) -> float:
+        """Standard deviation of the mean of y - p, if calibrated: √(Σ p (1 - p)) / n."""
+        return float(np.sqrt(self.variance.sum())) / self.total
+
     def counts(self, block: Block) -> Iterator[tuple[slice, Floats]]:
         """Yield some values at a time, with the weight of both outcomes: (size, values, 2)."""
+        if isinstance(block, Observed):  # asked for cell by cell, this takes most of the time
+            yield slice(None), self._observed(block.data)
+            return
         step = max(1, ROOM // (2 * block.size))
         for first in range(0, self.values.size, step):
             last = min(first + step, self.values.size)
@@ -121,6 +129,14 @@ class Ties:
             engine.paths.add_residuals(counts, self.event, *here, out)
         return out
 
+    def _observed(self, data: Predictions) -> Floats:
+        """Return the weight of both outcomes at each value: (1, cells, 2)."""
+        weights = np.where(data.labels == self.event, data.weights, 0.0)
+        out = np.empty((1, self.values.size, 2))
+        out[0, :, self.event] = np.bincount(self.cells.of_rows, weights, self.values.size)
+        out[0, :, 1 - self.event] = self.mass - out[0, :, self.event]
+        return out
+
     @cached_property
     def _gaps(self) -> Floats:
         """From each value to the next, and from the last to 1."""
@@ -130,6 +146,5 @@ class Ties:
 def ties_of(statistic: Statistic, data: Predictions) -> tuple[Ties, Floats]:
     """Return the ties of data, and the weight of the events at each value (cells,)."""
     ties = Ties.of(statistic, Shared(data))
-    block = Observed(data)
-    events = [counts[0, :, ties.event] for _, counts in ties.counts(block)]
-    return ties, np.concatenate(events)
+    ((_, counts),) = ties.counts(Observed(data))
+    return ties, counts[0, :, ties.event]

@@ -1,0 +1,36 @@
+"""Recalibration: maps that estimate the calibration function r of §2.1, so r(g(x)) is calibrated.
+
+A method is a frozen object; ``fit`` gives a `Map`, which is called on predictions. It may use
+`predictions`, partitions, `calibration`, `checks` and the engine. It has not heard of inference.
+"""
+
+from calibrant.recalibration.beta import Beta
+from calibrant.recalibration.dirichlet import Dirichlet
+from calibrant.recalibration.histogram import Histogram, HistogramMap
+from calibrant.recalibration.isotonic import Curve, Isotonic, IsotonicMap
+from calibrant.recalibration.kinds import load_map
+from calibrant.recalibration.log_linear import LogLinearMap
+from calibrant.recalibration.map import Chain, Map
+from calibrant.recalibration.matrix import Matrix
+from calibrant.recalibration.method import Method
+from calibrant.recalibration.temperature import Temperature, TemperatureMap
+from calibrant.recalibration.vector import Vector
+
+__all__ = [
+    "Beta",
+    "Chain",
+    "Curve",
+    "Dirichlet",
+    "Histogram",
+    "HistogramMap",
+    "Isotonic",
+    "IsotonicMap",
+    "LogLinearMap",
+    "Map",
+    "Matrix",
+    "Method",
+    "Temperature",
+    "TemperatureMap",
+    "Vector",
+    "load_map",
+]

@@ -1,0 +1,101 @@
+"""Blocks of work: every span is done once, by as many threads as were asked for."""
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant.engine import threads
+
+
+@given(st.integers(0, 1000), st.integers(1, 300))
+def test_blocks_cover_everything_once(total, size):
+    spans = threads.blocks(total, size)
+    assert [i for start, stop in spans for i in range(start, stop)] == list(range(total))
+    assert all(stop - start <= size for start, stop in spans)
+
+
+def test_row_blocks_are_at_least_one_row():
+    assert threads.row_blocks((3, 10**7)) == [(0, 1), (1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5", " "])
+def test_refuses_a_bad_number_of_threads(monkeypatch, asked):
+    monkeypatch.setenv("CALIBRANT_THREADS", asked)
+    with pytest.raises(
+        ValueError, match=rf"`CALIBRANT_THREADS` must be a whole number from 1; found '{asked}'"
+    ):
+        threads.count()
+
+
+def test_the_number_of_threads(monkeypatch):
+    monkeypatch.delenv("CALIBRANT_THREADS", raising=False)
+    assert threads.count() >= 1
+    monkeypatch.setenv("CALIBRANT_THREADS", "3")
+    assert threads.count() == 3
+
+
+@pytest.mark.parametrize("count", ["1", "2"])
+def test_work_is_done_once_by_the_threads_that_were_asked_for(monkeypatch, count):
+    monkeypatch.setenv("CALIBRANT_THREADS", count)
+    done, names = [], set()
+
+    def work(start, stop):
+        done.append((start, stop))
+        names.add(threading.current_thread())
+
+    threads.run(work, threads.blocks(100, 7))
+    assert sorted(done) == threads.blocks(100, 7)
+    assert (threading.main_thread() in names) == (count == "1")
+    assert len(names) <= int(count)
+
+
+@pytest.mark.parametrize("count", ["1", "2"])
+def test_errors_come_out_of_threads(monkeypatch, count):
+    monkeypatch.setenv("CALIBRANT_THREADS", count)
+
+    def work(start, _):
+        if start == 14:
+            raise ZeroDivisionError("row 14")
+
+    with pytest.raises(ZeroDivisionError, match="row 14"):
+        threads.run(work, threads.blocks(100, 7))
+
+
+@given(st.integers(0, 1000), st.integers(1, 300), st.sampled_from(("1", "3", "64")))
+def test_even_blocks_give_every_thread_work(total, most, count):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CALIBRANT_THREADS", count)
+        spans = threads.even_blocks(total, most)
+    assert [i for start, stop in spans for i in range(start, stop)] == list(range(total))
+    assert all(stop - start <= most for start, stop in spans)
+    assert len(spans) >= min(int(count), total) / 2  # the last ones may be left out by rounding
+
+
+@pytest.mark.parametrize("count", ["1", "2"])
+def test_progress_is_told_after_every_span(monkeypatch, count):
+    monkeypatch.setenv("CALIBRANT_THREADS", count)
+    told = []
+    spans = threads.blocks(20, 7)
+    threads.run(lambda *_: None, spans, lambda *done: told.append(done))
+    assert told == [(7, 20), (14, 20), (20, 20)]
+    told.clear()
+    threads.run_here(lambda *_: None, spans, lambda *done: told.append(done))
+    assert told == [(7, 20), (14, 20), (20, 20)]
+
+
+def test_work_within_a_block_has_no_threads_of_its_own(monkeypatch):
+    monkeypatch.setenv("CALIBRANT_THREADS", "2")
+    inner = []
+
+    def work(*_):
+        here = threading.current_thread()
+        threads.run(lambda *_: inner.append(threading.current_thread() is here), [(0, 1), (1, 2)])
+
+    threads.run(work, threads.blocks(4, 1))
+    assert inner == [True] * 8
+
+
+def test_no_work():
+    threads.run(lambda *_: 1 / 0, [])
