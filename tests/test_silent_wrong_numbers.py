@@ -44,11 +44,11 @@ def test_one_nan_is_refused():
 
 
 def test_logits_are_refused():
-    with pytest.raises(ValueError, match=r"Are these logits\? Use Predictions\.from_logits\."):
+    with pytest.raises(ValueError, match=r"Are these logits\? Use `Predictions\.from_logits`\."):
         Predictions([[2.0, -1.0, 0.5]], [0])
-    with pytest.raises(ValueError, match=r"Are these logits\? Use Predictions\.from_logits\."):
+    with pytest.raises(ValueError, match=r"Are these logits\? Use `Predictions\.from_logits`\."):
         Predictions([[2.0, 1.0, 0.5]], [0])
-    with pytest.raises(ValueError, match=r"Are these logits\? Use Predictions\.from_logits\."):
+    with pytest.raises(ValueError, match=r"Are these logits\? Use `Predictions\.from_logits`\."):
         Predictions([2.0, 0.5], [0, 1])
 
 
@@ -124,7 +124,9 @@ def test_whether_the_model_was_right_is_no_label_of_three_classes():
 
 def test_missing_mass_is_refused_and_not_given_to_a_class():
     rows = [[0.2, 0.3], [0.5, 0.5]]
-    with pytest.raises(ValueError, match=r"`probs` rows must sum to 1; row 0 sums to 0\.5\."):
+    with pytest.raises(
+        ValueError, match=r"`probs` must sum to 1 in each row; row 0 sums to 0\.5\."
+    ):
         Predictions(rows, [0, 1])
     with pytest.raises(ValueError, match=r"found 1\. For a binary problem give the column"):
         Predictions([[0.2], [0.5]], [0, 1])
@@ -153,7 +155,7 @@ def test_a_class_that_never_occurs_is_neither_dropped_nor_shared_out():
 def test_a_binary_problem_is_never_guessed_from_the_labels():
     three = Predictions(np.full((2, 3), 1 / 3), [0, 1])
     assert three.m == 3
-    assert len(ECE.prepare(three).data.classes) == 3
+    assert calibration_function(three, EqualWidth(2)).observed.shape[1] == 3
     ones = Predictions([0.9, 0.8], [1, 1])
     assert ones.m == 2
     assert calibration_function(ones, EqualWidth(1)).observed.tolist() == [[0.0, 1.0]]
