@@ -72,7 +72,7 @@ def test_bfloat16_softmax_is_accepted(m):
 
 
 def test_bfloat16_logits_are_refused():
-    with pytest.raises(ValueError, match=r"`probs` rows must sum to 1; row 0 sums to 1\.5"):
+    with pytest.raises(ValueError, match=r"`probs` must sum to 1 in each row; row 0 sums to 1\.5"):
         Predictions(torch.tensor([[1.0, 0.5]]).bfloat16(), [0])
 
 

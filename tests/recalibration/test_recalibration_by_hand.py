@@ -17,6 +17,7 @@ from calibrant.recalibration import (
     TemperatureMap,
     Vector,
 )
+from calibrant.recalibration.softmax import softmax
 
 THREE = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]
 
@@ -110,3 +111,10 @@ def test_a_log_linear_map():
     # A zero counts as the floor.
     floor = LogLinearMap(("a", "b"), [1.0, 1.0], [0.0, 0.0], 0.25)
     np.testing.assert_allclose(floor([[0.0, 1.0]]), [[0.2, 0.8]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("m", [2, 16, 17, 40])
+def test_softmax_of_short_and_long_rows(m):
+    logits = np.random.default_rng(m).normal(0, 5, (7, m))
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(softmax(logits + 800.0), expected, rtol=1e-11)

@@ -12,6 +12,7 @@ from calibrant.recalibration.blocks import Block, Blocks
 from calibrant.recalibration.designs import Design
 from calibrant.recalibration.newton import Expansion, NearInverse, solve_by_products, solve_dense
 from calibrant.recalibration.penalty import Penalty
+from calibrant.recalibration.softmax import over_classes
 
 Floats = NDArray[np.float64]
 
@@ -110,9 +111,9 @@ class Likelihood:
     def _softmax(self, table: Floats, block: Block) -> tuple[Floats, Floats]:
         """Return the log loss (rows,) and the probabilities (rows, m) of a block."""
         logits = self.design.logits(table, block.x)
-        logits -= logits.max(axis=1, keepdims=True)
+        logits -= over_classes(np.maximum, logits)[:, None]
         own = np.take_along_axis(logits, block.labels[:, None], axis=1)[:, 0]
         np.exp(logits, out=logits)
-        total = logits.sum(axis=1)
+        total = over_classes(np.add, logits)
         logits /= total[:, None]
         return np.log(total) - own, logits

@@ -11,6 +11,7 @@ from calibrant.engine import threads
 from calibrant.predictions import Predictions
 from calibrant.recalibration.document import Fields, numbers
 from calibrant.recalibration.map import Map, checked_classes
+from calibrant.recalibration.softmax import softmax
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -63,10 +64,7 @@ class LogLinearMap(Map):
         logs = log_probabilities(probs, self.floor)
         logits = logs * self.weights if self.weights.ndim == 1 else logs @ self.weights.T
         logits += self.bias
-        logits -= logits.max(axis=1, keepdims=True)
-        np.exp(logits, out=logits)
-        logits /= logits.sum(axis=1, keepdims=True)
-        return np.asarray(logits)
+        return softmax(logits)
 
     def fields(self) -> dict[str, Any]:
         """Return weights, bias and floor."""

@@ -12,6 +12,7 @@ from calibrant.predictions import Predictions
 from calibrant.recalibration.document import Fields
 from calibrant.recalibration.map import Map, checked_classes
 from calibrant.recalibration.method import RIDGE, present_rows
+from calibrant.recalibration.softmax import over_classes
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -53,10 +54,10 @@ class TemperatureMap(Map):
         """Return the powers of rows (k, m), divided by their sums."""
         with np.errstate(divide="ignore", over="ignore"):
             powers = np.log(probs, dtype=np.float64)
-            powers -= powers.max(axis=1, keepdims=True)
+            powers -= over_classes(np.maximum, powers)[:, None]
             powers /= self.temperature
         np.exp(powers, out=powers)
-        powers /= powers.sum(axis=1, keepdims=True)
+        powers /= over_classes(np.add, powers)[:, None]
         return np.asarray(powers)
 
     def fields(self) -> dict[str, Any]:
@@ -204,15 +205,15 @@ def derivatives(data: Predictions, beta: float) -> Slopes | None:
 
 def _sums(data: Predictions, rows: slice, beta: float) -> Floats:
     """Return the weight of some rows and the sums of their derivatives (4,)."""
-    probs = data.probs[rows]
+    labels = data.labels[rows]
     with np.errstate(divide="ignore"):
-        logs = np.log(probs, dtype=np.float64)
-    logs -= logs.max(axis=1, keepdims=True)
-    own = np.take_along_axis(logs, data.labels[rows, None], axis=1)[:, 0]
+        logs = np.log(data.probs[rows], dtype=np.float64)
+    logs -= over_classes(np.maximum, logs)[:, None]
+    own = logs[np.arange(labels.size), labels]
     q = np.exp(beta * logs)
-    if own.size and np.isinf(logs.min()):
+    if np.isinf(logs.min()):
         logs[np.isinf(logs)] = 0.0  # where q is 0 too
-    total = q.sum(axis=1)
+    total = over_classes(np.add, q)
     mean, square, cube = (found / total for found in _moments(q, logs))
     variance = square - mean * mean
     skewness = cube - mean * (3 * square - 2 * mean * mean)
@@ -226,5 +227,5 @@ def _moments(q: Floats, logs: Floats) -> list[Floats]:
     found = []
     for _ in range(3):
         q *= logs
-        found.append(q.sum(axis=1))
+        found.append(over_classes(np.add, q))
     return found
