@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from calibrant.scores import accuracy, brier_score, log_score, spherical_score
     from calibrant.trajectory import Trajectory, TrajectoryRow
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "CalibrationFunction",
