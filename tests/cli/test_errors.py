@@ -15,7 +15,8 @@ PYTHON_ONLY = {
     *("resampler", "rho", "draws", "level", "alpha", "mu", "psi", "outcomes", "name_cells"),
     *("min_size", "other", "counts", "about", "ax", "import mpltern", "truth", "step"),
     *("frame", "backend", "name", "n", "m", "beta0", "beta1", "predicted", "temperature"),
-    *("record(step, data)", "Predictions.from_logits"),
+    *("record(step, data)", "Predictions.from_logits", "distributions", "calibration_test"),
+    *("Cox().fit", "Cox()(data)", "exact_pvalue"),
 }
 
 

@@ -206,7 +206,6 @@ def test_an_infinite_distance_is_a_number():
         np.testing.assert_array_equal(found.null[j], alone.null)
 
 
-@pytest.mark.xfail(reason="max_t makes a row with an infinite value 0 throughout")
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_an_infinite_distance_is_significant_among_all_classes():
     probs = [[0.0, 0.5, 0.5]] * 4 + [[0.4, 0.3, 0.3]] * 4

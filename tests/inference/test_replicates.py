@@ -425,7 +425,6 @@ def steep(p, q):
     return np.where(gap > 0.98, 1e20, gap)
 
 
-@pytest.mark.xfail(reason="engine.totals.weighted_sum scales by the largest value of a block")
 def test_what_else_is_in_its_block_does_not_change_a_replicate(monkeypatch):
     data, statistic = make(60, 3), ExpectedMiscalibration(EqualWidth(20), steep)
     found = []

@@ -8,10 +8,8 @@ def plain(text):
 
 
 def test_needed_resamples():
-    assert [words.needed(n) for n in (1, 4, 8, 50)] == [19, 79, 159, 999]
-    for n in range(1, 200):
-        b = words.needed(n)
-        assert n * (1 / (b + 1)) <= 0.05 < n * (1 / b)
+    assert 1 / (words.NEEDED + 1) <= words.ALPHA < 1 / words.NEEDED
+    assert words.too_few() == "at least 19 resamples are needed to reject calibration at 5 %"
 
 
 def test_rows():

@@ -63,15 +63,16 @@ def event_norm(off: Floats, norm: int) -> Floats:
 def weighted_sum(values: Floats, shares: Floats) -> Floats:
     """Return the sum of values (cells, size) weighted by shares (cells,), as exact: (size,).
 
-    Values that are not below 4 are scaled down first.
+    A column with large values is scaled down first, by a power of 2 that no sum of so many
+    exceeds; one with an infinite value has an infinite sum.
     """
     terms = values * shares[:, None]
-    largest = terms.max(initial=0.0)
-    if not np.isfinite(largest):
-        return np.asarray(terms.sum(axis=0))
-    scale = max(1.0, float(2.0 ** np.ceil(np.log2(max(largest, 1.0)))))
-    high, low = parts(terms / scale)
-    return np.asarray((high.sum(axis=0) + low.sum(axis=0)) * scale)
+    largest = terms.max(axis=0, initial=0.0)
+    endless = ~np.isfinite(largest)
+    bound = np.where(endless, 1.0, largest * terms.shape[0])
+    scale = np.where(bound >= 4.0, 2.0 ** np.ceil(np.log2(np.maximum(bound, 4.0))), 1.0)
+    high, low = parts(np.where(endless, 0.0, terms / scale))
+    return np.where(endless, np.inf, (high.sum(axis=0) + low.sum(axis=0)) * scale)
 
 
 @helper

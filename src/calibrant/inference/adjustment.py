@@ -46,9 +46,13 @@ def max_t(values: Floats, null: Floats) -> Floats:
     [0.2, 0.6]
     """
     table = np.column_stack((values, null))
-    spread = table.std(axis=1, keepdims=True)
-    centred = table - table.mean(axis=1, keepdims=True)
-    return _step_down(np.divide(centred, spread, out=np.zeros_like(table), where=spread > 0))
+    finite = np.isfinite(table)
+    known = np.where(finite, table, 0.0)
+    count = np.maximum(finite.sum(axis=1, keepdims=True), 1)
+    centred = np.where(finite, known - known.sum(axis=1, keepdims=True) / count, 0.0)
+    spread = np.sqrt((centred**2).sum(axis=1, keepdims=True) / count)
+    standard = np.divide(centred, spread, out=np.zeros_like(table), where=spread > 0)
+    return _step_down(np.where(finite, standard, table))  # what is infinite is the strongest
 
 
 def _pvalues(row: Floats) -> Floats:
