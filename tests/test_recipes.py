@@ -450,7 +450,7 @@ def outcomes():
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.xfail(reason="not refused yet"))
+        pytest.param(name, marks=pytest.mark.xfail(reason="not refused yet", strict=False))
         if name in OPEN
         else name
         for name in careless.CALLS

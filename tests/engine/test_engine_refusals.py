@@ -94,7 +94,7 @@ def test_every_function_that_checks_has_bad_calls():
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.xfail(reason="not refused yet"))
+        pytest.param(name, marks=pytest.mark.xfail(reason="not refused yet", strict=False))
         if name in OPEN
         else name
         for name in CALLS
@@ -124,10 +124,7 @@ print("alive")
         "[2.0, 0.0, -1.0]",
         "[np.nan, 0.5, 0.5]",
         "[np.inf, 0.0, 0.0]",
-        pytest.param(
-            "[-1e9, 1e9, 1.0]",
-            marks=pytest.mark.xfail(reason="negative numbers are looked up before the edges"),
-        ),
+        "[-1e9, 1e9, 1.0]",
     ],
 )
 def test_cells_of_what_is_no_prediction_do_not_end_python(partition, row):

@@ -59,6 +59,7 @@ def interval(p, edges):
     """
     k = edges.shape[0] - 1
     j = np.int64(p * k) if p < 1.0 else k - 1
+    j = j if j > 0 else 0  # what is below 0 is no probability, but must not be looked up
     return j - (p < edges[j]) + (p >= edges[j + 1])
 
 
