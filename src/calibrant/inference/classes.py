@@ -276,7 +276,7 @@ def classwise(
     >>> data = Predictions([[0.5, 0.5, 0.0]] * 40, [0] * 30 + [1] * 10)
     >>> found = classwise(data, rng=0)
     >>> found.values.tolist(), found.adjusted_pvalues.round(3).tolist()
-    ([0.25, 0.25, 0.0], [0.009, 0.009, 1.0])
+    ([0.25, 0.25, 0.0], [0.003, 0.003, 1.0])
     """
     check_data(data)
     check_partition(partition)
