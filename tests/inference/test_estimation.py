@@ -1,7 +1,6 @@
 """Standard errors and intervals."""
 
 import json
-from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -10,8 +9,8 @@ from scipy.stats import chi2
 from calibrant import Predictions, accuracy, brier_score, estimate, log_score
 from calibrant.inference.estimation import Estimate
 from calibrant.lenses import TopLabel
-from calibrant.partitions import EqualWidth
-from calibrant.statistics import ExpectedMiscalibration
+from calibrant.partitions import EqualMass, EqualWidth
+from calibrant.statistics import ExpectedMiscalibration, SquaredMiscalibration
 
 RNG = np.random.default_rng(0)
 
@@ -45,7 +44,6 @@ def test_the_plain_definition():
     assert str(value) == "0.5 ± 0.34"
     told = json.loads(json.dumps(value.to_dict(), allow_nan=False))
     assert told["interval_95"] == list(value.interval())
-    assert told["bias_corrected_interval_95"] == list(value.bias_corrected_interval(0.95))
     assert (told["value"], told["n_resamples"]) == (0.5, 4)
 
 
@@ -57,48 +55,21 @@ def linear_quantile(values, q):
     return values[low] + (place - low) * (values[low + 1] - values[low])
 
 
-def bias_corrected(value, replicates, level):
-    """Efron (1981): Φ(2 z₀ + z) instead of Φ(z), with z₀ = Φ⁻¹(share below the value)."""
-    normal = NormalDist()
-    below = sum(r < value for r in replicates) + 0.5 * sum(r == value for r in replicates)
-    shift = normal.inv_cdf(below / len(replicates))
-    tails = (1 - level) / 2, (1 + level) / 2
-    return tuple(
-        linear_quantile(replicates, normal.cdf(2 * shift + normal.inv_cdf(q))) for q in tails
-    )
-
-
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
 def test_intervals(level):
     replicates = RNG.gamma(2, size=499)
-    for value in (1.0, 2.0, float(np.median(replicates)), float(replicates[7])):
-        found = Estimate(value, replicates, {})
-        tails = (1 - level) / 2, (1 + level) / 2
-        expected = [linear_quantile(replicates, q) for q in tails]
-        # One interpolation, and two forms of the normal distribution that agree to 1e-15.
-        assert found.interval(level) == pytest.approx(expected, rel=1e-13)
-        corrected = bias_corrected(value, replicates.tolist(), level)
-        assert found.bias_corrected_interval(level) == pytest.approx(corrected, rel=1e-11)
+    tails = (1 - level) / 2, (1 + level) / 2
+    expected = [linear_quantile(replicates, q) for q in tails]
+    # One interpolation.
+    assert Estimate(1.0, replicates, {}).interval(level) == pytest.approx(expected, rel=1e-13)
 
 
-def test_the_correction_is_none_at_the_median_and_moves_towards_the_value():
-    replicates = np.arange(1.0, 100.0)
-    middle = Estimate(50.0, replicates, {})
-    assert middle.bias_corrected_interval() == pytest.approx(middle.interval(), rel=1e-12)
-    low, high = Estimate(70.0, replicates, {}).bias_corrected_interval()
-    assert low > middle.interval()[0]
-    assert high > middle.interval()[1]
-    for outside in (0.0, 1000.0):  # the share is kept off 0 and 1
-        low, high = Estimate(outside, replicates, {}).bias_corrected_interval()
-        assert 1 <= low <= high <= 99
-
-
-def test_replicates_that_equal_the_value_up_to_rounding_count_half():
-    replicates = np.concatenate([np.full(40, 0.3), RNG.random(60)])
-    exact = Estimate(0.3, replicates, {}).bias_corrected_interval()
-    moved = replicates.copy()
-    moved[:40] = np.nextafter(0.3, 1)
-    assert Estimate(0.3, moved, {}).bias_corrected_interval() == pytest.approx(exact, rel=1e-12)
+def test_a_statistic_may_have_an_interval_of_its_own():
+    data = Predictions(RNG.random(300), RNG.integers(0, 2, 300))
+    squared = SquaredMiscalibration(EqualMass(10))
+    found = estimate(data, squared, n_resamples=9, rng=0)
+    assert found.interval(0.9) == squared.interval(data, 0.9)
+    assert found.interval(0.9)[0] < found.value < found.interval(0.9)[1]
 
 
 def test_constant_data_have_no_error():
@@ -108,7 +79,6 @@ def test_constant_data_have_no_error():
     # Of cells that stay, the share of a row is rounded once in the data and once in a replicate.
     assert found.standard_error < np.spacing(0.25)
     assert found.interval() == pytest.approx((0.25, 0.25), rel=2 * 2.3e-16)
-    assert found.bias_corrected_interval() == pytest.approx((0.25, 0.25), rel=2 * 2.3e-16)
     assert estimate(data, accuracy, rng=0).standard_error == 0
 
 
@@ -121,7 +91,6 @@ def test_infinite_replicates():
     low, high = found.interval()
     assert low == pytest.approx(np.log(2), rel=1e-15)
     assert high == np.inf
-    assert found.bias_corrected_interval()[1] == np.inf
     assert str(found) == "inf ± nan"
 
 

@@ -203,7 +203,6 @@ def test_levels_are_between_0_and_1(level):
     found = estimate(DATA, ETA, n_resamples=9, rng=0)
     for call in (
         found.interval,
-        found.bias_corrected_interval,
         lambda q: cellwise(DATA, EqualWidth(2), level=q, n_resamples=9),
         cellwise(DATA, EqualWidth(2), n_resamples=9, rng=0).simultaneous,
     ):

@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from calibrant.engine import classes as classes
     from calibrant.engine import densities as densities
+    from calibrant.engine import drawn as drawn
     from calibrant.engine import draws as draws
     from calibrant.engine import events as events
     from calibrant.engine import grid as grid
+    from calibrant.engine import kernels as kernels
+    from calibrant.engine import landmarks as landmarks
+    from calibrant.engine import line as line
+    from calibrant.engine import matching as matching
+    from calibrant.engine import median as median
     from calibrant.engine import null as null
+    from calibrant.engine import pairs as pairs
     from calibrant.engine import paths as paths
     from calibrant.engine import resample as resample
     from calibrant.engine import rows as rows
+    from calibrant.engine import squares as squares
     from calibrant.engine import sums as sums
     from calibrant.engine import totals as totals
     from calibrant.engine import tree as tree
@@ -36,6 +44,14 @@ COMPILED = (
     "rows",
     "sums",
     "totals",
+    "drawn",
+    "kernels",
+    "landmarks",
+    "line",
+    "matching",
+    "median",
+    "pairs",
+    "squares",
     "tree",
 )
 

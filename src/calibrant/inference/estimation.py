@@ -1,5 +1,6 @@
 """Estimates with standard errors and intervals, §4.2."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,7 +11,7 @@ from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem
-from calibrant.inference.pvalues import rounding, spread
+from calibrant.inference.pvalues import spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.lenses import Canonical, Lens
 from calibrant.lenses.lens import check_lens
@@ -32,11 +33,14 @@ class Estimate:
         Of the resampled data sets.
     settings : mapping
         What the estimate was made with.
+    bounds : callable, optional
+        The statistic's own interval, as a function of the level.
     """
 
     value: float
     replicates: NDArray[np.float64]
     settings: Settings
+    bounds: Callable[[float], tuple[float, float] | None] = lambda level: None  # noqa: ARG005
 
     @property
     def standard_error(self) -> float:
@@ -44,25 +48,18 @@ class Estimate:
         return spread(self.replicates, ddof=1)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the percentile interval: quantiles of the replicates."""
-        tail = (1 - fraction("level", level)) / 2
-        return _quantiles(self.replicates, [tail, 1 - tail])
+        """Return an interval for what the statistic estimates.
 
-    def bias_corrected_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the bias-corrected percentile interval of Efron.
-
-        Its quantiles are shifted by how far the value is from the median of the replicates.
-        Replicates that are equal to it up to rounding count half.
+        `SquaredMiscalibration` has one of its own, which covers. Of others it is the percentile
+        interval, quantiles of the replicates: right for a score, but not for a measure that is
+        biased upwards, such as `ExpectedMiscalibration`. Drawing rows again adds the bias once
+        more, so that its quantiles tell how replicates scatter, not where the truth is.
         """
-        from scipy.special import ndtr, ndtri  # noqa: PLC0415
-
-        tail = (1 - fraction("level", level)) / 2
-        slack = rounding(self.value)
-        below = np.mean(self.replicates < self.value - slack)
-        not_above = np.mean(self.replicates <= self.value + slack)
-        size = self.replicates.size
-        shift = ndtri(np.clip((below + not_above) / 2, 0.5 / size, 1 - 0.5 / size))
-        return _quantiles(self.replicates, ndtr(2 * shift + ndtri([tail, 1 - tail])))
+        own = self.bounds(fraction("level", level))
+        if own is not None:
+            return own
+        tail = (1 - level) / 2
+        return _quantiles(self.replicates, [tail, 1 - tail])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -70,7 +67,6 @@ class Estimate:
             "value": self.value,
             "standard_error": self.standard_error,
             "interval_95": list(self.interval(0.95)),
-            "bias_corrected_interval_95": list(self.bias_corrected_interval(0.95)),
             "n_resamples": self.replicates.size,
             "settings": dict(self.settings),
         }
@@ -138,4 +134,5 @@ def estimate(
     plan = Plan.of(resampler, n_resamples, rng, progress)
     problem = Problem.of(data, lens, resampler, plan.key)
     (value,), (found,) = values_and_replicates(problem, [chosen], plan)
-    return Estimate(value, found, plan.settings(statistic=chosen, lens=lens))
+    made_with = plan.settings(statistic=chosen, lens=lens)
+    return Estimate(value, found, made_with, lambda level: chosen.interval(problem.seen, level))

@@ -6,12 +6,14 @@ block of replicates. It may use `calibration` and what is below it; it has not h
 
 from calibrant.statistics.clinical import Cox, CoxFit, Spiegelhalter
 from calibrant.statistics.cumulative import CutoffMiscalibration, KolmogorovMiscalibration
+from calibrant.statistics.kernel import KernelMiscalibration
 from calibrant.statistics.miscalibration import (
     ExpectedMiscalibration,
     WorstCell,
     WorstMiscalibration,
 )
 from calibrant.statistics.smooth import SmoothMiscalibration
+from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import Block, OfFunction, Shared, Statistic
 from calibrant.statistics.two_bin import AveragedTwoBin
 
@@ -22,11 +24,13 @@ __all__ = [
     "CoxFit",
     "CutoffMiscalibration",
     "ExpectedMiscalibration",
+    "KernelMiscalibration",
     "KolmogorovMiscalibration",
     "OfFunction",
     "Shared",
     "SmoothMiscalibration",
     "Spiegelhalter",
+    "SquaredMiscalibration",
     "Statistic",
     "WorstCell",
     "WorstMiscalibration",

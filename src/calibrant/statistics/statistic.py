@@ -131,6 +131,10 @@ class Statistic(ABC):
     def prepare(self, shared: Shared) -> Evaluate:
         """Do what depends on the predictions alone; return the function of a block: (size,)."""
 
+    def interval(self, data: Predictions, level: float) -> tuple[float, float] | None:  # noqa: ARG002
+        """Return an interval for what the statistic of `data` estimates; None if none is known."""
+        return None
+
     def __call__(self, data: Predictions) -> float:
         """Return the statistic of `data`."""
         return float(self.prepare(Shared(data))(Observed(data))[0])

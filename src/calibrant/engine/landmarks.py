@@ -1,0 +1,223 @@
+"""A kernel of low rank: every row is seen through its similarity to a few landmarks (Nyström).
+
+With k_i the kernels of row i and the landmarks and K those of the landmarks among themselves, the
+kernel of two rows is k_i' K^{-1} k_j. So a sum of it over all pairs is |L^{-1} a|², with L L' = K
+and a the sum of the rows' k_i.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.engine import threads
+from calibrant.engine.arrays import expect, zeros
+from calibrant.engine.compile import helper, kernel
+from calibrant.engine.draws import GOLDEN, mix
+from calibrant.engine.kernels import Kernel, Room, check_points, plain, similarities
+from calibrant.engine.matching import BLOCK, Matching
+from calibrant.engine.pairs import Points
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+SPAN = 1 << 13  # rows whose sums are added up together
+FLAT = 1e-10  # share of itself that a landmark must have apart from those before it
+
+
+class Landmarks(NamedTuple):
+    """Predictions that all others are compared with, and the factor of their kernel."""
+
+    columns: Floats  # (m, rank)
+    factor: Floats  # (rank, rank): row l is column l of L
+
+
+def hashes(probs: Floats, seed: int) -> Floats:
+    """Return numbers between 0 and 1, the same for equal predictions: (n,)."""
+    bits = (probs + 0.0).view(np.uint64)  # no minus zero
+    found = np.full(probs.shape[0], np.uint64(seed))
+    for column in bits.T:
+        found = mix((found ^ column) + GOLDEN)
+    return np.asarray(((found >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
+
+
+def choose(probs: Floats, rank: int, seed: int) -> NDArray[np.int64]:
+    """Return the numbers of at most `rank` rows with different predictions.
+
+    Those are taken for which -log(u) / (1 - |p|² + 1/1000) is least, u a hash of the prediction:
+    rows whose outcome is uncertain more often than others, whatever their order.
+    """
+    check_points(probs)
+    priority = -np.log(hashes(probs, seed)) / (1.001 - (probs * probs).sum(axis=1))
+    order = np.argsort(priority, kind="stable")
+    start, kept = 0, order[:0]
+    while kept.size < rank and start < order.size:
+        some = np.append(kept, order[start : start + 4 * rank])
+        start += 4 * rank
+        _, firsts = np.unique(probs[some], axis=0, return_index=True)
+        kept = some[np.sort(firsts)]
+    return kept[:rank]
+
+
+def place(probs: Floats, chosen: Kernel) -> Landmarks:
+    """Make landmarks of predictions (rank, m), less those that others already stand for."""
+    rank, _ = check_points(probs)
+    columns = np.ascontiguousarray(probs.T)
+    factor = zeros((rank, rank))
+    kept = _factor(probs, columns, plain(chosen), (Room.of(rank), zeros(rank)), factor)
+    keep = np.flatnonzero(np.diagonal(factor) > 0)
+    assert keep.size == kept
+    return Landmarks(
+        np.ascontiguousarray(columns[:, keep]), np.ascontiguousarray(factor[np.ix_(keep, keep)])
+    )
+
+
+@kernel
+def _factor(probs, columns, chosen, room, factor):
+    """Write L by columns; a landmark with nothing of its own gets a column of zeros."""
+    room, values = room
+    kept = 0
+    rank = factor.shape[0]
+    for j in range(rank):
+        similarities(probs[j], columns, chosen, room, values)
+        least = values[j] * FLAT
+        for k in range(j):
+            x = factor[k, j]
+            if x != 0.0:
+                row = factor[k]
+                for i in range(rank):
+                    values[i] -= x * row[i]
+        if values[j] > least:
+            root = np.sqrt(values[j])
+            for i in range(j, rank):
+                factor[j, i] = values[i] / root
+            kept += 1
+    return kept
+
+
+@helper
+def solve(factor, values):
+    """Turn values (rank,) into L^{-1} values; return their squared length."""
+    rank = values.shape[0]
+    for k in range(rank):
+        row = factor[k]
+        x = values[k] / row[k]
+        values[k] = x
+        for i in range(k + 1, rank):
+            values[i] -= x * row[i]
+    total = 0.0
+    for k in range(rank):
+        total += values[k] * values[k]
+    return total
+
+
+class Expected(NamedTuple):
+    """What rows amount to whatever their labels."""
+
+    sums: Floats  # (m, rank) of w_i p_i k_i
+    own: Floats  # (n,) the kernel of each row and itself
+
+
+def expected(points: Points, landmarks: Landmarks, chosen: Kernel) -> Expected:
+    """Add up the predictions of all rows, as seen from the landmarks."""
+    n, m = check_points(points.probs)
+    rank = landmarks.columns.shape[1]
+    expect("columns", landmarks.columns, (m, rank), "f")
+    blocks = threads.blocks(n, SPAN)
+    sums, own = zeros((len(blocks), m, rank)), np.empty(n)
+
+    def work(first: int, last: int) -> None:
+        room = Room.of(rank), zeros(rank)
+        out = sums[first // SPAN], own
+        _expected(points, landmarks, plain(chosen), (first, last), room, out)
+
+    threads.run(work, blocks)
+    return Expected(sums.sum(axis=0), own)
+
+
+@kernel
+def _expected(points, landmarks, chosen, span, room, out):
+    room, values = room
+    sums, own = out
+    for j in range(span[0], span[1]):
+        point = points.probs[j]
+        similarities(point, landmarks.columns, chosen, room, values)
+        for c in range(sums.shape[0]):
+            x = points.weights[j] * point[c]
+            row = sums[c]
+            for i in range(values.shape[0]):
+                row[i] += x * values[i]
+        own[j] = solve(landmarks.factor, values)
+
+
+def add_rows(
+    points: Points,
+    landmarks: Landmarks,
+    chosen: tuple[Kernel, float],
+    matching: Matching,
+    sums: Whole,
+) -> None:
+    """Add w_i k_i of at most `BLOCK` rows, in units, to the sums (size, m, rank) of their outcomes.
+
+    chosen : the kernel and the unit
+    """
+    n, m = check_points(points.probs)
+    size, rank = sums.shape[0], landmarks.columns.shape[1]
+    expect("sums", sums, (size, m, rank), "i")
+    expect("places", matching.places, (size, n), "u")
+    if n > BLOCK:
+        raise ValueError(f"`points` must be at most {BLOCK} rows; found {n}.")
+    table = zeros((n, rank), np.int64)
+    room = Room.of(rank), zeros(rank)
+    _fill(points, landmarks.columns, plain(chosen[0]), 1.0 / chosen[1], room, table)
+    _add_rows(table, matching.places, matching.starts[:, 0], sums)
+
+
+@kernel
+def _fill(points, columns, chosen, scale, room, table):
+    room, values = room
+    for j in range(table.shape[0]):
+        similarities(points.probs[j], columns, chosen, room, values)
+        row, w = table[j], points.weights[j] * scale
+        for i in range(values.shape[0]):
+            row[i] = np.int64(values[i] * w)
+
+
+@kernel
+def _add_rows(table, places, starts, sums):
+    for t in range(sums.shape[0]):
+        rows, begin = places[t], starts[t]
+        for c in range(sums.shape[1]):
+            out = sums[t, c]
+            a, last = np.int64(begin[c]), np.int64(begin[c + 1])
+            while a + 4 <= last:  # four rows in a sweep
+                one, two = table[rows[a]], table[rows[a + 1]]
+                three, four = table[rows[a + 2]], table[rows[a + 3]]
+                for i in range(out.shape[0]):
+                    out[i] += (one[i] + two[i]) + (three[i] + four[i])
+                a += 4
+            while a < last:
+                one = table[rows[a]]
+                for i in range(out.shape[0]):
+                    out[i] += one[i]
+                a += 1
+
+
+def squared_lengths(sums: Whole, unit: float, sums_expected: Floats, factor: Floats) -> Floats:
+    """Return the sum over the outcomes of |L^{-1} (observed - expected)|² for each replicate."""
+    expect("sums", sums, (None, *sums_expected.shape), "i")
+    expect("factor", factor, (sums.shape[2], sums.shape[2]), "f")
+    out = np.empty(sums.shape[0])
+    _squared_lengths(sums, unit, sums_expected, factor, zeros(sums.shape[2]), out)
+    return out
+
+
+@kernel
+def _squared_lengths(sums, unit, predicted, factor, values, out):
+    for t in range(sums.shape[0]):
+        total = 0.0
+        for c in range(sums.shape[1]):
+            for i in range(values.shape[0]):
+                values[i] = sums[t, c, i] * unit - predicted[c, i]
+            total += solve(factor, values)
+        out[t] = total

@@ -1,0 +1,111 @@
+"""Rows sorted by outcome in every replicate, and sums of what their outcomes amount to.
+
+Sums are whole numbers of very small units in two words. So neither the order of rows nor the number
+of threads or of replicates that are made at a time changes a bit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.engine.arrays import expect, within
+from calibrant.engine.compile import kernel
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+BLOCK = 128  # rows that are sorted together
+WORD = np.int64((1 << 32) - 1)
+
+
+class Words(NamedTuple):
+    """Whole numbers high · 2^32 + low of each replicate: (size,)."""
+
+    high: Whole
+    low: Whole
+
+    @classmethod
+    def zeros(cls, size: int) -> "Words":
+        """Return the sums of nothing."""
+        return cls(np.zeros(size, np.int64), np.zeros(size, np.int64))
+
+    def plus(self, other: "Words", times: int = 1) -> "Words":
+        """Return the sums with a multiple of others."""
+        return Words(self.high + times * other.high, self.low + times * other.low)
+
+    def shifted(self, value: int) -> "Words":
+        """Return the sums with a whole number added to each."""
+        return Words(self.high + (value >> 32), self.low + (value & int(WORD)))
+
+    @property
+    def value(self) -> Floats:
+        """The numbers, rounded once."""
+        return np.asarray(self.high * 2.0**32 + self.low, np.float64)
+
+
+def total(words: list[Words]) -> Words:
+    """Return the sum of one or more."""
+    return Words(*(np.sum(part, axis=0) for part in zip(*words, strict=True)))
+
+
+class Matching(NamedTuple):
+    """Rows of each block sorted by outcome, in each replicate."""
+
+    places: NDArray[np.uint8]  # (size, n) numbers of rows within their block
+    starts: NDArray[np.uint8]  # (size, blocks, m + 1) where the rows of each outcome begin
+
+    @classmethod
+    def empty(cls, size: int, n: int, m: int) -> "Matching":
+        """Return room for so many replicates, rows and outcomes."""
+        starts = np.empty((size, -(-n // BLOCK), m + 1), np.uint8)
+        return cls(np.empty((size, n), np.uint8), starts)
+
+
+def sort_outcomes(outcomes: NDArray[np.int32], first: int, matching: Matching) -> None:
+    """Sort the rows of the block that begins with this row; outcomes (rows, size)."""
+    size, n = matching.places.shape
+    expect("outcomes", outcomes, (min(BLOCK, n - first), size), "i")
+    expect("starts", matching.starts, (size, -(-n // BLOCK), None), "u")
+    within("outcomes", outcomes, matching.starts.shape[2] - 1)
+    if first % BLOCK or not 0 <= first < n:
+        raise IndexError(f"`first` must be a multiple of {BLOCK} below {n}; found {first}.")
+    _sort_outcomes(outcomes, first, matching.places, matching.starts[:, first // BLOCK])
+
+
+@kernel
+def _sort_outcomes(outcomes, first, places, starts):
+    m = starts.shape[1] - 1
+    for t in range(outcomes.shape[1]):
+        for c in range(m + 1):
+            starts[t, c] = 0
+        for s in range(outcomes.shape[0]):
+            starts[t, outcomes[s, t] + 1] += 1
+        for c in range(m):
+            starts[t, c + 1] += starts[t, c]
+        # While rows are placed, starts[t, c] is where the next row of outcome c goes.
+        for s in range(outcomes.shape[0]):
+            c = outcomes[s, t]
+            places[t, first + starts[t, c]] = s
+            starts[t, c] += 1
+        for c in range(m, 0, -1):
+            starts[t, c] = starts[t, c - 1]
+        starts[t, 0] = 0
+
+
+def add_entries(table: Whole, outcomes: NDArray[np.int32], words: Words) -> None:
+    """Add the entries of a table (rows, m) for the outcomes (rows, size) of its rows."""
+    expect("table", table, (None, None), "i")
+    expect("outcomes", outcomes, (table.shape[0], words.high.size), "i")
+    within("outcomes", outcomes, table.shape[1])
+    _add_entries(table, outcomes, words)
+
+
+@kernel
+def _add_entries(table, outcomes, words):
+    for s in range(outcomes.shape[0]):
+        row, drawn = table[s], outcomes[s]
+        for t in range(drawn.shape[0]):
+            x = row[drawn[t]]
+            words.high[t] += x >> 32
+            words.low[t] += x & WORD

@@ -1,0 +1,182 @@
+"""The median distance between predictions, exactly, without laying out all pairs.
+
+The bits of numbers from 0 up, read as whole numbers, are in the order of the numbers. Each sweep
+over the pairs counts those whose bits are in each of many intervals, and the next one looks into
+the interval that holds the median; when few pairs are left, they are laid out and sorted.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.engine import threads
+from calibrant.engine.arrays import expect, zeros
+from calibrant.engine.compile import helper, kernel
+from calibrant.engine.kernels import EUCLIDEAN, check_points, distances
+from calibrant.engine.matching import BLOCK
+from calibrant.engine.pairs import Points
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+LOG_INTERVALS = 12
+INTERVALS = 1 << LOG_INTERVALS
+FEW = 1 << 12  # pairs that are laid out
+TOP = 0x4000000000000000  # the bits of 2.0, which no distance reaches
+
+
+class Pairs(NamedTuple):
+    """Rows against the columns of a block: pairs i < j."""
+
+    points: Points
+    columns: Floats  # (m, width)
+    distance: int
+    first: int  # row number of the first column
+    far: Floats  # (width,) room for distances
+    bits: Whole  # the same, as whole numbers
+    at: Whole  # (width,) room for their intervals
+
+
+def median_distance(points: Points, distance: int) -> float:
+    """Return the median of the distances of all ordered pairs of rows, i = j too.
+
+    A pair counts w_i w_j times. If half of the mass is at most d and the other half at least e,
+    it is (d + e) / 2.
+    """
+    n, _ = check_points(points.probs)
+    expect("weights", points.weights, (n,), "f")
+    half = float(points.weights.sum()) ** 2 / 2
+    alike = float((points.weights**2).sum())  # the pairs i = j, of distance 0
+    least = 2 * float(points.weights.min()) ** 2  # mass of two rows
+    low, below, shift, here = 0, 0.0, TOP.bit_length() - 1, 2 * half
+    while shift > 0 and here > FEW * least:
+        shift = max(0, shift - LOG_INTERVALS)
+        mass = _count(points, distance, low, shift)
+        mass[0] += alike if low == 0 else 0.0
+        at = min(int(np.searchsorted(below + np.cumsum(mass), half)), INTERVALS - 1)
+        below += float(mass[:at].sum())
+        low += at << shift
+        here = float(mass[at])
+    bits, mass = _collect(points, distance, (low, low + (1 << shift)))
+    if low == 0:
+        bits, mass = np.append(bits, 0), np.append(mass, alike)
+    return _middle(bits, mass, half - below, lambda last: _next(points, distance, last))
+
+
+def _middle(bits: Whole, mass: Floats, half: float, following: Callable[[int], int]) -> float:
+    """Return the number up to which lies this mass, or the middle between it and the next."""
+    order = np.argsort(bits, kind="stable")
+    bits, mass = bits[order], np.cumsum(mass[order])
+    at = min(int(np.searchsorted(mass, half)), bits.size - 1)
+    found = int(bits[at])
+    if mass[np.searchsorted(bits, found, side="right") - 1] > half:
+        return _number(found)
+    later = bits[bits > found]
+    after = int(later[0]) if later.size else following(found)
+    return (_number(found) + _number(after)) / 2
+
+
+def _number(bits: int) -> float:
+    """Return the number with these bits."""
+    return float(np.int64(bits).view(np.float64))
+
+
+def _sweep(points: Points, distance: int, work: Callable[[Pairs], Any]) -> list[Any]:
+    """Call a function for every block of columns; return what it gave, in their order."""
+    blocks = threads.blocks(points.probs.shape[0], BLOCK)
+    found: list[Any] = [None] * len(blocks)
+
+    def part(first: int, last: int) -> None:
+        far = zeros(last - first)
+        columns = points.columns(first, last)
+        room = far, far.view(np.int64), zeros(last - first, np.int64)
+        here = Pairs(points, columns, distance, first, *room)
+        found[first // BLOCK] = work(here)
+
+    threads.run(part, blocks)
+    return found
+
+
+def _count(points: Points, distance: int, low: int, shift: int) -> Floats:
+    """Return the mass of the pairs in intervals of 2^shift from `low` up: (INTERVALS,)."""
+
+    def work(pairs: Pairs) -> Floats:
+        mass = zeros((2, INTERVALS + 1))
+        _count_pairs(pairs, (low, shift), mass)
+        return np.asarray(mass.sum(axis=0))
+
+    return np.asarray(np.sum(_sweep(points, distance, work), axis=0)[:-1])
+
+
+def _collect(points: Points, distance: int, span: tuple[int, int]) -> tuple[Whole, Floats]:
+    """Return bits and mass of the pairs whose bits are in a span: at most `FEW`, or all alike."""
+
+    def work(pairs: Pairs) -> tuple[Whole, Floats]:
+        bits, mass = zeros(FEW, np.int64), zeros(FEW)
+        count = _collect_pairs(pairs, span, bits, mass)
+        return bits[:count], mass[:count]
+
+    bits, mass = zip(*_sweep(points, distance, work), strict=True)
+    return np.concatenate(bits), np.concatenate(mass)
+
+
+def _next(points: Points, distance: int, bits: int) -> int:
+    """Return the least bits of a pair above these."""
+    return int(min(_sweep(points, distance, lambda pairs: _least_above(pairs, bits))))
+
+
+@helper
+def measure(pairs, j):
+    """Write the distances of row j from the columns to pairs.far; return how many are before it."""
+    far = pairs.far
+    distances(pairs.points.probs[j], pairs.columns, pairs.distance, far)
+    if pairs.distance == EUCLIDEAN:
+        for i in range(far.shape[0]):
+            far[i] = np.sqrt(far[i])
+    return min(far.shape[0], j - pairs.first)
+
+
+@kernel
+def _count_pairs(pairs, span, mass):
+    """Add to two tables in turn, since often one interval follows itself; the last is elsewhere."""
+    low, shift = span
+    weights = pairs.points.weights
+    at, bits = pairs.at, pairs.bits
+    for j in range(pairs.first + 1, weights.shape[0]):
+        width = measure(pairs, j)
+        for i in range(at.shape[0]):
+            above = bits[i] - low
+            interval = above >> shift
+            at[i] = interval if 0 <= interval < INTERVALS else INTERVALS
+        w = 2.0 * weights[j]
+        for i in range(width):
+            mass[i & 1, at[i]] += w * weights[pairs.first + i]
+
+
+@kernel
+def _collect_pairs(pairs, span, bits, mass):
+    weights = pairs.points.weights
+    count = 0
+    for j in range(pairs.first + 1, weights.shape[0]):
+        for i in range(measure(pairs, j)):
+            if span[0] <= pairs.bits[i] < span[1]:
+                w = 2.0 * weights[j] * weights[pairs.first + i]
+                if count == bits.shape[0]:  # the span is a single number
+                    mass[0] += w
+                else:
+                    bits[count] = pairs.bits[i]
+                    mass[count] = w
+                    count += 1
+    return count
+
+
+@kernel
+def _least_above(pairs, bits):
+    least = np.int64(TOP)
+    for j in range(pairs.first + 1, pairs.points.weights.shape[0]):
+        for i in range(measure(pairs, j)):
+            if pairs.bits[i] > bits:
+                least = min(least, pairs.bits[i])
+    return least
