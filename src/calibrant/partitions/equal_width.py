@@ -67,7 +67,7 @@ class EqualWidth:
         return engine.sums.add_intervals(data.rows, engine.grid.edges(self.k))
 
     def __str__(self) -> str:
-        return f"{self.k} equal widths"
+        return "one cell" if self.k == 1 else f"{self.k} equal widths"
 
 
 def _box_keys(columns: tuple[int, int], k: int, probs: NDArray[Any]) -> grid.Keys:

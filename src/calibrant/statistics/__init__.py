@@ -11,10 +11,12 @@ from calibrant.statistics.miscalibration import (
     ExpectedMiscalibration,
     WorstCell,
     WorstMiscalibration,
+    grid,
 )
 from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import Block, OfFunction, Shared, Statistic
+from calibrant.statistics.surprise import Surprise
 from calibrant.statistics.two_bin import AveragedTwoBin
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
     "Spiegelhalter",
     "SquaredMiscalibration",
     "Statistic",
+    "Surprise",
     "WorstCell",
     "WorstMiscalibration",
+    "grid",
 ]

@@ -182,10 +182,11 @@ class KernelMiscalibration(Statistic):
 
     def __str__(self) -> str:
         scales = ", ".join(str(chosen) for chosen in bandwidths.parse(self.bandwidth))
-        bias = "unbiased" if self.unbiased else "biased"
-        distance = self.distance.replace("_", " ")
+        bias = "" if self.unbiased else "biased "
+        kind = "" if self.kernel == "exponential" else f"{self.kernel} "
+        distance = "" if self.distance == "total_variation" else f" of {self.distance} distance"
         form = "" if self.form == "auto" else f", {self.form}"
-        return f"{bias} {self.kernel} kernel of {distance} / ({scales}){form}"
+        return f"{bias}{kind}kernel {scales}{distance}{form}"
 
 
 def _refuse(name: str, found: Any, known: Any) -> NoReturn:

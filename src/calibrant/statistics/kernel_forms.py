@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.statistics.kernel_sample import Sample, decays
-from calibrant.statistics.outcomes import Outcomes, spans
+from calibrant.statistics.outcomes import Outcomes, spans, unit_for
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -33,11 +33,6 @@ class Form(Protocol):
     def sums(self, outcomes: Outcomes) -> Floats:
         """Return the sum over the pairs in each replicate: (size,)."""
         ...
-
-
-def unit_for(largest: float) -> float:
-    """Return a power of 2 in which numbers up to `largest` are counted in 62 bits."""
-    return float(2.0 ** (np.ceil(np.log2(largest)) - 62))
 
 
 @final

@@ -35,9 +35,12 @@ class Sample:
     def of(cls, data: Predictions) -> Self:
         """Take the rows of positive weight; of two outcomes the event tells the other."""
         rows = np.flatnonzero(data.weights > 0)
-        probs = np.array(data.probs[rows], np.float64, order="C")
+        chosen = data.probs if rows.size == data.n else data.probs[rows]
+        probs = np.ascontiguousarray(chosen, np.float64)
         if data.event is not None:
-            probs[:, 1 - data.event] = 1.0 - probs[:, data.event]
+            events = probs[:, data.event]
+            both = (events, 1.0 - events) if data.event == 0 else (1.0 - events, events)
+            probs = np.stack(both, axis=1)
         return cls(rows, engine.pairs.Points(probs, data.weights[rows].copy()), data.event)
 
     @property

@@ -1,7 +1,9 @@
 """Expected and worst-case miscalibration on cells, §3.2 and Eqs. (5), (6)."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, final
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.calibration import Cells
 from calibrant.checks.parameters import function
-from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
+from calibrant.distances import Distance, euclidean, measure, name_of, norm_of, total_variation
 from calibrant.partitions import FromFunction, Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
@@ -245,3 +247,19 @@ class WorstCell:
 def _check_choice(partition: Any, distance: Any) -> None:
     check_partition(partition)
     function("distance", distance)
+
+
+def grid(
+    partitions: Iterable[Partition],
+    distances: Iterable[Distance] = (total_variation, euclidean),
+) -> list[ExpectedMiscalibration]:
+    """Return the expected miscalibration on each partition by each distance, as in Tables 3–5.
+
+    Examples
+    --------
+    >>> from calibrant.partitions import EqualWidth
+    >>> [str(eta) for eta in grid([EqualWidth(10)])]
+    ['expected total variation on 10 equal widths', 'expected euclidean on 10 equal widths']
+    """
+    pairs = product(partitions, tuple(distances))
+    return [ExpectedMiscalibration(partition, distance) for partition, distance in pairs]

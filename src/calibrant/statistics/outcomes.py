@@ -120,3 +120,8 @@ def spans(n: int, size: int) -> Iterator[tuple[int, int]]:
     step = max(1, READ // size)
     for start in range(0, n, step):
         yield start, min(start + step, n)
+
+
+def unit_for(largest: float) -> float:
+    """Return a power of 2 in which numbers up to `largest` are counted in 62 bits."""
+    return float(2.0 ** (np.ceil(np.log2(largest)) - 62))

@@ -10,6 +10,8 @@ from calibrant.predictions import Predictions
 
 Floats = NDArray[np.float64]
 
+MOST = 64  # outcomes up to which eigenvalues are computed in full
+
 
 class Pieces(NamedTuple):
     r"""The squared miscalibration and its spread; `squared_intervals` makes intervals of it.
@@ -45,6 +47,7 @@ class Pieces(NamedTuple):
 class _Rows(NamedTuple):
     """Rows of positive weight, sorted by cell."""
 
+    numbers: NDArray[np.int64]  # (n,)
     residuals: Floats  # (n, m)
     probs: Floats  # (n, m)
     weights: Floats  # (n,)
@@ -53,20 +56,25 @@ class _Rows(NamedTuple):
 
 def pieces_of(cells: Cells, unbiased: float) -> Pieces:
     """Return the pieces of data in cells whose unbiased value is known."""
-    rows = _sorted_rows(cells)
-    mass = np.add.reduceat(rows.weights, rows.starts)
-    total = float(mass.sum())
+    total = float(cells.mass.sum())
+    spread, found = _Spread(0.0, 0.0, 0.0, 0.0, 0.0), []
+    for first, last in cells.blocks():
+        rows = _sorted_rows(cells, first, last)
+        if rows.weights.size == 0:
+            continue
+        mass = np.add.reduceat(rows.weights, rows.starts)
+        means = _sums(rows.weights[:, None] * rows.residuals, rows) / mass[:, None]
+        norms = (means**2).sum(axis=1)
+        sizes = np.diff(np.append(rows.starts, rows.weights.size))
+        along = (rows.residuals * np.repeat(means, sizes, axis=0)).sum(axis=1) ** 2
+        fourth = 4 * _sums(rows.weights * along, rows) / mass - 3 * norms**2
+        found.append((mass, norms, fourth))
+        for c in np.flatnonzero(mass >= 2):
+            part = slice(rows.starts[c], rows.starts[c] + sizes[c])
+            spread = spread.plus(_spread_of(rows, part, means[c], total))
+    mass, norms, fourth = (np.concatenate(of_cells) for of_cells in zip(*found, strict=True))
     shares = mass / total
-    means = _sums(rows.weights[:, None] * rows.residuals, rows) / mass[:, None]
-    norms = (means**2).sum(axis=1)
-    sizes = np.diff(np.append(rows.starts, rows.weights.size))
-    along = (rows.residuals * np.repeat(means, sizes, axis=0)).sum(axis=1) ** 2
-    fourth = 4 * _sums(rows.weights * along, rows) / mass - 3 * norms**2
     plugin = float(shares @ norms)
-    spread = _Spread(0.0, 0.0, 0.0, 0.0, 0.0)
-    for c in np.flatnonzero(mass >= 2):
-        part = slice(rows.starts[c], rows.starts[c] + sizes[c])
-        spread = spread.plus(_spread_of(rows, part, means[c], total))
     return Pieces(
         unbiased,
         plugin,
@@ -80,6 +88,23 @@ def pieces_of(cells: Cells, unbiased: float) -> Pieces:
         total,
         float(shares[mass >= 2].sum()),
     )
+
+
+def influence(cells: Cells) -> Floats:
+    r"""Return what each row adds to the value beyond its share (n,): :math:`2 u_c' r_i - |u_c|^2`.
+
+    Its weighted mean is the plug-in value, and its variance over n that of the unbiased one, too
+    large where deviations are small. Rows of weight 0 have 0.
+    """
+    out = np.zeros(cells.data.n)
+    for first, last in cells.blocks():
+        rows = _sorted_rows(cells, first, last)
+        if rows.weights.size:
+            mass = np.add.reduceat(rows.weights, rows.starts)
+            means = _sums(rows.weights[:, None] * rows.residuals, rows) / mass[:, None]
+            mine = np.repeat(means, np.diff(np.append(rows.starts, rows.weights.size)), axis=0)
+            out[rows.numbers] = (mine * (2 * rows.residuals - mine)).sum(axis=1)
+    return out
 
 
 class _Spread(NamedTuple):
@@ -102,17 +127,18 @@ class _Spread(NamedTuple):
         )
 
 
-def _sorted_rows(cells: Cells) -> _Rows:
-    """Sort the rows that count by cell."""
+def _sorted_rows(cells: Cells, first: int, last: int) -> _Rows:
+    """Sort the rows that count in cells first … last - 1 by cell."""
     data: Predictions = cells.data
-    order = cells.order.rows[data.weights[cells.order.rows] > 0]
+    order = cells.order.rows[cells.order.starts[first] : cells.order.starts[last]]
+    order = order[data.weights[order] > 0]
     probs = np.array(data.probs[order], np.float64)
     if data.event is not None:
         probs[:, 1 - data.event] = 1.0 - probs[:, data.event]
     residuals = -probs
     residuals[np.arange(order.size), data.labels[order]] += 1.0
     starts = np.flatnonzero(np.diff(cells.of_rows[order], prepend=-1))
-    return _Rows(residuals, probs, data.weights[order], starts)
+    return _Rows(order, residuals, probs, data.weights[order], starts)
 
 
 def _sums(values: Floats, rows: _Rows) -> Floats:
@@ -127,7 +153,7 @@ def _spread_of(rows: _Rows, part: slice, mean: Floats, total: float) -> _Spread:
     moment = (residuals * weights[:, None]).T @ residuals / mass
     covariance = (moment - np.outer(mean, mean)) * (mass / (mass - 1))
     squared = float((covariance**2).sum())  # the trace of its square
-    largest = float(np.linalg.eigvalsh(covariance)[-1])
+    largest = _largest_eigenvalue(covariance)
     null_mean, null_variance = _null_moments(rows.probs[part], weights)
     scale = 1.0 / (total * (mass - 1))
     return _Spread(
@@ -137,6 +163,16 @@ def _spread_of(rows: _Rows, part: slice, mean: Floats, total: float) -> _Spread:
         4 / total * (mass / total) * largest,
         4 / total * largest,
     )
+
+
+def _largest_eigenvalue(covariance: Floats) -> float:
+    """Return it; of large matrices after a hundred steps of the power method."""
+    if covariance.shape[0] <= MOST:
+        return float(np.linalg.eigvalsh(covariance)[-1])
+    vector = covariance[:, int(np.argmax(np.diag(covariance)))]
+    for _ in range(100):
+        vector = covariance @ (vector / max(float(np.linalg.norm(vector)), 1e-300))
+    return float(np.linalg.norm(vector))
 
 
 def _null_moments(probs: Floats, weights: Floats) -> tuple[float, float]:

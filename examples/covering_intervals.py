@@ -4,7 +4,7 @@ Models are drawn whose true probabilities are known: softmax of normal logits. T
 are those (calibrated), or off slightly or far in one of four ways. The truth on the cells of a tree
 is computed from 40,000 further rows. Writes the table into docs/inference.md.
 
-Usage: python examples/coverage.py [number of data sets]
+Usage: python examples/covering_intervals.py [number of data sets]
 """
 
 import sys

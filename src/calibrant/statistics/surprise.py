@@ -1,0 +1,100 @@
+"""How far the log score is from what the model expects."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.predictions import Predictions
+from calibrant.statistics.outcomes import Outcomes, batches, spans, unit_for
+from calibrant.statistics.statistic import Block, Evaluate, Observed, Shared, Statistic
+
+Floats = NDArray[np.float64]
+
+MOST = 512  # replicates at a time
+LARGEST = 746.0  # -log of the smallest number above 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Surprise(Statistic):
+    r"""How far the log score is from what the model expects, in standard deviations.
+
+    .. math:: \frac{|\sum_i (-\log p_{i, y_i} - H(p_i))|}
+              {\sqrt{\sum_i \mathrm{Var}_{p_i}(\log p_i)}}, \qquad H(p) = -\sum_k p_k \log p_k
+
+    Notes
+    -----
+    It is the score test of the temperature: large if predictions are too confident or too timid
+    as a whole, for any number of classes, with one degree of freedom. It sees nothing else. An
+    outcome that was given probability 0 makes it infinite. A weight of 2 counts as the row twice.
+
+    Examples
+    --------
+    >>> timid = Predictions([[0.6, 0.3, 0.1]] * 40, [0] * 34 + [1] * 5 + [2])
+    >>> round(Surprise()(timid), 3), round(Surprise().z(timid), 3)
+    (2.88, -2.88)
+    """
+
+    def prepare(self, shared: Shared) -> Evaluate:
+        """Add up what the model expects."""
+        signed = self._signed(shared)
+        return lambda block: np.abs(signed(block))
+
+    def z(self, data: Predictions) -> float:
+        """Return it with its sign: above 0 if predictions are too confident."""
+        return float(self._signed(Shared(data))(Observed(data))[0])
+
+    def _signed(self, shared: Shared) -> Evaluate:
+        data = shared.data
+        expected, variance = shared.remember("surprise", lambda: _expected(data))
+        scale = float(np.sqrt(variance)) if variance > 0 else 1.0
+
+        def evaluate(block: Block) -> Floats:
+            found = [_surprise(data, some) for some in batches(block, MOST)]
+            with np.errstate(invalid="ignore"):
+                return np.asarray((np.concatenate(found) - expected) / scale)
+
+        return evaluate
+
+    def __str__(self) -> str:
+        return "log score against expectation"
+
+
+def _expected(data: Predictions) -> tuple[float, float]:
+    """Return mean and variance of the summed surprise, if calibrated."""
+    means, squares = np.empty(data.n), np.empty(data.n)
+    for first, last in spans(data.n, data.m):
+        p, surprise, _ = _logs(data, slice(first, last))
+        means[first:last] = (p * surprise).sum(axis=1)
+        squares[first:last] = (p * surprise**2).sum(axis=1)
+    mean = float((data.weights * means).sum())
+    return mean, float((data.weights * (squares - means**2)).sum())
+
+
+def _surprise(data: Predictions, outcomes: Outcomes) -> Floats:
+    """Return the summed surprise of each replicate: (size,)."""
+    unit = unit_for(LARGEST * max(1.0, float(data.weights.max())))
+    words, impossible = (engine.matching.Words.zeros(outcomes.size) for _ in range(2))
+    for first, last in spans(data.n, max(outcomes.size, data.m)):
+        rows = slice(first, last)
+        _, surprise, never = _logs(data, rows)
+        drawn = outcomes.of(np.arange(first, last))
+        table = np.rint(data.weights[rows, None] * surprise / unit).astype(np.int64)
+        engine.matching.add_entries(table, drawn, words)
+        if never.any():
+            engine.matching.add_entries(never.astype(np.int64), drawn, impossible)
+    return np.where(impossible.value > 0, inf, words.value * unit)
+
+
+def _logs(data: Predictions, rows: slice) -> tuple[Floats, Floats, Any]:
+    """Return probabilities of rows, -log of those above 0, and which are 0 in rows that count."""
+    p = np.array(data.probs[rows], np.float64)
+    if data.event is not None:
+        p[:, 1 - data.event] = 1.0 - p[:, data.event]
+    zero = p <= 0
+    surprise = -np.log(np.where(zero, 1.0, p))
+    return p, surprise, zero & (data.weights[rows, None] > 0)
