@@ -25,7 +25,7 @@ from calibrant.distances import ONE, SQUARED, from_norm, squared_euclidean, tota
 from calibrant.lenses import Canonical, Groups, Induced, Lens, Outcomes, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, Resampler
-from calibrant.statistics import ExpectedMiscalibration, Statistic
+from calibrant.statistics import ExpectedMiscalibration, Statistic, grid
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -217,9 +217,8 @@ def test_a_distance(distance, lens, data):
         expected = BUILT_IN[distance]
         np.testing.assert_allclose(found.null, expected(lambda d: test_of(d).null), rtol=1e-12)
         np.testing.assert_allclose(replicates_of(distance), expected(replicates_of), rtol=1e-11)
-    rows = evaluate(
-        data, lenses=[lens], partitions=[partition], distances=[distance], n_resamples=19, rng=SEED
-    ).rows
+    chosen = {"lenses": [lens], "statistics": grid([partition], [distance])}
+    rows = evaluate(data, **chosen, n_resamples=19, rng=SEED).rows
     assert [row.value for row in rows] == [found.statistic]
     np.testing.assert_array_equal(rows[0].null, found.null)
     assert rows[0].to_dict()["distance"] == distance.__name__.replace("_", " ")
@@ -292,7 +291,7 @@ def test_a_resampler_under_a_hypothesis(resampler, lens, data):
         found = calibration_test(data, statistic, lens=lens, **how)
         np.testing.assert_array_equal(found.null, plain(data, statistic, resampler, lens, 9))
         assert not found.calibrated or isinstance(resampler, Halves)
-    rows = evaluate(data, lenses=[lens], partitions=[EqualWidth(4)], **how).rows
+    rows = evaluate(data, lenses=[lens], statistics=grid([EqualWidth(4)]), **how).rows
     null = calibration_test(data, ETA, lens=lens, **how).null
     np.testing.assert_array_equal(rows[0].null, null)
 
@@ -406,7 +405,8 @@ def test_a_lens(lens, psi, data):
                 else:
                     np.testing.assert_array_equal(found, expected)
     test = calibration_test(data, ETA, lens=lens, n_resamples=19, rng=SEED)
-    rows = evaluate(data, lenses=[lens], partitions=[EqualWidth(4)], n_resamples=19, rng=SEED).rows
+    chosen = {"lenses": [lens], "statistics": grid([EqualWidth(4)])}
+    rows = evaluate(data, **chosen, n_resamples=19, rng=SEED).rows
     np.testing.assert_array_equal(rows[0].null, test.null)
     assert rows[0].to_dict()["lens"] == str(lens)
     assert test.settings["lens"] == str(lens)
@@ -520,5 +520,6 @@ def test_a_partition(lens):
         np.testing.assert_allclose(found.replicates, expected, rtol=1e-12)
     cells = cellwise(DATA, Sure(0.6), lens=lens, n_resamples=19, rng=SEED)
     assert cells.function.n_cells == 2
-    rows = evaluate(DATA, lenses=[lens], partitions=[Sure(0.6)], n_resamples=9, rng=SEED).rows
+    chosen = {"lenses": [lens], "statistics": grid([Sure(0.6)])}
+    rows = evaluate(DATA, **chosen, n_resamples=9, rng=SEED).rows
     assert rows[0].to_dict()["partition"] == "sure above 0.6"

@@ -17,6 +17,7 @@ from calibrant import (
     evaluate,
     lenses,
     partitions,
+    statistics,
 )
 from calibrant.resampling import Consistency, Exact
 from calibrant.scores import accuracy, log_score
@@ -45,8 +46,7 @@ def grid(name: str, resampler: Any) -> Evaluation:
     return evaluate(
         datasets.cifar10(name),
         lenses=tuple(LENSES.values()),
-        partitions=tuple(PARTITIONS.values()),
-        distances=tuple(DISTANCES.values()),
+        statistics=statistics.grid(PARTITIONS.values(), DISTANCES.values()),
         resampler=resampler,
         n_resamples=RESAMPLES,
         rng=SEED,
@@ -74,7 +74,7 @@ def network(name: str) -> dict[str, Any]:
             "lens": lens,
             "bins": bins,
             "distance": distance,
-            "cells": ours.n_cells,
+            "cells": ours.partition.fit(ours.lens(data)).n_cells,
             "estimate": ours.value,
             "standard_error": standard_error(data, ours),
             "exact": null(ours),

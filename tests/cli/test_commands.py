@@ -20,7 +20,7 @@ def read(result):
         raise AssertionError(f"{name} is no JSON")
 
     found = json.loads(result.stdout, parse_constant=refuse)
-    assert found["schema"] == "calibrant/1"
+    assert found["schema"] == "calibrant/2"
     return found
 
 
@@ -35,16 +35,15 @@ def test_evaluate(good):
     assert f"{good}: 300 rows, 3 classes" in result.stdout.splitlines()
     assert "Brier score" in result.stdout
     assert "top label" in result.stdout
-    assert result.stdout.rstrip().endswith("(adjusted).")
+    assert result.stdout.splitlines()[1].startswith("No evidence that the full distributions")
     assert all(line == line.rstrip() for line in result.stdout.splitlines())
 
 
 def test_evaluate_says_that_nothing_could_be_rejected(bad):
     result = run("evaluate", bad, "--resamples", "18")
-    assert "0 of 8 combinations reject" in result.stdout
-    assert result.stdout.splitlines()[-1] == (
-        "With 18 resamples none could: at least 19 resamples are needed to reject calibration at"
-        " 5 %."
+    assert result.stdout.splitlines()[1].startswith(
+        "Cannot tell whether the full distributions over all 3 classes are calibrated with 18"
+        " resamples: at least 99 resamples are needed to reject calibration at 5 %; off by at most "
     )
 
 
@@ -61,8 +60,8 @@ def test_evaluate_a_grid_of_ones_own(good):
 @pytest.mark.parametrize(
     ("words", "keys"),
     [
-        (["evaluate", "GOOD"], {"file", "seed", "n_resamples", "n_bootstrap", "scores", "rows"}),
-        (["test", "GOOD"], {"file", "seed", "lens", "of", "rejected", "pvalue", "null"}),
+        (["evaluate", "GOOD"], {"file", "seed", "n_resamples", "scores", "verdicts", "rows"}),
+        (["test", "GOOD"], {"file", "seed", "lens", "rejected", "pvalue", "size", "failed"}),
         (["compare", "GOOD", "BAD"], {"files", "seed", "models", "differences"}),
         (["plot", "GOOD", "-o", "OUT.svg"], {"file", "output", "seed", "lens", "series"}),
         (["report", "GOOD", "-o", "OUT.html"], {"files", "output", "seed", "n_resamples"}),
@@ -90,7 +89,7 @@ def test_json_has_null_for_an_infinite_score(tmp_path):
 def test_test(good, bad):
     result = run("test", good, "--lens", "top", *QUICK)
     assert result.exit_code == 0
-    assert result.stdout.startswith("top label, expected")
+    assert result.stdout.startswith("Cannot tell whether the probabilities of the predicted class")
     assert run("test", good, "--worst", *QUICK).exit_code == 0
     assert run("test", bad, *QUICK).exit_code == 0
 
@@ -101,6 +100,37 @@ def test_fail_below(good, bad):
     rejected = run("test", bad, "--fail-below", "0.01", "--json")
     assert rejected.exit_code == 3
     assert json.loads(rejected.stdout)["rejected"] is True
+    assert rejected.exit_code == len(json.loads(rejected.stdout)["failed"]) + 2
+
+
+@pytest.mark.parametrize(
+    ("words", "good_code", "bad_code"),
+    [
+        (["--fail-above", "0.1"], 0, 3),
+        (["--fail-above", "0.5"], 0, 0),
+        (["--require-below", "0.15"], 0, 3),
+        (["--require-below", "0.001"], 3, 3),
+    ],
+)
+def test_gates_by_size(words, good_code, bad_code, good, bad):
+    how = ["--lens", "top", "--resamples", "99", *words]
+    for file, code in ((good, good_code), (bad, bad_code)):
+        result = run("test", file, *how)
+        assert result.exit_code == code
+        assert (f"Failed {words[0]}: " in result.stdout) == (code == 3)
+
+
+@pytest.mark.parametrize("statistic", ["kernel", "kernel:0.2", "cox", "log", "squared:width:5"])
+def test_statistics_by_name(statistic, good):
+    found = read(run("test", good, "--lens", "top", "--statistic", statistic, "--json", *QUICK))
+    assert len(found["rows"]) == 1
+    both = run("test", good, "--statistic", statistic, "--partition", "width:3")
+    assert both.exit_code == 2
+
+
+def test_null_distributions_are_written_if_asked_for(good):
+    found = read(run("test", good, "--json", "--null", *QUICK))
+    assert {len(row["null"]) for row in found["rows"]} == {int(QUICK[-1])}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +154,7 @@ def test_the_least_number_of_resamples_for_a_limit(bad):
 def test_compare(good, bad):
     result = run("compare", good, bad, "--lens", "top", *QUICK)
     assert result.exit_code == 0
-    assert "good minus bad" in result.stdout
+    assert result.stdout.startswith("The probabilities of the predicted class: bad is further off")
 
 
 def test_compare_files_of_one_name_in_two_folders(good, tmp_path):
@@ -136,7 +166,8 @@ def test_compare_files_of_one_name_in_two_folders(good, tmp_path):
 def test_compare_different_rows(good, tmp_path):
     other = write(tmp_path / "other.csv", n=200, seed=1)
     assert run("compare", good, other, *QUICK).exit_code == 1
-    assert read(run("compare", good, other, "--unpaired", "--json", *QUICK))["differences"] == []
+    found = read(run("compare", good, other, "--unpaired", "--json", *QUICK))
+    assert len(found["differences"]) == 2
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
@@ -180,7 +211,6 @@ def test_a_report_has_the_numbers_of_compare(good, bad, tmp_path):
     run("report", good, bad, "-o", tmp_path / "r.html", *QUICK)
     found = read(run("compare", good, bad, "--json", *QUICK))
     for model in provenance(tmp_path / "r.html")["models"]:
-        assert model["settings"]["n_bootstrap"] == found["n_bootstrap"]
         assert model["evaluation"] == found["models"][model["name"]]["rows"]
 
 
@@ -195,7 +225,7 @@ def test_demo_in_an_empty_folder(tmp_path):
     assert result.returncode == 0, result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["calibrant-report.html"]
     assert "A ResNet on CIFAR-10: 10,000 rows, 10 classes" in result.stdout
-    assert "Expected miscalibration" in result.stdout
+    assert "The probabilities of the predicted class are too high" in result.stdout
     assert result.stderr == ""
 
 
@@ -268,7 +298,7 @@ def test_one_row(tmp_path):
 
 def test_the_seed_decides(good):
     def null(seed):
-        return read(run("test", good, "--seed", seed, "--json", *QUICK))["null"]
+        return read(run("test", good, "--seed", seed, "--json", "--null", *QUICK))["rows"]
 
     assert null(1) == null(1) != null(2)
 

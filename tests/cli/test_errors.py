@@ -16,7 +16,7 @@ PYTHON_ONLY = {
     *("min_size", "other", "counts", "about", "ax", "import mpltern", "truth", "step"),
     *("frame", "backend", "name", "n", "m", "beta0", "beta1", "predicted", "temperature"),
     *("record(step, data)", "Predictions.from_logits", "distributions", "calibration_test"),
-    *("Cox().fit", "Cox()(data)", "exact_pvalue"),
+    *("Cox().fit", "Cox()(data)", "exact_pvalue", "unbiased", "rank", "seed"),
 }
 
 

@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from calibrant.cli import output
-from calibrant.inference.evaluation import HEADER
 
+HEADER = ["lens", "partition", "distance", "cells", "estimate", "if calibrated", "p", "adjusted p"]
 ROW = ["canonical", "variance tree of 1000", "total variation", "2049", "0.2129 ± 0.0034"]
 ROW += ["0.2080 ± 0.0019", "0.007", "0.028"]
 

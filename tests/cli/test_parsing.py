@@ -78,11 +78,11 @@ def test_distances(text, distance):
 )
 def test_the_same_thing_twice(lens, partition, distance, data):
     with pytest.raises(BadParameter, match="mean the same"):
-        parsing.parse_grid(data, lens, partition, distance)
+        parsing.parse_questions(data, lens, None, partition, distance)
 
 
 def test_things_that_differ_keep_their_order(data):
-    found = parsing.parse_grid(data, ["top", "class:2", "class:1"], None, None)
+    found = parsing.parse_questions(data, ["top", "class:2", "class:1"], None, None, None)
     assert [str(lens) for lens in found["lenses"]] == ["top label", "class 2", "class a:b"]
 
 

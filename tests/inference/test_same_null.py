@@ -23,7 +23,7 @@ from calibrant.inference.problem import Problem
 from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth, SimplexCells, VarianceTree
 from calibrant.resampling import Consistency, Exact
-from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
+from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration, grid
 
 SEED, B = 9, 40
 RNG = np.random.default_rng(0)
@@ -115,7 +115,10 @@ def test_any_order_of_statistics_in_an_evaluation(data):
     distances = [total_variation, euclidean, squared_euclidean]
 
     def rows_of(**order):
-        found = evaluate(data, **order, n_resamples=B, rng=SEED).rows
+        chosen = grid(order["partitions"], order["distances"])
+        found = evaluate(
+            data, lenses=order["lenses"], statistics=chosen, n_resamples=B, rng=SEED
+        ).rows
         return {(str(row.lens), str(row.partition), row.distance.__name__): row for row in found}
 
     whole = rows_of(lenses=lenses, partitions=partitions, distances=distances)
@@ -179,9 +182,10 @@ def test_the_largest_deviation_of_any_cell(data):
 
 def test_models_that_are_compared():
     a, b = PROBLEMS["five"], Predictions(make(5).probs, PROBLEMS["five"].labels)
-    found = compare({"a": a, "b": b}, partitions=[EqualWidth(4)], n_resamples=B, rng=SEED)
+    chosen = {"statistics": grid([EqualWidth(4)]), "n_resamples": B, "rng": SEED}
+    found = compare({"a": a, "b": b}, **chosen)
     for name, data in (("a", a), ("b", b)):
-        alone = evaluate(data, partitions=[EqualWidth(4)], n_resamples=B, rng=SEED)
+        alone = evaluate(data, **chosen)
         for one, other in zip(found.evaluations[name].rows, alone.rows, strict=True):
             np.testing.assert_array_equal(one.null, other.null)
             assert one.value == other.value

@@ -1,6 +1,6 @@
 """Counts, shares and p-values in sentences."""
 
-from calibrant.reporting import words
+from calibrant import words
 
 
 def plain(text):

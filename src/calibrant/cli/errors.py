@@ -25,6 +25,8 @@ ON_THE_COMMAND_LINE = {
     "weights": "the weights",
     "groups": "the groups",
     "statistic": "the statistic",
+    "statistics": "the statistics",
+    "bandwidth": "the bandwidth of --statistic kernel:…",
     "k": "K of --lens top:K",
     "split": "SPLIT of --partition tree:SIZE:SPLIT",
     "n_resamples": "--resamples",

@@ -54,6 +54,16 @@ DistanceTexts = Annotated[
     list[str] | None,
     typer.Option("--distance", help="tv, euclidean or squared; may be repeated."),
 ]
+STATISTICS = (
+    "kernel:0.1, cox, log, squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
+)
+StatisticText = Annotated[
+    str | None,
+    typer.Option("--statistic", help=f"{STATISTICS}. Default: a few of them, tested together."),
+]
+StatisticTexts = Annotated[
+    list[str] | None, typer.Option("--statistic", help=f"{STATISTICS}; may be repeated.")
+]
 Resamples = Annotated[int, typer.Option(min=1, max=10_000_000, help="Number of data sets drawn.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]

@@ -12,7 +12,7 @@ from calibrant import tables
 if TYPE_CHECKING:
     from rich.console import Console
 
-SCHEMA = "calibrant/1"
+SCHEMA = "calibrant/2"
 
 
 def print_json(command: str, body: dict[str, Any]) -> None:
@@ -29,8 +29,8 @@ def print_json(command: str, body: dict[str, Any]) -> None:
 
 
 def drawn(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the seed and how many data sets were drawn, of the settings of a result."""
-    return {name: settings[name] for name in ("seed", "n_resamples", "n_bootstrap")}
+    """Return the seed and the number of data sets drawn, of the settings of a result."""
+    return {name: settings[name] for name in ("seed", "n_resamples")}
 
 
 def print_title(title: str) -> None:

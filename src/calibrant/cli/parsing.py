@@ -2,7 +2,8 @@
 
 Lenses: ``canonical``, ``top``, ``top:3``, ``class:dog``, ``groups:0-2|3-5|6-9``, ``pooled``.
 Partitions: ``width:10``, ``simplex:5``, ``mass:15``, ``tree:1000``, ``tree:1000:median``.
-Distances: ``tv``, ``euclidean``, ``squared``. Regions have a module of their own.
+Distances: ``tv``, ``euclidean``, ``squared``. Statistics: ``kernel:0.1``, ``cox``,
+``squared:tree:1000`` and others. Regions have a module of their own.
 """
 
 import re
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from calibrant.cli.errors import translated
+from calibrant.cli.options import STATISTICS
 
 if TYPE_CHECKING:
     from calibrant import Predictions
     from calibrant.distances import Distance
     from calibrant.lenses import Lens
     from calibrant.partitions import Partition
+    from calibrant.statistics import Statistic
 
 T = TypeVar("T")
 
@@ -99,25 +102,65 @@ def parse_distance(text: str) -> "Distance":
     return known[text]
 
 
-def parse_grid(
+def parse_statistic(text: str) -> "Statistic":
+    """Return the statistic that a text names, such as ``kernel:0.1`` or ``squared:width:15``."""
+    from calibrant import statistics  # noqa: PLC0415
+
+    kind, colon, rest = text.partition(":")
+    plain: dict[str, Callable[[], Statistic]] = {
+        "cox": statistics.Cox,
+        "cutoff": statistics.CutoffMiscalibration,
+        "kernel": lambda: statistics.KernelMiscalibration(0.1),
+        "kolmogorov": statistics.KolmogorovMiscalibration,
+        "log": statistics.Surprise,
+        "smooth": statistics.SmoothMiscalibration,
+        "spiegelhalter": statistics.Spiegelhalter,
+        "two-bin": statistics.AveragedTwoBin,
+    }
+    if kind in plain and not colon:
+        return plain[kind]()
+    if kind == "kernel":
+        width: Any = rest if rest == "median" else _positive("--statistic", text, rest)
+        return statistics.KernelMiscalibration(width)
+    if kind == "squared" and rest:
+        return statistics.SquaredMiscalibration(parse_partition(rest))
+    raise bad_value("--statistic", text, STATISTICS)
+
+
+def parse_questions(
     data: "Predictions",
     lens: Sequence[str] | None,
+    statistic: Sequence[str] | None,
     partition: Sequence[str] | None,
     distance: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return the lenses, partitions and distances that were asked for, under these names."""
-    chosen: dict[str, Any] = {}
-    if lens:
-        chosen["lenses"] = _distinct("--lens", lens, lambda text: parse_lens(text, data))
-    if partition:
-        chosen["partitions"] = _distinct("--partition", partition, parse_partition)
-    if distance:
-        chosen["distances"] = _distinct("--distance", distance, parse_distance)
-    return chosen
+    """Return the lenses and statistics that were asked for; None where nothing was."""
+    from calibrant import distances, partitions, statistics  # noqa: PLC0415
+    from calibrant.inference.families import default_tree  # noqa: PLC0415
+
+    if statistic and (partition or distance):
+        raise typer.BadParameter(
+            "must stand alone, without --partition and --distance.", param_hint="--statistic"
+        )
+    lenses = _distinct("--lens", lens, lambda text: parse_lens(text, data))
+    chosen = _distinct("--statistic", statistic, parse_statistic)
+    if partition or distance:
+        cells = _distinct("--partition", partition, parse_partition)
+        measures = _distinct("--distance", distance, parse_distance)
+        found = statistics.grid(
+            cells or [partitions.EqualWidth(10), default_tree(data)],
+            measures or [distances.total_variation, distances.euclidean],
+        )
+        chosen = list(found)
+    return {"lenses": lenses, "statistics": chosen}
 
 
-def _distinct(option: str, texts: Sequence[str], parse: Callable[[str], T]) -> list[T]:
-    """Parse each text; refuse two that mean the same, which would count as two tests."""
+def _distinct(
+    option: str, texts: Sequence[str] | None, parse: Callable[[str], T]
+) -> list[T] | None:
+    """Parse each text, if there are any; refuse two that mean the same."""
+    if not texts:
+        return None
     found: list[T] = []
     for text in texts:
         one = parse(text)

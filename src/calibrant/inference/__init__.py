@@ -10,6 +10,7 @@ from calibrant.inference.differences import Difference
 from calibrant.inference.estimation import Estimate, estimate
 from calibrant.inference.evaluation import Evaluation, EvaluationRow, evaluate
 from calibrant.inference.testing import CalibrationTest, calibration_test
+from calibrant.inference.verdicts import Verdict
 
 __all__ = [
     "CalibrationTest",
@@ -20,6 +21,7 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "EvaluationRow",
+    "Verdict",
     "calibration_test",
     "cellwise",
     "classwise",

@@ -32,6 +32,24 @@ def min_p(values: Floats, null: Floats) -> Floats:
     return _step_down(-np.stack([_pvalues(row) for row in table]))
 
 
+def strongest(values: Floats, null: Floats) -> tuple[float, Floats]:
+    """Return the evidence of a few different statistics taken together, and its null (B,).
+
+    The evidence of a data set is -log10 of its smallest p-value. Its own p-value is the
+    smallest of those that `min_p` gives.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> value, drawn = strongest(np.array([0.5, 2.5]), null)
+    >>> round(value, 2), drawn.round(2).tolist()
+    (0.7, [0.7, 0.1, 0.4, 0.4])
+    """
+    table = np.column_stack((values, null))
+    evidence = -np.log10(np.stack([_pvalues(row) for row in table]).min(axis=0))
+    return float(evidence[0]), evidence[1:]
+
+
 def max_t(values: Floats, null: Floats) -> Floats:
     """Adjust many statistics that are alike (tests,) with nulls (tests, B), by their size.
 
@@ -53,6 +71,20 @@ def max_t(values: Floats, null: Floats) -> Floats:
     spread = np.sqrt((centred**2).sum(axis=1, keepdims=True) / count)
     standard = np.divide(centred, spread, out=np.zeros_like(table), where=spread > 0)
     return _step_down(np.where(finite, standard, table))  # what is infinite is the strongest
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values (tests,) adjusted by Holm's step-down procedure.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    out = np.empty(p.size)
+    out[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)))
+    return out
 
 
 def _pvalues(row: Floats) -> Floats:

@@ -2,24 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any, final
 
 import numpy as np
 
 from calibrant import tables
 from calibrant.checks.seeds import Rng
-from calibrant.distances import Distance, euclidean, total_variation
-from calibrant.inference.differences import Difference
-from calibrant.inference.estimation import Estimate
-from calibrant.inference.evaluation import HEADER, Evaluation, EvaluationRow, on_grid
-from calibrant.inference.grids import Grid
+from calibrant.inference.differences import Difference, differences, size_of
+from calibrant.inference.evaluation import Evaluation, through_all
+from calibrant.inference.families import as_tuple, chosen_statistics, default_lenses
 from calibrant.inference.plans import Plan, Progress, Settings, part
+from calibrant.inference.problem import Problem
 from calibrant.lenses import Lens
-from calibrant.partitions import Partition
+from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions, check_data
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores
+from calibrant.statistics import Statistic
 
 
 @final
@@ -34,7 +33,7 @@ class Comparison:
     scores : mapping of str to mapping
         Accuracy, log, Brier and spherical score of each model.
     differences : tuple of Difference
-        Of every pair, for each lens, partition and distance; empty if not paired.
+        Of every two models, for each lens.
     settings : mapping
         What it was made with.
     """
@@ -64,15 +63,17 @@ class Comparison:
         ]
         return tables.frame(records, backend)
 
-    def rows(self) -> tuple[list[str], list[list[str]]]:
-        """Return header and lines of the evaluations, the models beside each other."""
-        count = len(next(iter(self.evaluations.values())).rows)
-        lines = [
-            [name, *evaluation.rows[r].cells()]
-            for r in range(count)
-            for name, evaluation in self.evaluations.items()
-        ]
-        return ["model", *HEADER], lines
+    def ranking(self) -> tuple[list[str], list[list[str]]]:
+        """Return header and lines of the models' sizes, for each lens the furthest off first."""
+        lines = []
+        for verdicts in zip(*(e.verdicts for e in self.evaluations.values()), strict=True):
+            models = sorted(
+                zip(self.evaluations, verdicts, strict=True),
+                key=lambda pair: -1.0 if pair[1].size is None else pair[1].size,
+                reverse=True,
+            )
+            lines += [[str(verdict.lens), name, *verdict.cells()] for name, verdict in models]
+        return ["lens", "model", "off by", "95 % interval", "bias", "adjusted p"], lines
 
     def score_rows(self) -> tuple[list[str], list[list[str]]]:
         """Return header and lines of the scores."""
@@ -82,29 +83,28 @@ class Comparison:
         return header, lines
 
     def table(self) -> str:
-        """Return the evaluations as a table."""
-        return tables.text(*self.rows())
+        """Return how far off the models are, as a table."""
+        return tables.text(*self.ranking())
 
     def score_table(self) -> str:
         """Return the scores as a table."""
         return tables.text(*self.score_rows())
 
     def _repr_html_(self) -> str:
-        return tables.html(*self.rows())
+        return tables.html(*self.ranking())
 
     def __repr__(self) -> str:
         return f"<comparison of {len(self.evaluations)} models>"
 
     def __str__(self) -> str:
-        return f"comparison of {', '.join(self.evaluations)}"
+        return "\n".join(difference.sentence for difference in self.differences)
 
 
 def compare(
     models: Mapping[str, Predictions],
     *,
     lenses: Sequence[Lens] | None = None,
-    partitions: Sequence[Partition] | None = None,
-    distances: Sequence[Distance] = (total_variation, euclidean),
+    statistics: Sequence[Statistic] | None = None,
     n_resamples: int = 999,
     paired: bool = True,
     rng: Rng = None,
@@ -112,9 +112,10 @@ def compare(
 ) -> Comparison:
     """Compare models without being fooled by raw estimates, §4.3.
 
-    Estimates of different models have different biases, so each is shown with its null
-    distribution and p-value. For models of the same rows, the bootstrap draws the same rows
-    for all of them, which gives the paired difference of every two with its 95 % interval.
+    Estimates on cells have different biases for different models, so each model is tested, and
+    sizes are compared that have none: the squared miscalibration on the cells of a tree. Of every
+    two models one is named as further off only if it is shown to be miscalibrated and the
+    difference is significant, adjusted for all pairs and lenses.
 
     Parameters
     ----------
@@ -122,12 +123,10 @@ def compare(
         Names and predictions.
     lenses : sequence of Lens, optional
         As in `evaluate`.
-    partitions : sequence of Partition, optional
-        As in `evaluate`; the default is that of the smallest model for all.
-    distances : sequence of callable
+    statistics : sequence of Statistic, optional
         As in `evaluate`.
     n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis, and as many with rows drawn again.
+        Number of data sets drawn under the hypothesis.
     paired : bool, default True
         Whether row i is the same for all models; then their labels must agree.
     rng : int, Generator or None
@@ -145,38 +144,27 @@ def compare(
     >>> p = np.linspace(0.01, 0.99, 500)
     >>> labels = np.arange(500) * 0.618 % 1 < p
     >>> models = {"fine": Predictions(p, labels), "sharp": Predictions(p**3, labels)}
-    >>> found = compare(models, distances=[total_variation], rng=0)
-    >>> found.differences[0].conclusion
-    'sharp is shown to be miscalibrated; fine is not, which does not prove that it is calibrated.'
+    >>> compare(models, rng=0).differences[0].conclusion
+    'sharp is further off than fine'
     """
     _check_models(models)
     if paired:
         _check_pairs(models)
     smallest = min(models.values(), key=lambda data: data.n)
-    grid = Grid.of(smallest, lenses, partitions, distances)
+    chosen = default_lenses(smallest) if lenses is None else as_tuple("lenses", lenses)
+    for lens in chosen:
+        check_lens(lens)
+    tested = None if statistics is None else chosen_statistics(statistics)
     plan = Plan.of(Exact(), n_resamples, rng, progress)
-    again = max(2, plan.n_resamples)
-    evaluations = {}
+    evaluations, sizes = {}, {}
     for number, (name, data) in enumerate(models.items()):
         mine = replace(plan, progress=part(progress, number, len(models)))
-        evaluations[name] = on_grid(data, grid, mine, again)
+        evaluations[name] = through_all(data, chosen, tested, mine)
+        sizes[name] = [size_of(Problem.of(data, lens, Exact(), plan.key)) for lens in chosen]
+    verdicts = {name: evaluation.verdicts for name, evaluation in evaluations.items()}
     scores = {name: all_scores(data) for name, data in models.items()}
-    made_with = plan.settings(**grid.settings(), n_bootstrap=again, paired=paired)
-    differences = _differences(evaluations) if paired else ()
-    return Comparison(evaluations, scores, differences, made_with)
-
-
-def _differences(evaluations: Mapping[str, Evaluation]) -> tuple[Difference, ...]:
-    return tuple(
-        Difference(first, second, (a, b), _difference(a, b, evaluations[first].settings))
-        for first, second in combinations(evaluations, 2)
-        for a, b in zip(evaluations[first].rows, evaluations[second].rows, strict=True)
-    )
-
-
-def _difference(a: EvaluationRow, b: EvaluationRow, made_with: Settings) -> Estimate:
-    with np.errstate(invalid="ignore"):  # the difference of two infinite estimates is not known
-        return Estimate(a.value - b.value, a.replicates - b.replicates, made_with)
+    made_with = plan.settings(**evaluations[name].settings, paired=paired)
+    return Comparison(evaluations, scores, differences(sizes, verdicts, paired=paired), made_with)
 
 
 def _check_models(models: Any) -> None:

@@ -1,117 +1,171 @@
-"""The difference of two models' estimates on the same rows."""
+"""Which of two models is further off, without bias and without choosing by chance."""
 
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import erfc, sqrt
+from typing import Any, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant.distances import name_of
-from calibrant.inference.estimation import Estimate
-from calibrant.inference.evaluation import EvaluationRow
+from calibrant.inference.adjustment import holm
+from calibrant.inference.families import default_tree
+from calibrant.inference.problem import Problem
+from calibrant.inference.verdicts import Verdict
+from calibrant.lenses import Lens
+from calibrant.statistics import SquaredMiscalibration
+from calibrant.statistics.squared_pieces import influence
+from calibrant.words import ALPHA, capital, points, pvalue
 
-LEVEL = 0.95  # of the intervals
+Floats = NDArray[np.float64]
+
+
+class Size(NamedTuple):
+    """The squared miscalibration of a model through a lens, and what each row adds to it."""
+
+    value: float
+    influence: Floats  # (n,)
+    weights: Floats  # (n,)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Difference:
-    """The difference of two models' estimates on the same rows, first minus second.
+    """How much further one model is off than another, as seen through a lens.
 
     Parameters
     ----------
-    first : str
-        Name of one model.
-    second : str
-        Name of the other.
-    rows : tuple of EvaluationRow
-        Their rows of the evaluation.
-    estimate : Estimate
-        The difference, with paired bootstrap replicates.
-    level : float, default 0.95
-        Of the interval.
-    alpha : float, default 0.05
-        Level of the tests that the sentence speaks of.
+    first, second : str
+        Names of the models.
+    verdicts : tuple of Verdict
+        What is known of each.
+    value : float
+        Squared miscalibration of the first minus that of the second, both without bias.
+    standard_error : float
+        Of the difference; of the same rows, if the models are paired.
+    adjusted_pvalue : float
+        Two-sided, adjusted by Holm's procedure for all pairs and lenses of a comparison.
     """
 
     first: str
     second: str
-    rows: tuple[EvaluationRow, EvaluationRow]
-    estimate: Estimate
-    level: float = LEVEL
-    alpha: float = 0.05
+    verdicts: tuple[Verdict, Verdict]
+    value: float
+    standard_error: float
+    adjusted_pvalue: float = 1.0
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Paired bootstrap percentile interval, moved so that the difference is its median.
+    def lens(self) -> Lens:
+        """The aspect that is compared."""
+        return self.verdicts[0].lens
 
-        Replicates of either estimate are larger than it, by different amounts, so their
-        quantiles alone may lie beside the difference. nan if both estimates are infinite, in
-        the data or in a replicate.
+    @property
+    def pvalue(self) -> float:
+        """Two-sided p-value of a normal deviation of so many standard errors."""
+        if self.standard_error == 0:
+            return 1.0 if self.value == 0 else 0.0
+        return erfc(abs(self.value) / self.standard_error / sqrt(2.0))
+
+    @property
+    def worse(self) -> str | None:
+        """The model that is shown to be further off; None if neither is.
+
+        It must be shown to be miscalibrated, and further off than the other one.
         """
-        if np.isnan(self.estimate.value) or np.isnan(self.estimate.replicates).any():
-            return np.nan, np.nan
-        low, high = self.estimate.interval(self.level)
-        shift = self.estimate.value - float(np.median(self.estimate.replicates))
-        return low + shift, high + shift
+        more = 0 if self.value > 0 else 1
+        if self.adjusted_pvalue <= ALPHA and self.verdicts[more].rejected:
+            return (self.first, self.second)[more]
+        return None
 
     @property
     def conclusion(self) -> str:
         """Say what may and what may not be concluded."""
         names = self.first, self.second
-        off = [row.adjusted_pvalue <= self.alpha for row in self.rows]
-        if not any(off):
-            return (
-                f"Neither {names[0]} nor {names[1]} is shown to be miscalibrated here, so the"
-                " difference of the estimates says nothing about calibration."
-            )
-        if not all(off):
+        off = [verdict.rejected for verdict in self.verdicts]
+        if self.worse is not None:
+            other = self.second if self.worse == self.first else self.first
+            return f"{self.worse} is further off than {other}"
+        if all(off):
+            which = " or ".join(names)
+            return f"both are off, and the data do not tell whether {which} is more so"
+        if any(off):
             bad, other = names if off[0] else names[::-1]
             return (
-                f"{bad} is shown to be miscalibrated; {other} is not, which does not prove that it"
-                " is calibrated."
+                f"{bad} is shown to be miscalibrated and {other} is not, but the data do not tell"
+                f" that {bad} is further off"
             )
-        return self._of_two()
+        return "neither is shown to be miscalibrated"
 
-    def _of_two(self) -> str:
-        """Say which of two miscalibrated models is more so, if the interval tells."""
-        names = self.first, self.second
-        low, high = self.interval
-        if not (low > 0 or high < 0):
-            return (
-                f"Both are shown to be miscalibrated; the data do not tell whether {names[0]} or"
-                f" {names[1]} is more so."
-            )
-        more, less = names if low > 0 else names[::-1]
-        return (
-            f"Both are shown to be miscalibrated, and the estimate of {more} is above that of"
-            f" {less}. The estimates may be biased by different amounts, so this is evidence about"
-            " the models only if the difference is large against their values if calibrated."
+    @property
+    def sentence(self) -> str:
+        """The conclusion, with its numbers."""
+        sizes = [verdict.size for verdict in self.verdicts]
+        told = (
+            f"{self.first} {points(sizes[0])}, {self.second} {points(sizes[1])}; "
+            if sizes[0] is not None and sizes[1] is not None
+            else ""
         )
+        p = pvalue(self.adjusted_pvalue)
+        return f"{capital(self.verdicts[0].subject)}: {self.conclusion} ({told}{p}, adjusted)."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        row = self.rows[0]
         return {
             "first": self.first,
             "second": self.second,
-            "lens": str(row.lens),
-            "partition": str(row.partition),
-            "distance": name_of(row.distance),
-            "difference": self.estimate.value,
-            "standard_error": self.estimate.standard_error,
-            "interval": list(self.interval),
-            "level": self.level,
-            "conclusion": self.conclusion,
+            "lens": str(self.lens),
+            "difference": self.value,
+            "standard_error": self.standard_error,
+            "pvalue": self.pvalue,
+            "adjusted_pvalue": self.adjusted_pvalue,
+            "worse": self.worse,
+            "sentence": self.sentence,
         }
 
     def __repr__(self) -> str:
-        return f"<difference {self.first} minus {self.second}: {self.estimate}>"
+        return f"<difference {self.first} minus {self.second}, {self.lens}: {self.value:+.4g}>"
 
     def __str__(self) -> str:
-        low, high = self.interval
-        row = self.rows[0]
-        return (
-            f"{self.first} minus {self.second} ({row.lens}, {row.partition},"
-            f" {name_of(row.distance)}): {self.estimate.value:+.4f}, {self.level:.0%}"
-            f" interval {low:+.4f} to {high:+.4f}. {self.conclusion}"
+        return self.sentence
+
+
+def size_of(problem: Problem) -> Size:
+    """Return the squared miscalibration on the tree that verdicts use."""
+    tree = default_tree(problem.seen)
+    cells = problem.shared.cells(tree)
+    value = SquaredMiscalibration(tree)(problem.seen)
+    return Size(value, influence(cells), problem.seen.weights)
+
+
+def differences(
+    sizes: Mapping[str, Sequence[Size]],
+    verdicts: Mapping[str, Sequence[Verdict]],
+    *,
+    paired: bool,
+) -> tuple[Difference, ...]:
+    """Compare every two models through every lens, adjusted together."""
+    found = [
+        Difference(first, second, (va, vb), a.value - b.value, _standard_error(a, b, paired=paired))
+        for first, second in combinations(sizes, 2)
+        for a, b, va, vb in zip(
+            sizes[first], sizes[second], verdicts[first], verdicts[second], strict=True
         )
+    ]
+    adjusted = holm(np.array([one.pvalue for one in found]))
+    pairs = zip(found, adjusted.tolist(), strict=True)
+    return tuple(replace(one, adjusted_pvalue=p) for one, p in pairs)
+
+
+def _standard_error(a: Size, b: Size, *, paired: bool) -> float:
+    """Return the standard error of the difference of two sizes."""
+    if paired and a.influence.size == b.influence.size:
+        return sqrt(_variance(a.influence - b.influence, a.weights))
+    return sqrt(_variance(a.influence, a.weights) + _variance(b.influence, b.weights))
+
+
+def _variance(values: Floats, weights: Floats) -> float:
+    """Return the variance of a weighted mean."""
+    total = weights.sum()
+    gaps = weights * (values - weights @ values / total)
+    return float((gaps**2).sum() / total**2)

@@ -1,4 +1,4 @@
-"""The grid of Tables 3–5: lens × partition × distance."""
+"""Many tests at once, adjusted together, and what they say."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,63 +8,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import tables
-from calibrant.checks.seeds import Rng, derive
-from calibrant.distances import Distance, euclidean, name_of, total_variation
+from calibrant.checks.seeds import Rng
+from calibrant.distances import Distance, name_of
 from calibrant.inference.adjustment import min_p
-from calibrant.inference.grids import Grid
-from calibrant.inference.plans import (
-    Plan,
-    Progress,
-    Settings,
-    part,
-)
+from calibrant.inference.families import as_tuple, chosen_statistics, default_lenses, omnibus
+from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.inference.pvalues import pvalue, spread
 from calibrant.inference.replicates import values_and_replicates
+from calibrant.inference.verdicts import Verdict, judge
 from calibrant.lenses import Lens
+from calibrant.lenses.lens import check_lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions, check_data
-from calibrant.resampling import Bootstrap, Exact, Resampler
-from calibrant.statistics import ExpectedMiscalibration, Shared
+from calibrant.resampling import Exact, Resampler
+from calibrant.statistics import Statistic
 
 Floats = NDArray[np.float64]
 
-HEADER = ("lens", "partition", "distance", "cells", "estimate", "if calibrated", "p", "adjusted p")
-BOOTSTRAPS = 200  # data sets for standard errors
+HEADER = ("lens", "statistic", "value", "if calibrated", "p", "adjusted p")
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EvaluationRow:
-    """One combination of lens, partition and distance.
+    """One statistic through one lens.
 
     Parameters
     ----------
     lens : Lens
         What aspect is looked at.
-    partition : Partition
-        The cells.
-    distance : callable
-        Compares outcome frequencies with mean predictions.
-    n_cells : int
-        Number of cells that hold rows.
+    statistic : Statistic
+        How it is measured.
     value : float
-        The expected miscalibration.
+        Of the data.
     null : array of shape (n_resamples,)
         The same for data sets drawn from the predictions.
-    replicates : array of shape (n_bootstrap,)
-        The same for rows drawn again.
     adjusted_pvalue : float
         Adjusted for the number of rows of the table, step-down min-P on their joint draws.
     """
 
     lens: Lens
-    partition: Partition
-    distance: Distance
-    n_cells: int
+    statistic: Statistic
     value: float
     null: Floats
-    replicates: Floats
     adjusted_pvalue: float
 
     @property
@@ -73,19 +60,23 @@ class EvaluationRow:
         return float(pvalue(self.value, self.null))
 
     @property
-    def standard_error(self) -> float:
-        """Bootstrap standard error of the value; nan if a replicate is infinite."""
-        return spread(self.replicates, ddof=1)
+    def partition(self) -> Partition | None:
+        """The cells; None if the statistic has none."""
+        return getattr(self.statistic, "partition", None)
+
+    @property
+    def distance(self) -> Distance | None:
+        """How frequencies are compared with predictions; None if the statistic has its own way."""
+        return getattr(self.statistic, "distance", None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         return {
             "lens": str(self.lens),
-            "partition": str(self.partition),
-            "distance": name_of(self.distance),
-            "n_cells": self.n_cells,
-            "estimate": self.value,
-            "standard_error": self.standard_error,
+            "statistic": str(self.statistic),
+            "partition": None if self.partition is None else str(self.partition),
+            "distance": name_of(self.distance) if callable(self.distance) else None,
+            "value": self.value,
             "null_mean": float(self.null.mean()),
             "null_sd": spread(self.null),
             "pvalue": self.pvalue,
@@ -96,11 +87,9 @@ class EvaluationRow:
         """Return the texts of a line of the table."""
         return [
             str(self.lens),
-            str(self.partition),
-            name_of(self.distance),
-            str(self.n_cells),
-            f"{self.value:.4f} ± {self.standard_error:.4f}",
-            f"{self.null.mean():.4f} ± {spread(self.null):.4f}",
+            str(self.statistic),
+            f"{self.value:.4g}",
+            f"{self.null.mean():.4g} ± {spread(self.null):.2g}",
             f"{self.pvalue:.3g}",
             f"{self.adjusted_pvalue:.3g}",
         ]
@@ -112,12 +101,14 @@ class EvaluationRow:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evaluation:
-    """Estimates, null distributions and p-values of a grid of combinations.
+    """What many tests say.
 
     Parameters
     ----------
+    verdicts : tuple of Verdict
+        One for each lens: whether probabilities are off, in which direction and how far.
     rows : tuple of EvaluationRow
-        One for each combination.
+        The tests, one for each lens and statistic.
     n : int
         Rows of the data.
     m : int
@@ -126,6 +117,7 @@ class Evaluation:
         What it was made with.
     """
 
+    verdicts: tuple[Verdict, ...]
     rows: tuple[EvaluationRow, ...]
     n: int
     m: int
@@ -133,51 +125,51 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        rows = [row.to_dict() for row in self.rows]
-        return {"n": self.n, "m": self.m, "rows": rows, "settings": dict(self.settings)}
+        return {
+            "n": self.n,
+            "m": self.m,
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "rows": [row.to_dict() for row in self.rows],
+            "settings": dict(self.settings),
+        }
 
     def to_frame(self, backend: tables.Backend | None = None) -> Any:
-        """Return one row a combination as a data frame of polars or pandas."""
+        """Return one row a test as a data frame of polars or pandas."""
         return tables.frame([row.to_dict() for row in self.rows], backend)
 
     def table(self) -> str:
-        """Return the table as text."""
+        """Return the tests as a table."""
         return tables.text(HEADER, [row.cells() for row in self.rows])
 
     def _repr_html_(self) -> str:
         return tables.html(HEADER, [row.cells() for row in self.rows])
 
     def __repr__(self) -> str:
-        return f"<{self}>"
+        off = ", ".join(str(verdict.lens) for verdict in self.verdicts if verdict.rejected)
+        found = f"miscalibrated: {off}" if off else "no evidence of miscalibration"
+        return f"<evaluation of {self.n:,} rows, {self.m} classes: {found[:300]}>"
 
     def __str__(self) -> str:
-        rejected = sum(row.adjusted_pvalue <= 0.05 for row in self.rows)
-        rows = "row" if self.n == 1 else "rows"
-        return (
-            f"evaluation of {self.n:,} {rows} and {self.m} classes: {rejected} of {len(self.rows)}"
-            " combinations reject calibration at 5 % (adjusted)"
-        )
+        return "\n".join(verdict.sentence for verdict in self.verdicts)
 
 
 def evaluate(
     data: Predictions,
     *,
     lenses: Sequence[Lens] | None = None,
-    partitions: Sequence[Partition] | None = None,
-    distances: Sequence[Distance] = (total_variation, euclidean),
+    statistics: Sequence[Statistic] | None = None,
     resampler: Resampler = Exact(),
     n_resamples: int = 999,
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Evaluate calibration in several respects at once: the grid of Tables 3–5.
+    """Say whether probabilities are off in several respects, in which direction, and how far.
 
-    For each lens, partition and distance: the expected miscalibration with its bootstrap
-    standard error, its mean and standard deviation if the model were calibrated, a p-value,
-    and the p-value adjusted for the number of combinations. All combinations see the same draws,
-    so the adjustment is exact (step-down min-P of Westfall and Young), and combinations that are
-    the same test count once. Standard errors come from 200 further data sets, or `n_resamples`
-    if that is less, on the cells of the data.
+    Through each lens a few statistics that complement each other are tested, those of the
+    omnibus test of `calibration_test`. All of them see the same draws, so the adjustment for
+    their number is exact (step-down min-P of Westfall and Young), and statistics that are the
+    same test count once. Rows are taken to be independent, and weights to depend on what
+    is known before the outcome.
 
     Parameters
     ----------
@@ -185,11 +177,8 @@ def evaluate(
         Predictions and outcomes.
     lenses : sequence of Lens, optional
         Default: canonical and, for more than two classes, top label.
-    partitions : sequence of Partition, optional
-        Default: EqualWidth(10) and VarianceTree(1000), or of a tenth of the rows if that is
-        less.
-    distances : sequence of callable
-        Functions of two distributions.
+    statistics : sequence of Statistic, optional
+        What to test through each lens instead; `statistics.grid` gives the tables of the paper.
     resampler : Resampler, default Exact()
         Draws data sets under the hypothesis.
     n_resamples : int, default 999
@@ -208,58 +197,41 @@ def evaluate(
     >>> import numpy as np
     >>> p = np.linspace(0.01, 0.99, 500)
     >>> labels = np.arange(500) * 0.618 % 1 < p
-    >>> print(evaluate(Predictions(p, labels), rng=0))
-    evaluation of 500 rows and 2 classes: 0 of 4 combinations reject calibration at 5 % (adjusted)
+    >>> evaluate(Predictions(p, labels), rng=0)
+    <evaluation of 500 rows, 2 classes: no evidence of miscalibration>
     """
     check_data(data)
-    grid = Grid.of(data, lenses, partitions, distances)
-    plan = Plan.of(resampler, n_resamples, rng, progress)
-    return on_grid(data, grid, plan, max(2, min(BOOTSTRAPS, plan.n_resamples)))
+    chosen = default_lenses(data) if lenses is None else as_tuple("lenses", lenses)
+    for lens in chosen:
+        check_lens(lens)
+    tested = None if statistics is None else chosen_statistics(statistics)
+    return through_all(data, chosen, tested, Plan.of(resampler, n_resamples, rng, progress))
 
 
-def on_grid(data: Predictions, grid: Grid, plan: Plan, n_bootstrap: int) -> Evaluation:
-    """Evaluate all combinations, with standard errors from so many data sets."""
-    again = Plan(Bootstrap(refit=False), n_bootstrap, int(derive(plan.key, 3)))
-    found = []
-    for number, lens in enumerate(grid.lenses):
-        steps = [part(plan.progress, 2 * number + half, 2 * len(grid.lenses)) for half in (0, 1)]
-        plans = [replace(p, progress=step) for p, step in zip((plan, again), steps, strict=True)]
-        found += _through(data, lens, grid.statistics, plans)
-    values, null = (
-        np.array([row["value"] for row in found]),
-        np.stack([row["null"] for row in found]),
-    )
-    adjusted = min_p(values, null)
-    rows = [
-        EvaluationRow(**row, adjusted_pvalue=float(p))
-        for row, p in zip(found, adjusted, strict=True)
-    ]
-    made_with = plan.settings(**grid.settings(), n_bootstrap=n_bootstrap)
-    return Evaluation(tuple(rows), data.n, data.m, made_with)
-
-
-def _through(
+def through_all(
     data: Predictions,
-    lens: Lens,
-    statistics: Sequence[ExpectedMiscalibration],
-    plans: Sequence[Plan],
-) -> list[dict[str, Any]]:
-    """Return what is known of each statistic through one lens, but for the adjustment."""
-    null_plan, again = plans
-    shared = Shared(lens(data))
-    problems = [Problem(data, lens, plan.resampler, plan.key, shared) for plan in plans]
-    check_hypothesis(problems[0])
-    values, null = values_and_replicates(problems[0], statistics, null_plan)
-    _, replicates = values_and_replicates(problems[1], statistics, again)
-    return [
-        {
-            "lens": lens,
-            "partition": statistic.partition,
-            "distance": statistic.distance,
-            "n_cells": int((shared.cells(statistic.partition).mass > 0).sum()),
-            "value": values[s],
-            "null": null[s],
-            "replicates": replicates[s],
-        }
-        for s, statistic in enumerate(statistics)
+    lenses: Sequence[Lens],
+    statistics: Sequence[Statistic] | None,
+    plan: Plan,
+) -> Evaluation:
+    """Test statistics through lenses; the omnibus ones, if there are none."""
+    problems, found, counts = [], [], []
+    for number, lens in enumerate(lenses):
+        problem = Problem.of(data, lens, plan.resampler, plan.key)
+        check_hypothesis(problem)
+        mine = replace(plan, progress=part(plan.progress, number, len(lenses)))
+        tested = omnibus(problem.seen.m) if statistics is None else statistics
+        values, nulls = values_and_replicates(problem, tested, mine)
+        found += [(lens, *one) for one in zip(tested, values, nulls, strict=True)]
+        problems.append(problem)
+        counts.append(len(tested))
+    adjusted = min_p(np.array([row[2] for row in found]), np.stack([row[3] for row in found]))
+    rows = tuple(EvaluationRow(*row, float(p)) for row, p in zip(found, adjusted, strict=True))
+    ends = np.cumsum(counts).tolist()
+    verdicts = [
+        judge(problem, rows[last - count : last], len(rows), plan.n_resamples)
+        for problem, count, last in zip(problems, counts, ends, strict=True)
     ]
+    said = "omnibus" if statistics is None else statistics
+    made_with = plan.settings(lenses=lenses, statistics=said)
+    return Evaluation(tuple(verdicts), rows, data.n, data.m, made_with)

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.seeds import Rng
+from calibrant.inference.adjustment import strongest
+from calibrant.inference.families import omnibus
 from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.inference.pvalues import pvalue, shown, spread
@@ -16,6 +18,33 @@ from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions, check_data
 from calibrant.resampling import Exact, Resampler
 from calibrant.statistics.statistic import AnyStatistic, as_statistic
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A statistic of the omnibus test.
+
+    Parameters
+    ----------
+    statistic : str
+        What it is.
+    value : float
+        Of the data.
+    pvalue : float
+        By itself.
+    """
+
+    statistic: str
+    value: float
+    pvalue: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {"statistic": self.statistic, "value": self.value, "pvalue": self.pvalue}
+
+    def __str__(self) -> str:
+        return f"{self.statistic} {self.value:.4g} ({shown(self.pvalue)})"
 
 
 @final
@@ -33,12 +62,15 @@ class CalibrationTest:
         Whether the hypothesis is that the model is calibrated, not another one.
     settings : mapping
         What the test was made with.
+    parts : tuple of Part
+        Of the omnibus test: the statistics that were tested together.
     """
 
     statistic: float
     null: NDArray[np.float64]
     calibrated: bool
     settings: Settings
+    parts: tuple[Part, ...] = ()
 
     @property
     def pvalue(self) -> float:
@@ -54,6 +86,7 @@ class CalibrationTest:
             "null_sd": spread(self.null),
             "n_resamples": self.null.size,
             "null": self.null.tolist(),
+            "parts": [part.to_dict() for part in self.parts],
             "settings": dict(self.settings),
         }
 
@@ -61,6 +94,9 @@ class CalibrationTest:
         return f"<test: {self}>"
 
     def __str__(self) -> str:
+        if self.parts:
+            told = "; ".join(str(part) for part in self.parts)
+            return f"{shown(self.pvalue)} ({self.null.size} resamples) from {told}"
         hypothesis = "if calibrated" if self.calibrated else "under the hypothesis"
         return (
             f"{self.statistic:.4g} against {self.null.mean():.4g} ± {spread(self.null):.2g}"
@@ -70,7 +106,7 @@ class CalibrationTest:
 
 def calibration_test(
     data: Predictions,
-    statistic: AnyStatistic,
+    statistic: AnyStatistic | None = None,
     *,
     lens: Lens = Canonical(),
     resampler: Resampler = Exact(),
@@ -86,9 +122,11 @@ def calibration_test(
     ----------
     data : Predictions
         Predictions and outcomes.
-    statistic : Statistic or callable
+    statistic : Statistic or callable, optional
         Large if calibration is bad: an object of `statistics`, or any function of
-        `Predictions` that returns a number.
+        `Predictions` that returns a number. Without one, a few that complement each other are
+        tested together: the statistic is then -log10 of their smallest p-value, and the test
+        stays exact.
     lens : Lens, default Canonical()
         What aspect of the predictions is tested.
     resampler : Resampler, default Exact()
@@ -112,13 +150,22 @@ def calibration_test(
     >>> eta = statistics.ExpectedMiscalibration(partitions.EqualWidth(10))
     >>> calibration_test(data, eta, rng=0).pvalue
     0.001
+    >>> calibration_test(data, rng=0).pvalue
+    0.001
     """
     check_data(data)
     check_lens(lens)
-    chosen = as_statistic(statistic)
+    one = None if statistic is None else as_statistic(statistic)
     plan = Plan.of(resampler, n_resamples, rng, progress)
     problem = Problem.of(data, lens, resampler, plan.key)
     check_hypothesis(problem)
-    (value,), (null,) = values_and_replicates(problem, [chosen], plan)
-    made_with = plan.settings(statistic=chosen, lens=lens)
-    return CalibrationTest(value, null, problem.probs is data.probs, made_with)
+    chosen = omnibus(problem.seen.m) if one is None else (one,)
+    values, nulls = values_and_replicates(problem, chosen, plan)
+    made_with = plan.settings(statistic="omnibus" if one is None else one, lens=lens)
+    parts: tuple[Part, ...] = ()
+    value, null = values[0], nulls[0]
+    if one is None:
+        value, null = strongest(np.array(values), nulls)
+        alone = pvalue(values, nulls)
+        parts = tuple(map(Part, map(str, chosen), values, alone.tolist()))
+    return CalibrationTest(value, null, problem.probs is data.probs, made_with, parts)

@@ -13,9 +13,9 @@ from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.reporting.descriptions import cell_sentences, spoken_outcomes
-from calibrant.reporting.verdicts import Verdict, classes_verdict, verdict
-from calibrant.reporting.words import capital
+from calibrant.reporting.verdicts import Line, classes_verdict, line_of
 from calibrant.scores import all_scores
+from calibrant.words import capital
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
 MOST_CELLS = 10  # worst cells in words
@@ -88,7 +88,7 @@ class Contents:
         Its scores by name.
     evaluation : Evaluation
         The table of tests.
-    verdicts : tuple of Verdict
+    verdicts : tuple of Line
         What the tests say.
     drawings : tuple of Drawing
         The diagrams.
@@ -102,7 +102,7 @@ class Contents:
     data: Predictions
     scores: dict[str, float]
     evaluation: Evaluation
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Line, ...]
     drawings: tuple[Drawing, ...]
     classes: Classwise | None
     class_drawings: tuple[Drawing, ...]
@@ -141,7 +141,7 @@ def compute(
             progress=part(progress, 1, n_stages),
         )
         class_drawings = _class_drawings(data, classes, settings, part(progress, 2, n_stages))
-    verdicts = _verdicts(data, evaluation, drawings[0].diagram, classes)
+    verdicts = _verdicts(evaluation, drawings[0].diagram, classes)
     scores = all_scores(data)
     return Contents(name, data, scores, evaluation, verdicts, drawings, classes, class_drawings)
 
@@ -220,17 +220,10 @@ def _class_drawings(
 
 
 def _verdicts(
-    data: Predictions, evaluation: Evaluation, main: ReliabilityDiagram, classes: Classwise | None
-) -> tuple[Verdict, ...]:
-    def about(subject: str, lens: Lens, diagram: ReliabilityDiagram | None) -> Verdict:
-        rows = [row for row in evaluation.rows if row.lens == lens]
-        return verdict(subject, rows, diagram, len(evaluation.rows))
-
-    if classes is None:
-        return (about(f"the probabilities of “{data.classes[1]}”", Canonical(), main),)
-    whole = f"the full distributions over all {data.m} classes"
-    return (
-        about("the top-class probabilities", TopLabel(), main),
-        about(whole, Canonical(), None),
-        classes_verdict(classes),
-    )
+    evaluation: Evaluation, main: ReliabilityDiagram, classes: Classwise | None
+) -> tuple[Line, ...]:
+    """Say what the tests mean: the main diagram's lens first, single classes last."""
+    main_lens = Canonical() if classes is None else TopLabel()
+    found = sorted(evaluation.verdicts, key=lambda verdict: verdict.lens != main_lens)
+    lines = [line_of(v, main if v.lens == main_lens else None) for v in found]
+    return tuple(lines if classes is None else [*lines, classes_verdict(classes)])

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.reporting.words import NEEDED, be, many, pvalue, rows_of, too_few
+from calibrant.words import NEEDED, be, many, pvalue, rows_of, too_few
 
 SMALL = 0.01  # share of the rows below which a cell is not called the worst
 

@@ -17,7 +17,7 @@ from calibrant.reporting.contents import MOST_CLASSES, Contents, Drawing, Settin
 from calibrant.reporting.descriptions import summary
 from calibrant.reporting.provenance import provenance
 from calibrant.reporting.sparks import common_reach, spark
-from calibrant.reporting.words import capital, many, score_name
+from calibrant.words import capital, many, score_name
 
 KINDS = {2: "cartesian", 3: "ternary", 4: "gl3d"}
 HOW_TO_READ = {

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant.diagrams import ReliabilityDiagram, Series
 from calibrant.diagrams.style import BLUE, GREY, INK, VERMILLION
-from calibrant.reporting.words import capital, rows_of
+from calibrant.words import capital, rows_of
 
 WIDTH, HEIGHT = 180, 110
 FILLED = f'fill="{VERMILLION}"'

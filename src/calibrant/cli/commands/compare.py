@@ -19,10 +19,11 @@ from calibrant.cli.options import (
     Region,
     Resamples,
     Seed,
+    StatisticTexts,
     Weight,
 )
 from calibrant.cli.output import drawn, print_json, print_table
-from calibrant.cli.parsing import parse_grid
+from calibrant.cli.parsing import parse_questions
 from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 def compare(
     files: Files,
     lens: LensTexts = None,
+    statistic: StatisticTexts = None,
     partition: PartitionTexts = None,
     distance: DistanceTexts = None,
     region: Region = None,
@@ -54,10 +56,11 @@ def compare(
         import calibrant as cal  # noqa: PLC0415
 
         models = Inputs(region, label, probs, classes, weight, logits).load_all(files)
-        grid = parse_grid(next(iter(models.values())), lens, partition, distance)
+        first = next(iter(models.values()))
+        asked = parse_questions(first, lens, statistic, partition, distance)
         how: dict[str, Any] = {"n_resamples": resamples, "paired": not unpaired, "rng": seed}
         with progress_after(1.0, "resampling") as progress:
-            found = cal.compare(models, **grid, **how, progress=progress)
+            found = cal.compare(models, **asked, **how, progress=progress)
         if json:
             body = {"files": [str(f) for f in files], "region": region}
             print_json("compare", {**body, **drawn(found.settings), **found.to_dict()})
@@ -66,7 +69,8 @@ def compare(
 
 
 def _print_comparison(found: "Comparison") -> None:
-    print_table("Scores", *found.score_rows())
-    print_table("Expected miscalibration", *found.rows(), heading=(1, 2, 3))
     for difference in found.differences:
-        typer.echo(f"{difference}\n")
+        typer.echo(difference.sentence)
+    typer.echo()
+    print_table("How far off", *found.ranking())
+    print_table("Scores", *found.score_rows())

@@ -19,10 +19,11 @@ from calibrant.cli.options import (
     Region,
     Resamples,
     Seed,
+    StatisticTexts,
     Weight,
 )
 from calibrant.cli.output import drawn, print_json, print_table, print_title
-from calibrant.cli.parsing import parse_grid
+from calibrant.cli.parsing import parse_questions
 from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 def evaluate(
     file: File,
     lens: LensTexts = None,
+    statistic: StatisticTexts = None,
     partition: PartitionTexts = None,
     distance: DistanceTexts = None,
     region: Region = None,
@@ -44,14 +46,14 @@ def evaluate(
     weight: Weight = None,
     logits: Logits = False,
 ) -> None:
-    """Estimate miscalibration in many respects, and test each."""
+    """Say whether probabilities are off in several respects, and how far."""
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
 
         data = Inputs(region, label, probs, classes, weight, logits).load(file)
-        grid = parse_grid(data, lens, partition, distance)
+        asked = parse_questions(data, lens, statistic, partition, distance)
         with progress_after(1.0, "resampling") as progress:
-            found = cal.evaluate(data, **grid, n_resamples=resamples, rng=seed, progress=progress)
+            found = cal.evaluate(data, **asked, n_resamples=resamples, rng=seed, progress=progress)
         scores = cal.scores.all_scores(data)
         if json:
             body = {"file": str(file), "region": region, "scores": scores}
@@ -63,7 +65,7 @@ def evaluate(
 def print_evaluation(
     name: str, scores: dict[str, float], found: "Evaluation", region: str | None = None
 ) -> None:
-    """Write the scores, the table and the conclusion.
+    """Write the verdicts, the scores and the table.
 
     Parameters
     ----------
@@ -77,14 +79,11 @@ def print_evaluation(
         Condition that the rows were chosen by.
     """
     from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
-    from calibrant.reporting.words import NEEDED, capital, many, score_name, too_few  # noqa: PLC0415
+    from calibrant.words import many, score_name  # noqa: PLC0415
 
     where = "" if region is None else f", only where {region}"
     print_title(f"{name}: {many(found.n, 'row')}, {found.m} classes{where}")
-    typer.echo(", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items()) + "\n")
-    rows = [row.cells() for row in found.rows]
-    print_table("Expected miscalibration", HEADER, rows, heading=(0, 1))
-    typer.echo(f"{capital(str(found))}.")
-    n_resamples = found.rows[0].null.size
-    if n_resamples < NEEDED:
-        typer.echo(f"With {many(n_resamples, 'resample')} none could: {too_few()}.")
+    for verdict in found.verdicts:
+        typer.echo(verdict.sentence)
+    typer.echo("\n" + ", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items()) + "\n")
+    print_table("Tests", HEADER, [row.cells() for row in found.rows], heading=(0,))

@@ -4,9 +4,9 @@ ALPHA = 0.05  # level at which a verdict rejects calibration
 NEEDED = 19  # the fewest resamples B with 1 / (B + 1) at most ALPHA: fewer can never reject
 
 
-def too_few() -> str:
+def too_few(needed: int = NEEDED) -> str:
     """Say how many resamples a rejection needs."""
-    return f"at least {NEEDED} resamples are needed to reject calibration at {100 * ALPHA:g} %"
+    return f"at least {needed:,} resamples are needed to reject calibration at {100 * ALPHA:g} %"
 
 
 def score_name(name: str) -> str:
@@ -46,7 +46,13 @@ def signed(difference: float) -> str:
     return f"{difference:+.4f}".replace("-", "−")
 
 
-def pvalue(p: float) -> str:
-    """Write a p-value, on one line."""
-    text = f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
+def percent(share: float) -> str:
+    """Write a share in per cent."""
+    return f"{100 * share:g} %".replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def pvalue(p: float, *, least: bool = False) -> str:
+    """Write a p-value, on one line; the least that resamples can show with a sign that says so."""
+    exact = f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
+    text = f"p ≤ {p:.3g}" if least else exact
     return text.replace(" ", "\N{NO-BREAK SPACE}")

@@ -1,0 +1,68 @@
+"""Which lenses and statistics are looked at if nobody chooses: the omnibus test."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from calibrant.distances import total_variation
+from calibrant.lenses import Canonical, Lens, TopLabel
+from calibrant.partitions import EqualWidth, Partition, VarianceTree
+from calibrant.predictions import Predictions
+from calibrant.statistics import (
+    Cox,
+    ExpectedMiscalibration,
+    KernelMiscalibration,
+    Statistic,
+    Surprise,
+)
+from calibrant.statistics.statistic import as_statistic
+
+BANDWIDTH = 0.1  # in total variation
+RANK = 64  # landmarks of the kernel of three outcomes or more
+
+
+def omnibus(m: int) -> tuple[Statistic, ...]:
+    """Return the statistics that are tested together, for m outcomes.
+
+    They complement each other. Cox's test sees predictions that are too high or too low as a
+    whole, too confident or too timid; for more than two outcomes the log score and the totals
+    of the classes do. The kernel sees whatever neighbours have in common. They were chosen by
+    their power on real predictions, see `docs/measures.md`.
+    """
+    if m == 2:
+        return KernelMiscalibration(BANDWIDTH), Cox()
+    kernel = KernelMiscalibration(BANDWIDTH, form="low-rank", rank=RANK)
+    return kernel, Surprise(), ExpectedMiscalibration(EqualWidth(1), total_variation)
+
+
+def default_lenses(data: Predictions) -> tuple[Lens, ...]:
+    """Return the canonical lens and, for more than two classes, the top label."""
+    return (Canonical(),) if data.m == 2 else (Canonical(), TopLabel())
+
+
+def default_tree(data: Predictions) -> Partition:
+    """Return a tree that splits nodes of 1000 rows, or of a tenth of all.
+
+    With weights, it splits at what so many rows weigh on average. Those of weight 0 do not
+    count.
+    """
+    n = int(np.count_nonzero(data.weights))
+    size = max(2, min(1000, n // 10))
+    weight = float(f"{size * data.weights.sum() / n:.3g}") if data.weighted else size
+    return VarianceTree(weight)
+
+
+def chosen_statistics(statistics: Any) -> tuple[Statistic, ...]:
+    """Return what somebody chose to test, functions as statistics."""
+    return tuple(as_statistic(statistic) for statistic in as_tuple("statistics", statistics))
+
+
+def as_tuple(name: str, values: Any) -> tuple[Any, ...]:
+    """Return a list as a tuple; refuse an empty one, and what is no list."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"`{name}` must be a list; found {values!r}.")
+    found = tuple(values)
+    if not found:
+        raise ValueError(f"`{name}` must not be empty.")
+    return found

@@ -1,0 +1,252 @@
+"""What tests say about one aspect of calibration: whether, in which direction, how far."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, Literal, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inference.adjustment import holm
+from calibrant.inference.families import default_tree
+from calibrant.inference.frequencies import moments
+from calibrant.inference.problem import Problem
+from calibrant.lenses import Canonical, Lens
+from calibrant.partitions import EqualWidth, Partition
+from calibrant.statistics import SquaredMiscalibration
+from calibrant.statistics.squared_intervals import covering_interval
+from calibrant.statistics.squared_pieces import pieces_of
+from calibrant.words import ALPHA, NEEDED, capital, many, percent, points, pvalue, too_few
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.95  # of intervals
+ENOUGH = 0.5  # share of the rows that must be in cells of two or more for a size to be told
+CELLS = EqualWidth(10)  # in which directions are looked for
+EXACTLY = 1 << 16  # rows of a cell up to which the distribution of its count is worked out
+
+
+class Tested(Protocol):
+    """A test that was made."""
+
+    @property
+    def adjusted_pvalue(self) -> float:
+        """P-value, adjusted for all tests."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Verdict:
+    """What is known about one aspect of calibration.
+
+    Parameters
+    ----------
+    lens : Lens
+        The aspect.
+    subject : str
+        Its name in a sentence, a plural.
+    pvalue : float
+        The smallest p-value of its tests, adjusted for all tests that were made.
+    n_tests : int
+        How many these were.
+    n_resamples : int
+        Number of data sets drawn under the hypothesis.
+    direction : {"high", "low", "both"} or None
+        Of two outcomes: whether predictions are too high or too low on average, or too high in
+        some cells and too low in others. None if nothing was shown.
+    bias : float or None
+        Of two outcomes: mean prediction minus rate.
+    size : float or None
+        The root mean square deviation on cells, without bias, in units of the total variation:
+        the square root of half of `SquaredMiscalibration`, or 0 if that is negative. None if cells
+        hold too few rows to say.
+    interval : tuple of float or None
+        95 % interval of it.
+    """
+
+    lens: Lens
+    subject: str
+    pvalue: float
+    n_tests: int
+    n_resamples: int
+    direction: Literal["high", "low", "both"] | None
+    bias: float | None
+    size: float | None
+    interval: tuple[float, float] | None
+
+    @property
+    def rejected(self) -> bool:
+        """Whether calibration is rejected at 5 %."""
+        return self.pvalue <= ALPHA
+
+    @property
+    def decided(self) -> bool:
+        """Whether there were enough resamples to reject anything, whatever the data.
+
+        Each of the tests may be the strongest in another data set, so that the smallest adjusted
+        p-value may be as large as their number over that of the data sets.
+        """
+        return self.rejected or self.n_resamples >= self.n_needed
+
+    @property
+    def n_needed(self) -> int:
+        """The fewest resamples with which the strongest evidence is always significant."""
+        return (NEEDED + 1) * self.n_tests - 1
+
+    @property
+    def lead(self) -> str:
+        """The answer, in a few words."""
+        if not self.decided:
+            resamples = many(self.n_resamples, "resample")
+            return f"Cannot tell whether {self.subject} are calibrated with {resamples}"
+        if not self.rejected:
+            return f"No evidence that {self.subject} are miscalibrated"
+        subject = capital(self.subject)
+        if self.direction == "both":
+            return f"{subject} are too high in some places and too low in others"
+        if self.direction is not None and self.bias is not None:
+            return f"{subject} are too {self.direction}, by {points(abs(self.bias))} on average"
+        return f"{subject} are miscalibrated"
+
+    @property
+    def facts(self) -> str:
+        """The numbers."""
+        least = self.pvalue * (self.n_resamples + 1) < 1.5
+        tests = f", adjusted for {self.n_tests} tests" if self.n_tests > 1 else ""
+        p = f"{pvalue(self.pvalue, least=least)}{tests}"
+        return (
+            f"{p}; {self._told_size()}"
+            if self.decided
+            else f"{too_few(self.n_needed)}; {self._told_size()}"
+        )
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one sentence."""
+        return f"{self.lead}: {self.facts}."
+
+    def _told_size(self) -> str:
+        """Say how far off they are, or may be."""
+        if self.size is None or self.interval is None:
+            return "cells hold too few rows to say how far off they are"
+        low, high = self.interval
+        if not self.rejected:
+            return f"off by at most {points(high)} (root mean square, {percent(LEVEL)} interval)"
+        span = f"{100 * low:.1f} to {points(high)}"
+        return f"off by {points(self.size)} (root mean square, {percent(LEVEL)} interval {span})"
+
+    def cells(self) -> list[str]:
+        """Return the texts of a line of a table: size, interval, bias, p-value."""
+        size = "not known" if self.size is None else points(self.size)
+        span = "" if self.interval is None else " to ".join(f"{100 * v:.1f}" for v in self.interval)
+        bias = "" if self.bias is None else f"{100 * self.bias:+.1f}"
+        return [size, span, bias, f"{self.pvalue:.3g}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {
+            "lens": str(self.lens),
+            "rejected": self.rejected,
+            "pvalue": self.pvalue,
+            "direction": self.direction,
+            "bias": self.bias,
+            "size": self.size,
+            "interval": None if self.interval is None else list(self.interval),
+            "sentence": self.sentence,
+        }
+
+    def __repr__(self) -> str:
+        return f"<{self.lens}: {self.sentence[:400]}>"
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def judge(problem: Problem, rows: Sequence[Tested], n_tests: int, n_resamples: int) -> Verdict:
+    """Say what tests through one lens mean."""
+    p = min(row.adjusted_pvalue for row in rows)
+    bias = _bias(problem)
+    direction = _direction(problem, bias) if bias is not None and p <= ALPHA else None
+    size, interval = _size(problem)
+    subject = subject_of(problem)
+    return Verdict(problem.lens, subject, p, n_tests, n_resamples, direction, bias, size, interval)
+
+
+def subject_of(problem: Problem) -> str:
+    """Return what the problem is about, as a sentence names it."""
+    seen = problem.seen
+    if seen.event is not None:
+        about = problem.lens.subject or f"“{seen.classes[seen.event]}”"
+        return f"the probabilities of {about}"
+    if problem.lens == Canonical():
+        return f"the full distributions over all {seen.m} classes"
+    return f"the probabilities of {problem.lens}"
+
+
+def _bias(problem: Problem) -> float | None:
+    """Return mean prediction minus rate; None if there are more than two outcomes."""
+    seen = problem.seen
+    if seen.event is None:
+        return None
+    predicted = seen.probs[:, seen.event].astype(np.float64)
+    gaps = predicted - (seen.labels == seen.event)
+    return float(seen.weights @ gaps / seen.weights.sum())
+
+
+def _direction(problem: Problem, bias: float) -> Literal["high", "low", "both"] | None:
+    """Return what significant cells have in common, or what the mean of all rows shows."""
+    high, low = _directions(problem, CELLS)
+    if high and low:
+        return "both"
+    high, low = _directions(problem, EqualWidth(1))
+    return ("high" if bias > 0 else "low") if high or low else None
+
+
+def _directions(problem: Problem, partition: Partition) -> tuple[bool, bool]:
+    """Return whether predictions are too high, and too low, in some cells, by Holm's procedure."""
+    seen = problem.seen
+    cells = problem.shared.cells(partition)
+    centre, spread = moments(cells, problem.seen_probs)
+    gaps = cells.means().observed[:, seen.event] - cells.means().predicted[:, seen.event]
+    gaps -= centre[:, seen.event]
+    if problem.exact_counts and cells.mass.max() <= EXACTLY:
+        p = _exact_pvalues(problem, cells, gaps)
+    else:
+        p = _normal_pvalues(gaps, spread[:, seen.event])
+    held = cells.mass > 0
+    off = holm(p[held]) <= ALPHA
+    return bool((off & (gaps[held] < 0)).any()), bool((off & (gaps[held] > 0)).any())
+
+
+def _exact_pvalues(problem: Problem, cells: Any, gaps: Floats) -> Floats:
+    """Return twice the smaller tail of the Poisson-binomial count of each cell: (cells,)."""
+    counts = problem.event_distributions(cells)
+    events = np.rint((cells.means().predicted[:, problem.seen.event] + gaps) * cells.mass)
+    return np.minimum(1.0, 2 * counts.tails(events))
+
+
+def _normal_pvalues(gaps: Floats, spread: Floats) -> Floats:
+    """Return two-sided p-values of normal deviations; where there is no spread, 0 of any."""
+    from scipy.special import ndtr  # noqa: PLC0415
+
+    sure = spread <= 1e-12
+    z = np.abs(gaps) / np.where(sure, 1.0, spread)
+    return np.where(sure, np.where(np.abs(gaps) > 1e-6, 0.0, 1.0), 2 * ndtr(-z))
+
+
+def _size(problem: Problem) -> tuple[float | None, tuple[float, float] | None]:
+    """Return the root mean square deviation on cells, and its interval; None if they are sparse."""
+    tree = default_tree(problem.seen)
+    cells = problem.shared.cells(tree)
+    pieces = pieces_of(cells, SquaredMiscalibration(tree)(problem.seen))
+    if pieces.share < ENOUGH:
+        return None, None
+    low, high = covering_interval(pieces, LEVEL)
+    return _root(pieces.unbiased), (_root(low), _root(high))
+
+
+def _root(squared: float) -> float:
+    """Return a squared Euclidean distance in units of the total variation."""
+    return sqrt(max(squared, 0.0) / 2)

@@ -1,0 +1,120 @@
+"""Verdicts: true by construction."""
+
+import json
+
+import numpy as np
+import pytest
+from chance import models, most
+from hypothesis import given, settings
+from strategies import problems
+
+from calibrant import Predictions, evaluate
+from calibrant.inference.families import default_tree
+from calibrant.lenses import Canonical, Marginal, TopLabel
+from calibrant.partitions import VarianceTree
+from calibrant.statistics import SquaredMiscalibration
+
+RNG = np.random.default_rng(0)
+
+
+def binary(shift, n=4000, seed=0):
+    """Return a model whose log-odds are off by `shift` of the prediction."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.05, 0.95, n)
+    odds = p / (1 - p) * np.exp(shift(p))
+    return Predictions(p, rng.random(n) < odds / (1 + odds))
+
+
+def verdict_of(data, **options):
+    (found,) = evaluate(data, lenses=[Canonical()], n_resamples=199, rng=0, **options).verdicts
+    return found
+
+
+@pytest.mark.parametrize(("shift", "direction"), [(0.7, "low"), (-0.7, "high")])
+def test_direction_and_bias(shift, direction):
+    data = binary(lambda p: shift)  # noqa: ARG005
+    found = verdict_of(data)
+    bias = data.probs[:, 1].mean() - data.labels.mean()
+    assert found.rejected
+    assert found.direction == direction
+    assert found.bias == pytest.approx(bias, rel=1e-12)
+    assert f"too {direction}, by {100 * abs(bias):.1f} points on average" in found.sentence
+
+
+def test_both_ways():
+    found = verdict_of(binary(lambda p: 1.5 * np.where(p < 0.5, 1, -1)))
+    assert found.rejected
+    assert found.direction == "both"
+    assert "too high in some places and too low in others" in found.sentence
+
+
+def test_no_evidence():
+    data = binary(lambda p: 0.0)  # noqa: ARG005
+    found = verdict_of(data)
+    assert not found.rejected
+    assert found.direction is None
+    assert found.sentence.startswith("No evidence that the probabilities of “1” are miscalibrated")
+    assert f"off by at most {100 * found.interval[1]:.1f} points" in found.sentence
+
+
+def test_the_size_is_half_the_root_of_the_squared_miscalibration():
+    data = binary(lambda p: 0.7)  # noqa: ARG005
+    found = verdict_of(data)
+    assert default_tree(data) == VarianceTree(400)
+    squared = SquaredMiscalibration(VarianceTree(400))
+    assert found.size == pytest.approx(np.sqrt(squared(data) / 2), rel=1e-12)
+    limits = np.sqrt(np.array(squared.interval(data)) / 2)
+    assert found.interval == pytest.approx(tuple(limits), rel=1e-12)
+
+
+def test_cells_of_single_rows_have_no_size():
+    probs = np.vstack([np.eye(40)[k] * 0.9 + 0.1 / 40 for k in range(3)])
+    (found,) = evaluate(
+        Predictions(probs, [0, 1, 2]), lenses=[Canonical()], n_resamples=19, rng=0
+    ).verdicts
+    assert found.size is None
+    assert "too few rows to say how far off" in found.sentence
+
+
+def test_too_few_resamples_decide_nothing():
+    (found,) = evaluate(binary(lambda p: 0.0), n_resamples=38, rng=0).verdicts  # noqa: ARG005
+    assert not found.rejected
+    assert found.sentence.startswith("Cannot tell whether")
+    assert "at least 39 resamples are needed" in found.sentence
+
+
+def test_more_than_two_outcomes_have_no_direction():
+    probs = RNG.dirichlet(np.ones(4), 500)
+    found = evaluate(Predictions(probs, RNG.integers(0, 4, 500)), n_resamples=99, rng=0)
+    canonical, top = found.verdicts
+    assert canonical.direction is None
+    assert canonical.bias is None
+    assert top.direction == "high"
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["verdicts"][1]["rejected"]
+
+
+def test_the_smallest_p_value_is_said_to_be_a_limit():
+    text = verdict_of(binary(lambda p: 2.0)).sentence  # noqa: ARG005
+    assert "p\N{NO-BREAK SPACE}≤\N{NO-BREAK SPACE}0.005" in text
+
+
+@pytest.mark.parametrize("m", [2, 4])
+def test_calibrated_models_get_no_claim_in_95_of_100(m):
+    trials, claims = 400, 0
+    for number, data in enumerate(models(m, 50, m, trials=trials)):
+        found = evaluate(data, n_resamples=39, rng=number)
+        claims += any(verdict.rejected for verdict in found.verdicts)
+    assert claims <= most(trials, 0.05)
+
+
+@settings(max_examples=50, deadline=None)
+@given(problems())
+def test_any_data_have_a_verdict(data):
+    found = evaluate(data, lenses=[Canonical(), TopLabel(), Marginal(0)], n_resamples=20, rng=0)
+    assert len(repr(found)) < 500
+    for verdict in found.verdicts:
+        assert verdict.sentence.endswith(".")
+        assert len(repr(verdict)) < 500
+        assert 0 < verdict.pvalue <= 1
+        if verdict.interval is not None:
+            assert 0 <= verdict.interval[0] <= verdict.interval[1]

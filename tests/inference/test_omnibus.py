@@ -1,0 +1,73 @@
+"""The default test: several statistics together, exact and sharp."""
+
+import numpy as np
+import pytest
+from chance import fewest, models, most, outcomes, rejections, wrap
+from scipy.special import softmax
+
+from calibrant import Predictions, calibration_test, evaluate
+from calibrant.checks.seeds import make_key
+from calibrant.inference.families import omnibus
+from calibrant.lenses import Canonical, Marginal, TopLabel
+from calibrant.partitions import EqualWidth
+from calibrant.resampling import Exact
+from calibrant.statistics import ExpectedMiscalibration
+
+RNG = np.random.default_rng(0)
+THREE = Predictions(RNG.dirichlet(np.ones(3), 90), RNG.integers(0, 3, 90))
+BINARY = Predictions(RNG.random(90).round(1), RNG.integers(0, 2, 90))
+
+
+@pytest.mark.parametrize("lens", [Canonical(), TopLabel(), Marginal(1)], ids=str)
+@pytest.mark.parametrize("data", [THREE, BINARY], ids=["three", "binary with ties"])
+def test_the_joint_null_is_that_of_a_plain_loop(data, lens):
+    """Bit for bit: every statistic of every data set that `Exact` draws."""
+    statistics = omnibus(lens(data).m)
+    found = evaluate(data, lenses=[lens], statistics=statistics, n_resamples=25, rng=7)
+    for b in range(25):
+        drawn = lens(Exact().draw(data, make_key(7), b))
+        assert [row.null[b] for row in found.rows] == [s(drawn) for s in statistics]
+
+
+def test_the_p_value_by_hand():
+    found = calibration_test(THREE, n_resamples=49, rng=3)
+    rows = evaluate(THREE, lenses=[Canonical()], statistics=omnibus(3), n_resamples=49, rng=3).rows
+    table = np.array([[row.value, *row.null] for row in rows])
+    shares = (table[:, :, None] <= table[:, None, :]).mean(axis=2).min(axis=0)
+    assert found.statistic == pytest.approx(-np.log10(shares[0]), rel=1e-12)
+    assert found.pvalue == np.mean(shares <= shares[0])
+    assert [part.pvalue for part in found.parts] == [row.pvalue for row in rows]
+    assert len(found.to_dict()["parts"]) == 3
+    assert len(repr(found)) < 500
+
+
+@pytest.mark.parametrize("case", ["binary", "three", "ties", "sorted by label", "0 and 1"])
+def test_size(case):
+    """Calibrated models are rejected in at most 5 %."""
+    trials, pvalues = 600, []
+    for number, smooth in enumerate(models(5, 40, 2 if case == "binary" else 3, trials=trials)):
+        data = smooth
+        if case in ("ties", "0 and 1"):
+            rng = np.random.default_rng(number)
+            probs = rng.multinomial(3, [0.5, 0.3, 0.2], 40) / 3
+            data = wrap(probs, outcomes(rng, probs))
+        if case == "sorted by label":
+            data = smooth.take(np.argsort(smooth.labels, kind="stable"))
+        pvalues.append(calibration_test(data, n_resamples=59, rng=number).pvalue)
+    assert rejections(pvalues) <= most(trials, 0.05)
+
+
+@pytest.mark.parametrize("m", [5, 10, 20])
+def test_timid_models_are_seen(m):
+    """Ten equal widths see nothing of them: a row alone in its cell is always off by 1 - p."""
+    rng, trials = np.random.default_rng(m), 30
+    default, binned = [], []
+    eta = ExpectedMiscalibration(EqualWidth(10))
+    for number in range(trials):
+        logits = rng.normal(0, 1.5, (500, m))
+        labels = outcomes(rng, softmax(logits, axis=1))
+        data = Predictions(softmax(logits / 1.5, axis=1), labels)
+        default.append(calibration_test(data, n_resamples=99, rng=number).pvalue)
+        binned.append(calibration_test(data, eta, n_resamples=99, rng=number).pvalue)
+    assert rejections(default) >= fewest(trials, 0.9)
+    assert rejections(binned) <= most(trials, 0.05)
