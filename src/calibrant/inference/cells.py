@@ -1,6 +1,9 @@
 """Inference for every cell: which of them are off."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import erfc, sqrt
 from typing import Any, final
 
 import numpy as np
@@ -10,6 +13,7 @@ from calibrant.calibration import CalibrationFunction, Cells
 from calibrant.calibration.function import on_cells
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
+from calibrant.inference.counts import CountDistributions
 from calibrant.inference.frequencies import Summary, frequencies, moments, standardise
 from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem, check_hypothesis
@@ -27,7 +31,7 @@ Floats = NDArray[np.float64]
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cellwise:
-    """Deviations of every cell, and what they would be under the hypothesis.
+    r"""Deviations of every cell, and what they would be under the hypothesis.
 
     Parameters
     ----------
@@ -43,13 +47,18 @@ class Cellwise:
         Mean of the deviations under the hypothesis, exact.
     spread : array of shape (cells, m)
         Their standard deviation, exact but for `Pooled`, whose pairs are taken as independent.
+    standardised : array of shape (cells,)
+        How far each cell is off: for two outcomes without weights the normal score of the exact
+        p-value of its count, else the largest \|deviation - centre\| / spread over its outcomes.
     largest : array of shape (n_resamples,)
-        The largest standardised deviation of any cell, in each replicate.
+        The largest of these in each replicate.
     regions : array of shape (cells, points, 3) or None
         For three outcomes, an ellipse around the outcome frequencies that each cell would show
         under the hypothesis, in a share `level` of the replicates.
     settings : mapping
         What it was made with.
+    exact : callable, optional
+        Exact limits of all deviations at a level: (2, cells, m).
     """
 
     function: CalibrationFunction
@@ -58,14 +67,11 @@ class Cellwise:
     level: float
     centre: Floats
     spread: Floats
+    standardised: Floats
     largest: Floats
     regions: Floats | None
     settings: Settings
-
-    @property
-    def standardised(self) -> Floats:
-        """Largest |deviation - centre| / spread over the outcomes of each cell (cells,)."""
-        return standardise(self.function.deviations, self.centre, self.spread)
+    exact: Callable[[float], Floats] | None = None
 
     @property
     def adjusted_pvalues(self) -> Floats:
@@ -84,7 +90,12 @@ class Cellwise:
                 f"`level` must be at most {size}/{size + 1} with {size} resamples; found {level}."
                 " Use more resamples."
             )
-        reach = np.sort(self.largest)[rank - 1] * self.spread
+        largest = float(np.sort(self.largest)[rank - 1])
+        if self.exact is not None:
+            both_tails = erfc(largest / sqrt(2.0)) * (1 - 1e-7)  # what is reached is inside
+            low, high = self.exact(1 - both_tails)
+            return low, high
+        reach = largest * self.spread
         return self.centre - reach, self.centre + reach
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,8 +137,10 @@ def cellwise(
 
     Pointwise limits are quantiles of the deviation of each cell and outcome. For binary
     outcomes without weights they come from the exact Poisson-binomial distribution of the
-    count. The adjusted p-values compare a cell's standardised deviation, the largest over its
-    outcomes, with the largest of all cells in each replicate, so they hold for all cells at once.
+    count. The adjusted p-values compare how far a cell is off with the largest of all cells in
+    each replicate, so they hold for all cells at once: by the exact p-value of its count for
+    binary outcomes without weights (min-P), else by its standardised deviation, the largest over
+    its outcomes (max-T).
 
     Parameters
     ----------
@@ -177,10 +190,17 @@ def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float)
     function = on_cells(cells)
     centre, spread = moments(cells, problem.seen_probs)
     summary = Summary.empty(function.predicted, centre, spread, plan.n_resamples, level)
+    exact = None
+    score = partial(_standardise, function, centre, spread)
+    event = problem.seen.event
+    if problem.exact_counts and event is not None:
+        counts = problem.event_distributions(cells)
+        exact = partial(_exact_limits, counts, function, event)
+        score = partial(_scores, counts, cells, event)
     for first, last, found in frequencies(problem, cells, plan):
-        summary.add(first, last, found)
-    if problem.exact_counts:
-        summary.limits[:] = _exact_limits(problem, cells, function.predicted, level)
+        summary.add(first, last, found, score(first, last, found))
+    if exact is not None:
+        summary.limits[:] = exact(level)
     return Cellwise(
         function=function,
         lower=summary.limits[0],
@@ -188,20 +208,42 @@ def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float)
         level=level,
         centre=centre,
         spread=spread,
+        standardised=score(0, function.n_cells, function.observed[None])[0],
         largest=summary.largest,
         regions=summary.regions,
         settings=plan.settings(partition=partition, lens=problem.lens, level=level),
+        exact=exact,
     )
 
 
-def _exact_limits(problem: Problem, cells: Cells, predicted: Floats, level: float) -> Floats:
+def _standardise(
+    function: CalibrationFunction,
+    centre: Floats,
+    spread: Floats,
+    first: int,
+    last: int,
+    frequencies: Floats,
+) -> Floats:
+    """Return the largest standardised deviation of cells with these frequencies: (B, cells)."""
+    deviations = frequencies - function.predicted[first:last]
+    return standardise(deviations, centre[first:last], spread[first:last])
+
+
+def _scores(
+    counts: CountDistributions, cells: Cells, event: int, first: int, last: int, frequencies: Floats
+) -> Floats:
+    """Return the normal scores of the counts of cells with these frequencies: (B, cells)."""
+    return counts.scores(frequencies[:, :, event] * cells.mass[first:last], first)
+
+
+def _exact_limits(
+    counts: CountDistributions, function: CalibrationFunction, event: int, level: float
+) -> Floats:
     """Return the Poisson-binomial limits of both outcomes: (2, cells, 2)."""
-    event = problem.seen.event
-    assert event is not None
+    predicted = function.predicted
     limits = np.empty((2, *predicted.shape))
-    counts = problem.event_distributions(cells)
     events = np.stack([counts.quantile(tail) for tail in ((1 - level) / 2, (1 + level) / 2)])
-    share = events / cells.mass
+    share = events / function.counts
     limits[:, :, event] = share - predicted[:, event]
     limits[:, :, 1 - event] = (1 - share[::-1]) - predicted[:, 1 - event]
     return limits

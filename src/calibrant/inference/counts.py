@@ -72,6 +72,24 @@ class CountDistributions:
             out[c] = max(0.0, min(below, above))
         return out
 
+    def scores(self, events: Floats, first: int = 0) -> Floats:
+        """Return normal scores of numbers of events (…, cells) in cells from `first` on.
+
+        The score z has Φ(-z) = the smaller of P(count ≤ k) and P(count ≥ k), and is at least 0:
+        what a standardised deviation would be if counts were normal.
+        """
+        from scipy.special import ndtri  # noqa: PLC0415
+
+        out = np.empty(events.shape)
+        for c in range(events.shape[-1]):
+            cdf = self.cdf[self.offsets[first + c] : self.offsets[first + c + 1]]
+            above = np.concatenate(([1.0], 1.0 - cdf[:-1]))
+            known = np.maximum(0.0, -ndtri(np.minimum(np.minimum(cdf, above), 0.5)))
+            place = np.rint(events[..., c]).astype(np.int64) - self.lows[first + c]
+            inside = (place >= 0) & (place < cdf.size)
+            out[..., c] = np.where(inside, known[np.clip(place, 0, cdf.size - 1)], np.inf)
+        return out
+
     def draw(self, key: np.uint64, replicates: NDArray[np.uint64], first: int, last: int) -> Floats:
         """Draw the numbers of events in cells first … last - 1: (cells, replicates)."""
         drawn: Floats = engine.draws.uniforms(key, (first, last), replicates)

@@ -124,11 +124,10 @@ class Summary:
             np.empty((n_cells, OUTLINE, 3)) if m == 3 else None,
         )
 
-    def add(self, first: int, last: int, frequencies: Floats) -> None:
-        """Take in the outcome frequencies (n_resamples, cells, m) of some cells."""
+    def add(self, first: int, last: int, frequencies: Floats, scores: Floats) -> None:
+        """Take in frequencies (n_resamples, cells, m) of some cells, and how far they are off."""
         deviations = frequencies - self.predicted[first:last]
-        t = standardise(deviations, self.centre[first:last], self.spread[first:last])
-        np.fmax(self.largest, np.fmax.reduce(t, axis=-1), out=self.largest)
+        np.fmax(self.largest, np.fmax.reduce(scores, axis=-1), out=self.largest)
         tails = [(1 - self.level) / 2, (1 + self.level) / 2]
         quantile = np.nanquantile if np.isnan(deviations).any() else np.quantile
         never = np.isnan(deviations).all(axis=0)  # no row in any replicate, so no limits
