@@ -118,3 +118,17 @@ def test_any_data_have_a_verdict(data):
         assert 0 < verdict.pvalue <= 1
         if verdict.interval is not None:
             assert 0 <= verdict.interval[0] <= verdict.interval[1]
+
+
+def test_weights_that_balance_classes_are_named():
+    data = binary(lambda p: 0.0, n=400)  # noqa: ARG005
+    rate = data.labels.mean()
+    weights = np.where(data.labels == 1, 0.5 / rate, 0.5 / (1 - rate))
+    for chosen, named in (
+        (weights, True),
+        (np.linspace(1, 2, 400), False),
+        (np.full(400, 3), False),
+    ):
+        found = verdict_of(Predictions(data.probs, data.labels, weights=chosen))
+        assert found.balanced == named
+        assert ("the weights depend on the labels" in found.sentence) == named

@@ -14,6 +14,7 @@ from calibrant.inference.frequencies import moments
 from calibrant.inference.problem import Problem
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import EqualWidth, Partition
+from calibrant.predictions import Predictions
 from calibrant.statistics import SquaredMiscalibration
 from calibrant.statistics.squared_intervals import covering_interval
 from calibrant.statistics.squared_pieces import pieces_of
@@ -23,6 +24,10 @@ Floats = NDArray[np.float64]
 
 LEVEL = 0.95  # of intervals
 ENOUGH = 0.5  # share of the rows that must be in cells of two or more for a size to be told
+BALANCED = (
+    "the weights depend on the labels: they are the same within each class and differ between"
+    " classes, which makes a calibrated model look miscalibrated"
+)
 CELLS = EqualWidth(10)  # in which directions are looked for
 EXACTLY = 1 << 16  # rows of a cell up to which the distribution of its count is worked out
 
@@ -64,6 +69,9 @@ class Verdict:
         hold too few rows to say.
     interval : tuple of float or None
         95 % interval of it.
+    balanced : bool
+        Whether weights look as if they depend on what occurred: the same within each class, and
+        different between classes. Then none of this is valid.
     """
 
     lens: Lens
@@ -75,6 +83,7 @@ class Verdict:
     bias: float | None
     size: float | None
     interval: tuple[float, float] | None
+    balanced: bool = False
 
     @property
     def rejected(self) -> bool:
@@ -116,11 +125,8 @@ class Verdict:
         least = self.pvalue * (self.n_resamples + 1) < 1.5
         tests = f", adjusted for {self.n_tests} tests" if self.n_tests > 1 else ""
         p = f"{pvalue(self.pvalue, least=least)}{tests}"
-        return (
-            f"{p}; {self._told_size()}"
-            if self.decided
-            else f"{too_few(self.n_needed)}; {self._told_size()}"
-        )
+        told = f"{p if self.decided else too_few(self.n_needed)}; {self._told_size()}"
+        return told + (f". Yet {BALANCED}" if self.balanced else "")
 
     @property
     def sentence(self) -> str:
@@ -154,6 +160,7 @@ class Verdict:
             "bias": self.bias,
             "size": self.size,
             "interval": None if self.interval is None else list(self.interval),
+            "balanced": self.balanced,
             "sentence": self.sentence,
         }
 
@@ -170,8 +177,32 @@ def judge(problem: Problem, rows: Sequence[Tested], n_tests: int, n_resamples: i
     bias = _bias(problem)
     direction = _direction(problem, bias) if bias is not None and p <= ALPHA else None
     size, interval = _size(problem)
-    subject = subject_of(problem)
-    return Verdict(problem.lens, subject, p, n_tests, n_resamples, direction, bias, size, interval)
+    return Verdict(
+        problem.lens,
+        subject_of(problem),
+        p,
+        n_tests,
+        n_resamples,
+        direction,
+        bias,
+        size,
+        interval,
+        balanced(problem.data),
+    )
+
+
+def balanced(data: Predictions) -> bool:
+    """Whether weights are the same within each class, and differ between classes."""
+    if not data.weighted:
+        return False
+    held = data.weights > 0
+    labels, weights = data.labels[held], data.weights[held]
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    low = np.minimum.reduceat(weights[order], starts)
+    high = np.maximum.reduceat(weights[order], starts)
+    enough = labels.size >= 3 * starts.size and starts.size > 1
+    return bool(enough and np.allclose(low, high) and not np.allclose(low, low[0]))
 
 
 def subject_of(problem: Problem) -> str:
