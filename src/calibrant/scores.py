@@ -3,11 +3,21 @@
 All are means over the rows, weighted if there are weights.
 """
 
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.calibration import isotonic
 from calibrant.engine import threads
-from calibrant.predictions import Predictions
+from calibrant.lenses import Canonical, Lens
+from calibrant.lenses.lens import check_lens
+from calibrant.predictions import Predictions, check_data
+
+Floats = NDArray[np.float64]
+Score = Callable[[Predictions], float]
 
 
 def log_score(data: Predictions) -> float:
@@ -71,6 +81,137 @@ def all_scores(data: Predictions) -> dict[str, float]:
         "brier_score": brier,
         "spherical_score": spherical,
     }
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """A proper score in three parts: score = miscalibration - discrimination + uncertainty.
+
+    Parameters
+    ----------
+    score : float
+        Of the predictions.
+    miscalibration : float
+        MCB: what the best increasing function of the predictions would gain. At least 0.
+    discrimination : float
+        DSC: what that function gains over the constant event rate. At least 0.
+    uncertainty : float
+        UNC: the score of the constant event rate.
+    """
+
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Return plain numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.score:.4f} = {self.miscalibration:.4f} (miscalibration)"
+            f" - {self.discrimination:.4f} (discrimination) + {self.uncertainty:.4f} (uncertainty)"
+        )
+
+
+def decompose(
+    data: Predictions, score: Score = brier_score, *, lens: Lens = Canonical()
+) -> Decomposition:
+    r"""Split a proper score into miscalibration, discrimination and uncertainty.
+
+    .. math:: S(p) = \underbrace{S(p) - S(q)}_{MCB} - \underbrace{(S(\bar y) - S(q))}_{DSC}
+        + \underbrace{S(\bar y)}_{UNC}
+
+    q is the isotonic regression of the outcomes on the predictions p of the event (CORP), and
+    y-bar the event rate.
+
+    Parameters
+    ----------
+    data : Predictions
+        Predictions and outcomes.
+    score : function, default brier_score
+        `brier_score` or `log_score`.
+    lens : Lens, default Canonical()
+        What aspect of the predictions is looked at; it must leave two outcomes, as `TopLabel` and
+        `Marginal` do.
+
+    Returns
+    -------
+    Decomposition
+
+    Notes
+    -----
+    `brier_score` adds up both outcomes. So it and its parts are twice those of the event alone,
+    which other software gives for two classes. The log score is the same for both.
+
+    Miscalibration is biased upwards: q also fits noise. Whether it is more than that is the exact
+    test of ``statistics.ScoreMiscalibration(score)``. Score and miscalibration are infinite if the
+    log score is.
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan (2021), "Stable reliability diagrams for probabilistic
+    classifiers", PNAS.
+
+    Examples
+    --------
+    >>> data = Predictions([0.1, 0.4, 0.5, 0.8], [0, 1, 0, 1])
+    >>> print(decompose(data))
+    0.3300 = 0.0800 (miscalibration) - 0.2500 (discrimination) + 0.5000 (uncertainty)
+    """
+    check_data(data)
+    check_lens(lens)
+    seen = lens(data)
+    if seen.event is None:
+        raise ValueError(
+            f"`decompose` needs a problem with two outcomes; found {seen.m}. Look through a lens"
+            " such as `TopLabel()` or `Marginal(…)`."
+        )
+    found = isotonic(seen, seen.event)
+    losses = event_losses(score, found.values)
+    total = float(found.mass.sum())
+    held = _times(found.events, losses[0]) + _times(found.mass - found.events, losses[1])
+    best = least_loss(score, found.pooled(found.events), found.pooled(found.mass))
+    gained = float(np.maximum(found.pooled(held) - best, 0.0).sum()) / total
+    constant = float(least_loss(score, found.events.sum(), total)) / total
+    return Decomposition(
+        score=float(held.sum()) / total,
+        miscalibration=gained,
+        discrimination=max(constant - float(best.sum()) / total, 0.0),
+        uncertainty=constant,
+    )
+
+
+def event_losses(score: Score, p: Floats) -> Floats:
+    """Return the score of a row that predicts p (k,), if the event occurs and if not: (2, k)."""
+    if score is brier_score:
+        return 2.0 * np.stack(((1.0 - p) ** 2, p**2))
+    if score is log_score:
+        with np.errstate(divide="ignore"):
+            return -np.stack((np.log(p), np.log1p(-p)))
+    raise ValueError(f"`score` must be `brier_score` or `log_score`; found {_name(score)}.")
+
+
+def least_loss(score: Score, events: Any, mass: Any) -> Any:
+    """Return the sum of the score if the frequency is predicted for rows of this mass (…)."""
+    others = mass - events
+    if score is brier_score:
+        return 2.0 * events * others / mass
+    parts = [
+        _times(each, np.log(np.where(each > 0, each / mass, 1.0))) for each in (events, others)
+    ]
+    return -(parts[0] + parts[1])
+
+
+def _times(weight: Any, loss: Any) -> Any:
+    """Multiply, and let an infinite loss without weight be 0."""
+    return np.where(weight > 0, weight, 0.0) * np.where(weight > 0, loss, 0.0)
+
+
+def _name(value: Any) -> str:
+    return str(getattr(value, "__name__", repr(value)))
 
 
 def _means(data: Predictions) -> list[float]:

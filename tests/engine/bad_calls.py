@@ -8,7 +8,19 @@ import numpy as np
 from apart import tell
 
 from calibrant import Predictions
-from calibrant.engine import classes, draws, events, grid, null, resample, rows, sums, totals, tree
+from calibrant.engine import (
+    classes,
+    draws,
+    events,
+    grid,
+    isotonic,
+    null,
+    resample,
+    rows,
+    sums,
+    totals,
+    tree,
+)
 from calibrant.engine.tuples import Order, Replicates, Source
 
 N, M, CELLS = 20, 3, 4
@@ -74,6 +86,10 @@ def class_counts(cells=OF_ENTRIES, offsets=OFFSETS, source=SOURCE, some=ROWS):
 
 def walk(nodes, thresholds=3):
     return tree.walk(PROBS, np.array(nodes, np.int32).reshape(-1, 3), np.zeros(thresholds))
+
+
+def pool(counts, losses, size=2, event=1):
+    return isotonic.pool(counts, event, losses, 0, isotonic.Pools.start(size))
 
 
 def source_of(probs=PROBS, table=None):
@@ -188,6 +204,14 @@ CALLS = {
     "block_counts, a table": lambda: events.block_counts(PROBS, 128),
     "block_counts, no length": lambda: events.block_counts(PROBS[:, 0], 0),
     "block_counts, length below 0": lambda: events.block_counts(PROBS[:, 0], -1),
+    # isotonic
+    "pool, more replicates": lambda: pool(np.ones((3, 4, 2)), np.ones((2, 4))),
+    "pool, one outcome": lambda: pool(np.ones((2, 4, 1)), np.ones((2, 4))),
+    "pool, no event": lambda: pool(np.ones((2, 4, 2)), np.ones((2, 4)), event=2),
+    "pool, few losses": lambda: pool(np.ones((2, 4, 2)), np.ones((2, 3))),
+    "pool, integers": lambda: pool(np.ones((2, 4, 2), int), np.ones((2, 4))),
+    "tally, a table": lambda: isotonic.tally(PROBS, PROBS[:, 0]),
+    "tally, integers": lambda: isotonic.tally(np.arange(3), np.arange(3)),
     # null
     "null_totals, few rows": lambda: null_totals(SHORT),
     "null_totals, no rows": lambda: null_totals(BEYOND),

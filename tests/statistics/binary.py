@@ -15,6 +15,7 @@ from calibrant.statistics import (
     Cox,
     CutoffMiscalibration,
     KolmogorovMiscalibration,
+    ScoreMiscalibration,
     SmoothMiscalibration,
     Spiegelhalter,
 )
@@ -24,6 +25,7 @@ FAMILY = (
     Cox(),
     CutoffMiscalibration(),
     KolmogorovMiscalibration(),
+    ScoreMiscalibration(),
     SmoothMiscalibration(),
     Spiegelhalter(),
 )

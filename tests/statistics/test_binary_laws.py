@@ -212,6 +212,7 @@ def test_statistics_say_what_they_are():
         "Cox's score test",
         "cutoff miscalibration",
         "Kolmogorov miscalibration",
+        "miscalibration of the Brier score",
         "smooth miscalibration",
         "Spiegelhalter's z",
     ]

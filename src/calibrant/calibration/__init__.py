@@ -1,4 +1,4 @@
-"""Histogram regression of the calibration function, §4.1: cells, their sums, and r-hat.
+"""Regression of the calibration function, §4.1: cells, their sums, and r-hat; isotonic.
 
 It may use partitions, distances, `predictions` and the engine. It has not heard of lenses,
 statistics or resampling.
@@ -6,6 +6,15 @@ statistics or resampling.
 
 from calibrant.calibration.cells import Cells, find_cells
 from calibrant.calibration.function import CalibrationFunction, calibration_function
+from calibrant.calibration.isotonic import IsotonicFunction, isotonic
 from calibrant.calibration.sums import CellSums
 
-__all__ = ["CalibrationFunction", "CellSums", "Cells", "calibration_function", "find_cells"]
+__all__ = [
+    "CalibrationFunction",
+    "CellSums",
+    "Cells",
+    "IsotonicFunction",
+    "calibration_function",
+    "find_cells",
+    "isotonic",
+]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrant.engine import draws as draws
     from calibrant.engine import events as events
     from calibrant.engine import grid as grid
+    from calibrant.engine import isotonic as isotonic
     from calibrant.engine import kernels as kernels
     from calibrant.engine import landmarks as landmarks
     from calibrant.engine import line as line
@@ -38,6 +39,7 @@ COMPILED = (
     "draws",
     "events",
     "grid",
+    "isotonic",
     "null",
     "paths",
     "resample",

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.calibration.isotonic import isotonic
 from calibrant.checks.parameters import whole
 from calibrant.predictions import Predictions
 from calibrant.recalibration.document import Fields, numbers, shown
@@ -190,13 +191,6 @@ class Isotonic:
 
 def fit_curve(rows: Predictions, column: int) -> Curve:
     """Fit an increasing function of the probability of one class."""
-    from scipy.optimize import isotonic_regression  # noqa: PLC0415 (half a second to import)
-
-    values, where = np.unique(rows.probs[:, column], return_inverse=True)
-    mass = np.bincount(where, rows.weights, values.size)
-    events = np.bincount(where, rows.weights * (rows.labels == column), values.size)
-    fit = isotonic_regression(events / mass, weights=mass)
-    first, last = fit.blocks[:-1], fit.blocks[1:] - 1
-    ends = np.unique(np.concatenate((first, last)))
-    rising = np.maximum.accumulate(np.clip(fit.x[ends], 0.0, 1.0))  # but for rounding, it is so
-    return Curve(column, values[ends], rising)
+    found = isotonic(rows, column)
+    ends = found.corners()
+    return Curve(column, found.values[ends], found.fitted[ends])

@@ -13,6 +13,7 @@ from calibrant.statistics.miscalibration import (
     WorstMiscalibration,
     grid,
 )
+from calibrant.statistics.of_score import ScoreMiscalibration
 from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import Block, OfFunction, Shared, Statistic
@@ -29,6 +30,7 @@ __all__ = [
     "KernelMiscalibration",
     "KolmogorovMiscalibration",
     "OfFunction",
+    "ScoreMiscalibration",
     "Shared",
     "SmoothMiscalibration",
     "Spiegelhalter",

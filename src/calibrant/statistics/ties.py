@@ -121,6 +121,18 @@ class Ties:
             engine.paths.walk(counts, self.event, predicted[part], self._gaps[part], paths)
         return paths
 
+    def pools(self, block: Block, losses: Floats) -> Any:
+        """Pool values until the frequencies of each replicate rise: `engine.isotonic.Pools`.
+
+        losses : (2, cells) of a row at each value, if the event occurs and if not
+        """
+        pools = engine.isotonic.Pools.start(block.size)
+        first = 0
+        for part, counts in self.counts(block):
+            pools = engine.isotonic.pool(counts, self.event, losses[:, part], first, pools)
+            first += counts.shape[1]
+        return pools
+
     def sums(self, block: Block, factors: Floats) -> Floats:
         """Return sums over the rows of (y - p) times factors (k, cells): (k, size)."""
         out = np.zeros((factors.shape[0], block.size))

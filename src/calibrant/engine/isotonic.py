@@ -1,0 +1,130 @@
+"""Pool adjacent violators: the increasing function nearest to frequencies, of many replicates.
+
+Cells come in the order of their predictions. A pool is a run of cells that share a value. Cells are
+added at the end; where the last pool is not above the one before it, the two become one. So each
+replicate keeps a stack of pools with rising frequencies, and cells may come in parts.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.engine.arrays import expect
+from calibrant.engine.compile import kernel
+
+Floats = NDArray[np.float64]
+
+FIRST_ROOM = 64  # pools; a calibrated model has about the cube root of its number of cells
+
+
+class Pools(NamedTuple):
+    """The pools of each replicate so far: (size, room), of which the first `height` exist."""
+
+    last: NDArray[np.int64]  # the last cell of each
+    mass: Floats
+    events: Floats
+    loss: Floats  # of the predictions, added up over the rows
+    height: NDArray[np.int64]  # (size,)
+
+    @classmethod
+    def start(cls, size: int) -> "Pools":
+        """Return replicates without pools."""
+        room = size, FIRST_ROOM
+        last = np.zeros(room, np.int64)
+        return cls(last, *np.zeros((3, *room)), np.zeros(size, np.int64))
+
+    @property
+    def room(self) -> int:
+        """Number of pools that each replicate can have."""
+        return self.last.shape[1]
+
+    def with_room(self, needed: int) -> "Pools":
+        """Return pools that may become so many, in each replicate."""
+        if needed <= self.room:
+            return self
+        shape = self.height.size, max(needed, 2 * self.room)
+        grown = Pools(np.empty(shape, np.int64), *np.empty((3, *shape)), self.height)
+        for old, new in zip(self[:-1], grown[:-1], strict=True):
+            new[:, : self.room] = old
+        return grown
+
+    @property
+    def exist(self) -> NDArray[np.bool_]:
+        """Which pools exist, up to the largest number of any replicate: (size, most)."""
+        return np.arange(self.height.max(initial=0)) < self.height[:, None]
+
+    def values(self, cells: NDArray[np.int64]) -> Floats:
+        """Return the frequency of the pool of each of some cells: (size, cells)."""
+        out = np.empty((self.height.size, cells.size))
+        for t, height in enumerate(self.height):
+            pools = self.last[t, :height].searchsorted(cells)
+            out[t] = self.events[t, pools] / self.mass[t, pools]
+        return out
+
+
+def pool(counts: Floats, event: int, losses: Floats, first: int, pools: Pools) -> Pools:
+    """Add cells first, first + 1, … to the pools of each replicate.
+
+    counts : (size, cells, 2) weight of both outcomes
+    losses : (2, cells) what a row adds to the loss if the event occurs, and if not
+    """
+    expect("counts", counts, (pools.height.size, None, 2), "f")
+    expect("losses", losses, (2, counts.shape[1]), "f")
+    if event not in (0, 1):
+        raise IndexError("`event` must be 0 or 1.")
+    pools = pools.with_room(int(pools.height.max(initial=0)) + counts.shape[1])
+    counts, losses = np.ascontiguousarray(counts), np.ascontiguousarray(losses)
+    _pool(counts, event, losses, first, pools)
+    return pools
+
+
+@kernel
+def _pool(counts, event, losses, first, pools):
+    for t in range(counts.shape[0]):
+        all_events, all_mass, all_loss = pools.events[t], pools.mass[t], pools.loss[t]
+        height = pools.height[t]
+        for c in range(counts.shape[1]):
+            events, others = counts[t, c, event], counts[t, c, 1 - event]
+            mass, loss = events + others, 0.0
+            if events > 0.0:  # a loss may be infinite
+                loss += events * losses[0, c]
+            if others > 0.0:
+                loss += others * losses[1, c]
+            while height > 0 and all_events[height - 1] * mass >= events * all_mass[height - 1]:
+                height -= 1
+                events += all_events[height]
+                mass += all_mass[height]
+                loss += all_loss[height]
+            all_events[height], all_mass[height], all_loss[height] = events, mass, loss
+            pools.last[t, height] = first + c
+            height += 1
+        pools.height[t] = height
+
+
+def tally(others: Floats, events: Floats) -> tuple[Floats, Floats]:
+    """Count how often each value is in two sorted arrays: values (cells,) and counts (cells, 2)."""
+    expect("others", others, (None,), "f")
+    expect("events", events, (None,), "f")
+    values = np.empty(others.size + events.size)
+    counts = np.empty((values.size, 2))
+    found = _tally(others, events, values, counts)
+    return values[:found], counts[:found]
+
+
+@kernel
+def _tally(others, events, values, counts):
+    i, j, found = 0, 0, 0
+    while i < others.shape[0] or j < events.shape[0]:
+        if j == events.shape[0] or (i < others.shape[0] and others[i] <= events[j]):
+            value = others[i]
+        else:
+            value = events[j]
+        first_i, first_j = i, j
+        while i < others.shape[0] and others[i] == value:
+            i += 1
+        while j < events.shape[0] and events[j] == value:
+            j += 1
+        values[found], counts[found, 0], counts[found, 1] = value, i - first_i, j - first_j
+        found += 1
+    return found
