@@ -4,8 +4,8 @@ The objects of *Evaluating model calibration in classification* (AISTATS 2019), 
 module that is named after it: `Predictions`, `lenses`, `partitions`, `distances`,
 `statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
 `calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
-`cellwise`, `reliability_diagram`, `Trajectory`, `report`; `load` reads files and `datasets` has
-examples.
+`cellwise`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`, `cumulative_diagram`,
+`score_plane`, `Trajectory`, `report`; `load` reads files and `datasets` has examples.
 
 A name is imported when it is first used, so that the command line answers at once.
 """
@@ -25,7 +25,16 @@ if TYPE_CHECKING:
         statistics,
     )
     from calibrant.calibration import CalibrationFunction, calibration_function
-    from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
+    from calibrant.diagrams import (
+        CurveDiagram,
+        ReliabilityDiagram,
+        ScorePlane,
+        cumulative_diagram,
+        isotonic_diagram,
+        reliability_diagram,
+        score_plane,
+        smooth_diagram,
+    )
     from calibrant.inference import (
         CalibrationTest,
         Cellwise,
@@ -45,7 +54,7 @@ if TYPE_CHECKING:
     from calibrant.loading import load
     from calibrant.predictions import Predictions
     from calibrant.reporting import report
-    from calibrant.scores import accuracy, brier_score, log_score, spherical_score
+    from calibrant.scores import accuracy, brier_score, decompose, log_score, spherical_score
     from calibrant.trajectory import Trajectory, TrajectoryRow
 
 __version__ = "0.2.0.dev0"
@@ -56,12 +65,14 @@ __all__ = [
     "Cellwise",
     "Classwise",
     "Comparison",
+    "CurveDiagram",
     "Difference",
     "Estimate",
     "Evaluation",
     "EvaluationRow",
     "Predictions",
     "ReliabilityDiagram",
+    "ScorePlane",
     "Trajectory",
     "TrajectoryRow",
     "accuracy",
@@ -71,10 +82,13 @@ __all__ = [
     "cellwise",
     "classwise",
     "compare",
+    "cumulative_diagram",
     "datasets",
+    "decompose",
     "distances",
     "estimate",
     "evaluate",
+    "isotonic_diagram",
     "lenses",
     "load",
     "log_score",
@@ -83,14 +97,25 @@ __all__ = [
     "reliability_diagram",
     "report",
     "resampling",
+    "score_plane",
     "scores",
+    "smooth_diagram",
     "spherical_score",
     "statistics",
 ]
 
 _HOMES = {
     "calibration": ("CalibrationFunction", "calibration_function"),
-    "diagrams": ("ReliabilityDiagram", "reliability_diagram"),
+    "diagrams": (
+        "CurveDiagram",
+        "ReliabilityDiagram",
+        "ScorePlane",
+        "cumulative_diagram",
+        "isotonic_diagram",
+        "reliability_diagram",
+        "score_plane",
+        "smooth_diagram",
+    ),
     "inference": (
         "CalibrationTest",
         "Cellwise",
@@ -110,7 +135,7 @@ _HOMES = {
     "loading": ("load",),
     "predictions": ("Predictions",),
     "reporting": ("report",),
-    "scores": ("accuracy", "brier_score", "log_score", "spherical_score"),
+    "scores": ("accuracy", "brier_score", "decompose", "log_score", "spherical_score"),
     "trajectory": ("Trajectory", "TrajectoryRow"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

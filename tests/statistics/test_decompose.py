@@ -157,7 +157,7 @@ def test_refusals():
             ValueError, match="`score` must be `brier_score` or `log_score`; found accuracy"
         ):
             build(accuracy)
-    with pytest.raises(ValueError, match="`score` must be .* found 'brier'"):
+    with pytest.raises(ValueError, match=r"`score` must be .* found 'brier'"):
         decompose(two, "brier")
     with pytest.raises(TypeError, match="lens"):
         decompose(two, lens="top")

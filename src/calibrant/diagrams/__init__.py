@@ -1,10 +1,27 @@
-"""Reliability diagrams in one, two and three dimensions, §4.4.
+"""Reliability diagrams in one, two and three dimensions, §4.4, and curves without cells.
 
-`reliability_diagram` computes; what it returns is data. ``.plot()`` draws it with matplotlib
+`reliability_diagram`, `isotonic_diagram`, `smooth_diagram`, `cumulative_diagram` and `score_plane`
+compute; what they return is data. ``.plot()`` draws it with matplotlib
 (`static`), ``.figure()`` with plotly (`interactive`). Neither computes anything.
 """
 
+from calibrant.diagrams.curve import Band, CurveDiagram, CurveSeries
+from calibrant.diagrams.curves import cumulative_diagram, isotonic_diagram, smooth_diagram
 from calibrant.diagrams.diagram import ReliabilityDiagram, Series
+from calibrant.diagrams.plane import PlanePoint, ScorePlane, score_plane
 from calibrant.diagrams.reliability import reliability_diagram
 
-__all__ = ["ReliabilityDiagram", "Series", "reliability_diagram"]
+__all__ = [
+    "Band",
+    "CurveDiagram",
+    "CurveSeries",
+    "PlanePoint",
+    "ReliabilityDiagram",
+    "ScorePlane",
+    "Series",
+    "cumulative_diagram",
+    "isotonic_diagram",
+    "reliability_diagram",
+    "score_plane",
+    "smooth_diagram",
+]

@@ -52,6 +52,17 @@ class Series:
         """Which cells (cells,) are drawn: those that hold any weight."""
         return self.function.mass > 0
 
+    @property
+    def miscalibration(self) -> float:
+        """Mean total variation of outcome frequencies and predictions over the cells."""
+        fn = self.function
+        return float(fn.proportions @ np.abs(fn.deviations).sum(axis=1)) / 2
+
+    @property
+    def pvalue(self) -> float:
+        """P-value of the hypothesis of calibration: of the cell that is farthest off, adjusted."""
+        return float(self.cells.adjusted_pvalues.min())
+
     def significant(self, alpha: float) -> Mask:
         """Return which cells (cells,) are off at the family-wise level `alpha`."""
         return self.cells.adjusted_pvalues <= alpha
@@ -138,6 +149,7 @@ class ReliabilityDiagram:
         classical: bool = False,
         truth: Truth | None = None,
         regions: bool = False,
+        summary: bool = False,
     ) -> "Axes":
         """Draw with matplotlib and return the Axes.
 
@@ -155,6 +167,9 @@ class ReliabilityDiagram:
         regions : bool, default False
             Whether to draw the consistency region of each cell, an ellipse that would hold its
             outcome frequency with probability `level`; for three outcomes.
+        summary : bool, default False
+            Whether to write the number of rows, the mean distance of cells from the diagonal, and
+            the p-value of the cell that is farthest off into the classical view.
 
         Returns
         -------
@@ -168,21 +183,26 @@ class ReliabilityDiagram:
         """
         from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
 
-        self._check_options(classical, truth, regions)
+        self._check_options(classical, truth, regions, summary)
         if self.n_outcomes == 2:
-            return static.line(self, ax, classical=classical, truth=truth)
+            return static.line(self, ax, classical=classical, truth=truth, summary=summary)
         if self.n_outcomes == 3:
             return static.triangle(self, ax, regions=regions)
         return static.tetrahedron(self, ax)
 
     def figure(
-        self, *, classical: bool = False, truth: Truth | None = None, regions: bool = False
+        self,
+        *,
+        classical: bool = False,
+        truth: Truth | None = None,
+        regions: bool = False,
+        summary: bool = False,
     ) -> "Figure":
         """Draw with plotly and return the Figure: for a browser, with numbers on hovering.
 
         Parameters
         ----------
-        classical, truth, regions : bool, function, bool
+        classical, truth, regions, summary : bool, function, bool, bool
             The options of `plot`.
 
         Returns
@@ -192,17 +212,21 @@ class ReliabilityDiagram:
         """
         from calibrant.diagrams import interactive  # noqa: PLC0415 (loads plotly)
 
-        self._check_options(classical, truth, regions)
+        self._check_options(classical, truth, regions, summary)
         if self.n_outcomes == 2:
-            return interactive.line(self, classical=classical, truth=truth)
+            return interactive.line(self, classical=classical, truth=truth, summary=summary)
         if self.n_outcomes == 3:
             return interactive.triangle(self, regions=regions)
         return interactive.tetrahedron(self)
 
-    def _check_options(self, classical: bool, truth: Truth | None, regions: bool) -> None:
+    def _check_options(
+        self, classical: bool, truth: Truth | None, regions: bool, summary: bool
+    ) -> None:
         self._check_option("classical", classical, 2)
         self._check_option("truth", truth is not None, 2)
         self._check_option("regions", regions, 3)
+        if summary and not classical:
+            raise ValueError("`summary` is for the classical view: set `classical` too.")
 
     def _check_option(self, name: str, given: bool, needed: int) -> None:
         if given and self.n_outcomes != needed:

@@ -1,6 +1,5 @@
 """From predictions to a reliability diagram, §4.4."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -8,15 +7,14 @@ import numpy as np
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.diagram import Floats, ReliabilityDiagram, Series
+from calibrant.diagrams.problems import Models, look, named
 from calibrant.inference import Cellwise
 from calibrant.inference.cells import of_problem
 from calibrant.inference.plans import Plan, Progress, part
-from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.lenses import Canonical, Lens
-from calibrant.lenses.lens import check_lens
 from calibrant.partitions import EqualWidth, Partition, SimplexCells
 from calibrant.partitions.partition import check_partition
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 
 ALPHA = 0.05  # family-wise level at which a cell counts as off
@@ -26,7 +24,7 @@ LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
 
 
 def reliability_diagram(
-    data: Predictions | Mapping[str, Predictions],
+    data: Models,
     *,
     lens: Lens = Canonical(),
     partition: Partition | None = None,
@@ -71,10 +69,11 @@ def reliability_diagram(
     >>> print(reliability_diagram(data, rng=0))
     reliability diagram of 2 outcomes: 1 of 2 cells are off at 5% (family-wise)
     """
-    models = data if isinstance(data, Mapping) else {"": data}
+    models = named(data)
     plan = Plan.of(resampler, n_resamples, rng, progress)
-    problems = _look(models, lens, plan)
+    problems = look(models, lens, plan)
     first = next(iter(problems.values())).seen
+    _check_number_of_outcomes(first.m, len(models))
     cut = partition or default_partition(first.m)
     check_partition(cut)
     edges = _edges(cut)
@@ -100,24 +99,6 @@ def default_partition(m: int) -> Partition:
     return SimplexCells(5 if m == 3 else 4)
 
 
-def _look(models: Mapping[str, Predictions], lens: Lens, plan: Plan) -> dict[str, Problem]:
-    """Look at each model through the lens, and check that one picture can show them all."""
-    if not models:
-        raise ValueError("`data` must be at least one model; found none.")
-    for model in models.values():
-        check_data(model)
-    check_lens(lens)
-    problems = {
-        name: Problem.of(model, lens, plan.resampler, plan.key) for name, model in models.items()
-    }
-    (_, first), *others = problems.items()
-    check_hypothesis(first)
-    _check_number_of_outcomes(first.seen.m, len(problems))
-    for name, other in others:
-        _check_same_outcomes(name, other.seen, first.seen)
-    return problems
-
-
 def _check_number_of_outcomes(m: int, n_models: int) -> None:
     if m > LARGEST:
         raise ValueError(
@@ -129,20 +110,6 @@ def _check_number_of_outcomes(m: int, n_models: int) -> None:
         raise ValueError(
             f"Models can share a picture only if there are two outcomes; found {m}. Draw one"
             " diagram for each."
-        )
-
-
-def _check_same_outcomes(name: str, model: Predictions, first: Predictions) -> None:
-    if model.event != first.event:
-        about, other = (one.classes[one.event or 0] for one in (model, first))
-        raise ValueError(
-            f"Models in one picture must be about the same outcome; {name!r} is about {about!r},"
-            f" not {other!r}."
-        )
-    if model.classes != first.classes:
-        raise ValueError(
-            f"Models in one picture must have the same outcomes; {name!r} has"
-            f" {model.classes}, not {first.classes}."
         )
 
 

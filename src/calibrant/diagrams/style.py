@@ -11,7 +11,12 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.diagrams.diagram import ReliabilityDiagram, Series
+from calibrant.diagrams.curve import CurveDiagram, CurveSeries
+from calibrant.diagrams.diagram import ReliabilityDiagram, Series, Truth
+from calibrant.diagrams.plane import ScorePlane
+
+Floats = NDArray[np.float64]
+Range = tuple[float, float]
 
 BLUE = "#0072B2"
 VERMILLION = "#D55E00"
@@ -23,10 +28,12 @@ INK = "#222222"
 MODELS = (BLUE, "#E69F00", GREEN, "#CC79A7", "#56B4E9", "#000000")
 SHARES = ("#EDF4FA", "#A6CBE5", "#5A9BCB")  # ends early, so that arrows show on every cell
 
+SPARSE = 0.01  # of the rows: cells that hold less do not decide the range of an axis
+BEYOND = f"beyond the axis (below {SPARSE:.0%} of the rows)"
 MOST_LINES = 5  # of a name; a group of a thousand classes would fill the page
 
 
-def event_name(diagram: ReliabilityDiagram) -> str:
+def event_name(diagram: ReliabilityDiagram | CurveDiagram) -> str:
     """Return what a diagram of two outcomes is about, for the axis."""
     return diagram.subject or f"class {diagram.classes[diagram.event]}"
 
@@ -54,6 +61,108 @@ def limits_name(series: Series) -> str:
 def truth_at(n: int = 400) -> NDArray[np.float64]:
     """Return where a true curve is evaluated (n,): not at 0 and 1, where it may be undefined."""
     return (np.arange(n) + 0.5) / n
+
+
+def filled(shares: Floats) -> NDArray[np.bool_]:
+    """Return which cells or points hold enough of the rows to count; all if none does."""
+    enough = shares >= SPARSE
+    return enough if enough.any() else np.ones_like(enough)
+
+
+def with_margins(ends: list[Floats]) -> Range:
+    """Return a range that holds numbers, with some space at both ends."""
+    every = np.concatenate(ends)
+    low, high = float(np.nanmin(every)), float(np.nanmax(every))
+    height = max(high - low, 1e-3)
+    return low - 0.10 * height, high + 0.08 * height
+
+
+def vertical_range(diagram: ReliabilityDiagram, truth: Truth | None) -> Range:
+    """Return the range of deviations that is shown: of cells that hold enough of the rows."""
+    ends = [np.zeros(1)]
+    for series in diagram.series:
+        cells, fn = series.cells, series.function
+        some = series.shown & filled(fn.proportions)
+        ends += [each[some, diagram.event] for each in (fn.deviations, cells.lower, cells.upper)]
+    if truth is not None:
+        ends.append(np.asarray(truth(truth_at())) - truth_at())
+    return with_margins(ends)
+
+
+def curve_range(diagram: CurveDiagram, *, confidence: bool) -> Range:
+    """Return the range of a curve that is shown around 0."""
+    ends = [np.zeros(1)]
+    for series in diagram.series:
+        ends += [series.y, *curve_limits(diagram, series, confidence=confidence)]
+    return with_margins(ends)
+
+
+def curve_limits(
+    diagram: CurveDiagram, series: CurveSeries, *, confidence: bool
+) -> tuple[Floats, Floats]:
+    """Return the band that is drawn."""
+    if confidence:
+        assert series.confidence is not None
+        return series.confidence
+    return series.limits(diagram.kind)
+
+
+def band_name(diagram: CurveDiagram, *, confidence: bool) -> str:
+    """Say what the band is, for the legend."""
+    level = percent(diagram.series[0].band.level)
+    if confidence:
+        return f"{level} confidence (whole curve)"
+    return f"{level} if calibrated ({'whole curve' if diagram.kind.whole else 'each point'})"
+
+
+def curve_off_name(diagram: CurveDiagram) -> str:
+    """Say what marks the significant part of a curve, for the legend."""
+    return f"off ({percent(diagram.alpha)}, whole curve)"
+
+
+def summary_lines(diagram: ReliabilityDiagram) -> list[str]:
+    """Say how many rows there are, how far off they are, and the p-value, for each model."""
+    lines = []
+    for series in diagram.series:
+        name = f"{series.name}: " if series.name else ""
+        n = f"n = {series.function.counts.sum():,.12g}"
+        size = f"off by {series.miscalibration:.3f} on average"
+        lines += [f"{name}{n}", f"{size}, p = {series.pvalue:.3g}"]
+    return lines
+
+
+def plane_axes(diagram: ScorePlane) -> tuple[str, str]:
+    """Return the names of both axes."""
+    score = str(diagram.settings["score"]).replace("_", " ").replace("brier", "Brier")
+    return f"miscalibration of the {score} (MCB)", "discrimination (DSC)"
+
+
+def plane_range(diagram: ScorePlane) -> tuple[Range, Range]:
+    """Return the ranges of both axes, with space for names on the right."""
+    known = [p for p in diagram.points if np.isfinite(p.parts.miscalibration)]
+    right = max([1e-3, *(max(p.parts.miscalibration, p.expected) for p in known)])
+    heights = [p.parts.discrimination for p in known] or [0.0, 1.0]
+    low, high = min(heights), max(heights)
+    reach = max(high - low, 0.5 * right, 1e-3)
+    return (-0.03 * right, 1.35 * right), (low - 0.15 * reach, high + 0.15 * reach)
+
+
+def plane_lines(diagram: ScorePlane) -> list[tuple[float, list[float], list[float]]]:
+    """Return lines of equal score, DSC = MCB + UNC - score: (score, x of both ends, y)."""
+    if diagram.uncertainty is None:
+        return []
+    (left, right), (low, high) = plane_range(diagram)
+    # A line passes through (0, UNC - score); those that cross the picture have it in this range.
+    ends = low - right, high - left
+    step = 10 ** np.floor(np.log10((ends[1] - ends[0]) / 4))
+    step *= 5 if (ends[1] - ends[0]) / step > 20 else 2 if (ends[1] - ends[0]) / step > 8 else 1
+    scores = diagram.uncertainty - np.array(ends)
+    found = []
+    for score in np.arange(np.ceil(scores[1] / step), scores[0] / step) * step:
+        above = diagram.uncertainty - float(score)
+        x0, x1 = max(left, low - above), min(right, high - above)
+        found.append((float(score), [x0, x1], [x0 + above, x1 + above]))
+    return found
 
 
 def wrapped(text: str, width: int) -> list[str]:

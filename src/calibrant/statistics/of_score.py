@@ -6,7 +6,6 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import engine
 from calibrant.scores import Score, brier_score, event_losses, least_loss
 from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
 from calibrant.statistics.ties import Ties

@@ -101,14 +101,8 @@ class Grid(NamedTuple):
 
     @classmethod
     def first(cls, ties: Ties) -> Self:
-        """Resolve half of the value that is to be expected of a calibrated model.
-
-        Its density scatters like the end of the path over the root of 2 √π s. The mean modulus
-        is √(2/π) of that.
-        """
-        factor = np.sqrt(2 / np.pi / np.sqrt(4 * np.pi))
-        expected = (factor * ties.path_scale) ** (2 / 3)
-        return cls.spanning(0.0, 1.0, expected / 2 or 1.0, 1.0)
+        """Resolve half of the value that is to be expected of a calibrated model."""
+        return cls.spanning(0.0, 1.0, expected_width(ties) / 2 or 1.0, 1.0)
 
     def finer(self, ties: Ties) -> Self:
         """Resolve a quarter of what this one does, near predictions alone."""
@@ -123,6 +117,40 @@ class Grid(NamedTuple):
         needed = 2 * engine.densities.WIDTH * length / max(narrowest, 1e-9)
         steps = 2 ** np.ceil(np.log2(needed))
         return cls(low, length, int(np.clip(steps, FEWEST, MOST)), widest)
+
+
+def expected_width(ties: Ties) -> float:
+    """Return about the value of a calibrated model with these predictions.
+
+    Its density scatters like the end of the path over the root of 2 √π s. The mean modulus is
+    √(2/π) of that.
+    """
+    factor = np.sqrt(2 / np.pi / np.sqrt(4 * np.pi))
+    return float((factor * ties.path_scale) ** (2 / 3))
+
+
+def smoothed_residuals(ties: Ties, block: Block, width: float, points: int) -> Floats:
+    """Return (1/n) Σ K_s(t, p) (y - p) at t = 0, 1/points, …, 1 of each replicate: (size, t)."""
+    grid = Grid.spanning(0.0, 1.0, width, 1.0)
+    return _at_points(_cosines(ties, block, grid, np.arange(block.size))[0], width, points)
+
+
+def smoothed_mass(ties: Ties, width: float, points: int) -> Floats:
+    """Return the density (1/n) Σ K_s(t, p) of the predictions at t = 0, 1/points, …, 1."""
+    grid = Grid.spanning(0.0, 1.0, width, 1.0)
+    nodes = np.zeros((grid.steps + 1, 1))
+    engine.densities.add_gaussians(ties.values, ties.mass[:, None] / ties.total, nodes)
+    return np.asarray(_at_points(_series(nodes), width, points)[0])
+
+
+def _at_points(cosines: Floats, width: float, points: int) -> Floats:
+    """Return the densities of cosine series (size, steps + 1), smoothed to a width."""
+    from scipy.fft import dct  # noqa: PLC0415
+
+    steps = cosines.shape[1] - 1
+    finer = max(points, steps)
+    found = dct(_damped(cosines, np.array([width])), type=1, n=finer + 1)
+    return np.asarray(found[:, :: finer // points])
 
 
 def _try_grid(
@@ -147,8 +175,6 @@ def _cosines(
 
     Densities over the grid, which count as long as 1, of residuals smoothed by WIDTH steps.
     """
-    from scipy.fft import dct  # noqa: PLC0415 (slow to import, rarely needed)
-
     nodes = np.zeros((grid.steps + 1, replicates.size))
     most = np.zeros(replicates.size)
     places = (ties.values - grid.low) / grid.length
@@ -157,8 +183,22 @@ def _cosines(
         residuals = (events - ties.predicted[part, None]) / ties.total
         most += np.abs(residuals).sum(axis=0)
         engine.densities.add_gaussians(places[part], residuals, nodes)
+    return _series(nodes), most
+
+
+def _series(nodes: Floats) -> Floats:
+    """Return the cosine series (size, steps + 1) of densities on nodes (steps + 1, size)."""
+    from scipy.fft import dct  # noqa: PLC0415 (slow to import, rarely needed)
+
     nodes[[0, -1]] *= 2.0  # the images beyond the ends
-    return dct(nodes.T, type=1, axis=1) / (2 * grid.steps), most
+    return np.asarray(dct(nodes.T, type=1, axis=1) / (2 * (nodes.shape[0] - 1)))
+
+
+def _damped(cosines: Floats, width: Floats) -> Floats:
+    """Smooth densities of WIDTH steps to widths (size,), where the grid is as long as 1."""
+    steps = cosines.shape[1] - 1
+    spread = width[:, None] ** 2 - (engine.densities.WIDTH / steps) ** 2
+    return np.asarray(cosines * np.exp(-0.5 * (np.pi * np.arange(steps + 1)) ** 2 * spread))
 
 
 def _fixed_points(cosines: Floats, most: Floats, grid: Grid) -> Floats:
@@ -211,8 +251,7 @@ def _moduli(cosines: Floats, s: Floats, grid: Grid) -> tuple[Floats, Floats]:
     points = FINER * grid.steps
     width = s / grid.length
     wave = np.pi * np.arange(grid.steps + 1)
-    spread = width[:, None] ** 2 - (engine.densities.WIDTH / grid.steps) ** 2
-    series = cosines * np.exp(-0.5 * wave**2 * spread)
+    series = _damped(cosines, width)
     curves = np.zeros((3, s.size, points + 1))
     curves[0] = dct(series, type=1, n=points + 1)
     curves[1, :, 1:-1] = dst(-wave[1:] * series[:, 1:], type=1, n=points - 1)

@@ -1,7 +1,9 @@
 """``calibrant plot``."""
 
+from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,10 +12,9 @@ from calibrant.cli.files import check_ending, whole_file
 from calibrant.cli.inputs import Inputs
 from calibrant.cli.options import (
     Classes,
-    File,
+    Files,
     Json,
     Label,
-    LensText,
     Logits,
     Output,
     PartitionText,
@@ -28,23 +29,53 @@ from calibrant.cli.parsing import parse_lens, parse_partition
 from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
-    from calibrant import ReliabilityDiagram
+    from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
 
+    Diagram = CurveDiagram | ReliabilityDiagram
+
+
+class Kind(StrEnum):
+    """What is drawn."""
+
+    cells = "cells"
+    smooth = "smooth"
+    cumulative = "cumulative"
+    isotonic = "isotonic"
+
+
+KindOption = Annotated[
+    Kind, typer.Option("--kind", help="Cells, or a curve without cells; for two outcomes.")
+]
+LensText = Annotated[
+    str | None,
+    typer.Option(
+        "--lens",
+        help="canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled. Default: the event"
+        " of two classes, the predicted class of more.",
+    ),
+]
 Classical = Annotated[
-    bool, typer.Option("--classical", help="Frequency over prediction, with the diagonal.")
+    bool,
+    typer.Option("--classical", help="Frequency over prediction, with the diagonal, n and p."),
 ]
 Regions = Annotated[
     bool, typer.Option("--regions", help="Draw the consistency region of each cell.")
 ]
+Confidence = Annotated[
+    bool,
+    typer.Option("--confidence", help="Draw the confidence band of an isotonic curve."),
+]
 
 
 def plot(
-    file: File,
+    files: Files,
     output: Output = Path("reliability.png"),
-    lens: LensText = "top",
+    kind: KindOption = Kind.cells,
+    lens: LensText = None,
     partition: PartitionText = None,
     classical: Classical = False,
     regions: Regions = False,
+    confidence: Confidence = False,
     region: Region = None,
     resamples: Resamples = 999,
     seed: Seed = 0,
@@ -55,34 +86,73 @@ def plot(
     weight: Weight = None,
     logits: Logits = False,
 ) -> None:
-    """Draw a reliability diagram: PNG, SVG or PDF, or HTML to explore."""
+    """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
+    cells = {"--partition": partition, "--classical": classical, "--regions": regions}
+    _check_options(kind, {**cells, "--confidence": confidence})
     with one_sentence_errors(), whole_file(output) as temporary:
-        import calibrant as cal  # noqa: PLC0415
-
-        data = Inputs(region, label, probs, classes, weight, logits).load(file)
+        models = Inputs(region, label, probs, classes, weight, logits).load_all(files)
+        settings = _settings(models, lens, partition)
         with progress_after(1.0, "resampling") as progress:
-            diagram = cal.reliability_diagram(
-                data,
-                lens=parse_lens(lens, data),
-                partition=parse_partition(partition) if partition else None,
+            diagram = _compute(kind)(
+                models if len(models) > 1 else next(iter(models.values())),
+                **settings,
                 n_resamples=resamples,
                 rng=seed,
                 progress=progress,
             )
-        _draw(diagram, temporary, classical=classical, regions=regions)
+        options = {"classical": classical, "regions": regions, "summary": classical}
+        _draw(diagram, temporary, **(options if kind is Kind.cells else {"confidence": confidence}))
     if json:
-        body = {"file": str(file), "region": region, "output": str(output), "seed": seed}
+        named = {"file": str(files[0])} if len(files) == 1 else {"files": [str(f) for f in files]}
+        body = {**named, "region": region, "output": str(output), "seed": seed}
         print_json("plot", {**body, "lens": diagram.settings["lens"], **diagram.to_dict()})
     else:
         typer.echo(f"{diagram}\nWritten to {output}.")
 
 
-def _draw(diagram: "ReliabilityDiagram", path: Path, *, classical: bool, regions: bool) -> None:
+def _check_options(kind: Kind, given: dict[str, Any]) -> None:
+    """Refuse options that the kind of picture does not have."""
+    known = {
+        Kind.cells: ("--partition", "--classical", "--regions"),
+        Kind.isotonic: ("--confidence",),
+    }
+    for name, value in given.items():
+        if value and name not in known.get(kind, ()):
+            of = next(other.value for other, names in known.items() if name in names)
+            raise typer.BadParameter(
+                f"is for --kind {of}; found --kind {kind.value}.", param_hint=name
+            )
+
+
+def _settings(
+    models: "dict[str, Predictions]", lens: str | None, partition: str | None
+) -> dict[str, Any]:
+    """Return the lens and the cells that were asked for."""
+    from calibrant.diagrams.problems import default_lens  # noqa: PLC0415
+
+    first = next(iter(models.values()))
+    chosen = default_lens(models) if lens is None else parse_lens(lens, first)
+    return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
+
+
+def _compute(kind: Kind) -> "Callable[..., Diagram]":
+    from calibrant import diagrams  # noqa: PLC0415
+
+    found: dict[Kind, Callable[..., Diagram]] = {
+        Kind.cells: diagrams.reliability_diagram,
+        Kind.smooth: diagrams.smooth_diagram,
+        Kind.cumulative: diagrams.cumulative_diagram,
+        Kind.isotonic: diagrams.isotonic_diagram,
+    }
+    return found[kind]
+
+
+def _draw(diagram: "Diagram", path: Path, **options: Any) -> None:
     from calibrant.diagrams import interactive, static  # noqa: PLC0415
 
     if path.suffix.lower() == ".html":
-        interactive.save(diagram.figure(classical=classical, regions=regions), path)
+        interactive.save(diagram.figure(**options), path)
         return
     static.draw_without_window()
-    static.save(diagram.plot(classical=classical, regions=regions), path)
+    static.save(diagram.plot(**options), path)

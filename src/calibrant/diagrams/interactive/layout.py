@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 from plotly.colors import make_colorscale
 from plotly.graph_objects import Figure
 
-from calibrant.diagrams.style import GREY, SHARES
+from calibrant.diagrams.style import GREY, SHARES, Range, escaped
 
 SHARE_COLOURS = make_colorscale(SHARES)
 
 Floats = NDArray[np.float64]
 
 ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0.5, "xanchor": "center"}
+SQUARE = -0.02, 1.02  # range of both axes of a classical view
 BELOW = {"orientation": "h", "y": 0, "yanchor": "top", "x": 0.5, "xanchor": "center"}
 
 
@@ -22,13 +23,34 @@ def finish(figure: Figure, **more: Any) -> Figure:
     settings: dict[str, Any] = {
         "template": "plotly_white",
         "margin": {"l": 70, "r": 30, "t": 70, "b": 60},
-        "legend": ABOVE,
+        "legend": {**ABOVE, "itemsizing": "constant"},
         "hovermode": "closest",
         "hoverdistance": 40,
         "hoverlabel": {"align": "left"},
         **more,
     }
     return figure.update_layout(settings)
+
+
+def two_axes(horizontal: str, vertical: str, extent: Range, *, square: bool) -> dict[str, Any]:
+    """Return the axes: predictions, what is drawn over them, and the strip below."""
+    above: dict[str, Any] = {"title": {"text": vertical}, "domain": [0.26, 1], "zeroline": False}
+    below = {"domain": [0, 0.2], "rangemode": "tozero", "nticks": 3, "tickformat": "~%"}
+    if square:
+        below["domain"] = [0, 0.13]
+        above |= {"domain": [0.18, 1]}
+        above |= {"scaleanchor": "x", "scaleratio": 1, "constrain": "domain"}
+    return {
+        "xaxis": {
+            "title": {"text": escaped(horizontal, 60)},
+            "range": list(SQUARE),
+            "anchor": "y2",
+            "zeroline": False,
+            "constrain": "domain",
+        },
+        "yaxis": {**above, "range": list(extent)},
+        "yaxis2": {"title": {"text": "share"}, **below},
+    }
 
 
 def share_marker(shares: Floats, size: Floats) -> dict[str, Any]:

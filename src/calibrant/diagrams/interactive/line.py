@@ -7,21 +7,25 @@ from numpy.typing import NDArray
 from plotly.graph_objects import Bar, Figure, Scatter
 
 from calibrant.diagrams.diagram import ReliabilityDiagram, Truth
-from calibrant.diagrams.interactive.layout import finish, with_gaps
+from calibrant.diagrams.interactive.layout import SQUARE, finish, two_axes, with_gaps
 from calibrant.diagrams.style import (
+    BEYOND,
     BLUE,
     GREEN,
     GREY,
     INK,
     PALE,
     VERMILLION,
+    Range,
     escaped,
     event_name,
     hover_texts,
     limits_name,
     model_colour,
     off_name,
+    summary_lines,
     truth_at,
+    vertical_range,
 )
 
 Floats = NDArray[np.float64]
@@ -29,7 +33,9 @@ Floats = NDArray[np.float64]
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
 
 
-def line(diagram: ReliabilityDiagram, *, classical: bool, truth: Truth | None) -> Figure:
+def line(
+    diagram: ReliabilityDiagram, *, classical: bool, truth: Truth | None, summary: bool
+) -> Figure:
     """Draw marks for the cells, over a strip with the distribution of predictions."""
     figure = Figure()
     ends = [0, 1]
@@ -38,39 +44,23 @@ def line(diagram: ReliabilityDiagram, *, classical: bool, truth: Truth | None) -
         x = truth_at()
         y = np.asarray(truth(x)) - (0 if classical else x)
         figure.add_trace(_curve(x, y, GREEN, name="true"))
+    extent = SQUARE if classical else vertical_range(diagram, truth)
     for i in range(len(diagram.series)):
         _add_limits(diagram, figure, i, classical)
-        _add_cells(diagram, figure, i, classical)
+        _add_cells(diagram, figure, i, extent, classical)
         _add_histogram(diagram, figure, i)
-    if len(diagram.series) > 1:
-        _explain_marks(diagram, figure)
+    _explain_marks(diagram, figure, extent, classical)
+    if summary:
+        _add_summary(diagram, figure)
+    title = f"predicted probability of {event_name(diagram)}"
+    vertical = "observed frequency" if classical else "observed − predicted"
     return finish(
         figure,
-        **_axes(diagram, "observed frequency" if classical else "observed − predicted"),
+        **two_axes(title, vertical, extent, square=classical),
         barmode="group",
         bargap=0.05,
         modebar={"orientation": "v"},  # beside the drawing, not over the legend
     )
-
-
-def _axes(diagram: ReliabilityDiagram, vertical: str) -> dict[str, Any]:
-    """Return the axes: predictions, what is drawn over them, and the strip below."""
-    return {
-        "xaxis": {
-            "title": {"text": escaped(f"predicted probability of {event_name(diagram)}", 60)},
-            "range": [-0.02, 1.02],
-            "anchor": "y2",
-            "zeroline": False,
-        },
-        "yaxis": {"title": {"text": vertical}, "domain": [0.26, 1], "zeroline": False},
-        "yaxis2": {
-            "title": {"text": "share"},
-            "domain": [0, 0.2],
-            "rangemode": "tozero",
-            "nticks": 3,
-            "tickformat": "~%",
-        },
-    }
 
 
 def _curve(x: Any, y: Any, colour: str, **more: Any) -> Scatter:
@@ -83,7 +73,9 @@ def _legend_group(diagram: ReliabilityDiagram, i: int) -> str:
     return "" if len(diagram.series) == 1 else str(i)
 
 
-def _add_cells(diagram: ReliabilityDiagram, figure: Figure, i: int, classical: bool) -> None:
+def _add_cells(
+    diagram: ReliabilityDiagram, figure: Figure, i: int, extent: Range, classical: bool
+) -> None:
     """Add the marks of model i: of cells that are not significant, then of those that are."""
     e, series = diagram.event, diagram.series[i]
     fn, alone = series.function, len(diagram.series) == 1
@@ -93,17 +85,23 @@ def _add_cells(diagram: ReliabilityDiagram, figure: Figure, i: int, classical: b
     near, far = ~off & series.shown, off & series.shown
     # Of more than one model, one trace stands for both in the legend.
     named = far if off.any() else near
+    size = 6 + 8 * np.sqrt(fn.proportions / fn.proportions.max())
+    beyond = (y < extent[0]) | (y > extent[1])
     for drawn, name, marker in (
         (near, "not significant", _mark(i, alone, off=False)),
         (far, off_name(diagram), _mark(i, alone, off=True)),
     ):
+        # The first mark is the one in the legend.
+        which = np.concatenate((np.flatnonzero(drawn & ~beyond), np.flatnonzero(drawn & beyond)))
+        symbols = _symbols(y[which], extent, marker["symbol"])
         figure.add_trace(
             Scatter(
-                x=fn.predicted[drawn, e],
-                y=y[drawn],
+                x=fn.predicted[which, e],
+                y=np.clip(y[which], *extent),
                 mode="markers",
-                marker=marker,
-                text=texts[drawn],
+                marker={**marker, "size": size[which], "symbol": symbols, "opacity": 1},
+                cliponaxis=False,
+                text=[texts[c] + (f"<br><i>{BEYOND}</i>" if beyond[c] else "") for c in which],
                 hovertemplate="%{text}<extra></extra>",
                 name=name if alone else escaped(series.name, 30),
                 legendgroup=_legend_group(diagram, i),
@@ -112,15 +110,19 @@ def _add_cells(diagram: ReliabilityDiagram, figure: Figure, i: int, classical: b
         )
 
 
+def _symbols(y: Floats, extent: Range, usual: str) -> list[str]:
+    """Return the symbol of each mark: a triangle that points to where it would be."""
+    known = {-1: "triangle-down", 0: usual, 1: "triangle-up"}
+    return [known[int(v > extent[1]) - int(v < extent[0])] for v in y]
+
+
 def _mark(i: int, alone: bool, *, off: bool) -> dict[str, Any]:
     """Return the mark of a cell of model i, as in the static picture."""
+    colour = model_colour(i)
     if alone:
         colour = VERMILLION if off else BLUE
-        symbol, width = ("circle", 0) if off else ("x-thin", 2.5)
-        return _marker(symbol, colour, {"width": width, "color": colour})
-    colour = model_colour(i)
-    outline = {"width": 1.8, "color": colour}
-    return _marker(SYMBOLS[i % len(SYMBOLS)], colour if off else "white", outline)
+    symbol = "circle" if alone else SYMBOLS[i % len(SYMBOLS)]
+    return _marker(symbol, colour if off else "white", {"width": 1.8, "color": colour})
 
 
 def _marker(symbol: str, fill: str, outline: dict[str, Any]) -> dict[str, Any]:
@@ -171,8 +173,32 @@ def _add_histogram(diagram: ReliabilityDiagram, figure: Figure, i: int) -> None:
     )
 
 
-def _explain_marks(diagram: ReliabilityDiagram, figure: Figure) -> None:
-    """Say in the legend what filled and hollow marks mean."""
-    for name, fill in ((off_name(diagram), INK), ("not significant", "white")):
-        marker = _marker("circle", fill, {"width": 1.8, "color": INK})
+def _add_summary(diagram: ReliabilityDiagram, figure: Figure) -> None:
+    """Write rows, size and p-value into the upper left corner."""
+    figure.add_annotation(
+        text="<br>".join(escaped(line) for line in summary_lines(diagram)),
+        x=0.02,
+        y=1.0,
+        align="left",
+        xanchor="left",
+        yanchor="top",
+        showarrow=False,
+        font={"size": 12, "color": INK},
+    )
+
+
+def _explain_marks(
+    diagram: ReliabilityDiagram, figure: Figure, extent: Range, classical: bool
+) -> None:
+    """Say in the legend what filled and hollow marks mean, and those at the end of the axis."""
+    told = []
+    if len(diagram.series) > 1:
+        told = [(off_name(diagram), "circle", INK), ("not significant", "circle", "white")]
+    if not classical and any(
+        (np.clip(y, *extent) != y).any()
+        for y in (s.function.deviations[s.shown, diagram.event] for s in diagram.series)
+    ):
+        told.append((BEYOND, "triangle-up", "white"))
+    for name, symbol, fill in told:
+        marker = _marker(symbol, fill, {"width": 1.8, "color": INK})
         figure.add_trace(Scatter(x=[None], y=[None], mode="markers", marker=marker, name=name))

@@ -1,0 +1,97 @@
+"""From the curves of replicates to limits that hold exactly.
+
+The observed curve and those of B replicates are exchangeable if the model is calibrated. So it is
+below the k-th smallest of them, at a point, with probability k / (B + 1) at most. Its largest
+standardised deviation is among the k largest with the same probability, as long as what
+standardises comes from the predictions, or from replicates that are not counted.
+"""
+
+from collections.abc import Callable
+from math import ceil, floor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.checks.parameters import fraction
+from calibrant.diagrams.curve import Band
+from calibrant.engine import threads
+from calibrant.inference.blocks import block_of
+from calibrant.inference.plans import Plan
+from calibrant.inference.problem import Problem
+from calibrant.inference.pvalues import pvalue
+from calibrant.statistics import Block
+from calibrant.statistics.statistic import Observed
+
+Floats = NDArray[np.float64]
+Evaluate = Callable[[Block], Floats]  # (size, points)
+
+SHAPING = 199  # further replicates that say how wide the band of a whole curve is, and where
+LEAST = 0.1  # of the largest spread: narrower parts of the band are widened
+SIDE = 64  # replicates that are drawn together
+SLACK = 1e-9  # for rounding in a product that is a whole number
+
+
+def check_level(level: float, n_resamples: int) -> float:
+    """Return the level of a band, or say how many replicates it needs."""
+    fraction("level", level)
+    needed = ceil(2 / (1 - level) - SLACK) - 1
+    if n_resamples < needed:
+        raise ValueError(
+            f"`level` of {level:g} needs at least {needed} resamples; found {n_resamples}."
+        )
+    return level
+
+
+def band_of(
+    evaluate: Evaluate, problem: Problem, plan: Plan, level: float, *, even: bool = False
+) -> tuple[Floats, Band]:
+    """Return the curve of the data (points,), and limits of it.
+
+    evaluate : gives the curve of each replicate of a block
+    even : whether the band of the whole curve is around 0 and as wide everywhere
+    """
+    curve = evaluate(Observed(problem.seen))[0]
+    centre, spread = np.zeros(curve.size), np.ones(curve.size)
+    curves = _null_curves(evaluate, problem, plan, (0 if even else SHAPING, curve.size))
+    if not even:
+        curves, shaping = curves[: plan.n_resamples], curves[plan.n_resamples :]
+        centre, spread = shaping.mean(axis=0), shaping.std(axis=0)
+        spread = np.maximum(spread, max(LEAST * float(spread.max()), 1e-12))
+    largest = np.abs((curves - centre) / spread).max(axis=1)
+    rank = ceil(level * (largest.size + 1) - SLACK)
+    reach = np.sort(largest)[rank - 1] * spread
+    found = Band(
+        pointwise=_pointwise(curves, level),
+        whole=(centre - reach, centre + reach),
+        pvalues=np.asarray(pvalue(np.abs((curve - centre) / spread), largest[None, :])),
+        level=level,
+    )
+    return curve, found
+
+
+def _null_curves(
+    evaluate: Evaluate, problem: Problem, plan: Plan, shape: tuple[int, int]
+) -> Floats:
+    """Return the curves of the replicates that count, then of further ones.
+
+    shape : number of further replicates, and of points
+    """
+    problem.shared.settle()
+    if problem.lens.rowwise:
+        _ = problem.cuts, problem.source  # before there are threads
+    further, points = shape
+    out = np.empty((further + plan.n_resamples, points))
+
+    def work(start: int, stop: int) -> None:
+        out[start:stop] = evaluate(block_of(problem, start, stop))
+
+    threads.run(work, threads.even_blocks(out.shape[0], SIDE), plan.progress)
+    return out
+
+
+def _pointwise(curves: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return limits that a point is below, or above, with probability (1 - level) / 2 at most."""
+    size = curves.shape[0]
+    rank = floor((1 - level) / 2 * (size + 1) + SLACK)
+    found = np.partition(curves, [rank - 1, size - rank], axis=0)
+    return found[rank - 1].copy(), found[size - rank].copy()

@@ -1,0 +1,220 @@
+"""From predictions to curves: isotonic, smooth and cumulative, with bands of the exact null."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from calibrant.checks.parameters import positive
+from calibrant.checks.seeds import Rng
+from calibrant.diagrams.bands import check_level
+from calibrant.diagrams.curve import (
+    CUMULATIVE,
+    ISOTONIC,
+    SMOOTH,
+    CurveDiagram,
+    CurveSeries,
+    Kind,
+)
+from calibrant.diagrams.curve_series import cumulative_series, isotonic_series, smooth_series
+from calibrant.diagrams.problems import Models, default_lens, look, named
+from calibrant.inference.plans import Plan, Progress, part
+from calibrant.inference.problem import Problem
+from calibrant.lenses import Lens
+from calibrant.resampling import Exact
+
+Make = Callable[[str, Problem, Plan, float], CurveSeries]
+
+ALPHA = 0.05  # family-wise level at which a point counts as off
+
+
+def isotonic_diagram(
+    data: Models,
+    *,
+    lens: Lens | None = None,
+    n_resamples: int = 999,
+    level: float = 0.9,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> CurveDiagram:
+    r"""Draw the increasing function of the prediction that is nearest to what occurred.
+
+    The isotonic regression of the outcomes, as data. No cells are to be chosen (CORP).
+
+    Parameters
+    ----------
+    data : Predictions or mapping of str to Predictions
+        The predictions; more than one model, by name, for one picture.
+    lens : Lens, optional
+        What aspect is shown; it must leave two outcomes. Default: the event of two classes, the
+        top label of more.
+    n_resamples : int, default 999
+        Number of data sets drawn under the hypothesis of calibration.
+    level : float, default 0.9
+        Of the bands.
+    rng : int, numpy.random.Generator or None, default None
+        Seed, generator, or None for fresh entropy.
+    progress : function of (done, total), optional
+        Called now and then.
+
+    Returns
+    -------
+    CurveDiagram
+        The curve at no more than a few hundred predictions. ``band.pointwise`` is the consistency
+        band: a calibrated model's curve is within it, at each prediction by itself, with
+        probability `level`. ``confidence`` is another thing, a band that holds all of the true
+        calibration curve with probability `level`, if that curve increases.
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan (2021), "Stable reliability diagrams for probabilistic
+    classifiers", PNAS.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> data = Predictions([0.2] * 50 + [0.8] * 50, [0, 1] * 25 + [1] * 40 + [0] * 10)
+    >>> diagram = isotonic_diagram(data, rng=0)
+    >>> diagram.series[0].y.tolist()
+    [0.5, 0.8]
+    >>> print(diagram)
+    isotonic reliability curve, p = 0.001 for the whole curve
+    """
+    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    return _diagram(ISOTONIC, isotonic_series, data, lens, plan, level)
+
+
+def smooth_diagram(
+    data: Models,
+    *,
+    lens: Lens | None = None,
+    bandwidth: float | None = None,
+    n_resamples: int = 999,
+    level: float = 0.9,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> CurveDiagram:
+    r"""Draw the observed frequency over the prediction, smoothed by a kernel.
+
+    .. math:: t + \frac{\sum_i K_s(t, p_i) (y_i - p_i)}{\sum_i K_s(t, p_i)}
+
+    K_s is the Gaussian density of width s in t - p, reflected at 0 and 1.
+
+    Parameters
+    ----------
+    data, lens, n_resamples, level, rng, progress
+        As for `isotonic_diagram`.
+    bandwidth : float, optional
+        The width s. Default: about twice the smooth miscalibration that a calibrated model with
+        these predictions would have, at least 0.03. A width that was chosen with a look at the
+        outcomes, such as `SmoothMiscalibration` of the data, makes the bands approximate.
+
+    Returns
+    -------
+    CurveDiagram
+        The curve where there are predictions, with their density. ``band.pointwise`` holds at each
+        point by itself. If s is the `SmoothMiscalibration` of the data, the mean distance to the
+        diagonal, weighted with the density, is s too.
+
+    References
+    ----------
+    Błasiok and Nakkiran (2024), "Smooth ECE: Principled reliability diagrams via kernel
+    smoothing".
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> data = Predictions([0.2] * 50 + [0.8] * 50, [0, 1] * 25 + [1] * 40 + [0] * 10)
+    >>> print(smooth_diagram(data, rng=0))
+    smooth reliability curve, p = 0.001 for the whole curve
+    """
+    width = None if bandwidth is None else _checked_width(bandwidth)
+
+    def make(name: str, problem: Problem, plan: Plan, level: float) -> CurveSeries:
+        return smooth_series(name, problem, plan, level, width)
+
+    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    return _diagram(SMOOTH, make, data, lens, plan, level, bandwidth=width)
+
+
+def cumulative_diagram(
+    data: Models,
+    *,
+    lens: Lens | None = None,
+    n_resamples: int = 999,
+    level: float = 0.9,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> CurveDiagram:
+    r"""Draw the sum of observed minus predicted over rows in the order of their predictions.
+
+    .. math:: C(v) = \frac1n \sum_{i : p_i \le v} (y_i - p_i)
+
+    over the share of the rows with :math:`p_i \le v`. The slope of the curve is how far off the
+    rows are there; no width or cells are to be chosen.
+
+    Parameters
+    ----------
+    data, lens, n_resamples, level, rng, progress
+        As for `isotonic_diagram`.
+
+    Returns
+    -------
+    CurveDiagram
+        The curve at no more than a few hundred predictions. ``band.whole`` is around 0 and equally
+        wide everywhere: the whole curve of a calibrated model is within it with probability
+        `level`. It is left where Kolmogorov's test rejects.
+
+    References
+    ----------
+    Arrieta-Ibarra, Gujral, Tannen, Tygert and Xu (2022), "Metrics of calibration for
+    probabilistic predictions".
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> data = Predictions([0.2] * 50 + [0.8] * 50, [0, 1] * 25 + [1] * 40 + [0] * 10)
+    >>> diagram = cumulative_diagram(data, rng=0)
+    >>> diagram.series[0].x.tolist(), diagram.series[0].y.round(3).tolist()
+    ([0.0, 0.5, 1.0], [0.0, 0.15, 0.15])
+    """
+    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    return _diagram(CUMULATIVE, cumulative_series, data, lens, plan, level)
+
+
+def _diagram(
+    kind: Kind,
+    make: Make,
+    data: Models,
+    lens: Lens | None,
+    plan: Plan,
+    level: float,
+    **chosen: float | None,
+) -> CurveDiagram:
+    models = named(data)
+    lens = default_lens(models) if lens is None else lens
+    check_level(level, plan.n_resamples)
+    problems = look(models, lens, plan)
+    first = next(iter(problems.values())).seen
+    if first.event is None:
+        raise ValueError(
+            f"A curve needs a problem with two outcomes; found {first.m}. Look through a lens such"
+            " as `TopLabel()` or `Marginal(…)`."
+        )
+    series = []
+    for i, (name, problem) in enumerate(problems.items()):
+        mine = replace(plan, progress=part(plan.progress, i, len(problems)))
+        series.append(make(name, problem, mine, level))
+    return CurveDiagram(
+        kind=kind,
+        series=tuple(series),
+        classes=first.classes,
+        event=first.event,
+        settings=plan.settings(lens=lens, level=level, alpha=ALPHA, **chosen),
+        subject=lens.subject,
+    )
+
+
+def _checked_width(bandwidth: float) -> float:
+    width = float(positive("bandwidth", bandwidth))
+    if not 1e-3 <= width <= 1:
+        raise ValueError(f"`bandwidth` must be from 0.001 to 1; found {bandwidth!r}.")
+    return width

@@ -1,0 +1,76 @@
+"""Discrimination over miscalibration."""
+
+from plotly.graph_objects import Figure, Scatter
+
+from calibrant.diagrams.interactive.layout import finish
+from calibrant.diagrams.plane import PlanePoint, ScorePlane
+from calibrant.diagrams.style import (
+    BLUE,
+    MUTED,
+    PALE,
+    VERMILLION,
+    escaped,
+    percent,
+    plane_axes,
+    plane_lines,
+    plane_range,
+)
+
+
+def plane(diagram: ScorePlane) -> Figure:
+    """Draw a mark for each model, and lines of equal score."""
+    figure = Figure()
+    for score, x, y in plane_lines(diagram):
+        style = {"color": PALE, "width": 1}
+        figure.add_trace(
+            Scatter(x=x, y=y, mode="lines", line=style, hoverinfo="skip", showlegend=False)
+        )
+        figure.add_annotation(
+            x=x[1],
+            y=y[1],
+            text=f"{score:.3g}",
+            showarrow=False,
+            xanchor="right",
+            yanchor="bottom",
+            font={"size": 10, "color": MUTED},
+        )
+    for off, name in (
+        (True, f"miscalibrated ({percent(diagram.alpha)})"),
+        (False, "not significant"),
+    ):
+        points = [p for p in diagram.points if (p.pvalue <= diagram.alpha) == off]
+        colour = VERMILLION if off else BLUE
+        figure.add_trace(
+            Scatter(
+                x=[p.parts.miscalibration for p in points],
+                y=[p.parts.discrimination for p in points],
+                mode="markers+text",
+                marker={
+                    "size": 11,
+                    "color": colour if off else "white",
+                    "line": {"width": 1.8, "color": colour},
+                },
+                text=[escaped(p.name, 30) for p in points],
+                textposition="middle right",
+                customdata=[_text(p) for p in points],
+                hovertemplate="%{customdata}<extra></extra>",
+                cliponaxis=False,
+                name=name,
+            )
+        )
+    (left, right), (low, high) = plane_range(diagram)
+    horizontal, vertical = plane_axes(diagram)
+    return finish(
+        figure,
+        xaxis={"title": {"text": horizontal}, "range": [left, right], "zeroline": False},
+        yaxis={"title": {"text": vertical}, "range": [low, high], "zeroline": False},
+    )
+
+
+def _text(point: PlanePoint) -> str:
+    parts = point.parts
+    return (
+        f"<b>{escaped(point.name, 60)}</b><br>score {parts.score:.4f}<br>miscalibration"
+        f" {parts.miscalibration:.4f}, {point.expected:.4f} if calibrated, p = {point.pvalue:.3g}"
+        f"<br>discrimination {parts.discrimination:.4f}, uncertainty {parts.uncertainty:.4f}"
+    )
