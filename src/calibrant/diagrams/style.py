@@ -26,10 +26,13 @@ MUTED = "#767676"
 PALE = "#BFD7EA"
 INK = "#222222"
 MODELS = (BLUE, "#E69F00", GREEN, "#CC79A7", "#56B4E9", "#000000")
+CORNERS = ("#00598C", "#00694C", "#8F3D68")  # of a triangle: top, left, right; ticks have them too
+FADED = 0.3  # opacity of the arrow of a cell that holds few rows and is not significant
 SHARES = ("#EDF4FA", "#A6CBE5", "#5A9BCB")  # ends early, so that arrows show on every cell
 
 SPARSE = 0.01  # of the rows: cells that hold less do not decide the range of an axis
-BEYOND = f"beyond the axis (below {SPARSE:.0%} of the rows)"
+FEW_ROWS = f"below {SPARSE:.0%} of the rows"
+BEYOND = f"beyond the axis ({FEW_ROWS})"
 MOST_LINES = 5  # of a name; a group of a thousand classes would fill the page
 
 
@@ -67,6 +70,22 @@ def filled(shares: Floats) -> NDArray[np.bool_]:
     """Return which cells or points hold enough of the rows to count; all if none does."""
     enough = shares >= SPARSE
     return enough if enough.any() else np.ones_like(enough)
+
+
+def arrow_looks(
+    diagram: ReliabilityDiagram, series: Series
+) -> list[tuple[NDArray[np.bool_], bool, bool]]:
+    """Return which cells (cells,) have an arrow of each look: (cells, significant, faded)."""
+    off = series.significant(diagram.alpha)
+    enough = filled(series.function.proportions)
+    looks = [(~off & ~enough, False, True), (~off & enough, False, False), (off, True, False)]
+    return [(which & series.shown, significant, faded) for which, significant, faded in looks]
+
+
+def well_filled(series: Series) -> NDArray[np.bool_]:
+    """Return which cells (cells,) hold 1 % of the rows, and as much as the average cell."""
+    shares = series.function.proportions
+    return series.shown & filled(shares) & (shares >= 1 / max(1, int(series.shown.sum())))
 
 
 def with_margins(ends: list[Floats]) -> Range:

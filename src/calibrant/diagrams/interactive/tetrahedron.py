@@ -17,6 +17,7 @@ from calibrant.diagrams.style import (
     escaped,
     hover_texts,
     off_name,
+    well_filled,
 )
 from calibrant.diagrams.style import tetrahedron as corners_of
 
@@ -37,7 +38,7 @@ def tetrahedron(diagram: ReliabilityDiagram) -> Figure:
     ends = np.stack((fn.predicted, fn.observed), axis=1) @ corners
     off = series.significant(diagram.alpha)
     for which, colour, width, name in (
-        (~off & shown, MUTED, 2, "not significant"),
+        (~off & well_filled(series), MUTED, 2, "not significant"),
         (off & shown, VERMILLION, 6, off_name(diagram)),
     ):
         figure.add_trace(_lines(ends[which], colour, width, name=name))
@@ -60,7 +61,7 @@ def _dots(diagram: ReliabilityDiagram, places: Floats) -> Scatter3d:
     return Scatter3d(
         **_xyz(places),
         mode="markers",
-        marker=share_marker(shares, 4 + 10 * np.sqrt(shares / shares.max())),
+        marker=share_marker(shares, 3 + 9 * np.sqrt(shares / shares.max())),
         text=texts[series.shown],
         hovertemplate="%{text}<extra></extra>",
         showlegend=False,

@@ -16,10 +16,13 @@ from calibrant.diagrams.interactive.layout import (
     with_gaps,
 )
 from calibrant.diagrams.style import (
-    GREY,
+    CORNERS,
+    FADED,
+    FEW_ROWS,
     INK,
     MUTED,
     VERMILLION,
+    arrow_looks,
     escaped,
     hover_texts,
     limits_name,
@@ -33,7 +36,6 @@ AXIS = {
     "showgrid": False,
     "ticks": "outside",
     "tickvals": [0.25, 0.5, 0.75],
-    "tickfont": {"size": 10, "color": GREY},
     "linecolor": INK,
 }
 LEVELS = 32  # of colour; cells of one level are one trace, however many there are
@@ -49,19 +51,21 @@ def triangle(diagram: ReliabilityDiagram, *, regions: bool) -> Figure:
         _add_cells(figure, series.corners[series.shown], series.function.proportions[series.shown])
     if regions:
         _add_regions(figure, series)
-    off = series.significant(diagram.alpha)
-    for which, colour, width, name in (
-        (~off, MUTED, 1.2, "not significant"),
-        (off, VERMILLION, 2.5, off_name(diagram)),
-    ):
-        _add_arrows(figure, series, which & series.shown, {"color": colour, "width": width}, name)
+    for which, off, faded in arrow_looks(diagram, series):
+        style = {"color": VERMILLION if off else MUTED, "width": 2.5 if off else 1.2}
+        name = off_name(diagram) if off else FEW_ROWS if faded else "not significant"
+        more = {"opacity": FADED if faded else 1.0, "name": name}
+        _add_arrows(figure, series, which, style, {**more, "showlegend": bool(which.any())})
     if series.corners is not None:
         _add_tails(diagram, figure, series)  # invisible, above the arrows, for hovering
     _add_names(diagram, figure)
     return finish(
         figure,
         margin={"l": 90, "r": 40, "t": 80, "b": 100},
-        ternary=dict.fromkeys(("aaxis", "baxis", "caxis"), AXIS),
+        ternary={
+            axis: {**AXIS, "tickfont": {"size": 10, "color": colour}, "tickcolor": colour}
+            for axis, colour in zip(("aaxis", "baxis", "caxis"), CORNERS, strict=True)
+        },
         legend={**BELOW, "y": -0.18},
     )
 
@@ -94,8 +98,9 @@ def _add_regions(figure: Figure, series: Series) -> None:
 
 
 def _add_arrows(
-    figure: Figure, series: Series, which: Mask, style: dict[str, Any], name: str
+    figure: Figure, series: Series, which: Mask, style: dict[str, Any], more: dict[str, Any]
 ) -> None:
+    """Draw arrows; heads of those that end on a side are cut off there."""
     fn = series.function
     lines = np.stack((fn.predicted[which], fn.observed[which]), axis=1)
     figure.add_trace(
@@ -111,9 +116,7 @@ def _add_arrows(
                 "opacity": 1,
                 "line": {"width": 0},
             },
-            cliponaxis=False,
-            name=name,
-            showlegend=True,
+            **more,
         )
     )
 
@@ -147,7 +150,7 @@ def _add_names(diagram: ReliabilityDiagram, figure: Figure) -> None:
                 for gap, name in zip(("", "<br>", "<br>"), diagram.classes, strict=True)
             ],
             textposition=["top center", "bottom center", "bottom center"],
-            textfont={"color": INK, "size": 13},
+            textfont={"color": CORNERS, "size": 13},
             cliponaxis=False,
             hoverinfo="skip",
             showlegend=False,

@@ -6,6 +6,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.text import Annotation
 from mpl_toolkits.mplot3d import proj3d
@@ -21,7 +22,7 @@ from calibrant.diagrams.static.keys import (
     keep_inside,
 )
 from calibrant.diagrams.static.triangle import ARROWS, arrow_handles
-from calibrant.diagrams.style import GREY, MUTED, VERMILLION
+from calibrant.diagrams.style import GREY, MUTED, VERMILLION, well_filled
 from calibrant.diagrams.style import tetrahedron as corners_of
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,8 @@ def _draw(diagram: ReliabilityDiagram, ax: Any) -> None:
     _set_view(ax)
     _label(diagram, ax, corners)
     add_scale(ax, dots)
-    add_legend(ax, arrow_handles(diagram), ARROWS)
+    dot = Line2D([], [], ls="none", marker="o", ms=3, mfc="white", mec=GREY, mew=0.6)
+    add_legend(ax, {**arrow_handles(diagram), "not significant, few rows": dot}, ARROWS)
 
 
 def _draw_shares(ax: Any, series: Series, corners: Floats) -> Any:
@@ -69,21 +71,23 @@ def _draw_shares(ax: Any, series: Series, corners: Floats) -> Any:
     return ax.scatter(
         *(series.function.predicted[series.shown] @ corners).T,
         c=shares,
-        s=6 + 45 * shares / shares.max(),
+        s=4 + 45 * shares / shares.max(),
         cmap=SHARE_COLOURS,
         vmin=0,
         vmax=shares.max(),
         edgecolors=GREY,
         linewidths=0.4,
+        alpha=0.85,
         depthshade=False,
     )
 
 
 def _draw_arrows(diagram: ReliabilityDiagram, ax: Any, series: Series, corners: Floats) -> None:
+    """Draw the arrows of cells that are off or well filled; the others are dots."""
     off = series.significant(diagram.alpha)
     ends = np.stack((series.function.predicted, series.function.observed), axis=1) @ corners
-    for pair in ends[~off & series.shown]:
-        ax.add_artist(_Arrow(pair, color=MUTED, lw=0.6, alpha=0.7))
+    for pair in ends[~off & well_filled(series)]:
+        ax.add_artist(_Arrow(pair, color=MUTED, lw=0.8, alpha=0.8))
     for pair in ends[off & series.shown]:
         ax.add_artist(_Arrow(pair, in_front=True, color=VERMILLION, lw=1.6))
 

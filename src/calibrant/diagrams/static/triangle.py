@@ -21,7 +21,18 @@ from calibrant.diagrams.static.keys import (
     inches,
     keep_inside,
 )
-from calibrant.diagrams.style import GREY, INK, MUTED, VERMILLION, limits_name, off_name
+from calibrant.diagrams.style import (
+    CORNERS,
+    FADED,
+    FEW_ROWS,
+    GREY,
+    INK,
+    MUTED,
+    VERMILLION,
+    arrow_looks,
+    limits_name,
+    off_name,
+)
 
 Floats = NDArray[np.float64]
 
@@ -49,12 +60,14 @@ def _draw(diagram: ReliabilityDiagram, ax: Axes, regions: bool) -> None:
     shares = _draw_shares(ax, series)
     if regions:
         _draw_regions(ax, series)
-    off = series.significant(diagram.alpha)
-    for which, colour, width in ((~off, MUTED, 1.0), (off, VERMILLION, 2.0)):
-        _arrows(ax, series, which & series.shown, colour, width)
+    for which, off, faded in arrow_looks(diagram, series):
+        style = {"color": VERMILLION if off else MUTED, "alpha": FADED if faded else 1.0}
+        _arrows(ax, series, which, 2.0 if off else 1.0, style)
     _label(diagram, ax)
     add_scale(ax, shares)
     handles = arrow_handles(diagram)
+    if arrow_looks(diagram, series)[0][0].any():
+        handles[FEW_ROWS] = Line2D([], [], color=MUTED, lw=1.0, alpha=FADED)
     if regions:
         handles[limits_name(series)] = Line2D([], [], color=INK, lw=0.8, ls=":")
     add_legend(ax, handles, ARROWS)
@@ -119,8 +132,11 @@ def _draw_regions(ax: Any, series: Series) -> None:
     ax.add_collection(LineCollection(list(outlines), **style), autolim=False)
 
 
-def _arrows(ax: Any, series: Series, which: Mask, colour: str, width: float) -> None:
-    """Draw arrows `width` points wide, edged in white so that they show on dark cells."""
+def _arrows(ax: Any, series: Series, which: Mask, width: float, style: dict[str, Any]) -> None:
+    """Draw arrows `width` points wide, edged in white so that they show on dark cells.
+
+    Heads of arrows that end on a side are cut off there: nothing is outside of the simplex.
+    """
     start = _plane(ax, series.function.predicted[which])
     stop = _plane(ax, series.function.observed[which])
     size = min(1.6, inches(ax) / 3) * min(1.0, 7 / np.sqrt(series.function.n_cells))
@@ -137,31 +153,33 @@ def _arrows(ax: Any, series: Series, which: Mask, colour: str, width: float) -> 
         headlength=5,
         headaxislength=4.5,
         minlength=0.5,
-        color=colour,
         edgecolors="white",
         linewidths=0.4 * size,
         zorder=4,
-        clip_on=False,
+        **style,
     )
+    arrows.set_clip_path(ax.patch)
     arrows.set_in_layout(False)  # its extent is wrong by a factor of the resolution
 
 
 def _label(diagram: ReliabilityDiagram, ax: Any) -> None:
     numbers = inches(ax) > SMALL
     below = (-22 if numbers else -7, "top")  # under the numbers along the side
-    for axis, name, corner, (offset, va) in zip(
+    for axis, name, corner, (offset, va), colour in zip(
         (ax.taxis, ax.laxis, ax.raxis),
         diagram.classes,
         np.eye(3),
         ((6, "bottom"), below, below),
+        CORNERS,
         strict=True,
     ):
         aside = ScaledTranslation(0, offset / PER_INCH, ax.figure.dpi_scale_trans)
         axis.set_label_coords(*_plane(ax, corner), transform=ax.transData + aside)
-        axis.label.set(ha="center", va=va, rotation=0, fontsize="small")
+        axis.label.set(ha="center", va=va, rotation=0, fontsize="small", color=colour)
         fit(axis.label, name, 0.4 * inches(ax))
         axis.set_ticks([0.25, 0.5, 0.75])
-        axis.set_tick_params(labelsize="x-small", color=GREY, labelcolor=MUTED)
+        axis.set_ticks_position("tick2")  # as plotly has them: rising towards their corner
+        axis.set_tick_params(labelsize="x-small", color=colour, labelcolor=colour)
         if not numbers:
             axis.set_ticklabels(["", "", ""])
     ax.grid(False)
