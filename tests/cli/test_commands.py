@@ -180,6 +180,58 @@ def test_plot(good, tmp_path, ending, lens):
     assert list(tmp_path.iterdir()) == [output]
 
 
+@pytest.mark.parametrize("ending", [".svg", ".html"])
+@pytest.mark.parametrize("kind", ["smooth", "cumulative", "isotonic"])
+def test_plot_curves(good, bad, tmp_path, kind, ending):
+    output = tmp_path / f"d{ending}"
+    found = read(run("plot", good, "--kind", kind, "-o", output, "--json", *QUICK))
+    assert kind in found["kind"]
+    assert found["lens"] == "top label"
+    assert len(found["series"][0]["x"]) == len(found["series"][0]["whole_upper"])
+    assert output.stat().st_size > 1000
+    both = read(run("plot", good, bad, "--kind", kind, "-o", output, "--json", *QUICK))
+    assert both["files"] == [str(good), str(bad)]
+    assert [series["name"] for series in both["series"]] == [good.stem, bad.stem]
+
+
+def test_plot_shows_the_event_of_two_classes(tmp_path):
+    rows = ["label,prob", *(f"{i % 2},{0.1 + 0.2 * (i % 3)}" for i in range(60))]
+    file = tmp_path / "two.csv"
+    file.write_text("\n".join(rows))
+    found = read(run("plot", file, "-o", tmp_path / "d.svg", "--json", *QUICK))
+    assert (found["lens"], found["event"]) == ("canonical", 1)
+
+
+def test_plot_lays_models_over_each_other(good, bad, tmp_path):
+    output = tmp_path / "d.svg"
+    result = run("plot", good, bad, "-o", output, *QUICK)
+    assert result.exit_code == 0
+    assert good.stem in output.read_text("utf-8")
+    words = ("plot", good, bad, "--lens", "canonical", "-o", output, *QUICK)
+    assert "Models can share a picture only if there are two outcomes" in run(*words).output
+
+
+def test_plot_a_confidence_band(good, tmp_path):
+    output = tmp_path / "d.svg"
+    words = ("plot", good, "--kind", "isotonic", "--confidence", "-o", output)
+    assert run(*words, *QUICK).exit_code == 0
+    assert "90% confidence (whole curve)" in output.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--kind", "smooth", "--classical"], "is for --kind cells; found --kind smooth."),
+        (["--kind", "isotonic", "--partition", "width:5"], "is for --kind cells"),
+        (["--confidence"], "is for --kind isotonic; found --kind cells."),
+    ],
+)
+def test_options_of_another_kind_are_refused(good, tmp_path, words, sentence):
+    result = run("plot", good, "-o", tmp_path / "d.svg", *words)
+    assert result.exit_code == 2
+    assert sentence in " ".join(result.output.replace("│", " ").split())
+
+
 def test_a_plotted_page_has_no_button_that_sends_it_away(good, tmp_path):
     run("plot", good, "-o", tmp_path / "d.html", *QUICK)
     assert '"showSendToCloud": false' in (tmp_path / "d.html").read_text("utf-8")

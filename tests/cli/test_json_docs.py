@@ -34,6 +34,8 @@ def fields(value, path=""):
         ["test", "GOOD"],
         ["compare", "GOOD", "BAD"],
         ["plot", "GOOD", "-o", "OUT.svg"],
+        ["plot", "GOOD", "BAD", "-o", "OUT.svg"],
+        ["plot", "GOOD", "--kind", "isotonic", "-o", "OUT.svg"],
         ["report", "GOOD", "-o", "OUT.html"],
         ["demo", "-o", "OUT.html"],
         ["datasets"],

@@ -73,9 +73,16 @@ def test_arrows_on_the_triangle(name):
     found, figure = figure_of(name)
     (series,) = found.series
     fn, off = series.function, series.significant(found.alpha)
+    few = fn.proportions < 0.01
     for trace, which, colour in zip(
-        traces(figure, mode="lines+markers"), (~off, off), (MUTED, VERMILLION), strict=True
+        traces(figure, mode="lines+markers"),
+        (~off & few, ~off & ~few, off),
+        (MUTED, MUTED, VERMILLION),
+        strict=True,
     ):
+        assert trace.showlegend == which.any()
+        if not which.any():
+            continue
         lines = segments(trace.a, trace.b, trace.c)
         np.testing.assert_allclose(lines[:, 0], fn.predicted[which])
         np.testing.assert_allclose(lines[:, 1], fn.observed[which])
@@ -88,7 +95,7 @@ def test_arrows_on_the_triangle(name):
 @pytest.mark.parametrize("to", [0, 1, 2])
 def test_the_arrow_points_to_the_outcome_that_occurs(to):
     figure = diagram_of(moved(3, to), rng=0).figure()
-    arrow = traces(figure, mode="lines+markers")[1]
+    arrow = traces(figure, mode="lines+markers")[2]
     np.testing.assert_allclose([arrow.a[1], arrow.b[1], arrow.c[1]], np.eye(3)[to])
     (names,) = traces(figure, mode="text")
     place = np.stack((names.a, names.b, names.c), axis=1)
@@ -123,7 +130,10 @@ def test_arrows_in_the_tetrahedron(name):
     (series,) = found.series
     fn, off = series.function, series.significant(found.alpha)
     _, muted, strong = traces(figure, type="scatter3d", mode="lines")
-    for trace, which, colour in ((muted, ~off, MUTED), (strong, off, VERMILLION)):
+    near = ~off & (fn.proportions >= max(0.01, 1 / fn.n_cells))
+    for trace, which, colour in ((muted, near, MUTED), (strong, off, VERMILLION)):
+        if not which.any():
+            continue
         lines = segments(trace.x, trace.y, trace.z)
         np.testing.assert_allclose(lines[:, 0], fn.predicted[which] @ corners_of(), atol=1e-12)
         np.testing.assert_allclose(lines[:, 1], fn.observed[which] @ corners_of(), atol=1e-12)

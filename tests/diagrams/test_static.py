@@ -10,7 +10,7 @@ import mpltern  # noqa: F401 (registers the projection)
 import numpy as np
 import pytest
 from cases import CASES, ODD_NAMES, dirichlet, made, moved, three_models
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.quiver import Quiver
 from matplotlib.text import Text
@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from calibrant import Predictions, lenses, partitions
 from calibrant import reliability_diagram as diagram_of
 from calibrant.diagrams.static import tetrahedron
-from calibrant.diagrams.style import BLUE, MUTED, SHARES, VERMILLION, wrapped
+from calibrant.diagrams.style import BLUE, CORNERS, MUTED, SHARES, VERMILLION, wrapped
 
 PROJECTIONS = {2: None, 3: "ternary", 4: "3d"}
 
@@ -184,11 +184,15 @@ def test_labels_are_inside_without_a_layout_engine(m):
 def line_points(ax, colour):
     """Return the points (marks, 2) of all marks of a colour, in data coordinates."""
     marks = [
-        line.get_xydata()
-        for line in ax.lines
-        if line.get_linestyle() == "None" and to_hex(line.get_color()) == colour.lower()
+        np.asarray(marks.get_offsets())
+        for marks in marks_of(ax)
+        if to_hex(marks.get_edgecolor()[0]) == colour.lower()
     ]
     return np.concatenate(marks) if marks else np.empty((0, 2))
+
+
+def marks_of(ax):
+    return [c for c in ax.collections if isinstance(c, PathCollection)]
 
 
 @pytest.mark.parametrize("classical", [False, True])
@@ -198,6 +202,7 @@ def test_marks_and_bars_are_where_the_numbers_are(classical):
     (series,) = found.series
     fn, off = series.function, series.significant(0.05)
     zero = fn.predicted[:, 1] if classical else np.zeros(fn.n_cells)
+    extent = (-0.02, 1.02) if classical else (-np.inf, np.inf)
     y = fn.observed[:, 1] if classical else fn.deviations[:, 1]
     points = np.stack((fn.predicted[:, 1], y), axis=1)
     assert 0 < off.sum() < off.size
@@ -212,7 +217,8 @@ def test_marks_and_bars_are_where_the_numbers_are(classical):
         series.cells.upper[:, 1],
         strict=True,
     ):
-        np.testing.assert_allclose(segment, [[x, z + low], [x, z + high]])
+        ends = np.clip([z + low, z + high], *extent)
+        np.testing.assert_allclose(segment, [[x, ends[0]], [x, ends[1]]])
 
 
 def test_an_event_that_happens_too_often_lies_above_zero():
@@ -234,7 +240,8 @@ def test_the_histogram_is_drawn_to_scale_below_everything_else():
     heights = stairs.get_data().values
     histogram = found.series[0].histogram
     np.testing.assert_allclose(heights / heights.max(), histogram / histogram.max())
-    lowest = ax.transData.transform([(0, min(line.get_ydata().min() for line in ax.lines))])[0, 1]
+    points = np.concatenate([marks.get_offsets() for marks in marks_of(ax)])
+    lowest = ax.transData.transform([(0, points[:, 1].min())])[0, 1]
     assert ax.get_xaxis_transform().transform((0, heights.max()))[1] < lowest
     assert min(ax.get_yticks()) >= ax.transData.inverted().transform((0, lowest))[1] - 0.1
 
@@ -245,17 +252,21 @@ def test_models_differ_in_colour_and_shape_and_all_have_names():
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names[:3] == list(three_models())
     handles = ax.get_legend().legend_handles[:3]
-    assert len({h.get_color() for h in handles}) == len({h.get_marker() for h in handles}) == 3
+    assert (
+        len({h.get_markeredgecolor() for h in handles})
+        == len({h.get_marker() for h in handles})
+        == 3
+    )
 
 
 def test_marks_stand_beside_each_other_on_the_page_only():
     data = Predictions(np.repeat([0.25, 0.75], 50), np.tile([0, 1], 50))
     ax = diagram_of({"a": data, "b": data}, n_resamples=9, rng=0).plot()
     ax.figure.canvas.draw()
-    marks = [line for line in ax.lines if line.get_linestyle() == "None"]
-    places = np.array([m.get_transform().transform(m.get_xydata())[0] for m in marks])
-    np.testing.assert_allclose([m.get_xdata()[0] for m in marks], 0.25)
-    assert abs(places[0, 0] - places[1, 0]) > 2
+    marks = marks_of(ax)
+    places = [m.get_offset_transform().transform(m.get_offsets())[0, 0] for m in marks]
+    assert [m.get_offsets()[0, 0] for m in marks] == [0.25] * len(marks)
+    assert np.ptp(places) > 2
 
 
 def test_limits_that_do_not_contain_zero_are_drawn_where_they_are():
@@ -286,7 +297,73 @@ def test_the_axis_names_what_the_lens_is_about(lens, label):
     assert ax.get_xlabel().replace("\n", " ") == f"predicted probability of {label}"
 
 
+def one_odd_row():
+    """Return a model that is right, but for one row that is far off."""
+    p = np.repeat([0.25, 0.75], 500)
+    labels = np.concatenate((np.repeat([0, 1], [375, 125]), np.repeat([0, 1], [125, 375])))
+    return Predictions(np.append(p, 0.02), np.append(labels, 1))
+
+
+def test_marks_grow_with_the_share_of_rows():
+    data = Predictions(np.repeat([0.25, 0.75], [900, 100]), np.tile([0, 1], 500))
+    ax = diagram_of(data, n_resamples=19, rng=0).plot()
+    sizes = {
+        m.get_offsets()[k, 0]: size for m in marks_of(ax) for k, size in enumerate(m.get_sizes())
+    }
+    assert sizes[0.25] > 2 * sizes[0.75]
+
+
+def test_a_cell_of_one_row_does_not_own_the_axis():
+    found = diagram_of(one_odd_row(), n_resamples=99, rng=0)
+    odd = found.series[0].function.proportions < 0.01
+    assert odd.sum() == 1
+    assert found.series[0].function.deviations[odd, 1] == pytest.approx(0.98)
+    ax = found.plot()
+    high = ax.get_ylim()[1]
+    assert high < 0.2
+    (beyond,) = [m for m in marks_of(ax) if m.get_offsets()[0, 0] == pytest.approx(0.02)]
+    assert beyond.get_offsets()[0, 1] == pytest.approx(high)
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert any("beyond the axis" in text for text in texts)
+    others = [t.get_text() for t in made("two outcomes")[0].plot().get_legend().get_texts()]
+    assert not any("beyond" in text for text in others)
+
+
+def test_the_classical_view_is_square_and_carries_a_summary():
+    found, _ = made("two outcomes")
+    ax = found.plot(classical=True, summary=True)
+    ax.figure.canvas.draw()
+    (x0, y0), (x1, y1) = ax.transData.transform([(0, 0), (1, 1)])
+    assert x1 - x0 == pytest.approx(y1 - y0, rel=1e-6)
+    series = found.series[0]
+    off = np.abs(series.function.deviations[:, 1]) @ series.function.proportions
+    text = f"n = 2,000\noff by {off:.3f} on average, p = {series.pvalue:.3g}"
+    assert text in [each.get_text() for each in ax.texts]
+    with pytest.raises(ValueError, match="`summary` is for the classical view: set `classical`"):
+        found.plot(summary=True)
+
+
 # Three outcomes
+
+
+def test_ticks_rise_towards_the_corner_whose_colour_they_have():
+    ax = made("three outcomes")[0].plot()
+    ax.figure.canvas.draw()
+    corners = [ax.transTernaryAxes.transform(corner) for corner in np.eye(3)]
+    for axis, corner, colour in zip((ax.taxis, ax.laxis, ax.raxis), corners, CORNERS, strict=True):
+        ticks = [t for t in axis.get_major_ticks() if t.label2.get_visible()]
+        boxes = [t.label2.get_window_extent() for t in ticks]
+        away = [np.hypot(*(np.mean(b.get_points(), axis=0) - corner)) for b in boxes]
+        assert away == sorted(away, reverse=True)
+        assert {to_hex(t.label2.get_color()) for t in ticks} == {colour.lower()}
+        assert to_hex(axis.label.get_color()) == colour.lower()
+
+
+def test_no_ink_leaves_the_simplex():
+    ax = diagram_of(moved(3, 1), rng=0).plot()
+    for arrows in (c for c in ax.collections if isinstance(c, Quiver)):
+        assert arrows.get_clip_on()
+        assert arrows.get_clip_path() is not None
 
 
 def on_page(ax, points):
@@ -348,8 +425,16 @@ def test_arrows_of_all_cells_start_at_the_prediction_and_end_at_the_frequency():
         ax.figure.canvas.draw()
         (series,) = found.series
         fn, off = series.function, series.significant(found.alpha)
-        muted, strong = (c for c in ax.collections if isinstance(c, Quiver))
-        for arrows, which, colour in ((muted, ~off, MUTED), (strong, off, VERMILLION)):
+        few = fn.proportions < 0.01
+        faint, muted, strong = (c for c in ax.collections if isinstance(c, Quiver))
+        for arrows, which, colour in (
+            (faint, ~off & few, MUTED),
+            (muted, ~off & ~few, MUTED),
+            (strong, off, VERMILLION),
+        ):
+            assert (arrows.get_alpha() < 1) == (arrows is faint)
+            if not which.any():
+                continue
             start = np.stack((arrows.X, arrows.Y), axis=1)
             steps = np.stack((arrows.U, arrows.V), axis=1)
             for points, wanted in ((start, fn.predicted), (start + steps, fn.observed)):
@@ -404,10 +489,12 @@ def test_arrows_in_space_are_those_of_the_cells():
     from calibrant.diagrams.style import tetrahedron as corners
 
     ends = np.stack((fn.predicted, fn.observed), axis=1) @ corners()
-    wanted = np.concatenate((ends[~off], ends[off]))
+    near = ~off & (fn.proportions >= max(0.01, 1 / fn.n_cells))
+    assert 0 < near.sum() < (~off).sum()
+    wanted = np.concatenate((ends[near], ends[off]))
     np.testing.assert_allclose([a.ends for a in arrows_in_space(ax)], wanted)
     colours = [to_hex(a.get_edgecolor()) for a in arrows_in_space(ax)]
-    assert colours == [MUTED.lower()] * (~off).sum() + [VERMILLION.lower()] * off.sum()
+    assert colours == [MUTED.lower()] * near.sum() + [VERMILLION.lower()] * off.sum()
 
 
 @pytest.mark.parametrize("azimuth", [76, 196, 316])
@@ -419,8 +506,9 @@ def test_cells_that_are_off_are_in_front(azimuth):
     off = found.series[0].significant(found.alpha)
     assert 0 < off.sum() < off.size
     order = [a.zorder for a in arrows_in_space(ax)]
-    assert min(order[(~off).sum() :]) > max(order[: (~off).sum()])
-    assert min(order[(~off).sum() :]) > max(dots.zorder for dots in ax.collections)
+    near = len(order) - off.sum()
+    assert min(order[near:]) > max(order[:near])
+    assert min(order[near:]) > max(dots.zorder for dots in ax.collections)
 
 
 def test_names_and_arrows_follow_a_turn():

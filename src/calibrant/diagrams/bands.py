@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Evaluate = Callable[[Block], Floats]  # (size, points)
 
 SHAPING = 199  # further replicates that say how wide the band of a whole curve is, and where
-LEAST = 0.1  # of the largest spread: narrower parts of the band are widened
+LEAST = 0.1  # of the largest scale: narrower parts of the band are widened
 SIDE = 64  # replicates that are drawn together
 SLACK = 1e-9  # for rounding in a product that is a whole number
 
@@ -51,22 +51,37 @@ def band_of(
     even : whether the band of the whole curve is around 0 and as wide everywhere
     """
     curve = evaluate(Observed(problem.seen))[0]
-    centre, spread = np.zeros(curve.size), np.ones(curve.size)
     curves = _null_curves(evaluate, problem, plan, (0 if even else SHAPING, curve.size))
-    if not even:
-        curves, shaping = curves[: plan.n_resamples], curves[plan.n_resamples :]
-        centre, spread = shaping.mean(axis=0), shaping.std(axis=0)
-        spread = np.maximum(spread, max(LEAST * float(spread.max()), 1e-12))
-    largest = np.abs((curves - centre) / spread).max(axis=1)
+    counted, shaping = curves[: plan.n_resamples], curves[plan.n_resamples :]
+    centre = np.zeros(curve.size) if even else shaping.mean(axis=0)
+    scales = (np.ones(curve.size),) * 2 if even else _scales(centre, shaping)
+    largest = _standardised(counted, centre, scales).max(axis=1)
     rank = ceil(level * (largest.size + 1) - SLACK)
-    reach = np.sort(largest)[rank - 1] * spread
+    reach = np.sort(largest)[rank - 1]
     found = Band(
-        pointwise=_pointwise(curves, level),
-        whole=(centre - reach, centre + reach),
-        pvalues=np.asarray(pvalue(np.abs((curve - centre) / spread), largest[None, :])),
+        pointwise=_pointwise(counted, level),
+        whole=(centre - reach * scales[0], centre + reach * scales[1]),
+        pvalues=np.asarray(pvalue(_standardised(curve, centre, scales), largest[None, :])),
         level=level,
     )
     return curve, found
+
+
+def _scales(centre: Floats, shaping: Floats) -> tuple[Floats, Floats]:
+    """Return how far the farthest curve is below the centre, and above it (points,).
+
+    Tails differ much between points, at the ends of an isotonic curve above all; so they and not
+    standard deviations decide how wide the band is at one point beside another.
+    """
+    both = centre - shaping.min(axis=0), shaping.max(axis=0) - centre
+    least = max(LEAST * float(np.max(both)), 1e-12)
+    return np.maximum(both[0], least), np.maximum(both[1], least)
+
+
+def _standardised(curves: Floats, centre: Floats, scales: tuple[Floats, Floats]) -> Floats:
+    """Return how far curves (…, points) are off, where 1 is one scale."""
+    off = curves - centre
+    return np.asarray(np.maximum(-off / scales[0], off / scales[1]))
 
 
 def _null_curves(
