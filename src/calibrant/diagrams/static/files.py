@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 
@@ -13,6 +14,7 @@ def draw_without_window() -> None:
 
 
 def save(ax: Axes, path: Path, dpi: int = 200) -> None:
-    """Write the figure of an Axes to a file; its ending names the format."""
+    """Write the figure of an Axes to a file, whose ending names the format, and close it."""
     figure: Any = ax.figure
     figure.savefig(path, dpi=dpi)
+    plt.close(figure)
