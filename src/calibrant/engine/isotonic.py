@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect
-from calibrant.engine.compile import kernel
+from calibrant.engine.compile import helper, kernel
 
 Floats = NDArray[np.float64]
 
@@ -30,21 +30,25 @@ class Pools(NamedTuple):
     @classmethod
     def start(cls, size: int) -> "Pools":
         """Return replicates without pools."""
-        room = size, FIRST_ROOM
-        last = np.zeros(room, np.int64)
-        return cls(last, *np.zeros((3, *room)), np.zeros(size, np.int64))
+        return cls.empty(np.zeros(size, np.int64), FIRST_ROOM)
+
+    @classmethod
+    def empty(cls, height: NDArray[np.int64], room: int) -> "Pools":
+        """Return space for so many pools of each replicate."""
+        shape = height.size, room
+        mass, events, loss = np.empty((3, *shape))
+        return cls(np.empty(shape, np.int64), mass, events, loss, height)
 
     @property
     def room(self) -> int:
         """Number of pools that each replicate can have."""
-        return self.last.shape[1]
+        return int(self.last.shape[1])
 
     def with_room(self, needed: int) -> "Pools":
         """Return pools that may become so many, in each replicate."""
         if needed <= self.room:
             return self
-        shape = self.height.size, max(needed, 2 * self.room)
-        grown = Pools(np.empty(shape, np.int64), *np.empty((3, *shape)), self.height)
+        grown = Pools.empty(self.height, max(needed, 2 * self.room))
         for old, new in zip(self[:-1], grown[:-1], strict=True):
             new[:, : self.room] = old
         return grown
@@ -116,15 +120,20 @@ def tally(others: Floats, events: Floats) -> tuple[Floats, Floats]:
 def _tally(others, events, values, counts):
     i, j, found = 0, 0, 0
     while i < others.shape[0] or j < events.shape[0]:
-        if j == events.shape[0] or (i < others.shape[0] and others[i] <= events[j]):
+        value = np.inf
+        if i < others.shape[0]:
             value = others[i]
-        else:
-            value = events[j]
-        first_i, first_j = i, j
-        while i < others.shape[0] and others[i] == value:
-            i += 1
-        while j < events.shape[0] and events[j] == value:
-            j += 1
-        values[found], counts[found, 0], counts[found, 1] = value, i - first_i, j - first_j
-        found += 1
+        if j < events.shape[0]:
+            value = min(value, events[j])
+        i_next, j_next = after(others, i, value), after(events, j, value)
+        values[found], counts[found, 0], counts[found, 1] = value, i_next - i, j_next - j
+        i, j, found = i_next, j_next, found + 1
     return found
+
+
+@helper
+def after(array, i, value):
+    """Return the first place from i on where a sorted array does not have this value."""
+    while i < array.shape[0] and array[i] == value:
+        i += 1
+    return i

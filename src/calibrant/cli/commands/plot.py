@@ -104,11 +104,15 @@ def plot(
         options = {"classical": classical, "regions": regions, "summary": classical}
         _draw(diagram, temporary, **(options if kind is Kind.cells else {"confidence": confidence}))
     if json:
-        named = {"file": str(files[0])} if len(files) == 1 else {"files": [str(f) for f in files]}
-        body = {**named, "region": region, "output": str(output), "seed": seed}
+        body = {**_named(files), "region": region, "output": str(output), "seed": seed}
         print_json("plot", {**body, "lens": diagram.settings["lens"], **diagram.to_dict()})
     else:
         typer.echo(f"{diagram}\nWritten to {output}.")
+
+
+def _named(files: list[Path]) -> dict[str, Any]:
+    """Return the paths for JSON, under the name that tells how many there are."""
+    return {"file": str(files[0])} if len(files) == 1 else {"files": [str(f) for f in files]}
 
 
 def _check_options(kind: Kind, given: dict[str, Any]) -> None:

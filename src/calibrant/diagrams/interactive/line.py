@@ -87,6 +87,7 @@ def _add_cells(
     named = far if off.any() else near
     size = 6 + 8 * np.sqrt(fn.proportions / fn.proportions.max())
     beyond = (y < extent[0]) | (y > extent[1])
+    texts[beyond] += f"<br><i>{BEYOND}</i>"
     for drawn, name, marker in (
         (near, "not significant", _mark(i, alone, off=False)),
         (far, off_name(diagram), _mark(i, alone, off=True)),
@@ -101,7 +102,7 @@ def _add_cells(
                 mode="markers",
                 marker={**marker, "size": size[which], "symbol": symbols, "opacity": 1},
                 cliponaxis=False,
-                text=[texts[c] + (f"<br><i>{BEYOND}</i>" if beyond[c] else "") for c in which],
+                text=texts[which],
                 hovertemplate="%{text}<extra></extra>",
                 name=name if alone else escaped(series.name, 30),
                 legendgroup=_legend_group(diagram, i),

@@ -21,49 +21,53 @@ def plane(diagram: ScorePlane) -> Figure:
     """Draw a mark for each model, and lines of equal score."""
     figure = Figure()
     for score, x, y in plane_lines(diagram):
-        style = {"color": PALE, "width": 1}
-        figure.add_trace(
-            Scatter(x=x, y=y, mode="lines", line=style, hoverinfo="skip", showlegend=False)
-        )
-        figure.add_annotation(
-            x=x[1],
-            y=y[1],
-            text=f"{score:.3g}",
-            showarrow=False,
-            xanchor="right",
-            yanchor="bottom",
-            font={"size": 10, "color": MUTED},
-        )
-    for off, name in (
-        (True, f"miscalibrated ({percent(diagram.alpha)})"),
-        (False, "not significant"),
-    ):
-        points = [p for p in diagram.points if (p.pvalue <= diagram.alpha) == off]
-        colour = VERMILLION if off else BLUE
-        figure.add_trace(
-            Scatter(
-                x=[p.parts.miscalibration for p in points],
-                y=[p.parts.discrimination for p in points],
-                mode="markers+text",
-                marker={
-                    "size": 11,
-                    "color": colour if off else "white",
-                    "line": {"width": 1.8, "color": colour},
-                },
-                text=[escaped(p.name, 30) for p in points],
-                textposition="middle right",
-                customdata=[_text(p) for p in points],
-                hovertemplate="%{customdata}<extra></extra>",
-                cliponaxis=False,
-                name=name,
-            )
-        )
-    (left, right), (low, high) = plane_range(diagram)
+        _add_line(figure, score, x, y)
+    off = [p for p in diagram.points if p.pvalue <= diagram.alpha]
+    near = [p for p in diagram.points if p.pvalue > diagram.alpha]
+    _add_points(figure, off, f"miscalibrated ({percent(diagram.alpha)})", VERMILLION, VERMILLION)
+    _add_points(figure, near, "not significant", BLUE, "white")
+    across, up = plane_range(diagram)
     horizontal, vertical = plane_axes(diagram)
     return finish(
         figure,
-        xaxis={"title": {"text": horizontal}, "range": [left, right], "zeroline": False},
-        yaxis={"title": {"text": vertical}, "range": [low, high], "zeroline": False},
+        xaxis={"title": {"text": horizontal}, "range": list(across), "zeroline": False},
+        yaxis={"title": {"text": vertical}, "range": list(up), "zeroline": False},
+    )
+
+
+def _add_line(figure: Figure, score: float, x: list[float], y: list[float]) -> None:
+    """Draw a line of equal score, and say which."""
+    style = {"color": PALE, "width": 1}
+    figure.add_trace(
+        Scatter(x=x, y=y, mode="lines", line=style, hoverinfo="skip", showlegend=False)
+    )
+    figure.add_annotation(
+        x=x[1],
+        y=y[1],
+        text=f"{score:.3g}",
+        showarrow=False,
+        xanchor="right",
+        yanchor="bottom",
+        font={"size": 10, "color": MUTED},
+    )
+
+
+def _add_points(
+    figure: Figure, points: list[PlanePoint], name: str, colour: str, fill: str
+) -> None:
+    figure.add_trace(
+        Scatter(
+            x=[p.parts.miscalibration for p in points],
+            y=[p.parts.discrimination for p in points],
+            mode="markers+text",
+            marker={"size": 11, "color": fill, "line": {"width": 1.8, "color": colour}},
+            text=[escaped(p.name, 30) for p in points],
+            textposition="middle right",
+            customdata=[_text(p) for p in points],
+            hovertemplate="%{customdata}<extra></extra>",
+            cliponaxis=False,
+            name=name,
+        )
     )
 
 

@@ -53,9 +53,7 @@ def triangle(diagram: ReliabilityDiagram, *, regions: bool) -> Figure:
         _add_regions(figure, series)
     for which, off, faded in arrow_looks(diagram, series):
         style = {"color": VERMILLION if off else MUTED, "width": 2.5 if off else 1.2}
-        name = off_name(diagram) if off else FEW_ROWS if faded else "not significant"
-        more = {"opacity": FADED if faded else 1.0, "name": name}
-        _add_arrows(figure, series, which, style, {**more, "showlegend": bool(which.any())})
+        _add_arrows(figure, series, which, style, _told(diagram, off=off, faded=faded))
     if series.corners is not None:
         _add_tails(diagram, figure, series)  # invisible, above the arrows, for hovering
     _add_names(diagram, figure)
@@ -68,6 +66,13 @@ def triangle(diagram: ReliabilityDiagram, *, regions: bool) -> Figure:
         },
         legend={**BELOW, "y": -0.18},
     )
+
+
+def _told(diagram: ReliabilityDiagram, *, off: bool, faded: bool) -> dict[str, Any]:
+    """Return name and opacity of arrows of one look."""
+    if faded:
+        return {"name": FEW_ROWS, "opacity": FADED}
+    return {"name": off_name(diagram) if off else "not significant", "opacity": 1.0}
 
 
 def _abc(points: Floats) -> dict[str, Floats]:
@@ -116,6 +121,7 @@ def _add_arrows(
                 "opacity": 1,
                 "line": {"width": 0},
             },
+            showlegend=bool(which.any()),
             **more,
         )
     )

@@ -42,18 +42,25 @@ def curve(diagram: CurveDiagram, ax: Axes | None, *, confidence: bool) -> Axes:
     ax.plot([0, 1], [0, 1 if square else 0], color=INK, lw=0.8, zorder=1)
     for i in range(len(diagram.series)):
         _draw_curve(diagram, ax, i, confidence)
-    densities = [s.density for s in diagram.series if s.density is not None]
-    if densities:
+    if square:
         set_range(ax, *SQUARE, square=True)
-        draw_strip(ax, densities, named=diagram.series[0].step is None)
+        draw_strip(ax, _densities(diagram), named=diagram.series[0].step is None)
     else:
         _set_plain(diagram, ax, confidence)
-    words = diagram.kind.vertical.rsplit(" ", 1 if square else 2)
-    set_vertical(ax, (words[0], " ".join(words[1:])))
-    fit(ax.xaxis.label, diagram.kind.horizontal.format(event_name(diagram)), 1.02 * inches(ax))
+    _label(diagram, ax)
     add_legend(ax, dict(_handles(diagram, confidence)), "")
     keep_inside(ax)
     return ax
+
+
+def _densities(diagram: CurveDiagram) -> list[Any]:
+    return [series.density for series in diagram.series if series.density is not None]
+
+
+def _label(diagram: CurveDiagram, ax: Axes) -> None:
+    words = diagram.kind.vertical.rsplit(" ", 1 if diagram.kind.diagonal else 2)
+    set_vertical(ax, (words[0], " ".join(words[1:])))
+    fit(ax.xaxis.label, diagram.kind.horizontal.format(event_name(diagram)), 1.02 * inches(ax))
 
 
 def _draw_curve(diagram: CurveDiagram, ax: Axes, i: int, confidence: bool) -> None:

@@ -52,11 +52,7 @@ def line(
         ax = plt.subplots(figsize=size, layout="constrained")[1]
     if ax.name != "rectilinear":
         raise TypeError(f"`ax` must be a plain Axes for two outcomes; found {ax.name!r}.")
-    ax.plot([0, 1], [0, 1 if classical else 0], color=INK, lw=0.8, zorder=1)
-    if truth is not None:
-        x = truth_at()
-        y = np.asarray(truth(x)) - (0 if classical else x)
-        ax.plot(x, y, color=GREEN, lw=1.4, zorder=3)
+    _draw_references(ax, classical, truth)
     extent = SQUARE if classical else vertical_range(diagram, truth)
     set_range(ax, *extent, square=classical)
     beyond = [_draw_cells(diagram, ax, i, extent, classical) for i in range(len(diagram.series))]
@@ -65,6 +61,15 @@ def line(
     add_legend(ax, dict(_handles(diagram, truth is not None, any(beyond))), "")
     keep_inside(ax)
     return ax
+
+
+def _draw_references(ax: Axes, classical: bool, truth: Truth | None) -> None:
+    """Draw where a calibrated model is, and the true curve."""
+    ax.plot([0, 1], [0, 1 if classical else 0], color=INK, lw=0.8, zorder=1)
+    if truth is not None:
+        x = truth_at()
+        y = np.asarray(truth(x)) - (0 if classical else x)
+        ax.plot(x, y, color=GREEN, lw=1.4, zorder=3)
 
 
 def _draw_cells(
