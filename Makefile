@@ -17,7 +17,7 @@ PEERS := .venv-bench/bench.stamp
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench paper clean package-env test-env lint-env bench-env
+.PHONY: help demo test fuzz lint bench paper clean package-env test-env lint-env bench-env
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,13 @@ demo: $(PACKAGE) ## Evaluate predictions that come with the package: a table her
 # More than four would mostly compile. PYTEST_ARGS="-n 0" runs them in one.
 test: $(TEST) ## Run the tests and the examples in docstrings
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 $(PYTEST_ARGS)
+
+# SEED=7 COUNT=1000 gives the same files again; each kind of file has so many.
+SEED ?= $(shell date +%s)
+COUNT ?= 1000
+fuzz: $(TEST) ## Load mutated files and compare them with what another parser finds
+	@echo "SEED=$(SEED) COUNT=$(COUNT)"
+	$(BIN)/python -W ignore tests/loading/fuzzing.py $(SEED) $(COUNT) 2>fuzz.log || (tail -n 3 fuzz.log; exit 1)
 
 lint: $(LINT) ## Check style, types, layers and spelling
 	$(BIN)/ruff check .

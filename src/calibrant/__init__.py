@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         estimate,
         evaluate,
     )
-    from calibrant.loading import load
+    from calibrant.loading import load, load_models
     from calibrant.predictions import Predictions
     from calibrant.reporting import report
     from calibrant.scores import accuracy, brier_score, decompose, log_score, spherical_score
@@ -91,6 +91,7 @@ __all__ = [
     "isotonic_diagram",
     "lenses",
     "load",
+    "load_models",
     "log_score",
     "partitions",
     "recalibration",
@@ -132,7 +133,7 @@ _HOMES = {
         "estimate",
         "evaluate",
     ),
-    "loading": ("load",),
+    "loading": ("load", "load_models"),
     "predictions": ("Predictions",),
     "reporting": ("report",),
     "scores": ("accuracy", "brier_score", "decompose", "log_score", "spherical_score"),

@@ -1,7 +1,7 @@
 """Predictions g(X) and outcomes Y, checked once and then immutable."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,9 @@ from calibrant.checks import arrays
 from calibrant.checks.convert import check_columns, column_names, columns
 from calibrant.checks.labels import as_tuple, class_index, class_names, outcomes
 from calibrant.engine.tuples import Rows
+
+if TYPE_CHECKING:
+    from calibrant.loading.reading import Reading
 
 Array = NDArray[Any]
 Top = Any  # engine.rows.Top or None
@@ -38,7 +41,7 @@ class Predictions:
 
     Notes
     -----
-    A row must sum to 1 within 0.001, which is what half precision or rounding to a few
+    A row must sum to 1 within 0.00146, which is what half precision or rounding to three
     decimals leaves; inside that, it is divided by its sum. Logits are never guessed: see
     `from_logits`.
 
@@ -55,12 +58,13 @@ class Predictions:
     [0.2, 0.9, 0.4]
     """
 
-    __slots__ = ("_top", "_weights", "classes", "event", "labels", "probs")
+    __slots__ = ("_top", "_weights", "classes", "event", "labels", "probs", "reading")
 
     probs: Array
     labels: NDArray[np.int32]
     classes: tuple[str, ...]
     event: int | None
+    reading: "Reading | None"
     _weights: NDArray[np.float64] | None
     _top: Top
 
@@ -81,12 +85,13 @@ class Predictions:
         names = class_names(classes, m)
         codes = outcomes(labels, n, m, classes)
         checked = None if weights is None else arrays.weights(weights, n)
-        self._set((_frozen(probs), _frozen(codes), names, _frozen(checked), 1), top)
+        self._set((_frozen(probs), _frozen(codes), names, _frozen(checked), 1, None), top)
 
     def _set(self, parts: tuple[Any, ...], top: Top = None) -> None:
-        names = ("probs", "labels", "classes", "_weights", "event", "_top")
-        for name, value in zip(names, (*parts, top), strict=True):
+        names = ("probs", "labels", "classes", "_weights", "event", "reading")
+        for name, value in zip(names, parts, strict=True):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "_top", top)
         if self.m > 2:
             object.__setattr__(self, "event", None)
 
@@ -98,15 +103,17 @@ class Predictions:
         classes: tuple[str, ...],
         weights: Array | None = None,
         event: int | None = 0,
+        reading: "Reading | None" = None,
     ) -> Self:
         """Wrap arrays that are known to be right, without a check or a copy.
 
         For lenses and resamplers: probs float32 or float64 in C order with rows that sum to
         1, labels int32, weights as they come from other Predictions. `event` is the outcome
-        that a problem of two is about; a lens puts that first.
+        that a problem of two is about; a lens puts that first. `reading` says which columns of
+        a file these are.
         """
         self = cls.__new__(cls)
-        self._set((_frozen(probs), _frozen(labels), classes, _frozen(weights), event))
+        self._set((_frozen(probs), _frozen(labels), classes, _frozen(weights), event, reading))
         return self
 
     @classmethod
@@ -190,6 +197,11 @@ class Predictions:
         return int(self.probs.shape[1])
 
     @property
+    def of_confidences(self) -> bool:
+        """Whether a file held confidences in predictions, and whether these were right."""
+        return self.reading is not None and self.reading.correct
+
+    @property
     def weighted(self) -> bool:
         """Whether weights were given."""
         return self._weights is not None
@@ -244,7 +256,7 @@ class Predictions:
         if weights is not None and rows.size > self.n and weights.any():
             weights = arrays.rounded(weights)  # so that sums over more rows are exact, too
         probs, labels = self.probs.take(rows, axis=0), self.labels.take(rows)
-        return self.trusted(probs, labels, self.classes, weights, self.event)
+        return self.trusted(probs, labels, self.classes, weights, self.event, self.reading)
 
     def index(self, label: int | str) -> int:
         """Return the index of a class that is given by name or by index."""
@@ -271,7 +283,7 @@ class Predictions:
         raise AttributeError(f"Predictions are immutable; `{name}` cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = (self.probs, self.labels, self.classes, self._weights, self.event)
+        state = (self.probs, self.labels, self.classes, self._weights, self.event, self.reading)
         return Predictions.trusted, state
 
     def __len__(self) -> int:

@@ -69,14 +69,20 @@ def accuracy(data: Predictions) -> float:
 def all_scores(data: Predictions) -> dict[str, float]:
     """Return every score under its name, from one pass over the rows.
 
+    Where a file held confidences in predictions, the share of these that are right stands in place
+    of the accuracy, which would be that of guessing which are right.
+
     Examples
     --------
     >>> all_scores(Predictions([0.5, 0.75], [1, 1]))["accuracy"]
     0.5
     """
     log, brier, spherical, hits = _means(data)
+    right = {"accuracy": hits}
+    if data.of_confidences:
+        right = {"share_correct": float(np.average(data.labels == 1, weights=data.weights))}
     return {
-        "accuracy": hits,
+        **right,
         "log_score": log,
         "brier_score": brier,
         "spherical_score": spherical,

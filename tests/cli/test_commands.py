@@ -249,7 +249,8 @@ def test_report_of_files_with_spaces(good, tmp_path):
     output = tmp_path / "my report.html"
     result = run("report", path, good, "-o", output, "--groups", "cat|dog|bird", *QUICK)
     assert result.exit_code == 0, result.output
-    assert result.stdout == f"Written to {output}.\n"
+    assert result.stdout.startswith(f"Written to {output}.\nRead labels from 'label' and")
+    assert result.stdout.count("Read ") == 1  # both were read alike
     assert "Calibration of my model, version 2, good" in output.read_text("utf-8")
 
 

@@ -8,7 +8,7 @@ import pytest
 from command import run
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "json.md"
-FREE = {"models"}  # objects whose keys are names that users give
+FREE = {"models", "readings"}  # objects whose keys are names that users give
 
 
 def sections():

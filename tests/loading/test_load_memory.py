@@ -98,7 +98,7 @@ def test_importing_load_is_cheap():
 
 def test_polars_reads_only_the_columns_that_are_used(tmp_path, monkeypatch):
     path = tmp_path / "x.parquet"
-    frame = pl.DataFrame({"y": [0], "prob_0": [1.0], "prob_1": [0.0], "big": ["x" * 1000]})
+    frame = pl.DataFrame({"y": [0], "prob_0": [0.75], "prob_1": [0.25], "big": ["x" * 1000]})
     frame.write_parquet(path)
     collected = []
     collect = pl.LazyFrame.collect
@@ -131,7 +131,8 @@ def test_a_text_file_is_opened_for_a_look_and_for_the_data(tmp_path, monkeypatch
     for owner, name in ((Path, "open"), (pl, "scan_csv"), (pl, "scan_ndjson")):
         monkeypatch.setattr(owner, name, counted(getattr(owner, name), opened))
     load(path)
-    assert len(opened) == 2
+    # also for the last line; JSON lines for the mark at their start, and for keys that repeat
+    assert len(opened) == (3 if ending == "csv" else 4)
 
 
 def counted(function, calls):
@@ -145,8 +146,8 @@ def counted(function, calls):
 def test_columns_named_after_labels_that_come_late(tmp_path):
     """The labels of the first rows are no proof: all of them count."""
     path = tmp_path / "x.csv"
-    rows = ["cat,1,0,7"] * 200
-    path.write_text("\n".join(["y,cat,dog,id", *rows, "dog,0,1,8"]))
+    rows = ["cat,0.75,0.25,7"] * 200
+    path.write_text("\n".join(["y,cat,dog,place", *rows, "dog,0,1,8"]))
     data = load(path)
     assert data.classes == ("cat", "dog")
     assert data.labels.tolist() == [0] * 200 + [1]

@@ -71,9 +71,14 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
         load(tmp_path / "x.csv")
 
 
-@pytest.mark.parametrize("ending", ["txt", "xlsx", "json", "npy", "pickle", "gz"])
+@pytest.mark.parametrize("ending", ["xlsx", "npy", "pickle", "gz", "parquet.gz"])
 def test_endings(tmp_path, ending):
-    refused(tmp_path, f"x.{ending}", CSV, rf"ending must say .*\.csv, .*; found '\.{ending}'\.")
+    refused(
+        tmp_path,
+        f"x.{ending}",
+        CSV,
+        rf"ending must say .*\.csv, .*; found '\.{ending.split('.')[-1]}'\.",
+    )
 
 
 def test_no_ending(tmp_path):
@@ -480,14 +485,16 @@ def archive(header, rest=b"\0" * 100):
     return file.getvalue()
 
 
-def test_absurd_arrays(tmp_path, monkeypatch):
+def test_absurd_arrays(tmp_path):
     header = {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**9)}
     refused(tmp_path, "x.npz", archive(header), r"must be whole; its shape .* holds 100\.$")
     refused(tmp_path, "x.npz", archive(b"junk"), r"must be in NumPy's format")
-    monkeypatch.setattr("calibrant.loading.npz._memory", lambda: 1 << 20)
-    bomb = archive(header | {"shape": (1 << 18, 1)}, bytes(1 << 21))
-    assert len(bomb) < 10_000
-    refused(tmp_path, "x.npz", bomb, r"must fit in memory; it would take 2,097,152 bytes\.")
+    refused(
+        tmp_path, "x.npz", archive(header | {"shape": (-2, -2)}, bytes(32)), r"shape \(-2, -2\)"
+    )
+    refused(
+        tmp_path, "x.npz", archive(b"\x93NUMPY\x01\x00\x40\x00{'descr': '<f8'"), "NumPy's format"
+    )
 
 
 def test_more_than_forty_different_sentences():

@@ -49,12 +49,13 @@ def test_columns_named_as_the_labels(write):
 
 
 def test_columns_named_as_the_labels_may_hold_whole_numbers(write):
-    assert load(write("id,cat,dog,y\n1,1,0,dog\n2,1,0,cat\n")).classes == ("cat", "dog")
+    path = write("id,cat,dog,y\n1,1,0,dog\n2,1,0,cat\n3,0.5,0.5,cat\n")
+    assert load(path).classes == ("cat", "dog")
 
 
 @pytest.mark.parametrize(
     "name",
-    ["prob", "p", "probability", "score", "y_prob", "y_score", "prediction", "P", "whatever"],
+    ["prob", "p", "proba", "probability", "score", "y_prob", "y_score", "prediction", "P", "Risk"],
 )
 def test_one_column_is_class_one(write, name):
     data = load(write(f"y,id,{name}\n1,3,0.25\n0,4,0.75\n"))
@@ -98,7 +99,7 @@ def test_classes_of_one_column(write):
 def test_labels_that_are_numbers_are_names_where_classes_are_numbers(write):
     content = "y,prob_3,prob_5,prob_8\n8,0.5,0.25,0.25\n3.0,0.25,0.5,0.25\n"
     assert load(write(content)).labels.tolist() == [2, 0]
-    content = "y,prob_0,prob_1,prob_10,prob_2\n10,1,0,0,0\n2,1,0,0,0\n"
+    content = "y,prob_0,prob_1,prob_10,prob_2\n10,0.5,0.5,0,0\n2,1,0,0,0\n"
     assert load(write(content)).labels.tolist() == [2, 3]
 
 
@@ -143,12 +144,23 @@ def test_explicit_columns(write):
     assert data.classes == ("a", "b")
 
 
-def test_weights_only_when_asked(write):
-    path = write("y,prob_a,prob_b,weight\na,0.25,0.75,80.5\n")
-    assert not load(path).weighted
-    assert load(path, weight="weight").weights.tolist() == [80.5]
+@pytest.mark.parametrize("name", ["weight", "Weights", "sample_weight"])
+def test_a_column_of_weights_is_not_ignored(write, name):
+    path = write(f"y,prob_a,prob_b,{name}\na,0.25,0.75,80.5\n")
+    assert load(path).weights.tolist() == [80.5]
+    assert load(path).reading.weight == name
+    assert load(path, weight=name).weights.tolist() == [80.5]
+    left_out = load(path, ignore=name)
+    assert not left_out.weighted
+    assert left_out.reading.left_out == (name,)
     data = load(write("y,cat,dog,w\ncat,0.5,0.5,2.5\ndog,0.5,0.5,1\n"), weight="w")
     assert data.classes == ("cat", "dog")
+
+
+def test_texts_are_no_weights(write):
+    data = load(write("y,prob_a,prob_b,weight\na,0.25,0.75,heavy\n"))
+    assert not data.weighted
+    assert data.reading.left_out == ("weight",)
 
 
 def test_logits_only_when_asked(write):

@@ -12,21 +12,27 @@ from calibrant.checks.parameters import ARRAYS, Source, more
 
 Array = NDArray[Any]
 
-TOLERANCE = 1e-3  # half precision, or four decimals of a few classes, are no further from 1
+# Half precision, and three decimals of a few classes, are no further from 1. No sum of short
+# decimals is so far from 1 that rounding decides on which side it is: 0.333 + 0.333 + 0.333 passes.
+TOLERANCE = 3 * 2.0**-11
+ROUNDED = 0.5  # how far from 1 a sum may be of which the user says that its terms were rounded
 BFLOAT16_TOLERANCE = 2.0**-8  # entries are rounded by up to 2^-9 of their size
 
 
-def probabilities(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Array:
+def probabilities(
+    value: Any, *, owned: bool = False, source: Source = ARRAYS, normalize: bool = False
+) -> Array:
     """Return rows that sum to 1 to rounding, as float32 or float64 (n, m) in C order.
 
     Nothing is copied that has this form already. With `owned`, `value` is an array that nobody
-    else holds: it is changed in place where rows must be divided by their sum.
+    else holds: it is changed in place where rows must be divided by their sum. With `normalize`,
+    sums may be between 0.5 and 1.5.
     """
-    return checked(value, owned=owned, source=source)[0]
+    return checked(value, owned=owned, source=source, normalize=normalize)[0]
 
 
 def checked(
-    value: Any, *, owned: bool = False, source: Source = ARRAYS
+    value: Any, *, owned: bool = False, source: Source = ARRAYS, normalize: bool = False
 ) -> tuple[Array, "engine.rows.Top | None"]:
     """Return what `probabilities` does, and the most probable class of every row if known."""
     array = _floats("probs", value)
@@ -35,6 +41,7 @@ def checked(
     probs = np.ascontiguousarray(array)
     rounding = float(np.finfo(probs.dtype).eps) * (4.0 + probs.shape[1] ** 0.5)
     tolerance = BFLOAT16_TOLERANCE if is_bfloat16(value) else TOLERANCE
+    tolerance = ROUNDED if normalize else tolerance
     found = engine.rows.check(probs, rounding, tolerance)
     if found.bad:
         _refuse(rows.scan(probs, tolerance), probs, source)
@@ -129,7 +136,7 @@ def _binary(event: Array, source: Source) -> Array:
     if bad.size:
         value = event[bad[0]]
         what = "finite" if not np.isfinite(value) else "between 0 and 1"
-        hint = "" if not np.isfinite(value) else f" {source.hint}"
+        hint = "" if not np.isfinite(value) else f" {_cause_of_numbers(event, source)}"
         where = source.row(int(bad[0]))
         raise ValueError(
             f"{source.probs} must be {what}; {where} is {value}{more(bad.size)}.{hint}"
@@ -162,5 +169,19 @@ def _refuse(found: rows.Scan, probs: Array, source: Source) -> None:
         total = probs[first].sum(dtype=np.float64)
         raise ValueError(
             f"{source.probs} must sum to 1 in each row; {source.row(first)} sums to {total:.6g}"
-            f"{more(found.unequal.count)}. {source.hint}"
+            f"{more(found.unequal.count)}. {_cause_of_sum(probs[first], float(total), source)}"
         )
+
+
+def _cause_of_sum(row: Array, total: float, source: Source) -> str:
+    """Return why a row may not sum to 1."""
+    if row.max() > 2 and 20 <= total <= 102:  # the columns of some classes may be missing
+        return source.percent_hint
+    rounded = abs(total - 1) <= ROUNDED and row.max() <= 1
+    return source.rounded_hint if rounded else source.hint
+
+
+def _cause_of_numbers(event: Array, source: Source) -> str:
+    """Return why numbers of which one is above 1 may not be probabilities."""
+    percentages = event.min() >= 0 and 2 < event.max() <= 100
+    return source.percent_hint if percentages else source.hint

@@ -1,5 +1,6 @@
 """From what people have (arrays, tensors, frames, lists) to NumPy arrays."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,8 @@ def _narwhals(value: Any) -> Any:
             _arrow_table(value), pass_through=True, eager_only=True, allow_series=True
         )
     except DuplicateError:
-        names = [str(name) for name in value.columns]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        counts = Counter(str(name) for name in value.columns)
+        twice = sorted(name for name, count in counts.items() if count > 1)
         raise ValueError(
             f"The columns of a frame must have different names; found {listed(twice)} twice."
         ) from None

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.checks.parameters import short
+
 Meaning = Decimal | str
 
 NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,6})?", re.ASCII)
@@ -47,4 +49,4 @@ def shown(label: Any) -> str:
     if isinstance(label, np.generic):
         label = label.item()
     words = repr(written(label)) if isinstance(label, str | bytes) else str(label)
-    return words if len(words) <= 60 else f"{words[:60]}…"
+    return short(words)

@@ -59,8 +59,13 @@ def function(name: str, value: Any) -> None:
 def listed(names: Iterable[Any], limit: int = 5) -> str:
     """Write the first few of `names` for a sentence: 'a', 'b' (and 3 more)."""
     names = [name.item() if hasattr(name, "item") else name for name in names]
-    text = ", ".join(repr(name) for name in names[:limit])
+    text = ", ".join(short(repr(name)) for name in names[:limit])
     return text if len(names) <= limit else f"{text} (and {len(names) - limit} more)"
+
+
+def short(text: str, limit: int = 60) -> str:
+    """Cut a long text for a sentence."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def more(count: int) -> str:
@@ -79,6 +84,11 @@ class Source:
     logits: str = "`logits`"
     labels: str = "`labels`"
     hint: str = "Are these logits? Use `Predictions.from_logits`."
+    rounded_hint: str = (
+        "Are these logits? Use `Predictions.from_logits`."
+        " Were they rounded? Divide each row by its sum."
+    )
+    percent_hint: str = "Are these percentages? Divide them by 100."
 
 
 ARRAYS = Source()

@@ -13,6 +13,7 @@ INTERRUPTED = 130  # the exit code, as shells have it
 # of the library, code stands in backticks. It is translated as a whole; the rest stays.
 ON_THE_COMMAND_LINE = {
     "path": "FILE",
+    "paths": "FILE…",
     "models": "the files",
     "paired=False": "--unpaired",
     "where": "--region",
@@ -21,6 +22,10 @@ ON_THE_COMMAND_LINE = {
     "classes": "--classes",
     "weight": "--weight",
     "logits": "--logits",
+    "normalize": "--normalize",
+    "ignore": "--ignore",
+    "model": "--model",
+    "id": "--id",
     "labels": "the labels",
     "weights": "the weights",
     "groups": "the groups",

@@ -1,12 +1,13 @@
 """From the files and options of a command to predictions."""
 
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import typer
 
+from calibrant.cli.panics import without_panics
 from calibrant.cli.progress import progress_after
 from calibrant.cli.regions import parse_region
 
@@ -23,12 +24,14 @@ class Inputs:
     ----------
     region : str or None
         Condition that rows must meet; None for all rows.
-    label, weight : str or None
-        Columns of the labels and of the weights; None where the rules of `load` apply.
-    probs, classes : str or None
-        Columns of the probabilities, and names of the classes, separated by commas.
-    logits : bool
-        Whether the columns hold logits.
+    label, weight, model, id : str or None
+        Columns of labels, weights, names of models and of rows; None where the rules of `load`
+        apply.
+    probs, classes, ignore : str or None
+        Columns of the probabilities, names of the classes, and columns to leave out, separated by
+        commas.
+    logits, normalize : bool
+        Whether the columns hold logits, or values that were rounded.
     """
 
     region: str | None
@@ -37,29 +40,51 @@ class Inputs:
     classes: str | None
     weight: str | None
     logits: bool
+    normalize: bool
+    ignore: str | None
+    model: str | None
+    id: str | None = None
 
     def load(self, file: Path) -> "Predictions":
-        """Load a file, and keep the rows of the region."""
-        from calibrant.loading import load  # noqa: PLC0415
+        """Load the only model of a file, and keep the rows of the region."""
+        models = self.load_all([file])
+        if len(models) > 1:
+            raise typer.BadParameter(
+                f"must choose one of {len(models)} models, such as"
+                f" {self.model}={next(iter(models))}.",
+                param_hint="--model",
+            )
+        return next(iter(models.values()))
 
-        with progress_after(1.0, "reading"):
-            data = load(
-                file,
+    def load_all(self, files: list[Path], *, paired: bool = True) -> dict[str, "Predictions"]:
+        """Load the models of files under their names, and keep the rows of the region."""
+        from calibrant.loading import load_models  # noqa: PLC0415
+
+        if len({file.resolve() for file in files}) < len(files):
+            raise typer.BadParameter("must differ from one another.", param_hint="FILE…")
+        with progress_after(1.0, "reading"), without_panics():
+            models = load_models(
+                files,
+                model=self.model,
+                id=self.id,
+                paired=paired,
                 label=self.label,
                 probs=_split(self.probs),
                 classes=_split(self.classes),
                 weight=self.weight,
                 logits=self.logits,
+                normalize=self.normalize,
+                ignore=_split(self.ignore) or (),
             )
+        return {name: self._within(data) for name, data in models.items()}
+
+    def _within(self, data: "Predictions") -> "Predictions":
         return data if self.region is None else data.restrict(parse_region(self.region, data))
 
-    def load_all(self, files: list[Path]) -> dict[str, "Predictions"]:
-        """Load files under their names, or their paths where two names are equal."""
-        stems = Counter(file.stem for file in files)
-        named = {file.stem if stems[file.stem] == 1 else str(file): file for file in files}
-        if len(named) < len(files):
-            raise typer.BadParameter("must differ from one another.", param_hint="FILE…")
-        return {name: self.load(file) for name, file in named.items()}
+
+def readings(models: Mapping[str, "Predictions"]) -> dict[str, Any]:
+    """Return what was read for each model, as plain values."""
+    return {name: data.reading.to_dict() for name, data in models.items() if data.reading}
 
 
 def _split(text: str | None) -> list[str] | None:

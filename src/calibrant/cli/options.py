@@ -9,7 +9,8 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="Predictions and labels: CSV, TSV, Parquet, Arrow, NPZ or JSON lines.",
+        help="Predictions and labels: CSV, TSV, Parquet, Arrow, NPZ, JSON or JSON lines;"
+        " - for standard input.",
     ),
 ]
 Files = Annotated[
@@ -22,6 +23,18 @@ Probs = Annotated[
 Classes = Annotated[str | None, typer.Option(help="Names of the classes, separated by commas.")]
 Weight = Annotated[str | None, typer.Option(help="Column of the weights.")]
 Logits = Annotated[bool, typer.Option("--logits", help="The columns hold logits.")]
+Normalize = Annotated[
+    bool,
+    typer.Option("--normalize", help="The values were rounded: divide each row by its sum."),
+]
+Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
+Model = Annotated[
+    str | None,
+    typer.Option(help="Column that names the model of a row; COLUMN=NAME takes one model."),
+]
+Id = Annotated[
+    str | None, typer.Option(help="Column that names each row: rows of models are joined by it.")
+]
 Region = Annotated[
     str | None, typer.Option(help='Only rows whose predictions fit, such as "dog > 0.1".')
 ]

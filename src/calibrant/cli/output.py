@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from calibrant import tables
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from calibrant import Predictions
 
 SCHEMA = "calibrant/2"
 
@@ -26,6 +29,17 @@ def print_json(command: str, body: dict[str, Any]) -> None:
         Its result. Numbers that JSON cannot hold, such as an infinite log score, become null.
     """
     typer.echo(json.dumps({"schema": SCHEMA, "command": command, **_plain(body)}, indent=2))
+
+
+def print_readings(models: Mapping[str, "Predictions"]) -> None:
+    """Write which columns were taken for what, once for models that were read alike."""
+    alike: dict[str, list[str]] = {}
+    for name, data in models.items():
+        if data.reading is not None:
+            alike.setdefault(str(data.reading), []).append(name)
+    for sentence, names in alike.items():
+        of = f"{', '.join(names)}: " if len(alike) > 1 else ""
+        typer.echo(textwrap.fill(f"{of}{sentence}", 100, break_on_hyphens=False))
 
 
 def drawn(settings: Mapping[str, Any]) -> dict[str, Any]:

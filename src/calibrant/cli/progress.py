@@ -1,11 +1,12 @@
 """A bar for work that takes longer than a moment."""
 
+import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 
 @contextmanager
@@ -33,7 +34,8 @@ def progress_after(seconds: float, what: str) -> Iterator[Any]:
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import Progress  # noqa: PLC0415
 
-    bar = Progress(console=Console(stderr=True), transient=True)
+    terminal = _terminal()
+    bar = Progress(console=Console(file=terminal), transient=True)
     task = bar.add_task(what, total=None)
     timer = threading.Timer(seconds, bar.start)
     timer.daemon = True
@@ -51,3 +53,13 @@ def progress_after(seconds: float, what: str) -> Iterator[Any]:
         timer.cancel()
         timer.join()  # a bar that is just being started is stopped
         bar.stop()
+        if terminal is not sys.stderr:
+            terminal.close()
+
+
+def _terminal() -> TextIO:
+    """Return standard error, also while its file is put aside for a reader that may panic."""
+    try:
+        return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8", errors="replace")
+    except (OSError, ValueError):  # not a file, as in tests
+        return sys.stderr

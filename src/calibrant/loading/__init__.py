@@ -1,9 +1,12 @@
 """Predictions from files and frames: which columns are what, and what is wrong with a file.
 
-`load` reads a file, `from_frame` takes a data frame by the same rules; the rules are in
-`rules`. Each way of storing columns is one module; `assembly` makes `Predictions` of them.
+`load` reads a file, `load_models` several models, `from_frame` takes a data frame by the same
+rules. The rules are in `roles` and `rules`, the names that they know in `usual_names`. Each way of
+storing columns is one module; `assembly` makes a `Table` of checked rows of them.
 """
 
 from calibrant.loading.files import from_frame, load
+from calibrant.loading.models import load_models
+from calibrant.loading.reading import Reading
 
-__all__ = ["from_frame", "load"]
+__all__ = ["Reading", "from_frame", "load", "load_models"]

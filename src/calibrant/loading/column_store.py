@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     import polars as pl
 
-Kind = Literal["float", "whole", "other"]
+Kind = Literal["float", "whole", "list", "text", "other"]
 
 SAMPLE = 100  # rows that are looked at before columns are chosen
 
@@ -24,8 +24,8 @@ class ColumnStore(Protocol):
     def first_labels(self, label: str) -> list[str]:
         """Return the labels of the first rows, if the column `label` holds them."""
 
-    def read(self, numeric: Sequence[str], label: str | None) -> pl.DataFrame:
-        """Return the columns `numeric` as floats, and then the column `label`, if one is given."""
+    def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
+        """Return the columns `numeric` as floats, or lists of them, and then those of names."""
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Cut columns of one type into groups that can be read one after the other."""

@@ -5,22 +5,27 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from os import SEEK_END
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from calibrant.checks.parameters import listed
+from calibrant.loading.arrow_structure import check_arrow
 from calibrant.loading.column_store import SAMPLE, Kind, repeated
+from calibrant.loading.failures import damaged
 from calibrant.loading.label_values import distinct
-from calibrant.loading.text import damaged, first_bytes, refuse_other_formats
+from calibrant.loading.parquet_structure import ParquetStructure
+from calibrant.loading.text import STREAM, first_bytes, refuse_other_formats
 
 if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
+Check = Callable[[Sequence[str]], None]
 PARTS = 10  # of a file: beside the matrix, a tenth of the data is in memory
-WIDTHS = {"Float16": "half", "Float32": "same", "Float64": "same"}
-STREAM = b"\xff\xff\xff\xff"  # how a stream of batches starts; with four zeros, how it ends
+TEXTS = ("String", "Categorical", "Enum")
+LABELS, NAMES = "the labels", "names of models and rows"
 
 
 @final
@@ -40,6 +45,8 @@ class Columnar:
         Name → what the column holds.
     parts : int
         How many groups columns are read in.
+    check : function of names
+        Refuses columns of the file that would not be safe to read.
     """
 
     frame: pl.LazyFrame
@@ -47,9 +54,10 @@ class Columnar:
     types: dict[str, pl.DataType]
     kinds: dict[str, Kind]
     parts: int
+    check: Check
 
     @classmethod
-    def of(cls, frame: pl.LazyFrame, parts: int = 1) -> Columnar:
+    def of(cls, frame: pl.LazyFrame, parts: int = 1, check: Check = lambda _: None) -> Columnar:
         """Wrap a lazy frame whose columns shall be read in so many parts."""
         schema = guarded(frame.collect_schema)
         spelled = {name.strip(): name for name in schema}
@@ -58,47 +66,53 @@ class Columnar:
             raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
         types = {name: schema[column] for name, column in spelled.items()}
         kinds = {name: _kind(found) for name, found in types.items()}
-        return cls(frame, spelled, types, kinds, parts)
+        return cls(frame, spelled, types, kinds, parts, check)
 
     def first_labels(self, label: str) -> list[str]:
         """Return the labels of the first rows."""
-        frame = guarded(self.frame.select(self._label(label)).head(SAMPLE).collect)
+        self.check([self.spelled[label]])
+        frame = guarded(self.frame.select(self._names(label, LABELS)).head(SAMPLE).collect)
         return distinct(frame.to_series().drop_nulls())
 
-    def read(self, numeric: Sequence[str], label: str | None) -> pl.DataFrame:
+    def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; floats of 32 bits stay so, whatever the others are."""
         import polars as pl  # noqa: PLC0415 (only files need it)
+
+        self.check([self.spelled[name] for name in (*numeric, *named)])
+        asked = [self._numbers(numeric)]
+        asked += [self._names(name, LABELS if not j else NAMES) for j, name in enumerate(named)]
+        frame = guarded(self.frame.select(chain.from_iterable(asked)).collect)
+        order = [*numeric, *named]
+        return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in order])
+
+    def _numbers(self, numeric: Sequence[str]) -> list[Any]:
+        """Return the expressions for columns of numbers, or of lists of numbers."""
+        import polars as pl  # noqa: PLC0415
         import polars.selectors as cs  # noqa: PLC0415
 
         for name in numeric:
-            if self.kinds[name] == "other" and self.types[name] != pl.Null():
+            if self.kinds[name] in ("text", "other") and self.types[name] != pl.Null():
                 raise TypeError(f"column {name!r} must hold numbers; found {self.types[name]}.")
-        groups: dict[str, list[str]] = {"same": [], "half": [], "other": []}
+        groups: dict[Any, list[str]] = {}
         for name in numeric:
-            groups[WIDTHS.get(str(self.types[name]), "other")].append(self.spelled[name])
-        asked = [
-            cs.by_name(*groups["same"]),
-            cs.by_name(*groups["half"]).cast(pl.Float32()),
-            cs.by_name(*groups["other"]).cast(pl.Float64()),
+            groups.setdefault(_target(self.types[name]), []).append(self.spelled[name])
+        return [
+            cs.by_name(*names) if target is None else cs.by_name(*names).cast(target)
+            for target, names in groups.items()
         ]
-        if label is not None:
-            asked.append(self._label(label))
-        frame = guarded(self.frame.select(asked).collect)
-        order = list(numeric) if label is None else [*numeric, label]
-        return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in order])
 
-    def _label(self, name: str) -> Any:
-        """Return the expression for the column of labels: numbers or texts."""
+    def _names(self, name: str, what: str) -> list[Any]:
+        """Return the expression for a column of numbers or texts that name something."""
         import polars as pl  # noqa: PLC0415
         import polars.selectors as cs  # noqa: PLC0415
 
         kind = self.types[name]
         column = cs.by_name(self.spelled[name])
         if isinstance(kind, pl.Boolean | pl.Categorical | pl.Enum):
-            return column.cast(pl.String)
+            return [column.cast(pl.String)]
         if not (kind.is_numeric() or isinstance(kind, pl.String | pl.Binary | pl.Null)):
-            raise TypeError(f"the labels must be whole numbers or names; found {kind}.")
-        return column
+            raise TypeError(f"{what} must be whole numbers or names; found {kind}.")
+        return [column]
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Return a few groups if the columns have one type and lie apart from one another."""
@@ -116,8 +130,9 @@ def parquet(path: Path) -> Columnar:
     """Open a Parquet file."""
     import polars as pl  # noqa: PLC0415
 
-    refuse_other_formats(path, first_bytes(path), b"PAR1", b"PARE")
-    return Columnar.of(pl.scan_parquet(path, glob=False, hive_partitioning=False), PARTS)
+    refuse_other_formats(path, first_bytes(path), b"PAR1")
+    check = ParquetStructure(path).check
+    return Columnar.of(pl.scan_parquet(path, glob=False, hive_partitioning=False), PARTS, check)
 
 
 def arrow(path: Path) -> Columnar:
@@ -126,6 +141,7 @@ def arrow(path: Path) -> Columnar:
 
     start = first_bytes(path)
     refuse_other_formats(path, start, b"ARROW1", STREAM)
+    check_arrow(path)
     if start.startswith(STREAM):
         _whole_stream(path)
         return Columnar.of(guarded(lambda: pl.read_ipc_stream(path)).lazy())
@@ -153,4 +169,30 @@ def guarded(read: Callable[[], T]) -> T:
 def _kind(kind: pl.DataType) -> Kind:
     if kind.is_integer():
         return "whole"
-    return "float" if kind.is_numeric() else "other"
+    if kind.is_numeric():
+        return "float"
+    inner = _inner(kind)
+    if inner is not None and inner.is_numeric():
+        return "list"
+    return "text" if type(kind).__name__ in TEXTS else "other"
+
+
+def _inner(kind: pl.DataType) -> Any:
+    """Return the type of the entries of lists; None of other types, and of lists of lists."""
+    import polars as pl  # noqa: PLC0415
+
+    if isinstance(kind, pl.Array) and len(kind.shape) > 1:
+        return None
+    return kind.inner if isinstance(kind, pl.List | pl.Array) else None
+
+
+def _target(kind: pl.DataType) -> Any:
+    """Return the type that numbers become, or lists of them; None if they stay as they are."""
+    import polars as pl  # noqa: PLC0415
+
+    inner = _inner(kind)
+    if inner is not None:
+        return pl.List(_target(inner) or inner)
+    if isinstance(kind, pl.Float32 | pl.Float64):
+        return None
+    return pl.Float32() if str(kind) == "Float16" else pl.Float64()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from calibrant.checks.meaning import shown
 from calibrant.checks.parameters import listed, more
 from calibrant.loading import records, text
 from calibrant.loading.column_store import SAMPLE, Kind, repeated
+from calibrant.loading.failures import reason_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,30 +57,40 @@ class Delimited:
         """Return the labels of the first rows."""
         return self.sample[label]
 
-    def read(self, numeric: Sequence[str], label: str | None) -> pl.DataFrame:
+    def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; when polars cannot read them, find out where and why."""
         import polars as pl  # noqa: PLC0415 (only files need it)
 
+        failures = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
         try:
-            return self._trimmed(self._collect(numeric, label, pl.Float64()))
-        except (pl.exceptions.PolarsError, OSError):
-            pass
+            frame = self._trimmed(self._collect(numeric, named, pl.Float64()))
+        except failures:
+            frame = self._read_as_texts(numeric, named, failures)
+        self._refuse_lost_rows(frame)
+        return frame
+
+    def _read_as_texts(
+        self, numeric: Sequence[str], named: Sequence[str], failures: Any
+    ) -> pl.DataFrame:
+        """Return the columns where numbers have spaces around them, or find what is wrong."""
+        import polars as pl  # noqa: PLC0415
+
         try:
-            frame = self._collect(numeric, label, pl.String())
-        except (pl.exceptions.PolarsError, OSError) as error:
+            frame = self._collect(numeric, named, pl.String())
+        except failures as error:
             records.find_fault(self.path, self.separator, self.width)
             raise ValueError(
-                f"the file must be a table of cells; it cannot be read ({text.reason(error)})."
+                f"the file must be a table of cells; it cannot be read ({reason_of(error)})."
             ) from error
         return self._parsed(self._trimmed(frame), numeric)
 
     def _collect(
-        self, numeric: Sequence[str], label: str | None, kind: pl.DataType
+        self, numeric: Sequence[str], named: Sequence[str], kind: pl.DataType
     ) -> pl.DataFrame:
         import polars as pl  # noqa: PLC0415
 
-        wanted = list(numeric) if label is None else [*numeric, label]
-        used = {str(self.index[name]): name for name in wanted}  # polars knows columns by place
+        # polars knows columns by place
+        used = {str(self.index[name]): name for name in (*numeric, *named)}
         schema: dict[str, Any] = {str(j): pl.String() for j in range(self.width)}
         schema |= dict.fromkeys(list(used)[: len(numeric)], kind)
         # polars sees that a line has too many cells only if all columns are read. Of those
@@ -94,9 +106,7 @@ class Delimited:
             glob=False,
         )
         frame = lines.select(*used, *rest).collect().rename(used)
-        if label is None:
-            return frame
-        return frame.with_columns(_stripped(frame.get_column(label)))
+        return frame.with_columns(_stripped(frame.get_column(name)) for name in named)
 
     def _trimmed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Leave out empty lines at the end."""
@@ -122,10 +132,19 @@ class Delimited:
             if len(bad):
                 cell = cells[int(bad[0])]
                 raise ValueError(
-                    f"numbers must be written like 0.25; {self.where(int(bad[0]))} has {cell!r} in"
-                    f" column {name!r}{more(len(bad))}.{records.remedy(cell)}"
+                    f"numbers must be written like 0.25; {self.where(int(bad[0]))} has"
+                    f" {shown(cell)} in column {shown(name)}{more(len(bad))}.{records.remedy(cell)}"
                 )
         return pl.DataFrame(columns)
+
+    def _refuse_lost_rows(self, frame: pl.DataFrame) -> None:
+        """Refuse a file whose last line is not the last row: a quote may not have been closed.
+
+        From there to the end all would be one cell, without a word.
+        """
+        last = records.last_record(self.path, self.separator)
+        if last is None or not frame.height or not _same(frame, last, self.index):
+            records.refuse_open_quotes(self.path, self.separator)
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Return one group: to read a column, all lines must be read."""
@@ -138,7 +157,7 @@ class Delimited:
 
 def delimited(path: Path) -> Delimited:
     """Open a CSV or TSV file once: look at the header and a few rows."""
-    with text.opened(path) as file:
+    with text.opened(path) as file, records.long_cells():
         start = _until_filled(file)
         separator = _separator(path, start[-1])
         reader = csv.reader(chain(start, file), delimiter=separator)
@@ -152,6 +171,18 @@ def delimited(path: Path) -> Delimited:
     sample = {name: _cells(rows, j) for name, j in index.items()}
     kinds = {name: _kind(cells) for name, cells in sample.items()}
     return Delimited(path, separator, skip, len(names), index, sample, kinds)
+
+
+def _same(frame: pl.DataFrame, cells: Sequence[str], index: Mapping[str, int]) -> bool:
+    """Whether the last row of a frame has the cells of a line."""
+    for name, value in frame.row(-1, named=True).items():
+        cell = cells[index[name]] if index[name] < len(cells) else ""
+        if isinstance(value, float):
+            if not _is_number(cell) or float(cell) != value:
+                return False
+        elif (value or "") != cell:
+            return False
+    return True
 
 
 def _cells(rows: Sequence[Sequence[str]], j: int) -> list[str]:
@@ -171,12 +202,16 @@ def _until_filled(file: Iterator[str]) -> list[str]:
 
 
 def _separator(path: Path, line: str) -> str:
-    """Return the tab for TSV, the comma for CSV, or what is in its header instead of a comma."""
+    """Return the tab for TSV, the comma for CSV, or what is in its header instead of a comma.
+
+    The cells of a .txt file may also have a space between them.
+    """
     if line.endswith("\r"):
         raise ValueError("lines must end with \\n or \\r\\n; found \\r alone. Save the file again.")
-    if {".tsv", ".tab"} & {ending.lower() for ending in path.suffixes[-2:]}:
+    if path.suffix.lower() in (".tsv", ".tab"):
         return "\t"
-    return next((separator for separator in SEPARATORS if separator in line), ",")
+    separators = (*SEPARATORS, " ") if path.suffix.lower() == ".txt" else SEPARATORS
+    return next((separator for separator in separators if separator in line.strip()), ",")
 
 
 def _refuse_header(names: Sequence[str]) -> None:
@@ -200,7 +235,7 @@ def _stripped(series: pl.Series) -> pl.Series:
 
 def _kind(cells: Sequence[str]) -> Kind:
     if not cells or not all(_is_number(cell) for cell in cells):
-        return "other"
+        return "text"
     return "whole" if all(cell.lstrip("+-").isdecimal() for cell in cells) else "float"
 
 

@@ -1,4 +1,4 @@
-"""The entrance: a path or a frame in, `Predictions` out, every fault one sentence."""
+"""The entrance: paths or a frame in, `Predictions` out, every fault one sentence."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -6,13 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.checks import convert
-from calibrant.loading.assembly import predictions
+from calibrant.loading.assembly import read_columns
 from calibrant.loading.column_store import ColumnStore
 from calibrant.loading.columnar import Columnar, arrow, parquet
 from calibrant.loading.delimited import delimited
+from calibrant.loading.failures import one_sentence
+from calibrant.loading.json_file import json_file
 from calibrant.loading.json_lines import json_lines
 from calibrant.loading.npz import npz
 from calibrant.loading.options import Options
+from calibrant.loading.plain_files import STANDARD_INPUT, plain_file
+from calibrant.loading.table import Table
 from calibrant.predictions import Predictions
 
 # ending → how to open it; arrays of NPZ files are no columns
@@ -20,16 +24,18 @@ FORMATS: dict[str, Callable[[Path], ColumnStore] | None] = {
     ".csv": delimited,
     ".tsv": delimited,
     ".tab": delimited,
+    ".txt": delimited,
     ".parquet": parquet,
     ".pq": parquet,
     ".arrow": arrow,
     ".feather": arrow,
     ".ipc": arrow,
+    ".json": json_file,
     ".jsonl": json_lines,
     ".ndjson": json_lines,
     ".npz": None,
 }
-COMPRESSED = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson")
+COMPRESSED = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson")
 
 
 def load(
@@ -40,37 +46,44 @@ def load(
     classes: Sequence[Any] | None = None,
     weight: str | None = None,
     logits: bool = False,
+    normalize: bool = False,
+    ignore: str | Sequence[str] = (),
 ) -> Predictions:
     r"""Read predictions and labels from a file.
 
     Parameters
     ----------
     path : str or path-like
-        CSV and TSV, also compressed with gzip (.csv.gz); Parquet (.parquet, .pq); Arrow and
-        Feather (.arrow, .feather, .ipc); JSON lines (.jsonl, .ndjson); NumPy (.npz).
+        CSV, TSV and text (.csv, .tsv, .tab, .txt), JSON (.json) and JSON lines (.jsonl, .ndjson),
+        all of them also compressed with gzip (.csv.gz); Parquet (.parquet, .pq); Arrow and
+        Feather (.arrow, .feather, .ipc); NumPy (.npz); ``-`` for standard input.
     label : str, optional
-        Name of the column of labels. Default: the only one of label, labels, target, y_true,
-        y, true_class, class.
+        Name of the column of labels. Default: the only one with a usual name, such as label,
+        target, y, y_true, outcome; or correct, beside a confidence.
     probs : str or sequence of str, optional
         Names of the columns of probabilities, or of the only one. Default: ``prob_<class>``,
-        ``proba_<class>`` or ``p_<class>``; else the columns of floats, if every label is the
-        name of one of them; else a single column prob, p, probability, score, y_prob, y_score
-        or prediction, or the only column of floats, which is P(class 1) of a binary problem.
+        ``proba_<class>`` or ``p_<class>``; else a column of lists called probs; else the columns
+        of floats, if every label is the name of one of them; else a single column with a usual
+        name, such as prob, score or confidence, which is P(class 1) of a binary problem.
     classes : sequence, optional
         Names of the classes in the order of the columns. They replace the names that the
         columns have, and must not be those names in another order. Of a single column: class 0,
         then class 1.
     weight : str, optional
-        Name of the column of weights. Without it, no column is taken for weights.
+        Name of the column of weights. Default: the only one called weight or sample_weight.
     logits : bool, default False
         Whether the columns hold logits: ``logit_<class>``, or those named by `probs`.
+    normalize : bool, default False
+        Whether rows whose sums are between 0.5 and 1.5 are divided by them: values were rounded.
+    ignore : str or sequence of str, default ()
+        Columns that are left out, whatever they are called.
 
     Returns
     -------
     Predictions
         float32 stays float32. Labels are read as `Predictions` reads them: as names of classes
         or the numbers that name them, or, where no class is named by a number, as the places
-        0, …, m-1.
+        0, …, m-1. ``reading`` says which column was taken for what.
 
     Notes
     -----
@@ -78,27 +91,26 @@ def load(
     that are used are kept in memory, and copied once. An NPZ file holds the arrays `probs` (or
     `logits`) and `labels`, and `classes` and `weights` if it has them; nothing is unpickled.
 
+    A guess that could be wrong is refused: a column whose name says nothing, probabilities that
+    are all 0 or 1, rows of several models, rows that are there twice.
+
     Examples
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "predictions.csv")
     >>> _ = path.write_text("label,prob_cat,prob_dog\ncat,0.7,0.3\ndog,0.2,0.8\n")
-    >>> load(path)
+    >>> data = load(path)
+    >>> data
     Predictions(n=2, m=2, classes=('cat', 'dog'))
+    >>> print(data.reading)
+    Read labels from 'label' and probabilities from 'prob_cat' and 'prob_dog'; the event is dog.
     """
-    options = Options(label, probs, classes, weight, logits)
-    file = _file(path)
-    try:
-        open_columns = FORMATS[_ending(file)]
-        if not file.stat().st_size:
-            raise ValueError("the file must have a header and rows; it is empty.")
-        if open_columns is None:
-            return npz(file, options)
-        return predictions(open_columns(file), options)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"{file}: {error}") from error
-    except OSError as error:
-        raise ValueError(f"{file}: the file must be readable; {error.strerror}.") from error
+    options = Options(label, probs, classes, weight, logits, normalize, ignore)
+    file = checked_path(path)
+    with one_sentence(name_of(path)):
+        table = read_table(file, options)
+        table.refuse_mixtures()
+        return table.predictions()
 
 
 def from_frame(
@@ -109,6 +121,8 @@ def from_frame(
     classes: Sequence[Any] | None = None,
     weight: str | None = None,
     logits: bool = False,
+    normalize: bool = False,
+    ignore: str | Sequence[str] = (),
 ) -> Predictions:
     """Take the columns of a pandas, polars or Arrow frame by the rules of `load`.
 
@@ -118,7 +132,7 @@ def from_frame(
     ----------
     frame : data frame
         Of pandas, polars or Arrow.
-    label, probs, classes, weight, logits
+    label, probs, classes, weight, logits, normalize, ignore
         As in `load`.
 
     Examples
@@ -127,21 +141,38 @@ def from_frame(
     >>> from_frame(pl.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8], "y": ["cat", "dog"]}))
     Predictions(n=2, m=2, classes=('cat', 'dog'))
     """
-    options = Options(label, probs, classes, weight, logits)
-    try:
-        return predictions(Columnar.of(convert.to_polars(frame).lazy()), options)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"`frame`: {error}") from error
-    except OverflowError:
-        raise ValueError(
-            "`frame`: integers must fit in 64 bits; found larger ones. Write them as texts."
-        ) from None
+    options = Options(label, probs, classes, weight, logits, normalize, ignore)
+    with one_sentence("`frame`"):
+        table = read_columns(Columnar.of(convert.to_polars(frame).lazy()), options)
+        table.refuse_mixtures()
+        return table.predictions()
 
 
-def _file(path: str | os.PathLike[str]) -> Path:
+def name_of(path: Any) -> str:
+    """Return the words for a file."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
+def read_table(file: Path, options: Options) -> Table:
+    """Read and check the rows of a file."""
+    if file != STANDARD_INPUT:
+        _ending(file)
+    with plain_file(file) as plain:
+        if not plain.stat().st_size:
+            raise ValueError("the file must have a header and rows; it is empty.")
+        open_columns = FORMATS[_ending(plain)]
+        if open_columns is None:
+            return npz(plain, options)
+        return read_columns(open_columns(plain), options)
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that is there, or of standard input."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"`path` must be the path of a file; found {path!r}.")
     file = Path(path)
+    if file == STANDARD_INPUT:
+        return file
     if file.is_dir():
         raise ValueError(f"`path` must be a file; {str(path)!r} is a folder.")
     if not file.exists():

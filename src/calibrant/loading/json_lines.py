@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
@@ -14,11 +15,14 @@ from calibrant.checks.meaning import written
 from calibrant.checks.parameters import listed
 from calibrant.loading import text
 from calibrant.loading.column_store import SAMPLE, Kind, repeated
+from calibrant.loading.failures import reason_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-BOM = b"\xef\xbb\xbf"
+STEP = 1 << 24  # bytes that are searched at a time
+SPACED = (b'" ', b'"\t', b'"\r')  # a key may have space after it, and a text before its first word
+ESCAPED_KEY = re.compile(rb'\\[u/"\\][^"\n]*"\s*:')  # a key that is not written as it reads
 
 
 @final
@@ -50,30 +54,49 @@ class JsonLines:
         """Return the labels of the first lines."""
         return [written(value) for value in self.sample[label]]
 
-    def read(self, numeric: Sequence[str], label: str | None) -> pl.DataFrame:
+    def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; when polars cannot read them, find out where and why."""
         import polars as pl  # noqa: PLC0415 (only files need it)
 
-        schema: dict[str, Any] = {self.spelled[name]: pl.Float64() for name in numeric}
-        wanted = list(numeric)
-        if label is not None:
-            wanted.append(label)
-            schema[self.spelled[label]] = pl.String()
+        number = pl.Float64()
+        schema: dict[str, Any] = {
+            self.spelled[name]: pl.List(number) if self.kinds[name] == "list" else number
+            for name in numeric
+        }
+        schema |= {self.spelled[name]: pl.String() for name in named}
         try:
             frame = pl.scan_ndjson(self._source(), schema=schema).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             self._find_fault(numeric)
             raise ValueError(
-                f"every line must be a JSON object; one cannot be read ({text.reason(error)})."
+                f"every line must be a JSON object; one cannot be read ({reason_of(error)})."
             ) from error
+        if self._may_repeat(list(schema), frame.height):
+            self._find_fault(())
+        wanted = [*numeric, *named]
         return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in wanted])
 
     def _source(self) -> Any:
         """Return what polars shall read: the file, or its content after the mark."""
         if not self.marked:
             return escape(str(self.path))
-        with text.opened(self.path) as file:
-            return file.read().encode()
+        return self.path.read_bytes().removeprefix(text.BOM)
+
+    def _may_repeat(self, keys: Sequence[str], n: int) -> bool:
+        """Whether a line may have a key twice, of which polars would take one.
+
+        Every row has each of the keys, or else a gap that is refused. So no key is there twice if
+        none occurs more often than there are rows, and all are written plainly.
+        """
+        plain = [f"{json.dumps(key, ensure_ascii=False)}:".encode() for key in keys]
+        counts = dict.fromkeys(plain, 0)
+        with self.path.open("rb") as file:
+            while part := file.read(STEP) + file.readline():
+                for key in plain:
+                    counts[key] += part.count(key)
+                if any(odd in part for odd in SPACED) or _has_escaped_key(part):
+                    return True
+        return max(counts.values()) > n
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Return one group: to read a column, all lines must be read."""
@@ -88,33 +111,50 @@ class JsonLines:
     def _find_fault(self, numeric: Sequence[str]) -> None:
         with text.opened(self.path) as file:
             for row, (line, content) in enumerate(_filled(file)):
-                found = _object(line, content)
+                found = object_of(f"line {line}", _pairs(line, content), content)
                 for name in numeric:
                     value = found.get(self.spelled[name], 0)
-                    if isinstance(value, bool) or not isinstance(value, int | float | None):
+                    fault = _fault(value, self.kinds[name])
+                    if fault:
                         raise ValueError(
-                            f"{name!r} must be a number; row {row} (line {line}) has"
-                            f" {json.dumps(value)[:60]}."
+                            f"{name!r} must be {fault}; row {row} (line {line}) has"
+                            f" {_shown(value)}."
                         )
-                    if value is not None and not abs(value) < float("inf"):
-                        raise ValueError(
-                            f"{name!r} must be finite; row {row} (line {line}) has {value}."
-                        )
+
+
+def _has_escaped_key(part: bytes) -> bool:
+    return b"\\" in part and ESCAPED_KEY.search(part) is not None
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, float) else json.dumps(value)[:60]
+
+
+def _fault(value: Any, kind: Kind) -> str:
+    """Say what a value must be, if it is not."""
+    if value is None:
+        return ""
+    if kind == "list":
+        return "" if is_list_of_numbers(value) else "a list of finite numbers"
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return "a number"
+    return "" if _is_number(value) else "finite"
 
 
 def json_lines(path: Path) -> JsonLines:
     """Open a file of JSON lines: the keys of the first, and the kinds from a few more."""
     with text.opened(path) as file:
-        marked = file.buffer.peek(len(BOM)).startswith(BOM)
-        objects = [_object(line, content) for line, content in islice(_filled(file), SAMPLE)]
+        lines = list(islice(_filled(file), SAMPLE))
+    objects = [object_of(f"line {k}", _pairs(k, content), content) for k, content in lines]
     if not objects:
         raise ValueError("the file must have at least one line; it is empty.")
-    spelled = {key.strip(): key for key in objects[0]}
+    spelled = spelled_keys(objects[0])
     sample = {
         name: [found[key] for found in objects if found.get(key) is not None]
         for name, key in spelled.items()
     }
-    kinds = {name: _kind(values) for name, values in sample.items()}
+    kinds = {name: kind_of(values) for name, values in sample.items()}
+    marked = text.first_bytes(path).startswith(text.BOM)
     return JsonLines(path, marked, spelled, sample, kinds)
 
 
@@ -123,20 +163,23 @@ def _filled(file: Any) -> Iterator[tuple[int, str]]:
     return ((line, content) for line, content in enumerate(file, 1) if content.strip())
 
 
-def _object(line: int, content: str) -> dict[str, Any]:
-    """Return the object of a line; refuse what is none, or has a key twice."""
-    found = _pairs(line, content)
+def spelled_keys(found: dict[str, Any]) -> dict[str, str]:
+    """Return the keys by their names without spaces around them, which must differ."""
+    twice = repeated(key.strip() for key in found)
+    if twice:
+        raise ValueError(f"keys must differ from one another; found {listed(twice)} twice.")
+    return {key.strip(): key for key in found}
+
+
+def object_of(place: str, found: Any, content: str) -> dict[str, Any]:
+    """Return an object that was parsed as a list of pairs; refuse others, and a key twice."""
     if not isinstance(found, list) or not all(isinstance(pair, tuple) for pair in found):
-        raise ValueError(
-            f"every line must be a JSON object; line {line} is {content.strip()[:60]!r}."
-        )
+        raise ValueError(f"every line must be a JSON object; {place} is {content.strip()[:60]!r}.")
     if not found:
-        raise ValueError(f"every line must be a JSON object with keys; line {line} has none.")
+        raise ValueError(f"every line must be a JSON object with keys; {place} has none.")
     twice = repeated(key for key, _ in found)
     if twice:
-        raise ValueError(
-            f"keys must differ from one another; line {line} has {listed(twice)} twice."
-        )
+        raise ValueError(f"keys must differ from one another; {place} has {listed(twice)} twice.")
     return dict(found)
 
 
@@ -151,9 +194,27 @@ def _pairs(line: int, content: str) -> Any:
             f"every line must be a JSON object; line {line} is broken at character"
             f" {error.pos + 1} ({error.msg})."
         ) from None
+    except ValueError:  # too many digits
+        raise ValueError(f"numbers must be finite; line {line} has a longer one.") from None
 
 
-def _kind(values: Sequence[Any]) -> Kind:
-    if not values or not all(type(value) in (int, float) for value in values):
+def kind_of(values: Sequence[Any]) -> Kind:
+    """Return what a column holds by some of its values."""
+    if not values:
+        return "other"
+    if all(isinstance(value, str | bool) for value in values):
+        return "text"
+    if all(isinstance(value, list) for value in values):
+        return "list"
+    if not all(type(value) in (int, float) for value in values):
         return "other"
     return "float" if any(isinstance(value, float) for value in values) else "whole"
+
+
+def is_list_of_numbers(value: Any) -> bool:
+    """Whether a value is a list of finite numbers, or of gaps."""
+    return isinstance(value, list) and all(v is None or _is_number(v) for v in value)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < float("inf")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.labels import Classes
-from calibrant.checks.meaning import written
+from calibrant.checks.meaning import shown, written
 from calibrant.checks.parameters import Source
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def codes(column: pl.Series, known: Classes, source: Source) -> NDArray[np.int32
     for start in range(0, len(column), BLOCK):
         part = column.slice(start, BLOCK).replace_strict(values, found, return_dtype=pl.Int32)
         rows[start : start + BLOCK] = part.to_numpy()
-    known.refuse(rows, column.__getitem__, source, f" in column {column.name!r}")
+    known.refuse(rows, column.__getitem__, source, f" in column {shown(column.name)}")
     return rows
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,42 +15,74 @@ from numpy.typing import NDArray
 from calibrant.checks import arrays
 from calibrant.checks.labels import decoded
 from calibrant.checks.parameters import Source, listed
-from calibrant.loading.options import LOGITS_HINT, Options
-from calibrant.loading.text import damaged, first_bytes, refuse_other_formats
-from calibrant.predictions import Predictions
+from calibrant.loading import unpacking
+from calibrant.loading.failures import reason_of
+from calibrant.loading.options import LOGITS_HINT, ROUNDED_HINT, Options
+from calibrant.loading.reading import Reading
+from calibrant.loading.table import Table, refuse_decisions, to_probabilities
+from calibrant.loading.text import first_bytes, refuse_other_formats
+from calibrant.loading.usual_names import WEIGHTS
+
+if TYPE_CHECKING:
+    import polars as pl
 
 PROBS = ("probs", "prob", "proba", "probabilities", "p", "y_prob")
 LOGITS = ("logits", "logit")
-LABELS = ("labels", "label", "y_true", "y", "target", "targets")
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+LABELS = ("labels", "label", "y_true", "y", "target", "targets", "outcome", "outcomes")
 
 
-def npz(path: Path, options: Options) -> Predictions:
+def npz(path: Path, options: Options) -> Table:
     """Read the arrays `probs` (or `logits`), `labels`, and `classes` and `weights` if there."""
     refuse_other_formats(path, first_bytes(path), b"PK")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return _predictions(archive, options)
-    except DAMAGE as error:
-        raise damaged(error) from error
+    with zipfile.ZipFile(path) as archive:
+        _refuse_bombs(archive, path)
+        return _table(archive, options)
 
 
-def _predictions(archive: zipfile.ZipFile, options: Options) -> Predictions:
-    keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+def _refuse_bombs(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse an archive whose arrays would take more memory than they may."""
+    size = sum(info.file_size for info in archive.infolist())
+    if size > path.stat().st_size:
+        unpacking.refuse(size, path)
+
+
+def _table(archive: zipfile.ZipFile, options: Options) -> Table:
+    names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    keys = [name for name in names if name not in options.ignore]
     probs_key = _probs_key(keys, options)
     labels_key = _key("label", keys, LABELS, options.label)
     source = Source(
-        probs="the probabilities", logits="the logits", labels="the labels", hint=LOGITS_HINT
+        probs="the probabilities",
+        logits="the logits",
+        labels="the labels",
+        hint=LOGITS_HINT,
+        rounded_hint=ROUNDED_HINT,
     )
-    make = arrays.softmax if options.logits else arrays.probabilities
-    probs = make(_array(archive, probs_key), owned=True, source=source)
+    array = _array(archive, probs_key)
+    probs = to_probabilities(array, options, source)
     n, m = probs.shape
     known = options.name_classes(_classes(archive, keys), m, [f"column {j}" for j in range(m)])
     labels = decoded(_array(archive, labels_key), n, known, source)
-    weights = _weights(archive, keys, options)
+    refuse_decisions(probs, options)
+    weight = _weight_key(keys, options)
+    weights = None if weight is None else _array(archive, weight)
     if weights is not None:
-        weights = arrays.weights(weights, n, source=source)
-    return Predictions.trusted(probs, labels, known.names, weights, event=1)
+        arrays.weights(weights, n, source=source)
+    chosen = Reading(
+        labels_key,
+        (probs_key,),
+        known.names[1] if m == 2 else None,
+        weight,
+        options.model,
+        options.id,
+        lists=array.ndim == 2,
+        logits=options.logits,
+        normalize=options.normalize and m > 2,
+    )
+    used = {labels_key, probs_key, weight, options.model, options.id, "classes"}
+    chosen = replace(chosen, left_out=tuple(name for name in names if name not in used))
+    extra = {key: _names(archive, keys, key, n) for key in (options.model, options.id) if key}
+    return Table(probs, labels, known.names, weights, extra, chosen, source)
 
 
 def _probs_key(keys: Sequence[str], options: Options) -> str:
@@ -94,12 +126,25 @@ def _key(
     )
 
 
-def _weights(
-    archive: zipfile.ZipFile, keys: Iterable[str], options: Options
-) -> NDArray[Any] | None:
+def _weight_key(keys: Sequence[str], options: Options) -> str | None:
     if options.weight is not None:
-        return _array(archive, _key("weight", list(keys), (), options.weight))
-    return _array(archive, "weights") if "weights" in keys else None
+        return _key("weight", keys, (), options.weight)
+    found = [key for key in keys if key.lower() in WEIGHTS]
+    if len(found) > 1:
+        raise ValueError(
+            f"one array may hold weights; found {listed(found)}. Choose with `weight`."
+        )
+    return found[0] if found else None
+
+
+def _names(archive: zipfile.ZipFile, keys: Sequence[str], key: str, n: int) -> pl.Series:
+    """Return the names of models or rows as a column."""
+    import polars as pl  # noqa: PLC0415 (only files need it)
+
+    array = _array(archive, _key("model", keys, (), key))
+    if array.shape != (n,):
+        raise ValueError(f"the array {key!r} must be of shape ({n},); found {array.shape}.")
+    return pl.Series(key, array.tolist())
 
 
 def _classes(archive: zipfile.ZipFile, keys: Iterable[str]) -> Sequence[Any] | None:
@@ -114,35 +159,36 @@ def _classes(archive: zipfile.ZipFile, keys: Iterable[str]) -> Sequence[Any] | N
 def _array(archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
     """Return an array after a look at its header: no objects, and as long as it says."""
     info = archive.getinfo(f"{key}.npy")
-    try:
-        with archive.open(info) as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_2_0
-            if version == (1, 0):
-                read = np.lib.format.read_array_header_1_0
-            shape, _, dtype = read(file)
-            size = int(np.prod(shape, dtype=object)) * dtype.itemsize
-            rest = info.file_size - file.tell()
-    except ValueError as error:
-        raise ValueError(f"the array {key!r} must be in NumPy's format; {error}.") from None
+    with archive.open(info) as file:
+        shape, dtype = _header(file, key)
+        rest = info.file_size - file.tell()
     if dtype.hasobject:
         raise ValueError(
             f"the array {key!r} must hold numbers or text; it holds Python objects, which are not"
             " unpickled. Save it with a plain type, such as astype(str)."
         )
-    if size != rest:
+    size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if size != rest or any(length < 0 for length in shape):
         raise ValueError(
             f"the array {key!r} must be whole; its shape {shape} needs {size:,} bytes, and the file"
             f" holds {rest:,}."
         )
-    if size > _memory():
-        raise ValueError(f"the array {key!r} must fit in memory; it would take {size:,} bytes.")
     with archive.open(info) as file:
         return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
-def _memory() -> int:
+def _header(file: IO[bytes], key: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and the type of an array; whatever NumPy says of a bad header, refuse it."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not on Windows
-        return 1 << 40
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_2_0
+        if version == (1, 0):
+            read = np.lib.format.read_array_header_1_0
+        shape, _, dtype = read(file)
+    except (OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
+        raise
+    except Exception as error:  # NumPy parses it as Python: it may raise what the parser does
+        raise ValueError(
+            f"the array {key!r} must be in NumPy's format; {reason_of(error)}."
+        ) from None
+    return shape, dtype

@@ -2,12 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, TypedDict, final
 
 from calibrant.checks.labels import Classes, as_tuple, class_names
 from calibrant.checks.meaning import meaning
 
 LOGITS_HINT = "Are these logits? Then say so with `logits`."
+PERCENT_HINT = "Are these percentages? Divide them by 100."
+ROUNDED_HINT = "Were they rounded? Then say so with `normalize`."
+
+
+class Columns(TypedDict, total=False):
+    """The options of `load`, as keywords."""
+
+    label: str | None
+    probs: str | Sequence[str] | None
+    classes: Sequence[Any] | None
+    weight: str | None
+    logits: bool
+    normalize: bool
+    ignore: str | Sequence[str]
 
 
 @final
@@ -27,6 +41,12 @@ class Options:
         Name of the column of weights.
     logits : bool, default False
         Whether the columns hold logits.
+    normalize : bool, default False
+        Whether rows are divided by their sums.
+    ignore : str or sequence of str, default ()
+        Columns that are left out, whatever they are called.
+    model, id : str, optional
+        Names of the columns that name the model and the case of a row.
     """
 
     label: str | None = None
@@ -34,21 +54,24 @@ class Options:
     classes: Sequence[Any] | None = None
     weight: str | None = None
     logits: bool = False
+    normalize: bool = False
+    ignore: str | Sequence[str] = ()
+    model: str | None = None
+    id: str | None = None
 
     def __post_init__(self) -> None:
-        _check_name("label", self.label)
-        _check_name("weight", self.weight)
-        if self.probs is None or isinstance(self.probs, str):
-            return
-        names = as_tuple(self.probs) if hasattr(self.probs, "__iter__") else (None,)
-        if not all(isinstance(name, str) for name in names):
-            raise TypeError(f"`probs` must be names of columns; found {self.probs!r}.")
-        object.__setattr__(self, "probs", names)  # what can be read only once is read here
+        for option in ("label", "weight", "model", "id"):
+            _check_name(option, getattr(self, option))
+        for option in ("probs", "ignore"):
+            if getattr(self, option) is not None:  # what can be read only once is read here
+                object.__setattr__(self, option, _names(option, getattr(self, option)))
+        if self.normalize and self.logits:
+            raise ValueError("`normalize` must not be given with `logits`: softmax rows sum to 1.")
 
     @property
     def columns(self) -> Sequence[str] | None:
         """Return the columns of probabilities that were asked for."""
-        return [self.probs] if isinstance(self.probs, str) else self.probs
+        return self.probs  # a tuple, since it was checked
 
     def name_classes(self, own: Sequence[Any] | None, m: int, columns: Sequence[str]) -> Classes:
         """Return the m classes as the user calls them, or else as the file does.
@@ -77,6 +100,15 @@ def _check_name(option: str, value: Any) -> None:
         raise TypeError(f"`{option}` must be the name of a column; found {value!r}.")
 
 
+def _names(option: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    names = as_tuple(value) if hasattr(value, "__iter__") else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"`{option}` must be names of columns; found {value!r}.")
+    return names
+
+
 def check_order(names: Sequence[str], own: Sequence[str], columns: Sequence[str]) -> None:
     """Refuse names of classes that are the columns' own names in another order.
 
@@ -90,9 +122,10 @@ def check_order(names: Sequence[str], own: Sequence[str], columns: Sequence[str]
         The words for the columns.
     """
     given = [meaning(name) for name in names]
+    known = set(given)
     first = len(names) - len(own)
     for j, (called, column) in enumerate(zip(own, columns, strict=True), first):
-        if meaning(called) != given[j] and meaning(called) in given:
+        if meaning(called) != given[j] and meaning(called) in known:
             raise ValueError(
                 f"`classes` must be in the order of the columns; {column} is named for {called!r},"
                 f" but `classes` calls it {names[j]!r}."

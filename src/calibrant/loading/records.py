@@ -9,6 +9,8 @@ from typing import Any
 
 from calibrant.loading import text
 
+TAIL = 1 << 16  # bytes that hold the last line
+LONGEST = (1 << 31) - 1  # characters of a cell, as many as the csv module can be told
 MISSING = ("na", "n/a", "null", "none", "-", "?", "#n/a", "missing")
 
 
@@ -45,6 +47,24 @@ def find_fault(path: Path, separator: str, width: int) -> None:
         raise ValueError(f"every line must hold a row; {empty} is empty.")
 
 
+def last_record(path: Path, separator: str) -> list[str] | None:
+    """Return the cells of the last line that is not empty; None if it is very long."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL))
+        lines = file.read().decode(errors="replace").splitlines()
+    for cells in csv.reader(reversed(lines[1:]), delimiter=separator):
+        if any(cell.strip() for cell in cells):
+            return [cell.strip() for cell in cells]
+    return None
+
+
+def refuse_open_quotes(path: Path, separator: str) -> None:
+    """Refuse a file in which a quote is opened and not closed."""
+    with _opened(path, separator, strict=True) as records:
+        for _ in _with_lines(records):
+            pass
+
+
 def remedy(cell: str) -> str:
     """Return what may help where a number cannot be read."""
     if cell.lower() in MISSING:
@@ -55,8 +75,18 @@ def remedy(cell: str) -> str:
 
 
 @contextmanager
+def long_cells() -> Iterator[None]:
+    """Let cells be as long as they are: those of a column that is not used may hold whole texts."""
+    before = csv.field_size_limit(LONGEST)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+@contextmanager
 def _opened(path: Path, separator: str, strict: bool = False) -> Iterator[Any]:
-    with text.opened(path) as file:
+    with text.opened(path) as file, long_cells():
         yield csv.reader(file, delimiter=separator, strict=strict)
 
 

@@ -1,22 +1,19 @@
-"""Which column is what, by its name: the only place that knows.
+"""Which columns hold the probabilities, by their names.
 
 All functions take `kinds`, what each column holds, in the order of the columns. Nothing is
-guessed where two answers are possible: the sentence then lists them and names the option.
+guessed where two answers are possible, or where a name says nothing: the sentence then lists
+the columns and names the option.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 from calibrant.checks.meaning import meaning
 from calibrant.checks.parameters import listed
-from calibrant.loading.column_store import Kind, repeated
-
-LABELS = ("label", "labels", "target", "y_true", "y", "true_class", "class")
-PREFIXES = ("prob_", "proba_", "p_")
-SINGLES = ("prob", "p", "probability", "score", "y_prob", "y_score", "prediction")
-LOGIT_PREFIXES = ("logit_", "logits_")
-LOGIT_SINGLES = ("logit", "logits", "score", "y_score")
+from calibrant.loading import usual_names as usual
+from calibrant.loading.column_store import Kind
+from calibrant.loading.roles import present
 
 
 @final
@@ -27,57 +24,33 @@ class Chosen:
     Parameters
     ----------
     columns : tuple of str
-        Their names. A single column is P(class 1).
+        Their names. A single column is P(class 1), or holds a list for each row.
     classes : tuple of str
         A class for each; for a single column one or none.
+    lists : bool, default False
+        Whether the only column holds a list for each row.
+    asked : bool, default False
+        Whether the user named them.
     """
 
     columns: tuple[str, ...]
     classes: tuple[str, ...]
+    lists: bool = False
+    asked: bool = False
 
 
-def label_column(names: Collection[str], asked: str | None) -> str:
-    """Return the column of labels: the one asked for, or the only one with a usual name."""
-    if asked is not None:
-        return present("label", names, [asked])[0]
-    found = [name for name in names if name.lower() in LABELS]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ValueError(
-            f"one column must hold the labels; {listed(found)} could each be it. Choose with"
-            " `label`."
-        )
-    raise ValueError(
-        f"one column must hold the labels, and be called {', '.join(LABELS[:-1])} or"
-        f" {LABELS[-1]}; found {listed(names, 12)}. Name it with `label`."
-    )
-
-
-def present(option: str, names: Collection[str], asked: Sequence[str]) -> tuple[str, ...]:
-    """Return the names asked for as the columns spell them, or refuse those that are missing."""
-    spelled = {name: _spelled(names, name) for name in asked}
-    missing = [name for name, column in spelled.items() if column is None]
-    if missing:
-        raise ValueError(
-            f"`{option}` must name columns; {listed(missing)} not among {listed(names, 12)}."
-        )
-    found = tuple(column for name in asked if (column := spelled[name]) is not None)
-    twice = repeated(found)
-    if twice:
-        raise ValueError(f"`{option}` must name different columns; found {listed(twice)} twice.")
-    return found
-
-
-def by_request(names: Collection[str], asked: Sequence[str], logits: bool) -> Chosen:
+def by_request(kinds: Mapping[str, Kind], asked: Sequence[str], logits: bool) -> Chosen:
     """Return the columns asked for; their classes stand after a prefix that all of them have."""
     if not asked:
         raise ValueError("`probs` must name at least one column; found none.")
-    columns = present("probs", names, asked)
+    columns = present("probs", kinds, asked)
+    lists = [name for name in columns if kinds[name] == "list"]
+    if lists and len(columns) > 1:
+        raise ValueError(f"`probs` must name one column of lists only; {lists[0]!r} holds lists.")
     classes = _after_prefix(columns, logits)
     if not classes and len(columns) > 1:
         classes = columns
-    return Chosen(columns, classes)
+    return Chosen(columns, () if lists else classes, bool(lists), asked=True)
 
 
 def by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
@@ -97,6 +70,18 @@ def by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
     return None
 
 
+def by_list(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
+    """Return the column that holds a list of probabilities for each row; None if there is none."""
+    names = usual.LOGIT_LISTS if logits else usual.LISTS
+    found = [name for name, kind in kinds.items() if kind == "list" and name.lower() in names]
+    if len(found) > 1:
+        raise ValueError(
+            f"one column must hold the lists of probabilities; {listed(found)} could each be it."
+            " Choose with `probs`."
+        )
+    return Chosen((found[0],), (), lists=True) if found else None
+
+
 def are_columns(names: Iterable[str], labels: Iterable[str]) -> bool:
     """Whether every label is the name of a column."""
     return {meaning(label) for label in labels} <= {meaning(name) for name in names}
@@ -109,32 +94,47 @@ def by_class(kinds: Mapping[str, Kind], labels: Iterable[str]) -> Chosen | None:
     return Chosen(names, names) if len(names) > 1 and are_columns(names, labels) else None
 
 
-def single(kinds: Mapping[str, Kind], logits: bool) -> Chosen:
-    """Return the column of P(class 1): one with a usual name, or the only column of floats."""
+def single(kinds: Mapping[str, Kind], logits: bool, correct: bool) -> Chosen:
+    """Return the column of P(class 1), which must have a usual name.
+
+    Parameters
+    ----------
+    kinds : dict
+        What each column holds.
+    logits : bool
+        Whether it holds logits.
+    correct : bool
+        Whether labels say that predictions are right: then a confidence is meant.
+    """
     named = _usual(kinds, logits)
+    confidences = [name for name in named if name.lower() in usual.CONFIDENCES]
     # A column of hard decisions that stands beside one of probabilities is left out.
-    found = _floats(kinds, named) or named or _floats(kinds, kinds)
+    found = [name for name in named if kinds[name] == "float"] or named
+    if correct and confidences:
+        found = confidences
     if len(found) != 1:
         raise ValueError(_ambiguous(found) if named else _missing(kinds, logits))
+    if confidences == found and not correct:
+        _refuse_confidence(found[0], kinds)
     return Chosen((found[0],), _after_prefix(found, logits))
 
 
-def _spelled(names: Collection[str], asked: str) -> str | None:
-    """Return a name as the columns spell it; None if they do not have it."""
-    if asked in names:
-        return asked
-    wanted = asked.strip().lower()
-    return next((name for name in names if name.lower() == wanted), None)
-
-
-def _usual(names: Iterable[str], logits: bool) -> list[str]:
+def _usual(kinds: Mapping[str, Kind], logits: bool) -> list[str]:
     """Return the names that a single column of probabilities usually has."""
-    usual = LOGIT_SINGLES if logits else SINGLES
-    return [n for n in names if n.lower() in usual or _after_prefix([n], logits)]
+    names = usual.LOGIT_SINGLES if logits else usual.SINGLES
+    single = [name for name, kind in kinds.items() if kind != "list"]
+    return [n for n in single if n.lower() in names or _after_prefix([n], logits)]
 
 
-def _floats(kinds: Mapping[str, Kind], names: Iterable[str]) -> list[str]:
-    return [name for name in names if kinds[name] == "float"]
+def _refuse_confidence(column: str, kinds: Iterable[str]) -> None:
+    """Refuse a confidence in a decision: it is not the probability of class 1."""
+    decision = next((name for name in kinds if name.lower() in usual.DECISIONS), None)
+    if decision is not None:
+        raise ValueError(
+            f"one column must hold the probability of class 1; {column!r} may be the confidence in"
+            f" {decision!r}. Then add a column 'correct', 1 where that is right and 0 where not."
+            " Else name it with `probs`."
+        )
 
 
 def _ambiguous(found: Sequence[str]) -> str:
@@ -147,10 +147,13 @@ def _ambiguous(found: Sequence[str]) -> str:
 def _missing(kinds: Mapping[str, Kind], logits: bool) -> str:
     what, prefix = ("logits", "logit_") if logits else ("probabilities", "prob_")
     other = [name for name in kinds if _after_prefix([name], not logits)]
+    floats = [name for name, kind in kinds.items() if kind in ("float", "list")]
     hint = ""
     if other:
         remedy = "leave out `logits`" if logits else "say so with `logits`"
         hint = f" Are {listed(other[:2])} meant? Then {remedy}."
+    elif len(floats) == 1:
+        hint = f" Is it {floats[0]!r}?"
     return (
         f"the columns of {what} must be called {prefix}<class>, or be named after the labels; found"
         f" {listed(kinds, 12)} beside the labels. Name them with `probs`.{hint}"
@@ -158,7 +161,7 @@ def _missing(kinds: Mapping[str, Kind], logits: bool) -> str:
 
 
 def _prefixes(logits: bool) -> tuple[str, ...]:
-    return LOGIT_PREFIXES if logits else PREFIXES
+    return usual.LOGIT_PREFIXES if logits else usual.PREFIXES
 
 
 def _has(name: str, prefix: str) -> bool:

@@ -1,39 +1,25 @@
-"""Text files: opened once as UTF-8, compressed or not, and what their first bytes reveal."""
+"""Text files: opened once as UTF-8, and what the first bytes of a file reveal."""
 
 from __future__ import annotations
 
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
+STREAM = b"\xff\xff\xff\xff"  # how a stream of Arrow batches starts; with four zeros, how it ends
 MAGIC = (
     (b"PAR1", "a Parquet file", "Rename it to .parquet."),
     (b"ARROW1", "an Arrow file", "Rename it to .arrow."),
     (b"FEA1", "a Feather file of version 1", "Write it as version 2."),
-    (b"\xff\xff\xff\xff", "a stream of Arrow batches", "Rename it to .arrow."),
+    (STREAM, "a stream of Arrow batches", "Rename it to .arrow."),
     (b"PK\x03\x04", "a ZIP archive", "Rename it to .npz, or save an Excel sheet as CSV."),
     (b"\x93NUMPY", "a single NumPy array", "Save arrays together with numpy.savez."),
     (GZIP, "compressed with gzip", "Rename it to .csv.gz."),
     (b"\x89HDF", "an HDF5 file", "Save it as Parquet."),
 )
-
-
-def reason(error: Exception) -> str:
-    """Return the first line of what a library says, without the insides that it may print."""
-    line = next(iter(str(error).splitlines()), "")
-    return line.partition(" {")[0].partition("(Error")[0].strip().rstrip(".")[:120]
-
-
-def damaged(error: Exception) -> ValueError:
-    """Return the sentence for a file that a library cannot read."""
-    return ValueError(
-        f"the file must be whole and readable; it is damaged or cut short ({reason(error)}). Write"
-        " or copy it again."
-    )
 
 
 def first_bytes(path: Path, count: int = 8) -> bytes:
@@ -67,33 +53,20 @@ def refuse_other_formats(path: Path, start: bytes, *expected: bytes) -> None:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[io.TextIOWrapper[io.BufferedReader | gzip.GzipFile]]:
-    """Open a text file, compressed or not, and refuse what is not UTF-8 where it is met."""
-    with _unpacked(path) as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
-        try:
-            yield file
-        except UnicodeDecodeError:
-            raise ValueError(_not_utf8(path)) from None
-        except (EOFError, OSError, zlib.error) as error:
-            raise damaged(error) from error
-
-
-@contextmanager
-def _unpacked(path: Path) -> Iterator[io.BufferedReader | gzip.GzipFile]:
-    """Open a file once, look at its first bytes, and decompress it if it ends with .gz."""
+def opened(path: Path) -> Iterator[io.TextIOWrapper]:
+    """Open a text file once, look at its first bytes, and refuse what is not UTF-8."""
     with path.open("rb") as raw:
-        start = raw.peek(8)[:8]
-        if path.suffix.lower() != ".gz":
-            refuse_other_formats(path, start)
-            yield raw
-            return
-        refuse_other_formats(path, start, GZIP)
-        with gzip.open(raw) as unpacked:
-            yield unpacked
+        refuse_other_formats(path, raw.peek(8)[:8])
+        with io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
+            try:
+                yield file
+            except UnicodeDecodeError:
+                raise ValueError(_not_utf8(path)) from None
 
 
 def _not_utf8(path: Path) -> str:
-    with _unpacked(path) as file:
+    """Say where the first byte is that is not UTF-8."""
+    with path.open("rb") as file:
         for line, content in enumerate(file, 1):
             if line == 1 and content.startswith((b"\xff\xfe", b"\xfe\xff")):
                 return "the text must be UTF-8; this is UTF-16. Save it as UTF-8."

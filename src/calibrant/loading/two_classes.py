@@ -3,12 +3,20 @@
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+from calibrant.checks.labels import Classes
 from calibrant.checks.meaning import Meaning, meaning
 from calibrant.checks.parameters import listed
 
 ZERO_AND_ONE = {Decimal(0), Decimal(1)}
 TRUTHS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
 NEGATIONS = ("no", "not", "none", "neg", "negative")
+
+
+def right_or_wrong(labels: Sequence[str]) -> Classes | None:
+    """Return the classes of labels that say whether a prediction is right; None of other labels."""
+    if {meaning(label) for label in labels} <= ZERO_AND_ONE:
+        return Classes(("wrong", "correct"), ("0", "1"))
+    return None
 
 
 def two_names(labels: Sequence[str], event: str | None, column: str) -> tuple[str, str]:

@@ -34,6 +34,7 @@ HOW_TO_READ = {
 }
 SCORE_NOTES = {
     "accuracy": "higher is better",
+    "share_correct": "of the predictions",
     "log_score": "lower is better",
     "brier_score": "lower is better",
     "spherical_score": "higher is better",

@@ -1,19 +1,23 @@
 """``calibrant evaluate``."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from calibrant.cli.errors import one_sentence_errors
-from calibrant.cli.inputs import Inputs
+from calibrant.cli.inputs import Inputs, readings
 from calibrant.cli.options import (
     Classes,
     DistanceTexts,
     File,
+    Ignore,
     Json,
     Label,
     LensTexts,
     Logits,
+    Model,
+    Normalize,
     PartitionTexts,
     Probs,
     Region,
@@ -22,12 +26,12 @@ from calibrant.cli.options import (
     StatisticTexts,
     Weight,
 )
-from calibrant.cli.output import drawn, print_json, print_table, print_title
+from calibrant.cli.output import drawn, print_json, print_readings, print_table, print_title
 from calibrant.cli.parsing import parse_questions
 from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
-    from calibrant import Evaluation
+    from calibrant import Evaluation, Predictions
 
 
 def evaluate(
@@ -45,21 +49,45 @@ def evaluate(
     classes: Classes = None,
     weight: Weight = None,
     logits: Logits = False,
+    normalize: Normalize = False,
+    ignore: Ignore = None,
+    model: Model = None,
 ) -> None:
     """Say whether probabilities are off in several respects, and how far."""
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
 
-        data = Inputs(region, label, probs, classes, weight, logits).load(file)
-        asked = parse_questions(data, lens, statistic, partition, distance)
-        with progress_after(1.0, "resampling") as progress:
-            found = cal.evaluate(data, **asked, n_resamples=resamples, rng=seed, progress=progress)
-        scores = cal.scores.all_scores(data)
+        models = Inputs(
+            region, label, probs, classes, weight, logits, normalize, ignore, model
+        ).load_all([file], paired=False)
+        bodies = {}
+        for name, data in models.items():
+            asked = parse_questions(data, lens, statistic, partition, distance)
+            with progress_after(1.0, "resampling") as progress:
+                found = cal.evaluate(
+                    data, **asked, n_resamples=resamples, rng=seed, progress=progress
+                )
+            scores = cal.scores.all_scores(data)
+            bodies[name] = {"scores": scores, **drawn(found.settings), **found.to_dict()}
+            if not json:
+                title = str(file) if model is None else f"{file}, {name}"
+                print_evaluation(title, scores, found, region)
         if json:
-            body = {"file": str(file), "region": region, "scores": scores}
-            print_json("evaluate", {**body, **drawn(found.settings), **found.to_dict()})
+            _print_json({"file": str(file), "region": region}, models, bodies)
         else:
-            print_evaluation(str(file), scores, found, region)
+            print_readings(models)
+
+
+def _print_json(
+    body: dict[str, Any], models: Mapping[str, "Predictions"], found: Mapping[str, dict[str, Any]]
+) -> None:
+    """Write what was found of the only model, or of each model of a long file."""
+    read = readings(models)
+    if len(found) == 1:
+        (name,) = found
+        print_json("evaluate", {**body, "reading": read.get(name), **found[name]})
+    else:
+        print_json("evaluate", {**body, "readings": read, "models": dict(found)})
 
 
 def print_evaluation(

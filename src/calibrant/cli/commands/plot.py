@@ -9,13 +9,16 @@ import typer
 
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.files import check_ending, whole_file
-from calibrant.cli.inputs import Inputs
+from calibrant.cli.inputs import Inputs, readings
 from calibrant.cli.options import (
     Classes,
     Files,
+    Ignore,
     Json,
     Label,
     Logits,
+    Model,
+    Normalize,
     Output,
     PartitionText,
     Probs,
@@ -24,7 +27,7 @@ from calibrant.cli.options import (
     Seed,
     Weight,
 )
-from calibrant.cli.output import print_json
+from calibrant.cli.output import print_json, print_readings
 from calibrant.cli.parsing import parse_lens, parse_partition
 from calibrant.cli.progress import progress_after
 
@@ -85,13 +88,17 @@ def plot(
     classes: Classes = None,
     weight: Weight = None,
     logits: Logits = False,
+    normalize: Normalize = False,
+    ignore: Ignore = None,
+    model: Model = None,
 ) -> None:
     """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
     cells = {"--partition": partition, "--classical": classical, "--regions": regions}
     _check_options(kind, {**cells, "--confidence": confidence})
     with one_sentence_errors(), whole_file(output) as temporary:
-        models = Inputs(region, label, probs, classes, weight, logits).load_all(files)
+        how = Inputs(region, label, probs, classes, weight, logits, normalize, ignore, model)
+        models = how.load_all(files, paired=False)
         settings = _settings(models, lens, partition)
         with progress_after(1.0, "resampling") as progress:
             diagram = _compute(kind)(
@@ -104,15 +111,23 @@ def plot(
         options = {"classical": classical, "regions": regions, "summary": classical}
         _draw(diagram, temporary, **(options if kind is Kind.cells else {"confidence": confidence}))
     if json:
-        body = {**_named(files), "region": region, "output": str(output), "seed": seed}
+        body = {**_named(files), "region": region, **_readings(models)}
+        body |= {"output": str(output), "seed": seed}
         print_json("plot", {**body, "lens": diagram.settings["lens"], **diagram.to_dict()})
     else:
         typer.echo(f"{diagram}\nWritten to {output}.")
+        print_readings(models)
 
 
 def _named(files: list[Path]) -> dict[str, Any]:
     """Return the paths for JSON, under the name that tells how many there are."""
     return {"file": str(files[0])} if len(files) == 1 else {"files": [str(f) for f in files]}
+
+
+def _readings(models: "dict[str, Predictions]") -> dict[str, Any]:
+    """Return what was read, under the name that tells of how many models."""
+    read = readings(models)
+    return {"reading": read.get(next(iter(models)))} if len(models) == 1 else {"readings": read}
 
 
 def _check_options(kind: Kind, given: dict[str, Any]) -> None:

@@ -7,13 +7,17 @@ import typer
 
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.files import check_ending, whole_file
-from calibrant.cli.inputs import Inputs
+from calibrant.cli.inputs import Inputs, readings
 from calibrant.cli.options import (
     Classes,
     Files,
+    Id,
+    Ignore,
     Json,
     Label,
     Logits,
+    Model,
+    Normalize,
     Output,
     Probs,
     Region,
@@ -21,7 +25,7 @@ from calibrant.cli.options import (
     Seed,
     Weight,
 )
-from calibrant.cli.output import print_json
+from calibrant.cli.output import print_json, print_readings
 from calibrant.cli.parsing import parse_groups
 from calibrant.cli.progress import progress_after
 
@@ -46,20 +50,32 @@ def report(
     classes: Classes = None,
     weight: Weight = None,
     logits: Logits = False,
+    normalize: Normalize = False,
+    ignore: Ignore = None,
+    model: Model = None,
+    id: Id = None,
 ) -> None:
     """Write a report: one HTML file that works offline."""
     check_ending(output, ".html", ".htm")
     with one_sentence_errors(), whole_file(output) as temporary:
-        models = Inputs(region, label, probs, classes, weight, logits).load_all(files)
+        models = Inputs(
+            region, label, probs, classes, weight, logits, normalize, ignore, model, id
+        ).load_all(files)
         lens = None if groups is None else _groups(groups, next(iter(models.values())))
         title = title or f"Calibration of {', '.join(models)}"
         how = {"groups": lens, "region": region, "n_resamples": resamples, "rng": seed}
         write_report(models, temporary, title, how)
     if json:
-        body = {"files": [str(f) for f in files], "region": region, "output": str(output)}
+        body: dict[str, Any] = {
+            "files": [str(f) for f in files],
+            "region": region,
+            "output": str(output),
+        }
+        body["readings"] = readings(models)
         print_json("report", {**body, "seed": seed, "n_resamples": resamples})
     else:
         typer.echo(f"Written to {output}.")
+        print_readings(models)
 
 
 def write_report(

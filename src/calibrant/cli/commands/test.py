@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrant.cli.errors import one_sentence_errors
-from calibrant.cli.inputs import Inputs
+from calibrant.cli.inputs import Inputs, readings
 from calibrant.cli.options import (
     Classes,
     DistanceText,
     File,
+    Ignore,
     Json,
     Label,
     LensText,
     Logits,
+    Model,
+    Normalize,
     PartitionText,
     Probs,
     Region,
@@ -23,7 +26,7 @@ from calibrant.cli.options import (
     StatisticText,
     Weight,
 )
-from calibrant.cli.output import drawn, print_json, print_table
+from calibrant.cli.output import drawn, print_json, print_readings, print_table
 from calibrant.cli.parsing import parse_distance, parse_lens, parse_partition, parse_statistic
 from calibrant.cli.progress import progress_after
 
@@ -70,6 +73,9 @@ def run_test(
     classes: Classes = None,
     weight: Weight = None,
     logits: Logits = False,
+    normalize: Normalize = False,
+    ignore: Ignore = None,
+    model: Model = None,
 ) -> None:
     """Test whether the predictions are calibrated, and how far off they are."""
     if fail_below is not None:
@@ -78,7 +84,9 @@ def run_test(
         import calibrant as cal  # noqa: PLC0415
         from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
 
-        data = Inputs(region, label, probs, classes, weight, logits).load(file)
+        data = Inputs(region, label, probs, classes, weight, logits, normalize, ignore, model).load(
+            file
+        )
         chosen = parse_lens(lens, data)
         tested = _statistics(data, statistic, partition, distance, worst)
         with progress_after(1.0, "resampling") as progress:
@@ -92,7 +100,14 @@ def run_test(
             )
     failed = list(_failures(found.verdicts[0], fail_below, fail_above, require_below))
     if json:
-        body = {"file": str(file), "region": region, "failed": failed, **found.to_dict()}
+        read = readings({"": data}).get("")
+        body = {
+            "file": str(file),
+            "region": region,
+            "reading": read,
+            "failed": failed,
+            **found.to_dict(),
+        }
         body |= body.pop("verdicts")[0]
         if null:
             for row, test in zip(body["rows"], found.rows, strict=True):
@@ -103,6 +118,7 @@ def run_test(
         print_table("Tests", HEADER, [row.cells() for row in found.rows], heading=(0,))
         for why in failed:
             typer.echo(why)
+        print_readings({"": data})
     if failed:
         raise typer.Exit(REJECTED)
 

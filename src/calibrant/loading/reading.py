@@ -1,0 +1,93 @@
+"""What was read: which column was taken for what, and which were left out."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which columns of a file or frame, or arrays of an NPZ file, became what.
+
+    Parameters
+    ----------
+    label : str
+        The column of the labels.
+    probs : tuple of str
+        The columns of the probabilities, or of the logits.
+    event : str, optional
+        Of two classes, the one whose probability is evaluated.
+    weight, model, id : str, optional
+        The columns of weights, of the names of models and of the rows' own names, if used.
+    left_out : tuple of str, default ()
+        The other columns.
+    correct : bool, default False
+        Whether the probabilities are confidences in a prediction, and the labels say whether it
+        was right.
+    lists : bool, default False
+        Whether the only column of probabilities held those of all classes.
+    logits, normalize : bool, default False
+        Whether the columns held logits, and whether rows were divided by their sums.
+
+    Examples
+    --------
+    >>> print(Reading("y", ("prob_rain",), "rain", left_out=("id",)))
+    Read labels from 'y' and P(rain) from 'prob_rain'. Left out: 'id'.
+    """
+
+    label: str
+    probs: tuple[str, ...]
+    event: str | None = None
+    weight: str | None = None
+    model: str | None = None
+    id: str | None = None
+    left_out: tuple[str, ...] = ()
+    correct: bool = False
+    lists: bool = False
+    logits: bool = False
+    normalize: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        return {name: _plain(value) for name, value in asdict(self).items()}
+
+    def __str__(self) -> str:
+        used = [self._labels(), self._probabilities()]
+        for what, column in (("weights", self.weight), ("models", self.model), ("ids", self.id)):
+            if column is not None:
+                used.append(f"{what} from {column!r}")
+        start = f"Read {', '.join(used[:-1])} and {used[-1]}"
+        if self.event is not None and not self._of_one_class():
+            start += f"; the event is {self.event}"
+        rounded = "; rows were divided by their sums" if self.normalize else ""
+        rest = f" Left out: {_few(self.left_out)}." if self.left_out else ""
+        return f"{start}{rounded}.{rest}"
+
+    def _of_one_class(self) -> bool:
+        return len(self.probs) == 1 and not self.lists
+
+    def _labels(self) -> str:
+        what = "whether predictions are right" if self.correct else "labels"
+        return f"{what} from {self.label!r}"
+
+    def _probabilities(self) -> str:
+        what = "logits" if self.logits else "probabilities"
+        if self.correct:
+            what = "confidences"
+        elif self._of_one_class():
+            what = f"{'the logit of ' * self.logits}P({self.event})"
+        return f"{what} from {_few(self.probs)}"
+
+
+def _few(names: Sequence[str]) -> str:
+    """Write the names, of many the first and the last: 'a', 'b', …, 'z' (26 columns)."""
+    short = [name if len(name) <= 20 else f"{name[:19]}…" for name in names]
+    quoted = [repr(name) for name in short]
+    if len(names) <= 3:
+        return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
+    return f"{quoted[0]}, {quoted[1]}, …, {quoted[-1]} ({len(names):,} columns)"
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

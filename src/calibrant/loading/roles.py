@@ -1,0 +1,117 @@
+"""The columns beside the probabilities: labels, weights, models and the names of rows."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from calibrant.checks.parameters import listed
+from calibrant.loading import usual_names as usual
+from calibrant.loading.column_store import Kind, repeated
+from calibrant.loading.options import Options
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which column holds what, beside the probabilities.
+
+    Parameters
+    ----------
+    label : str
+        The labels.
+    weight : str, optional
+        The weights.
+    named : tuple of str
+        The columns that name the model and the case of a row, where the user says so.
+    suspects : tuple of str
+        Columns that are called as if they did.
+    """
+
+    label: str
+    weight: str | None
+    named: tuple[str, ...]
+    suspects: tuple[str, ...]
+
+    @property
+    def correct(self) -> bool:
+        """Whether the labels say that predictions are right."""
+        return self.label.lower() in usual.CORRECT
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Return all of these columns."""
+        weight = () if self.weight is None else (self.weight,)
+        return (self.label, *weight, *self.named, *self.suspects)
+
+
+def find_roles(kinds: Mapping[str, Kind], options: Options) -> Roles:
+    """Return the columns that the user names, and those with usual names."""
+    label = _label(kinds, options)
+    asked = [name for name in (options.model, options.id) if name is not None]
+    named = present("model" if options.model is not None else "id", kinds, asked)
+    probs = () if options.columns is None else present("probs", kinds, options.columns)
+    free = [name for name in kinds if name not in {label, *named, *probs}]
+    weight = _weight(kinds, free, options)
+    suspects: list[str] = []
+    for option, names in (("model", usual.MODELS), ("id", usual.IDS)):
+        if getattr(options, option) is None:
+            suspects += [n for n in free if n.lower() in names and kinds[n] in ("whole", "text")]
+    return Roles(label, weight, named, tuple(suspects))
+
+
+def present(option: str, names: Collection[str], asked: Sequence[str]) -> tuple[str, ...]:
+    """Return the names asked for as the columns spell them, or refuse those that are missing."""
+    spelled = {name.strip().lower(): name for name in reversed(list(names))}
+    exact = set(names)
+    found = {n: n if n in exact else spelled.get(n.strip().lower()) for n in asked}
+    missing = [name for name, column in found.items() if column is None]
+    if missing:
+        raise ValueError(
+            f"`{option}` must name columns; {listed(missing)} not among {listed(names, 12)}."
+        )
+    columns = tuple(column for name in asked if (column := found[name]) is not None)
+    twice = repeated(columns)
+    if twice:
+        raise ValueError(f"`{option}` must name different columns; found {listed(twice)} twice.")
+    return columns
+
+
+def _label(kinds: Mapping[str, Kind], options: Options) -> str:
+    """Return the column of labels: the one asked for, or the only one with a usual name."""
+    if options.label is not None:
+        return present("label", kinds, [options.label])[0]
+    found = [name for name in kinds if name.lower() in usual.LABELS]
+    right = [name for name in kinds if name.lower() in usual.CORRECT]
+    if right and (not found or _of_predictions(kinds)):
+        found = right
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(
+            f"one column must hold the labels; {listed(found)} could each be it. Choose with"
+            " `label`."
+        )
+    raise ValueError(
+        f"one column must hold the labels, and be called {', '.join(usual.LABELS[:7])} or"
+        f" correct; found {listed(kinds, 12)}. Name it with `label`."
+    )
+
+
+def _of_predictions(kinds: Mapping[str, Kind]) -> bool:
+    """Whether there is a confidence in a prediction, and no probabilities of the classes."""
+    if "list" in kinds.values() or sum(n.lower().startswith(usual.PREFIXES) for n in kinds) > 1:
+        return False
+    return any(name.lower() in usual.CONFIDENCES for name in kinds)
+
+
+def _weight(kinds: Mapping[str, Kind], free: Sequence[str], options: Options) -> str | None:
+    """Return the column of weights: the one asked for, or the only one with a usual name."""
+    if options.weight is not None:
+        return present("weight", kinds, [options.weight])[0]
+    found = [n for n in free if n.lower() in usual.WEIGHTS and kinds[n] in ("whole", "float")]
+    if len(found) > 1:
+        raise ValueError(
+            f"one column may hold weights; {listed(found)} could each be it. Choose with `weight`,"
+            " or leave the others out with `ignore`."
+        )
+    return found[0] if found else None
