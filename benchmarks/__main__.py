@@ -13,6 +13,7 @@ from benchmarks import (
     import_time,
     inference_peers,
     point_estimates,
+    recalibration_peers,
 )
 
 # A section is a module with `report() -> str`, which checks results before it times them.
@@ -21,6 +22,7 @@ SECTIONS = (
     exact_tests,
     all_classes,
     inference_peers,
+    recalibration_peers,
     growth,
     import_time,
 )
@@ -32,6 +34,8 @@ PACKAGES = (
     "torchmetrics",
     "netcal",
     "scikit-learn",
+    "betacal",
+    "probmetrics",
     "calzone-tool",
     "mapie",
     "pycalib",

@@ -9,7 +9,7 @@ import calibrant
 from calibrant import distances, lenses, partitions, scores, statistics
 
 HEAVY = {"numba", "llvmlite", "matplotlib", "mpltern", "plotly", "jinja2", "typer", "rich"}
-HEAVY |= {"narwhals", "polars", "pandas", "pyarrow", "torch", "scipy"}
+HEAVY |= {"narwhals", "polars", "pandas", "pyarrow", "torch", "scipy", "sklearn"}
 
 
 def run(code):

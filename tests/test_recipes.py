@@ -18,12 +18,15 @@ from calibrant import (
     classwise,
     estimate,
     evaluate,
+    recalibrate,
     reliability_diagram,
 )
 from calibrant.checks.seeds import make_key
 from calibrant.distances import ONE, SQUARED, from_norm, squared_euclidean, total_variation
 from calibrant.lenses import Canonical, Groups, Induced, Lens, Outcomes, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
+from calibrant.recalibration import LogLinearMap, load_map  # noqa: F401 (printed code needs it)
+from calibrant.recalibration.method import present_rows  # noqa: F401
 from calibrant.resampling import Bootstrap, Consistency, Exact, Resampler
 from calibrant.statistics import ExpectedMiscalibration, Statistic, grid
 
@@ -523,3 +526,18 @@ def test_a_partition(lens):
     chosen = {"lenses": [lens], "statistics": grid([Sure(0.6)])}
     rows = evaluate(DATA, **chosen, n_resamples=9, rng=SEED).rows
     assert rows[0].to_dict()["partition"] == "sure above 0.6"
+
+
+# A method of recalibration
+
+
+def test_the_method_that_is_printed(tmp_path):
+    method = printed()["PriorShift"]()
+    data = Predictions([0.5] * 4 + [0.75] * 4, [1, 1, 1, 0] * 2)
+    found = recalibrate(data, [method], folds=2, n_resamples=19, rng=SEED)
+    # class 0 was predicted 3 times and occurred 2 times, class 1 5 and 6 times
+    odds = (6 / 5) / (2 / 3)
+    fitted = found.map("prior shift")
+    assert fitted([0.5])[0, 1] == pytest.approx(odds / (1 + odds))
+    fitted.save(tmp_path / "map.json")
+    np.testing.assert_array_equal(load_map(tmp_path / "map.json")(data.probs), fitted(data.probs))

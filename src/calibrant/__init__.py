@@ -4,8 +4,9 @@ The objects of *Evaluating model calibration in classification* (AISTATS 2019), 
 module that is named after it: `Predictions`, `lenses`, `partitions`, `distances`,
 `statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
 `calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
-`cellwise`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`, `cumulative_diagram`,
-`score_plane`, `Trajectory`, `report`; `load` reads files and `datasets` has examples.
+`cellwise`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
+`cumulative_diagram`, `score_plane`, `Trajectory`, `report`; `load` reads files and `datasets` has
+examples.
 
 A name is imported when it is first used, so that the command line answers at once.
 """
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         statistics,
     )
     from calibrant.calibration import CalibrationFunction, calibration_function
+    from calibrant.cross_fitting import Recalibration, RecalibrationRow, recalibrate
     from calibrant.diagrams import (
         CurveDiagram,
         ReliabilityDiagram,
@@ -71,6 +73,8 @@ __all__ = [
     "Evaluation",
     "EvaluationRow",
     "Predictions",
+    "Recalibration",
+    "RecalibrationRow",
     "ReliabilityDiagram",
     "ScorePlane",
     "Trajectory",
@@ -94,6 +98,7 @@ __all__ = [
     "load_models",
     "log_score",
     "partitions",
+    "recalibrate",
     "recalibration",
     "reliability_diagram",
     "report",
@@ -107,6 +112,7 @@ __all__ = [
 
 _HOMES = {
     "calibration": ("CalibrationFunction", "calibration_function"),
+    "cross_fitting": ("Recalibration", "RecalibrationRow", "recalibrate"),
     "diagrams": (
         "CurveDiagram",
         "ReliabilityDiagram",

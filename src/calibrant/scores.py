@@ -220,6 +220,23 @@ def _name(value: Any) -> str:
     return str(getattr(value, "__name__", repr(value)))
 
 
+def row_scores(data: Predictions) -> Floats:
+    """Return the log score and the Brier score of every row: (2, n).
+
+    Examples
+    --------
+    >>> row_scores(Predictions([0.5, 0.75], [0, 1])).round(4).tolist()
+    [[0.6931, 0.2877], [0.5, 0.125]]
+    """
+    out = np.empty((2, data.n))
+
+    def work(start: int, stop: int) -> None:
+        out[:, start:stop] = _of_rows(data, slice(start, stop))[1:3]
+
+    threads.run(work, threads.row_blocks(data.probs.shape))
+    return out
+
+
 def _means(data: Predictions) -> list[float]:
     """Return the log, Brier and spherical score and the accuracy."""
     spans = threads.row_blocks(data.probs.shape)
@@ -233,8 +250,19 @@ def _means(data: Predictions) -> list[float]:
     return [float(score) for score in total[1:] / total[0]]
 
 
-def _sums(data: Predictions, rows: slice) -> NDArray[np.float64]:
+def _sums(data: Predictions, rows: slice) -> Floats:
     """Return the weight of some rows and the sums of their scores (5,)."""
+    scores = _of_rows(data, rows)
+    if data.weighted:
+        weights = data.weights[rows]
+        held = weights > 0  # an infinite score of a row without weight does not count
+        # Contiguous as without weights, so that sums are rounded alike.
+        scores = scores.compress(held, axis=1) * weights[held]
+    return np.asarray(scores.sum(axis=1))
+
+
+def _of_rows(data: Predictions, rows: slice) -> Floats:
+    """Return ones and the log, Brier and spherical scores and the hits of some rows (5, k)."""
     probs = data.probs[rows].astype(np.float64, copy=False)
     labels = data.labels[rows]
     p = np.take_along_axis(probs, labels[:, None], axis=1)[:, 0]
@@ -242,10 +270,4 @@ def _sums(data: Predictions, rows: slice) -> NDArray[np.float64]:
     with np.errstate(divide="ignore"):
         log = -np.log(p)
     hits = probs.argmax(axis=1) == labels
-    scores = np.stack((np.ones_like(p), log, square - 2 * p + 1, p / np.sqrt(square), hits))
-    if data.weighted:
-        weights = data.weights[rows]
-        held = weights > 0  # an infinite score of a row without weight does not count
-        # Contiguous as without weights, so that sums are rounded alike.
-        scores = scores.compress(held, axis=1) * weights[held]
-    return np.asarray(scores.sum(axis=1))
+    return np.stack((np.ones_like(p), log, square - 2 * p + 1, p / np.sqrt(square), hits))

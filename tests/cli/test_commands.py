@@ -64,6 +64,7 @@ def test_evaluate_a_grid_of_ones_own(good):
         (["test", "GOOD"], {"file", "seed", "lens", "rejected", "pvalue", "size", "failed"}),
         (["compare", "GOOD", "BAD"], {"files", "seed", "models", "differences"}),
         (["plot", "GOOD", "-o", "OUT.svg"], {"file", "output", "seed", "lens", "series"}),
+        (["recalibrate", "GOOD"], {"file", "rows", "recommended", "map", "settings"}),
         (["report", "GOOD", "-o", "OUT.html"], {"files", "output", "seed", "n_resamples"}),
         (["demo", "-o", "OUT.html"], {"output", "seed", "scores", "rows"}),
         (["datasets"], {"names"}),

@@ -11,8 +11,21 @@ from calibrant.cli.errors import ON_THE_COMMAND_LINE, one_sentence_errors, trans
 
 # Code in messages that no file and no option of the command can cause.
 PYTHON_ONLY = {
-    *("data", "lens", "lenses", "partition", "partitions", "distance", "distances", "progress"),
-    *("resampler", "rho", "draws", "level", "alpha", "mu", "psi", "outcomes", "name_cells"),
+    *("estimator", "methods", "sample_weight", "lens", "lenses", "partition", "partitions"),
+    *(
+        "distance",
+        "distances",
+        "progress",
+        "resampler",
+        "rho",
+        "draws",
+        "level",
+        "alpha",
+        "mu",
+        "psi",
+        "outcomes",
+        "name_cells",
+    ),
     *("min_size", "other", "counts", "about", "ax", "import mpltern", "truth", "step"),
     *("frame", "backend", "name", "n", "m", "beta0", "beta1", "predicted", "temperature"),
     *("record(step, data)", "Predictions.from_logits", "distributions", "calibration_test"),

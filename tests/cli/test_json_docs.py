@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from command import run
 
+from calibrant import load
+from calibrant.recalibration import Temperature
+
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "json.md"
 FREE = {"models", "readings"}  # objects whose keys are names that users give
 
@@ -36,6 +39,9 @@ def fields(value, path=""):
         ["plot", "GOOD", "-o", "OUT.svg"],
         ["plot", "GOOD", "BAD", "-o", "OUT.svg"],
         ["plot", "GOOD", "--kind", "isotonic", "-o", "OUT.svg"],
+        ["recalibrate", "GOOD", "--save", "OUT.json"],
+        ["recalibrate", "BAD", "--method", "vector"],
+        ["apply", "MAP", "GOOD", "-o", "OUT.csv"],
         ["report", "GOOD", "-o", "OUT.html"],
         ["demo", "-o", "OUT.html"],
         ["datasets"],
@@ -43,9 +49,10 @@ def fields(value, path=""):
     ],
 )
 def test_every_field_is_documented(words, good, bad, tmp_path):
-    names = {"GOOD": str(good), "BAD": str(bad)}
+    names = {"GOOD": str(good), "BAD": str(bad), "MAP": str(tmp_path / "map.json")}
+    Temperature().fit(load(good)).save(names["MAP"])
     full = [names.get(word, word.replace("OUT", str(tmp_path / "out"))) for word in words]
-    more = [] if words[0] == "datasets" else ["--resamples", "19"]
+    more = [] if words[0] in ("datasets", "apply") else ["--resamples", "19"]
     result = run(*full, *more, "--json")
     text = sections()[words[0]]
     if "as in `evaluate`" in text:
@@ -60,6 +67,8 @@ def test_every_command_has_a_section():
         "test",
         "compare",
         "plot",
+        "recalibrate",
+        "apply",
         "report",
         "demo",
         "datasets",

@@ -9,7 +9,9 @@ from time import perf_counter
 import pytest
 from command import COMMAND, run, run_process
 
-COMMANDS = ["evaluate", "test", "compare", "plot", "report", "demo", "datasets"]
+COMMANDS = [
+    *("evaluate", "test", "compare", "plot", "report", "recalibrate", "apply", "demo", "datasets"),
+]
 
 
 def test_help_lists_the_commands():

@@ -34,6 +34,8 @@ ON_THE_COMMAND_LINE = {
     "bandwidth": "the bandwidth of --statistic kernel:…",
     "k": "K of --lens top:K",
     "split": "SPLIT of --partition tree:SIZE:SPLIT",
+    "data": "the file",
+    "folds": "--folds",
     "n_resamples": "--resamples",
     "rng": "--seed",
     "classical": "--classical",

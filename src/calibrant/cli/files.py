@@ -9,11 +9,11 @@ from tempfile import NamedTemporaryFile
 import typer
 
 
-def check_ending(output: Path, *endings: str) -> None:
+def check_ending(output: Path, *endings: str, option: str = "--output") -> None:
     """Refuse a file to write whose name does not end in one of `endings`."""
     if output.suffix.lower() not in endings:
         raise typer.BadParameter(
-            f"must end in {' or '.join(endings)}; found {output.name!r}.", param_hint="--output"
+            f"must end in {' or '.join(endings)}; found {output.name!r}.", param_hint=option
         )
 
 

@@ -64,26 +64,24 @@ def parse_groups(text: str, data: "Predictions", option: str = "--groups") -> "L
     return lens
 
 
-def parse_partition(text: str) -> "Partition":
+def parse_partition(text: str, option: str = "--partition") -> "Partition":
     """Return the partition that a text names, such as ``width:10``."""
     from calibrant import partitions  # noqa: PLC0415
 
     kind, *rest = text.split(":")
     if kind in ("width", "simplex", "mass") and len(rest) == 1:
-        k = _whole("--partition", text, rest[0])
+        k = _whole(option, text, rest[0])
         by_name: dict[str, Callable[[int], Partition]] = {
             "width": partitions.EqualWidth,
             "simplex": partitions.SimplexCells,
             "mass": partitions.EqualMass,
         }
-        return _built("--partition", lambda: by_name[kind](k))
+        return _built(option, lambda: by_name[kind](k))
     if kind == "tree" and len(rest) in (1, 2):
-        size = _positive("--partition", text, rest[0])
+        size = _positive(option, text, rest[0])
         split: Any = rest[1] if len(rest) == 2 else "mean"
-        return _built("--partition", lambda: partitions.VarianceTree(size, split))
-    raise bad_value(
-        "--partition", text, "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
-    )
+        return _built(option, lambda: partitions.VarianceTree(size, split))
+    raise bad_value(option, text, "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median")
 
 
 def parse_distance(text: str) -> "Distance":
@@ -142,11 +140,11 @@ def parse_questions(
         raise typer.BadParameter(
             "must stand alone, without --partition and --distance.", param_hint="--statistic"
         )
-    lenses = _distinct("--lens", lens, lambda text: parse_lens(text, data))
-    chosen = _distinct("--statistic", statistic, parse_statistic)
+    lenses = distinct("--lens", lens, lambda text: parse_lens(text, data))
+    chosen = distinct("--statistic", statistic, parse_statistic)
     if partition or distance:
-        cells = _distinct("--partition", partition, parse_partition)
-        measures = _distinct("--distance", distance, parse_distance)
+        cells = distinct("--partition", partition, parse_partition)
+        measures = distinct("--distance", distance, parse_distance)
         found = statistics.grid(
             cells or [partitions.EqualWidth(10), default_tree(data)],
             measures or [distances.total_variation, distances.euclidean],
@@ -155,9 +153,7 @@ def parse_questions(
     return {"lenses": lenses, "statistics": chosen}
 
 
-def _distinct(
-    option: str, texts: Sequence[str] | None, parse: Callable[[str], T]
-) -> list[T] | None:
+def distinct(option: str, texts: Sequence[str] | None, parse: Callable[[str], T]) -> list[T] | None:
     """Parse each text, if there are any; refuse two that mean the same."""
     if not texts:
         return None

@@ -156,11 +156,11 @@ def name_of(path: Any) -> str:
 def read_table(file: Path, options: Options) -> Table:
     """Read and check the rows of a file."""
     if file != STANDARD_INPUT:
-        _ending(file)
+        ending(file)
     with plain_file(file) as plain:
         if not plain.stat().st_size:
             raise ValueError("the file must have a header and rows; it is empty.")
-        open_columns = FORMATS[_ending(plain)]
+        open_columns = FORMATS[ending(plain)]
         if open_columns is None:
             return npz(plain, options)
         return read_columns(open_columns(plain), options)
@@ -182,7 +182,7 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def _ending(file: Path) -> str:
+def ending(file: Path) -> str:
     """Return the ending that says what is in the file, without that of a compression."""
     last = file.suffix.lower()
     if last == ".gz" and Path(file.stem).suffix.lower() in COMPRESSED:

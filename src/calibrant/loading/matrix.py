@@ -51,7 +51,7 @@ def load_columns(store: ColumnStore, probs: Sequence[str], roles: Roles) -> Load
     groups = store.groups(probs)
     weight = [] if roles.weight is None else [roles.weight]
     first = [*groups[0], *weight]
-    frame = _complete(store, first, [roles.label, *roles.named, *roles.suspects], roles.suspects)
+    frame = complete(store, first, [roles.label, *roles.named, *roles.suspects], roles.suspects)
     labels, *names = frame.get_columns()[len(first) :]
     weights = frame.to_series(len(groups[0])) if weight else None
     frame = frame[:, : len(groups[0])]
@@ -72,7 +72,7 @@ def _matrix(
     del frame
     start = len(groups[0])
     for group in groups[1:]:
-        _lay(_complete(store, group, (), ()), matrix[:, start : start + len(group)])
+        _lay(complete(store, group, (), ()), matrix[:, start : start + len(group)])
         start += len(group)
     return matrix
 
@@ -99,7 +99,7 @@ def _unnested(lists: pl.Series, store: ColumnStore) -> NDArray[Any]:
     return np.array(entries.to_numpy().reshape(len(lists), width))
 
 
-def _complete(
+def complete(
     store: ColumnStore, numeric: Sequence[str], named: Sequence[str], gaps: Sequence[str]
 ) -> pl.DataFrame:
     """Read columns; refuse them if they are empty, or have gaps where they may not."""

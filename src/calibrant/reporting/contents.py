@@ -13,6 +13,7 @@ from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.reporting.descriptions import cell_sentences, spoken_outcomes
+from calibrant.reporting.remedies import Remedy, remedy
 from calibrant.reporting.verdicts import Line, classes_verdict, line_of
 from calibrant.scores import all_scores
 from calibrant.words import capital
@@ -96,6 +97,8 @@ class Contents:
         Tests of single classes; None if there are two.
     class_drawings : tuple of Drawing
         Diagrams of single classes.
+    remedy : Remedy
+        What recalibration does.
     """
 
     name: str
@@ -106,6 +109,7 @@ class Contents:
     drawings: tuple[Drawing, ...]
     classes: Classwise | None
     class_drawings: tuple[Drawing, ...]
+    remedy: Remedy
 
     def worst_cells(self) -> list[str]:
         """Return sentences about the cells that matter most: share times deviation."""
@@ -128,7 +132,7 @@ def compute(
     progress: Progress | None = None,
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
-    n_stages = 1 if data.m == 2 else 3
+    n_stages = 2 if data.m == 2 else 4
     drawings = _drawings(data, settings, part(progress, 0, n_stages))
     classes = None
     class_drawings: tuple[Drawing, ...] = ()
@@ -142,8 +146,18 @@ def compute(
         )
         class_drawings = _class_drawings(data, classes, settings, part(progress, 2, n_stages))
     verdicts = _verdicts(evaluation, drawings[0].diagram, classes)
-    scores = all_scores(data)
-    return Contents(name, data, scores, evaluation, verdicts, drawings, classes, class_drawings)
+    last = part(progress, n_stages - 1, n_stages)
+    return Contents(
+        name=name,
+        data=data,
+        scores=all_scores(data),
+        evaluation=evaluation,
+        verdicts=verdicts,
+        drawings=drawings,
+        classes=classes,
+        class_drawings=class_drawings,
+        remedy=remedy(data, settings.seed, settings.n_resamples, last),
+    )
 
 
 def _draw(

@@ -8,6 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from calibrant import tables
+from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
+from calibrant.cross_fitting.result import NOTE
 from calibrant.diagrams import ReliabilityDiagram
 from calibrant.inference import Classwise, Comparison
 from calibrant.inference.evaluation import HEADER
@@ -16,6 +18,7 @@ from calibrant.reporting.comparison import comparison_parts
 from calibrant.reporting.contents import MOST_CLASSES, Contents, Drawing, Settings
 from calibrant.reporting.descriptions import summary
 from calibrant.reporting.provenance import provenance
+from calibrant.reporting.remedies import Remedy
 from calibrant.reporting.sparks import common_reach, spark
 from calibrant.words import capital, many, score_name
 
@@ -110,6 +113,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "rows": [row.cells() for row in contents.evaluation.rows],
         "drawings": [_drawing(drawing, element) for drawing in contents.drawings],
         "worst_cells": contents.worst_cells(),
+        "remedy": _remedy(contents.remedy, element),
         **_sparks(contents.class_drawings),
         **_classes(contents.classes),
     }
@@ -146,6 +150,17 @@ def _classes(classes: Classwise | None) -> dict[str, Any]:
         "class_rows": rows[:MOST_CLASSES],
         "more_classes": max(0, len(rows) - MOST_CLASSES),
     }
+
+
+def _remedy(remedy: Remedy, element: str) -> dict[str, Any]:
+    shown: dict[str, Any] = {"advice": remedy.advice, "code": remedy.code, "note": NOTE}
+    if remedy.found is not None:
+        shown["rows"] = [row.cells() for row in remedy.found.rows]
+        shown["header"] = METHOD_HEADER
+        shown["folds"] = remedy.found.settings["folds"]
+    if remedy.diagram is not None:
+        shown["drawn"] = _figure(remedy.diagram, f"{element}-repaired")
+    return shown
 
 
 def _figure(diagram: ReliabilityDiagram, element: str) -> dict[str, Any]:

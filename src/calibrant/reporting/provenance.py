@@ -30,6 +30,7 @@ def provenance(
 
 def _model(contents: Contents) -> dict[str, Any]:
     data = contents.data
+    repaired = contents.remedy.found
     return {
         "name": contents.name,
         "rows": data.n,
@@ -42,6 +43,7 @@ def _model(contents: Contents) -> dict[str, Any]:
         "classwise": None if contents.classes is None else str(BINS),
         "class_diagrams": [dict(drawing.diagram.settings) for drawing in contents.class_drawings],
         "evaluation": contents.evaluation.to_dict()["rows"],
+        "recalibration": None if repaired is None else dict(repaired.settings),
     }
 
 

@@ -1,0 +1,100 @@
+"""``calibrant recalibrate``."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.files import check_ending, whole_file
+from calibrant.cli.inputs import Inputs, readings
+from calibrant.cli.methods import WANTED, parse_methods
+from calibrant.cli.options import (
+    Classes,
+    File,
+    Ignore,
+    Json,
+    Label,
+    Logits,
+    Model,
+    Normalize,
+    Probs,
+    Region,
+    Resamples,
+    Seed,
+    Weight,
+)
+from calibrant.cli.output import print_json, print_readings, print_table, print_title
+from calibrant.cli.progress import progress_after
+
+if TYPE_CHECKING:
+    from calibrant import Recalibration
+
+MethodTexts = Annotated[
+    list[str] | None,
+    typer.Option("--method", help=f"{WANTED}; the simplest first, may be repeated."),
+]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        help="JSON file for the map of the recommended method, or of the only --method, fitted to"
+        " all rows."
+    ),
+]
+
+
+def recalibrate(
+    file: File,
+    method: MethodTexts = None,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    save: Save = None,
+    region: Region = None,
+    resamples: Resamples = 999,
+    seed: Seed = 0,
+    json: Json = False,
+    label: Label = None,
+    probs: Probs = None,
+    classes: Classes = None,
+    weight: Weight = None,
+    logits: Logits = False,
+    normalize: Normalize = False,
+    ignore: Ignore = None,
+    model: Model = None,
+) -> None:
+    """Find the map that repairs the probabilities, judged on rows that it has not seen."""
+    if save is not None:
+        check_ending(save, ".json", option="--save")
+    with one_sentence_errors(), whole_file(save) if save else nullcontext() as temporary:
+        import calibrant as cal  # noqa: PLC0415
+
+        how = Inputs(region, label, probs, classes, weight, logits, normalize, ignore, model)
+        data = how.load(file)
+        methods = parse_methods(method, data)
+        with progress_after(1.0, "recalibrating") as progress:
+            found = cal.recalibrate(
+                data, methods, folds=folds, n_resamples=resamples, rng=seed, progress=progress
+            )
+        saved = found.rows[1].name if len(found.rows) == 2 else found.recommended
+        if temporary is not None:
+            found.map(saved).save(temporary)
+    if json:
+        read = readings({"": data}).get("")
+        body = {"file": str(file), "region": region, "reading": read}
+        body["save"] = None if save is None else str(save)
+        print_json("recalibrate", {**body, **found.to_dict()})
+    else:
+        _print(str(file), found)
+        if save is not None:
+            typer.echo(f"Written to {save}: the map of {saved!r}, {found.map(saved)}.")
+        print_readings({"": data})
+
+
+def _print(name: str, found: "Recalibration") -> None:
+    from calibrant.cross_fitting.result import HEADER, NOTE  # noqa: PLC0415
+    from calibrant.words import many  # noqa: PLC0415
+
+    print_title(f"{name}: {many(found.data.n, 'row')}, {found.data.m} classes")
+    title = f"Cross-fitted with {found.settings['folds']} folds"
+    print_table(title, HEADER, [row.cells() for row in found.rows])
+    typer.echo(f"{NOTE}\n\n{found.recommendation}")

@@ -1,0 +1,211 @@
+"""Recalibration, judged on rows that the maps have not seen."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.checks.seeds import Rng, derive
+from calibrant.cross_fitting.changes import Change
+from calibrant.cross_fitting.folds import Folds, apply_to_folds, fit_without, make_folds
+from calibrant.cross_fitting.measures import calibrated_test, squared_miscalibration
+from calibrant.cross_fitting.result import AS_IT_IS, Recalibration, RecalibrationRow
+from calibrant.inference.plans import Plan, Progress, part
+from calibrant.predictions import Predictions, check_data
+from calibrant.recalibration import (
+    Beta,
+    Dirichlet,
+    Isotonic,
+    Map,
+    Method,
+    Temperature,
+    TemperatureMap,
+    Vector,
+)
+from calibrant.resampling import Exact
+from calibrant.scores import all_scores, row_scores
+
+Floats = NDArray[np.float64]
+
+ROWS_EACH = 5  # rows for each number that a method fits
+MOST_CLASSES = 20  # for which m (m + 1) numbers are fitted by default
+
+
+def recalibrate(
+    data: Predictions,
+    methods: Sequence[Method] | None = None,
+    *,
+    folds: int = 5,
+    n_resamples: int = 999,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Recalibration:
+    """Recalibrate each row by a map that has not seen it, and compare before with after.
+
+    The rows are dealt out to folds, class by class. A method is fitted to all folds but one, and
+    the map is applied to that one. For the model as it is and after each method: log and Brier
+    score with intervals of the change in pairs of rows; miscalibration without bias; refinement,
+    the rest of the Brier score; and a test. The recommendation is the first method whose log score
+    is within one standard error, of the difference in pairs of rows, of the best log score. To
+    leave the model as it is comes first of all.
+
+    Parameters
+    ----------
+    data : Predictions
+        Predictions and outcomes.
+    methods : sequence of Method, optional
+        The simplest first. Default: `Temperature`, `Beta` and `Isotonic` for two classes;
+        `Temperature`, `Vector`, `Dirichlet` and `Isotonic` for more, the second and the third only
+        if there are five rows for each number that they fit, and `Dirichlet` up to 20 classes.
+    folds : int, default 5
+        Number of folds, at least 2.
+    n_resamples : int, default 999
+        Number of data sets drawn for each test.
+    rng : int, Generator or None
+        The same seed gives the same folds and draws.
+    progress : callable, optional
+        Function of (done, total), called now and then.
+
+    Returns
+    -------
+    Recalibration
+
+    Notes
+    -----
+    The p-value of the model as it is is exact. After a map, the hypothesis is that the outcome of
+    each row is drawn from its cross-fitted prediction. It would be exact for a map that was given;
+    but the map of one fold was fitted to the outcomes of the others, so it is not:
+
+    - in the directions that a method fits, the deviations of the folds cancel, as residuals of a
+      regression sum to 0, and the test rejects less often than it says: a large p-value says
+      little;
+    - a method with many parameters for its rows is off by what it could not learn, and the test
+      may find that. This is no false alarm: such predictions are not calibrated.
+
+    docs/recalibration.md has both before. For a p-value that is exact, fit a map to some rows and
+    call `calibration_test` on others.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(0.5, 0.5, 1000)
+    >>> too_sure = p**2 / (p**2 + (1 - p) ** 2)
+    >>> found = recalibrate(Predictions(too_sure, rng.random(1000) < p), rng=0)
+    >>> found.recommended, found.map()
+    ('temperature', <temperature 2.234>)
+    """
+    check_data(data)
+    chosen = _named(default_methods(data) if methods is None else methods)
+    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    dealt = make_folds(data, folds, int(derive(plan.key, 4)))
+    parts = 2 * len(chosen) + 1
+    before = Before(row_scores(data))
+    rows = [before.row(AS_IT_IS, data, replace(plan, progress=part(progress, 0, parts)))]
+    logs = [before.scores[0]]
+    for number, (name, method) in enumerate(chosen.items()):
+        fit, test = (part(progress, 2 * number + half, parts) for half in (1, 2))
+        maps = _fit(data, method, dealt, fit)
+        after = apply_to_folds(data, maps[:-1], dealt)
+        rows.append(before.row(name, after, replace(plan, progress=test), method, maps))
+        logs.append(row_scores(after)[0])
+    made_with = plan.settings(methods=list(chosen), folds=int(dealt.max()) + 1)
+    best = _recommended(np.stack(logs), data.weights)
+    return Recalibration(data, tuple(rows), rows[best].name, dealt, made_with)
+
+
+def default_methods(data: Predictions) -> tuple[Method, ...]:
+    """Return the methods that are compared by default, the simplest first.
+
+    Those that fit many numbers are left out if there are fewer than five rows for each of them.
+    """
+    if data.m == 2:
+        return Temperature(), Beta(), Isotonic()
+    enough = int(np.count_nonzero(data.weights)) // ROWS_EACH
+    chosen: list[Method] = [Temperature()]
+    if 2 * data.m <= enough:
+        chosen.append(Vector())
+    if data.m <= MOST_CLASSES and data.m * (data.m + 1) <= enough:
+        chosen.append(Dirichlet())
+    return *chosen, Isotonic()
+
+
+def _named(methods: Any) -> Mapping[str, Method]:
+    """Return methods by their names: in words, or as they are written if words are the same."""
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        raise TypeError(f"`methods` must be a list of methods; found {methods!r}.")
+    found = list(methods)
+    for method in found:
+        if isinstance(method, type) or not callable(getattr(method, "fit", None)):
+            raise TypeError(
+                f"`methods` must be methods of recalibration such as Temperature(); found"
+                f" {method!r}."
+            )
+    times = Counter(map(str, found))
+    named = {str(m) if times[str(m)] == 1 else repr(m): m for m in found}
+    if not found or len(named) < len(found):
+        raise ValueError(f"`methods` must be at least one, and differ; found {found!r}.")
+    return named
+
+
+def _fit(
+    data: Predictions, method: Method, folds: Folds, progress: Progress | None
+) -> tuple[Map, ...]:
+    """Return the map of each fold, and at last the one of all rows."""
+    total = int(folds.max()) + 2
+
+    def report(done: int) -> None:
+        if progress is not None:
+            progress(done, total)
+
+    maps = fit_without(data, method, folds, report)
+    maps.append(method.fit(data))
+    report(total)
+    return tuple(maps)
+
+
+class Before(NamedTuple):
+    """The model before, to which others are compared."""
+
+    scores: Floats  # (2, n) log and Brier scores of the rows
+
+    def row(
+        self,
+        name: str,
+        after: Predictions,
+        plan: Plan,
+        method: Method | None = None,
+        maps: tuple[Map, ...] = (),
+    ) -> RecalibrationRow:
+        """Measure predictions after a method, whose last map is of all rows."""
+        with np.errstate(invalid="ignore"):  # infinite before and after: nothing is known
+            differences = row_scores(after) - self.scores
+        log, brier = (Change.of(d, after.weights) for d in differences)
+        scores = all_scores(after)
+        return RecalibrationRow(
+            name=name,
+            method=method,
+            log_score=scores["log_score"],
+            brier_score=scores["brier_score"],
+            log_change=log,
+            brier_change=brier,
+            miscalibration=squared_miscalibration(after),
+            test=calibrated_test(after, plan),
+            fold_maps=maps[:-1],
+            map=maps[-1] if maps else TemperatureMap(after.classes, 1.0),
+        )
+
+
+def _recommended(logs: Floats, weights: Floats) -> int:
+    """Return the first of the log scores (candidates, n) that is within an error of the best."""
+    held = weights > 0
+    means = logs[:, held] @ weights[held]
+    best = int(means.argmin())
+    for candidate in range(best):
+        if np.isfinite(means[candidate]):
+            worse = Change.of(logs[candidate] - logs[best], weights)
+            if worse.value <= worse.standard_error:
+                return candidate
+    return best

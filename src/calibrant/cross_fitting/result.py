@@ -1,0 +1,214 @@
+"""What recalibration does to scores, calibration and refinement: before and after, side by side."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from calibrant import tables
+from calibrant.cross_fitting.changes import Change
+from calibrant.cross_fitting.folds import Folds, apply_to_folds
+from calibrant.inference import CalibrationTest
+from calibrant.inference.plans import Settings
+from calibrant.predictions import Predictions
+from calibrant.recalibration import Map, Method
+
+AS_IT_IS = "as it is"
+HEADER = (
+    "method",
+    "log score",
+    "change",
+    "Brier score",
+    "change",
+    "miscalibration",
+    "refinement",
+    "p",
+)
+RULE = (
+    "the best cross-fitted log score, or the first method whose score is within one standard error"
+    " of the difference"
+)
+NOTE = (
+    "Changes are 95 % intervals. p is exact for the model as it is. After a map its hypothesis is"
+    " that outcomes are drawn from the cross-fitted predictions; other outcomes chose the map, so a"
+    " large p says little, and a small one that the map is not right yet."
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RecalibrationRow:
+    """A model as it is, or after one method.
+
+    Parameters
+    ----------
+    name : str
+        The method in words, or "as it is".
+    method : Method or None
+        The method; None for the model as it is.
+    log_score, brier_score : float
+        Of the cross-fitted predictions.
+    log_change, brier_change : Change
+        After minus before, in pairs of rows.
+    miscalibration : float
+        Squared Euclidean miscalibration on cells, without bias; it may be below 0.
+    test : CalibrationTest
+        Of the hypothesis that outcomes are drawn from the cross-fitted predictions.
+    fold_maps : tuple of Map
+        The map of each fold, which has not seen the fold.
+    map : Map
+        Fitted to all rows.
+    """
+
+    name: str
+    method: Method | None
+    log_score: float
+    brier_score: float
+    log_change: Change
+    brier_change: Change
+    miscalibration: float
+    test: CalibrationTest
+    fold_maps: tuple[Map, ...]
+    map: Map
+
+    @property
+    def pvalue(self) -> float:
+        """P-value of the hypothesis that outcomes are drawn from these predictions."""
+        return self.test.pvalue
+
+    @property
+    def refinement(self) -> float:
+        """Brier score less miscalibration: what a perfect recalibration would leave of it.
+
+        If it is larger than before, sharpness was lost: rows are no longer told apart.
+        """
+        return self.brier_score - self.miscalibration
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {
+            "method": self.name,
+            "log_score": self.log_score,
+            "log_change": self.log_change.to_dict(),
+            "brier_score": self.brier_score,
+            "brier_change": self.brier_change.to_dict(),
+            "miscalibration": self.miscalibration,
+            "refinement": self.refinement,
+            "pvalue": self.pvalue,
+        }
+
+    def record(self) -> dict[str, Any]:
+        """Return plain numbers, each under a name of its own."""
+        flat = self.to_dict()
+        for name in ("log_change", "brier_change"):
+            change = flat.pop(name)
+            flat[name] = change["value"]
+            flat[f"{name}_low"], flat[f"{name}_high"] = change["interval"]
+        return flat
+
+    def cells(self) -> list[str]:
+        """Return the texts of a line of the table."""
+        before = self.name == AS_IT_IS
+        return [
+            self.name,
+            f"{self.log_score:.4f}".replace("inf", "∞"),
+            "" if before else str(self.log_change),
+            f"{self.brier_score:.4f}",
+            "" if before else str(self.brier_change),
+            f"{self.miscalibration:.5f}",
+            f"{self.refinement:.4f}",
+            f"{self.pvalue:.3g}",
+        ]
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(cell for cell in self.cells() if cell)}>"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recalibration:
+    """A model before and after several methods, on rows that the maps have not seen.
+
+    Parameters
+    ----------
+    data : Predictions
+        The model as it is.
+    rows : tuple of RecalibrationRow
+        The model as it is, then after each method.
+    recommended : str
+        Name of the row that the rule chooses.
+    folds : array of int32 of shape (n,)
+        The fold of each row.
+    settings : mapping
+        What it was made with.
+    """
+
+    data: Predictions
+    rows: tuple[RecalibrationRow, ...]
+    recommended: str
+    folds: Folds
+    settings: Settings
+
+    def row(self, name: str | None = None) -> RecalibrationRow:
+        """Return the row of a method, or the recommended one."""
+        wanted = self.recommended if name is None else name
+        for row in self.rows:
+            if row.name == wanted:
+                return row
+        known = ", ".join(repr(row.name) for row in self.rows)
+        raise ValueError(f"`name` must be one of {known}; found {name!r}.")
+
+    def map(self, name: str | None = None) -> Map:
+        """Return the map of a method, or of the recommended one, fitted to all rows."""
+        return self.row(name).map
+
+    def predictions(self, name: str | None = None) -> Predictions:
+        """Return the cross-fitted predictions of a method, or of the recommended one."""
+        row = self.row(name)
+        if row.name == AS_IT_IS:
+            return self.data
+        return apply_to_folds(self.data, row.fold_maps, self.folds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {
+            "n": self.data.n,
+            "m": self.data.m,
+            "rows": [row.to_dict() for row in self.rows],
+            "recommended": self.recommended,
+            "recommendation": self.recommendation,
+            "rule": RULE,
+            "map": self.map().to_dict(),
+            "settings": dict(self.settings),
+        }
+
+    def to_frame(self, backend: tables.Backend | None = None) -> Any:
+        """Return one row a method as a data frame of polars or pandas."""
+        return tables.frame([row.record() for row in self.rows], backend)
+
+    def table(self) -> str:
+        """Return the table as text."""
+        return tables.text(HEADER, [row.cells() for row in self.rows])
+
+    @property
+    def recommendation(self) -> str:
+        """Say what the rule recommends, and why."""
+        first, chosen = self.rows[0], self.row()
+        if chosen is first:
+            if not any(np.isfinite(row.log_score) for row in self.rows):
+                return "Leave it as it is: every log score is infinite, so none can be preferred."
+            return "Leave it as it is: no method improves the log score by a standard error."
+        gain = f"from {first.log_score:.4f} to {chosen.log_score:.4f}"
+        return f"Use {chosen.name}: on rows it has not seen, the log score falls {gain}."
+
+    def _repr_html_(self) -> str:
+        return tables.html(HEADER, [row.cells() for row in self.rows])
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def __str__(self) -> str:
+        return (
+            f"recalibration of {self.data.n:,} rows and {self.data.m} classes by"
+            f" {len(self.rows) - 1} methods. {self.recommendation}"
+        )

@@ -1,0 +1,160 @@
+"""calibrant recalibrate and calibrant apply, as they are used."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from command import run, write
+
+import calibrant as cal
+from calibrant.recalibration import Temperature, load_map
+
+QUICK = ("--resamples", "19")
+
+
+@pytest.fixture
+def train(tmp_path):
+    return write(tmp_path / "train.csv", n=600, power=2.0)
+
+
+def test_the_table_and_the_recommendation(train):
+    result = run("recalibrate", train, *QUICK)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"{train}: 600 rows, 3 classes"
+    assert [line.split("  ")[0] for line in lines[4:9]] == [
+        *("as it is", "temperature", "vector", "Dirichlet", "isotonic")
+    ]
+    assert "cross-fitted predictions" in result.stdout  # what the p-values are of
+    assert lines[-1].startswith("Use temperature: on rows it has not seen, the log score falls")
+
+
+def test_json_is_what_the_library_says(train):
+    result = run("recalibrate", train, "--json", "--seed", "3", "--folds", "4", *QUICK)
+    found = json.loads(result.stdout)
+    expected = cal.recalibrate(cal.load(train), folds=4, n_resamples=19, rng=3)
+    assert found["recommended"] == expected.recommended
+    assert found["rows"][1]["log_score"] == expected.rows[1].log_score
+    assert found["settings"] == expected.settings
+    assert found["map"] == expected.map().to_dict()
+
+
+def test_a_saved_map_is_applied_to_a_file_without_labels(train, tmp_path):
+    saved, new, out = (tmp_path / name for name in ("map.json", "new.csv", "out.csv"))
+    result = run("recalibrate", train, "--save", saved, *QUICK)
+    assert f"Written to {saved}: the map of 'temperature', temperature" in result.stdout
+    fitted = load_map(saved)
+    assert fitted.to_dict() == Temperature().fit(cal.load(train)).to_dict()
+    frame = pl.read_csv(train).drop("label").with_columns(note=pl.lit("kept, as it is"))
+    frame.write_csv(new)
+    result = run("apply", saved, new, "-o", out)
+    assert result.stdout == f"Written to {out}: 600 rows, recalibrated by {fitted}.\n"
+    found = pl.read_csv(out)
+    assert found.columns == frame.columns
+    assert found["note"].equals(frame["note"])
+    expected = fitted(frame.drop("note").to_numpy())
+    assert np.array_equal(found.drop("note").to_numpy(), expected)
+
+
+def test_the_only_method_is_saved_and_of_several_the_recommended_one(tmp_path):
+    fine = write(tmp_path / "fine.csv", n=600)
+    saved = tmp_path / "map.json"
+    run("recalibrate", fine, "--method", "vector", "--save", saved, *QUICK)
+    assert load_map(saved).kind == "log_linear"
+    result = run("recalibrate", fine, "--save", saved, *QUICK)
+    assert "Leave it as it is" in result.stdout
+    assert load_map(saved).temperature == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("matrix", "matrix"),
+        ("dirichlet:0.5", "Dirichlet"),
+        ("isotonic", "isotonic"),
+        ("histogram:width:4", "histogram on 4 equal widths"),
+    ],
+)
+def test_methods_have_names(train, text, name):
+    found = json.loads(run("recalibrate", train, "--method", text, "--json", *QUICK).stdout)
+    assert found["settings"]["methods"] == [name]
+
+
+def refused(result, code, part, folder):
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    assert part in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+    if code == 1:
+        assert len(result.stderr.splitlines()) == 1
+    assert sorted(path.name for path in folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "part"),
+    [
+        (["--folds", "601"], 1, "--folds must be at most the number of rows, 600; found 601."),
+        (["--folds", "1"], 2, "--folds"),
+        (["--method", "beta"], 2, "beta is for two; found 'beta'"),
+        (["--method", "magic"], 2, "--method: must be temperature, vector,"),
+        (["--method", "histogram:width"], 2, "--method: must be width:10"),
+        (["--method", "vector", "--method", "vector"], 2, "mean the same"),
+        (["--region", "cat > 2"], 1, "--region must keep at least one row"),
+    ],
+)
+def test_what_cannot_be_recalibrated(train, tmp_path, words, code, part):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    result = run("recalibrate", train, "--save", folder / "map.json", *words, *QUICK)
+    refused(result, code, part, folder)
+
+
+def test_one_class_only_and_a_wrong_ending(tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    path = tmp_path / "one.csv"
+    path.write_text("label,prob_a,prob_b\n" + "a,0.5,0.5\n" * 20)
+    result = run("recalibrate", path, "--save", folder / "map.json", *QUICK)
+    refused(result, 1, "the file must have outcomes of at least two classes; all of", folder)
+    result = run("recalibrate", path, "--save", folder / "map.csv", *QUICK)
+    refused(result, 2, "--save: must end in .json; found 'map.csv'.", folder)
+
+
+MAPS = {
+    "cut": '{"schema": "calibrant-map/1", "kind": "temp',
+    "other": "[1, 2]",
+    "field": '{"schema": "calibrant-map/1", "kind": "temperature", "classes": ["a", "b"]}',
+    "names": '{"schema": "calibrant-map/1", "kind": "temperature", "classes": "ab"}',
+}
+PARTS = {
+    "cut": "must be a JSON file; it cannot be read",
+    "other": "must hold a JSON object; found [1, 2].",
+    "field": "'temperature' must be there; it is missing.",
+    "names": "'classes' must be the names of at least two; found 'ab'.",
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_damaged_map_leaves_no_file(train, tmp_path, name):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (tmp_path / "map.json").write_text(MAPS[name])
+    result = run("apply", tmp_path / "map.json", train, "-o", folder / "out.csv")
+    refused(result, 1, PARTS[name], folder)
+
+
+def test_a_map_of_other_classes_leaves_the_file_that_was_there(train, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    saved = tmp_path / "map.json"
+    Temperature().fit(cal.Predictions([0.2, 0.8] * 9, [0, 1, 1] * 6)).save(saved)
+    result = run("apply", saved, train, "-o", folder / "out.csv")
+    refused(result, 1, "fitted to, '0', '1'; found 'cat', 'dog', 'bird'", folder)
+    result = run("apply", tmp_path / "none.json", train, "-o", folder / "out.csv")
+    refused(result, 1, "MAP must be a file", folder)
+    result = run("apply", saved, train, "-o", folder / "out.parquet")
+    refused(result, 2, "must end in .csv", folder)
+    (folder / "out.csv").write_text("here before")
+    assert run("apply", saved, train, "-o", folder / "out.csv").exit_code == 1
+    assert (folder / "out.csv").read_text() == "here before"

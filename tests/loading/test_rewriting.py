@@ -1,0 +1,125 @@
+"""A file with other probabilities: everything else stays."""
+
+import gzip
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant.loading.options import Options
+from calibrant.loading.rewriting import Rewriting
+
+HALF = ("cat", "dog")
+
+
+def swapped(probs):
+    """Return the probabilities of two classes, exchanged."""
+    return np.ascontiguousarray(probs[:, ::-1])
+
+
+def rewrite(path, output, classes=HALF, change=swapped, **options):
+    return Rewriting(path, classes, Options(**options)).write(output, change)
+
+
+def test_all_other_cells_of_a_csv_file_stay_as_they_are(tmp_path):
+    text = (
+        "id;note;prob_dog;prob_cat;date\n"
+        '007;"a; b ""c""";0.25;0.75;01.02.2024\n'
+        "1e3;;1;0; x \n"
+        '008;"two\nlines";0.125;0.875;NA\n\n\n'
+    )
+    (tmp_path / "in.csv").write_text(text)
+    assert rewrite(tmp_path / "in.csv", tmp_path / "out.csv") == 3
+    assert (tmp_path / "out.csv").read_text() == (
+        "id;note;prob_dog;prob_cat;date\n"
+        '007;"a; b ""c""";0.75;0.25;01.02.2024\n'
+        "1e3;;0.0;1.0; x \n"
+        '008;"two\nlines";0.875;0.125;NA\n'
+    )
+
+
+def test_columns_are_found_by_the_classes_of_the_map_in_any_order(tmp_path):
+    (tmp_path / "in.tsv").write_text("DOG\tother\tcat\n0.25\t9\t0.75\n")
+    rewrite(tmp_path / "in.tsv", tmp_path / "out.tsv")
+    assert (tmp_path / "out.tsv").read_text() == "DOG\tother\tcat\n0.75\t9\t0.25\n"
+
+
+@pytest.mark.parametrize("name", ["prob", "p_dog", "score"])
+def test_a_single_column_is_the_second_of_two_classes(tmp_path, name):
+    (tmp_path / "in.csv").write_text(f"x,{name}\n1,0.25\n2,1.0\n")
+    rewrite(tmp_path / "in.csv", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == f"x,{name}\n1,0.75\n2,0.0\n"
+
+
+def test_logits_stay_logits(tmp_path):
+    (tmp_path / "in.csv").write_text("logit_cat,logit_dog\n0.0,0.0\n1.0,-1.0\n")
+    rewrite(tmp_path / "in.csv", tmp_path / "out.csv", logits=True)
+    out = pl.read_csv(tmp_path / "out.csv").to_numpy()
+    assert out[:, 1] - out[:, 0] == pytest.approx([0.0, 2.0])
+    (tmp_path / "one.csv").write_text("logit\n3.0\n")
+    rewrite(tmp_path / "one.csv", tmp_path / "out.csv", logits=True)
+    assert pl.read_csv(tmp_path / "out.csv").item() == pytest.approx(-3.0)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_columnar_files_keep_their_types(tmp_path, ending):
+    frame = pl.DataFrame(
+        {
+            "when": pl.Series([1, 2], dtype=pl.Datetime),
+            "prob_cat": pl.Series([0.25, 0.5], dtype=pl.Float32),
+            "tags": [["a"], []],
+            "prob_dog": pl.Series([0.75, 0.5], dtype=pl.Float32),
+        }
+    )
+    path, output = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
+    (frame.write_parquet if ending == "parquet" else frame.write_ipc)(path)
+    rewrite(path, output)
+    found = (pl.read_parquet if ending == "parquet" else pl.read_ipc)(output)
+    assert found.columns == frame.columns
+    assert found.drop("prob_cat", "prob_dog").equals(frame.drop("prob_cat", "prob_dog"))
+    assert found["prob_cat"].to_list() == [0.75, 0.5]
+
+
+def test_json_lines_and_compressed_files(tmp_path):
+    lines = [{"id": "ä", "cat": 0.25, "dog": 0.75, "deep": {"x": [1]}}]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n\n")
+    rewrite(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
+    (found,) = (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(found) == lines[0] | {"cat": 0.75, "dog": 0.25}
+    (tmp_path / "in.csv.gz").write_bytes(gzip.compress(b"cat,dog\n0.25,0.75\n"))
+    rewrite(tmp_path / "in.csv.gz", tmp_path / "out.csv.gz")
+    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == b"cat,dog\n0.75,0.25\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("prob_cat,prob_cow\n0.5,0.5\n", "fitted to, 'cat', 'dog'; found 'cat', 'cow'"),
+        ("prob_cat,prob_dog,prob_cow\n0.5,0.5,0\n", "found 'cat', 'dog', 'cow'"),
+        ("p_cat,x\n0.5,1\n", "found 'cat'. Name them with `probs`"),
+        ("x,y\na,b\n", "columns of probabilities must be called"),
+        ("cat,dog\n0.5,0.6\n", r"sum to 1.*line 2"),
+        ("cat,dog\n0.5,oops\n", "'oops' in column 'dog'"),
+        ("cat,dog\n0.5,\n", "has none in column 'dog'"),
+        ("cat,dog\n3.0,-1\n", "logits"),
+        ("", "it is empty"),
+    ],
+)
+def test_what_does_not_fit_the_map_is_refused(tmp_path, text, match):
+    (tmp_path / "in.csv").write_text(text)
+    with pytest.raises(ValueError, match=match):
+        rewrite(tmp_path / "in.csv", tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_more_classes_than_two_need_their_columns(tmp_path):
+    (tmp_path / "in.csv").write_text("prob\n0.5\n")
+    with pytest.raises(ValueError, match="fitted to, 'a', 'b', 'c'; found 'prob'"):
+        rewrite(tmp_path / "in.csv", tmp_path / "out.csv", classes=("a", "b", "c"))
+
+
+def test_arrays_have_no_other_columns(tmp_path):
+    np.savez(tmp_path / "in.npz", probs=np.eye(2))
+    with pytest.raises(ValueError, match=r"in.npz: the file must have columns; NPZ has arrays"):
+        rewrite(tmp_path / "in.npz", tmp_path / "out.npz")

@@ -1,0 +1,66 @@
+"""What would help: the section of the report about recalibration."""
+
+import json
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+from models import tempered
+
+import calibrant as cal
+from calibrant import Predictions, recalibration, report
+from calibrant.reporting.remedies import LARGE, remedy
+
+
+def section(path):
+    text = path.read_text("utf-8").split("<h2>What would help")[1].split("</section>")[0]
+    return unescape(re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL))
+
+
+def test_a_model_that_is_too_sure(tmp_path):
+    data = tempered(600, 3, 2.0)
+    text = section(report(data, tmp_path / "r.html", n_resamples=19, rng=4))
+    found = cal.recalibrate(data, n_resamples=19, rng=4)
+    assert found.recommendation in text
+    for row in found.rows:
+        for cell in row.cells():
+            assert cell in text
+    code = re.search(r"<code>repaired = (.*?)</code>", text).group(1)
+    names = {"calibrant": cal, "data": data, "new": data.probs}
+    assert np.array_equal(eval(code, names), found.map()(data.probs))
+    assert "Before and after" in text
+    assert "cross-fitted predictions" in text  # what the p-values are of
+
+
+def test_a_calibrated_model_is_left_alone(tmp_path):
+    text = section(report(tempered(600, 3), tmp_path / "r.html", n_resamples=19))
+    assert "Leave it as it is" in text
+    assert "Before and after" not in text
+
+
+@pytest.mark.parametrize(
+    ("labels", "part"), [([1] * 20, "at least two classes"), ([0, 1, 1], "at most the number")]
+)
+def test_rows_that_do_not_allow_it_still_get_a_report(tmp_path, labels, part):
+    data = Predictions(np.linspace(0.2, 0.8, len(labels)), labels)
+    text = section(report(data, tmp_path / "r.html", n_resamples=19))
+    assert "Recalibration was not tried" in text
+    assert part in text
+    assert "`" not in text
+
+
+def test_of_large_data_only_the_temperature_is_tried():
+    data = tempered(LARGE // 100 + 1, 100, 2.0)
+    found = remedy(data, 0, 1, None).found
+    assert [row.name for row in found.rows] == ["as it is", "temperature"]
+
+
+def test_the_provenance_has_the_settings(tmp_path):
+    data = tempered(300, 2, 2.0)
+    page = report(data, tmp_path / "r.html", n_resamples=19, rng=4).read_text("utf-8")
+    (model,) = json.loads(unescape(re.search(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL).group(1)))[
+        "models"
+    ]
+    assert model["recalibration"] == cal.recalibrate(data, n_resamples=19, rng=4).settings
+    assert recalibration.Temperature().fit(data).temperature > 1
