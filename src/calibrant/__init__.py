@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         Estimate,
         Evaluation,
         EvaluationRow,
+        Verdict,
         calibration_test,
         cellwise,
         classwise,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from calibrant.predictions import Predictions
     from calibrant.reporting import report
     from calibrant.scores import accuracy, brier_score, decompose, log_score, spherical_score
+    from calibrant.statistics import ece
     from calibrant.trajectory import Trajectory, TrajectoryRow
 
 __version__ = "0.2.0.dev0"
@@ -79,6 +81,7 @@ __all__ = [
     "ScorePlane",
     "Trajectory",
     "TrajectoryRow",
+    "Verdict",
     "accuracy",
     "brier_score",
     "calibration_function",
@@ -90,6 +93,7 @@ __all__ = [
     "datasets",
     "decompose",
     "distances",
+    "ece",
     "estimate",
     "evaluate",
     "isotonic_diagram",
@@ -132,6 +136,7 @@ _HOMES = {
         "Estimate",
         "Evaluation",
         "EvaluationRow",
+        "Verdict",
         "calibration_test",
         "cellwise",
         "classwise",
@@ -142,6 +147,7 @@ _HOMES = {
     "loading": ("load", "load_models"),
     "predictions": ("Predictions",),
     "reporting": ("report",),
+    "statistics": ("ece",),
     "scores": ("accuracy", "brier_score", "decompose", "log_score", "spherical_score"),
     "trajectory": ("Trajectory", "TrajectoryRow"),
 }

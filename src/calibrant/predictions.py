@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import engine
 from calibrant.checks import arrays
+from calibrant.checks.arrays import frozen
 from calibrant.checks.convert import check_columns, column_names, columns
 from calibrant.checks.labels import as_tuple, class_index, class_names, outcomes
 from calibrant.engine.tuples import Rows
@@ -85,7 +86,7 @@ class Predictions:
         names = class_names(classes, m)
         codes = outcomes(labels, n, m, classes)
         checked = None if weights is None else arrays.weights(weights, n)
-        self._set((_frozen(probs), _frozen(codes), names, _frozen(checked), 1, None), top)
+        self._set((frozen(probs), frozen(codes), names, frozen(checked), 1, None), top)
 
     def _set(self, parts: tuple[Any, ...], top: Top = None) -> None:
         names = ("probs", "labels", "classes", "_weights", "event", "reading")
@@ -113,7 +114,7 @@ class Predictions:
         a file these are.
         """
         self = cls.__new__(cls)
-        self._set((_frozen(probs), _frozen(labels), classes, _frozen(weights), event, reading))
+        self._set((frozen(probs), frozen(labels), classes, frozen(weights), event, reading))
         return self
 
     @classmethod
@@ -295,20 +296,3 @@ class Predictions:
 
 
 _ONE = np.broadcast_to(np.float64(1.0), 1)
-
-
-def _frozen(array: Array | None) -> Array | None:
-    """Return a view of an array that cannot be written to."""
-    if array is not None and array.flags.writeable:
-        array = array.view()
-        array.flags.writeable = False
-    return array
-
-
-def check_data(data: Any) -> None:
-    """Refuse anything but Predictions."""
-    if not isinstance(data, Predictions):
-        raise TypeError(
-            f"`data` must be Predictions; found {type(data).__name__}. Make them with"
-            " Predictions(probs, labels)."
-        )

@@ -14,7 +14,8 @@ from calibrant.calibration import isotonic
 from calibrant.engine import threads
 from calibrant.lenses import Canonical, Lens
 from calibrant.lenses.lens import check_lens
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
+from calibrant.verbs import check_data
 
 Floats = NDArray[np.float64]
 Score = Callable[[Predictions], float]

@@ -185,3 +185,11 @@ def _cause_of_numbers(event: Array, source: Source) -> str:
     """Return why numbers of which one is above 1 may not be probabilities."""
     percentages = event.min() >= 0 and 2 < event.max() <= 100
     return source.percent_hint if percentages else source.hint
+
+
+def frozen(array: Array | None) -> Array | None:
+    """Return a view of an array that cannot be written to."""
+    if array is not None and array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array

@@ -14,7 +14,7 @@ from calibrant.cross_fitting.folds import Folds, apply_to_folds, fit_without, ma
 from calibrant.cross_fitting.measures import calibrated_test, squared_miscalibration
 from calibrant.cross_fitting.result import AS_IT_IS, Recalibration, RecalibrationRow
 from calibrant.inference.plans import Plan, Progress, part
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
 from calibrant.recalibration import (
     Beta,
     Dirichlet,
@@ -27,6 +27,7 @@ from calibrant.recalibration import (
 )
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores, row_scores
+from calibrant.verbs import check_data
 
 Floats = NDArray[np.float64]
 

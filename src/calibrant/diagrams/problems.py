@@ -6,7 +6,8 @@ from calibrant.inference.plans import Plan
 from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.lenses.lens import check_lens
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
+from calibrant.verbs import check_data
 
 Models = Predictions | Mapping[str, Predictions]
 

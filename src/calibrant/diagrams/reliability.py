@@ -16,6 +16,7 @@ from calibrant.partitions import EqualWidth, Partition, SimplexCells
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
+from calibrant.verbs import takes_arrays
 
 ALPHA = 0.05  # family-wise level at which a cell counts as off
 MOST_BINS = 50  # of the histogram: more are too thin to be seen
@@ -23,6 +24,7 @@ OTHER_BINS = 20  # of the histogram, where the cells have no equal widths
 LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
 
 
+@takes_arrays
 def reliability_diagram(
     data: Models,
     *,

@@ -22,8 +22,9 @@ from calibrant.lenses import Canonical, Lens
 from calibrant.lenses.lens import check_lens
 from calibrant.partitions import Partition
 from calibrant.partitions.partition import check_partition
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
+from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
 
@@ -122,6 +123,7 @@ class Cellwise:
         return f"{off} of {self.function.n_cells} cells are off at 5 % (family-wise)"
 
 
+@takes_arrays
 def cellwise(
     data: Predictions,
     partition: Partition,

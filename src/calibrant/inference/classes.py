@@ -25,8 +25,9 @@ from calibrant.inference.pvalues import pvalue, shown
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.partitions.partition import check_partition
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
+from calibrant.verbs import check_data, takes_arrays
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -237,6 +238,7 @@ def _both(events: Floats, mass: Floats) -> Floats:
     return np.stack((events / mass, (mass - events) / mass), axis=-1)
 
 
+@takes_arrays
 def classwise(
     data: Predictions,
     partition: Partition = EqualWidth(15),

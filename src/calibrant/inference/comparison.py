@@ -15,10 +15,11 @@ from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.inference.problem import Problem
 from calibrant.lenses import Lens
 from calibrant.lenses.lens import check_lens
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores
 from calibrant.statistics import Statistic
+from calibrant.verbs import check_data
 
 
 @final

@@ -15,9 +15,10 @@ from calibrant.inference.pvalues import spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.lenses import Canonical, Lens
 from calibrant.lenses.lens import check_lens
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
 from calibrant.resampling import Bootstrap, Resampler, check_resampler
 from calibrant.statistics.statistic import AnyStatistic, as_statistic
+from calibrant.verbs import check_data, takes_arrays
 
 
 @final
@@ -86,6 +87,7 @@ def _quantiles(replicates: NDArray[np.float64], levels: Any) -> tuple[float, flo
     return float(low), float(high)
 
 
+@takes_arrays
 def estimate(
     data: Predictions,
     statistic: AnyStatistic,

@@ -20,9 +20,10 @@ from calibrant.inference.verdicts import Verdict, judge
 from calibrant.lenses import Lens
 from calibrant.lenses.lens import check_lens
 from calibrant.partitions import Partition
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.statistics import Statistic
+from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
 
@@ -153,6 +154,7 @@ class Evaluation:
         return "\n".join(verdict.sentence for verdict in self.verdicts)
 
 
+@takes_arrays
 def evaluate(
     data: Predictions,
     *,

@@ -15,9 +15,10 @@ from calibrant.inference.pvalues import pvalue, shown, spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.lenses import Canonical, Lens
 from calibrant.lenses.lens import check_lens
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.statistics.statistic import AnyStatistic, as_statistic
+from calibrant.verbs import check_data, takes_arrays
 
 
 @final
@@ -104,6 +105,7 @@ class CalibrationTest:
         )
 
 
+@takes_arrays
 def calibration_test(
     data: Predictions,
     statistic: AnyStatistic | None = None,

@@ -4,8 +4,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from calibrant.predictions import Predictions, check_data
+from calibrant.predictions import Predictions
 from calibrant.recalibration.map import Map
+from calibrant.verbs import check_data
 
 RIDGE = 1e-20
 """Times half the squared distance to the map that changes nothing: added to every mean log loss.

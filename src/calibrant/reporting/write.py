@@ -11,8 +11,10 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.reporting.contents import Settings, compute
 from calibrant.reporting.page import render
+from calibrant.verbs import takes_arrays
 
 
+@takes_arrays
 def report(
     data: Predictions | Mapping[str, Predictions],
     path: str | Path,

@@ -11,6 +11,7 @@ from calibrant.statistics.miscalibration import (
     ExpectedMiscalibration,
     WorstCell,
     WorstMiscalibration,
+    ece,
     grid,
 )
 from calibrant.statistics.of_score import ScoreMiscalibration
@@ -39,5 +40,6 @@ __all__ = [
     "Surprise",
     "WorstCell",
     "WorstMiscalibration",
+    "ece",
     "grid",
 ]

@@ -13,10 +13,12 @@ from calibrant import engine
 from calibrant.calibration import Cells
 from calibrant.checks.parameters import function
 from calibrant.distances import Distance, euclidean, measure, name_of, norm_of, total_variation
-from calibrant.partitions import FromFunction, Partition
+from calibrant.lenses import TopLabel
+from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
+from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
 
@@ -263,3 +265,26 @@ def grid(
     """
     pairs = product(partitions, tuple(distances))
     return [ExpectedMiscalibration(partition, distance) for partition, distance in pairs]
+
+
+@takes_arrays
+def ece(data: Predictions, *, bins: int = 15) -> float:
+    """Return the expected calibration error: the top label, equal widths, total variation.
+
+    It is biased upwards: compare it with what it would be if the model were calibrated, which is
+    what `calibration_test` does, or use `SquaredMiscalibration`.
+
+    Parameters
+    ----------
+    data : Predictions
+        Or probabilities, with labels after them.
+    bins : int, default 15
+        Number of equal widths.
+
+    Examples
+    --------
+    >>> round(ece([0.9, 0.6, 0.2, 0.8], [1, 0, 0, 1], bins=10), 4)
+    0.275
+    """
+    check_data(data)
+    return ExpectedMiscalibration(EqualWidth(bins))(TopLabel()(data))

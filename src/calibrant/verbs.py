@@ -1,0 +1,45 @@
+"""What verbs take: Predictions, or probabilities and labels."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
+
+from calibrant.predictions import Predictions
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def takes_arrays(verb: Callable[P, T]) -> Callable[P, T]:
+    """Let a function of Predictions also be called with probabilities and labels.
+
+    ``verb(probs, labels, ...)`` and ``verb(probs, labels=labels, ...)`` are
+    ``verb(Predictions(probs, labels), ...)``. More than that, such as names of classes or weights,
+    needs `Predictions`.
+
+    Examples
+    --------
+    >>> takes_arrays(lambda data: data.n)([0.2, 0.9], [0, 1])
+    2
+    """
+
+    @wraps(verb)
+    def call(data: Any, *rest: Any, **settings: Any) -> Any:
+        if isinstance(data, Predictions | Mapping) or not (rest or "labels" in settings):
+            return verb(data, *rest, **settings)
+        if "labels" in settings:
+            data = Predictions(data, settings.pop("labels"))
+        else:
+            data, rest = Predictions(data, rest[0]), rest[1:]
+        return verb(data, *rest, **settings)
+
+    return cast(Callable[P, T], call)
+
+
+def check_data(data: Any) -> None:
+    """Refuse anything but Predictions."""
+    if not isinstance(data, Predictions):
+        raise TypeError(
+            f"`data` must be Predictions; found {type(data).__name__}. Make them with"
+            " Predictions(probs, labels)."
+        )
