@@ -39,7 +39,12 @@ def print_readings(models: Mapping[str, "Predictions"]) -> None:
             alike.setdefault(str(data.reading), []).append(name)
     for sentence, names in alike.items():
         of = f"{', '.join(names)}: " if len(alike) > 1 else ""
-        typer.echo(textwrap.fill(f"{of}{sentence}", 100, break_on_hyphens=False))
+        print_sentence(f"{of}{sentence}")
+
+
+def print_sentence(sentence: str) -> None:
+    """Write a sentence in lines of at most 100 characters."""
+    typer.echo(textwrap.fill(sentence, 100, break_on_hyphens=False, break_long_words=False))
 
 
 def drawn(settings: Mapping[str, Any]) -> dict[str, Any]:

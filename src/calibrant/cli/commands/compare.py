@@ -26,7 +26,7 @@ from calibrant.cli.options import (
     StatisticTexts,
     Weight,
 )
-from calibrant.cli.output import drawn, print_json, print_readings, print_table
+from calibrant.cli.output import drawn, print_json, print_readings, print_sentence, print_table
 from calibrant.cli.parsing import parse_questions
 from calibrant.cli.progress import progress_after
 
@@ -84,7 +84,7 @@ def compare(
 
 def _print_comparison(found: "Comparison") -> None:
     for difference in found.differences:
-        typer.echo(difference.sentence)
+        print_sentence(difference.sentence)
     typer.echo()
     print_table("How far off", *found.ranking())
     print_table("Scores", *found.score_rows())

@@ -26,7 +26,14 @@ from calibrant.cli.options import (
     StatisticTexts,
     Weight,
 )
-from calibrant.cli.output import drawn, print_json, print_readings, print_table, print_title
+from calibrant.cli.output import (
+    drawn,
+    print_json,
+    print_readings,
+    print_sentence,
+    print_table,
+    print_title,
+)
 from calibrant.cli.parsing import parse_questions
 from calibrant.cli.progress import progress_after
 
@@ -112,6 +119,6 @@ def print_evaluation(
     where = "" if region is None else f", only where {region}"
     print_title(f"{name}: {many(found.n, 'row')}, {found.m} classes{where}")
     for verdict in found.verdicts:
-        typer.echo(verdict.sentence)
+        print_sentence(verdict.sentence)
     typer.echo("\n" + ", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items()) + "\n")
     print_table("Tests", HEADER, [row.cells() for row in found.rows], heading=(0,))

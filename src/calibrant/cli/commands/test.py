@@ -1,11 +1,11 @@
 """``calibrant test``."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.gates import FailAbove, FailBelow, Gates, RequireBelow
 from calibrant.cli.inputs import Inputs, readings
 from calibrant.cli.options import (
     Classes,
@@ -26,30 +26,18 @@ from calibrant.cli.options import (
     StatisticText,
     Weight,
 )
-from calibrant.cli.output import drawn, print_json, print_readings, print_table
+from calibrant.cli.output import drawn, print_json, print_readings, print_sentence, print_table
 from calibrant.cli.parsing import parse_distance, parse_lens, parse_partition, parse_statistic
 from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
     from calibrant import Predictions
-    from calibrant.inference import Verdict
+    from calibrant.inference import Evaluation
     from calibrant.statistics import Statistic
 
 REJECTED = 3  # the exit code
 
 Worst = Annotated[bool, typer.Option("--worst", help="Test the worst cell instead of the mean.")]
-FailBelow = Annotated[
-    float | None,
-    typer.Option(min=0.0, max=1.0, help="Exit with code 3 if p is below this, for use in CI."),
-]
-FailAbove = Annotated[
-    float | None,
-    typer.Option(min=0.0, max=1.0, help="Exit with code 3 if shown to be off by more than this."),
-]
-RequireBelow = Annotated[
-    float | None,
-    typer.Option(min=0.0, max=1.0, help="Exit with code 3 unless shown to be off by less."),
-]
 Null = Annotated[bool, typer.Option("--null", help="Put the null distributions into the JSON.")]
 
 
@@ -78,8 +66,8 @@ def run_test(
     model: Model = None,
 ) -> None:
     """Test whether the predictions are calibrated, and how far off they are."""
-    if fail_below is not None:
-        _check_limit(fail_below, resamples)
+    gates = Gates(fail_below, fail_above, require_below)
+    gates.check(resamples)
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
         from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
@@ -98,52 +86,28 @@ def run_test(
                 rng=seed,
                 progress=progress,
             )
-    failed = list(_failures(found.verdicts[0], fail_below, fail_above, require_below))
+    failed = gates.failures(found.verdicts[0])
     if json:
-        read = readings({"": data}).get("")
-        body = {
-            "file": str(file),
-            "region": region,
-            "reading": read,
-            "failed": failed,
-            **found.to_dict(),
-        }
-        body |= body.pop("verdicts")[0]
-        if null:
-            for row, test in zip(body["rows"], found.rows, strict=True):
-                row["null"] = test.null.tolist()
-        print_json("test", {**body, **drawn(found.settings)})
+        body = {"file": str(file), "region": region, "reading": readings({"": data}).get("")}
+        print_json("test", {**body, "failed": failed, **_plain(found, null)})
     else:
-        typer.echo(found.verdicts[0].sentence + "\n")
+        print_sentence(found.verdicts[0].sentence)
+        typer.echo()
         print_table("Tests", HEADER, [row.cells() for row in found.rows], heading=(0,))
         for why in failed:
-            typer.echo(why)
+            print_sentence(why)
         print_readings({"": data})
     if failed:
         raise typer.Exit(REJECTED)
 
 
-def _failures(
-    verdict: "Verdict", fail_below: float | None, fail_above: float | None, require: float | None
-) -> Iterator[str]:
-    """Say why a gate is closed."""
-    from calibrant.words import points  # noqa: PLC0415
-
-    if fail_below is not None and verdict.pvalue < fail_below:
-        yield f"Failed --fail-below: p is {verdict.pvalue:.3g}, below {fail_below:g}."
-    interval = verdict.interval
-    if fail_above is not None and interval is not None and interval[0] > fail_above:
-        yield (
-            f"Failed --fail-above: shown to be off by at least {points(interval[0])}, more than"
-            f" {points(fail_above)}."
-        )
-    if require is not None and interval is None:
-        yield "Failed --require-below: cells hold too few rows to say how far off they are."
-    elif require is not None and interval is not None and interval[1] >= require:
-        yield (
-            f"Failed --require-below: may be off by {points(interval[1])}, not shown to be below"
-            f" {points(require)}."
-        )
+def _plain(found: "Evaluation", null: bool) -> dict[str, Any]:
+    """Return the result for JSON: the fields of its only verdict are its own."""
+    body = found.to_dict()
+    if null:
+        for row, test in zip(body["rows"], found.rows, strict=True):
+            row["null"] = test.null.tolist()
+    return {**body.pop("verdicts")[0], **body, **drawn(found.settings)}
 
 
 def _statistics(
@@ -154,32 +118,14 @@ def _statistics(
     from calibrant.inference.families import default_tree  # noqa: PLC0415
 
     measure = parse_distance(distance)
+    if statistic is not None and (partition or worst):
+        raise typer.BadParameter(
+            "must stand alone, without --partition and --worst.", param_hint="--statistic"
+        )
     if statistic is not None:
-        if partition or worst:
-            raise typer.BadParameter(
-                "must stand alone, without --partition and --worst.", param_hint="--statistic"
-            )
         return [parse_statistic(statistic)]
-    if not (partition or worst or distance != "tv"):
+    if partition is None and not worst and distance == "tv":
         return None
-    cells = parse_partition(partition) if partition else default_tree(data)
+    cells = default_tree(data) if partition is None else parse_partition(partition)
     kind = statistics.WorstMiscalibration if worst else statistics.ExpectedMiscalibration
     return [kind(cells, measure)]
-
-
-def _check_limit(fail_below: float, resamples: int) -> None:
-    """Refuse a limit that no p-value can be below: the smallest one is 1 / (resamples + 1)."""
-    if fail_below == 0.0:
-        raise typer.BadParameter(
-            "must be greater than 0: no p-value is below 0.", param_hint="--fail-below"
-        )
-    if 1.0 / (resamples + 1) < fail_below:
-        return
-    needed = int(1.0 / fail_below)  # up to rounding, which the loop settles
-    while 1.0 / (needed + 1) >= fail_below:
-        needed += 1
-    raise typer.BadParameter(
-        f"{fail_below:g} needs at least {needed} resamples:"
-        f" with {resamples} no p-value is below {fail_below:g}.",
-        param_hint="--fail-below",
-    )

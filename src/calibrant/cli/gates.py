@@ -1,0 +1,93 @@
+"""Gates for scripts: what a verdict must meet, and why it does not."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, final
+
+import typer
+
+if TYPE_CHECKING:
+    from calibrant.inference import Verdict
+
+FailBelow = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=1.0, help="Exit with code 3 if p is below this, for use in CI."),
+]
+FailAbove = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=1.0, help="Exit with code 3 if shown to be off by more than this."),
+]
+RequireBelow = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=1.0, help="Exit with code 3 unless shown to be off by less."),
+]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """Limits of a verdict; None for those that were not set.
+
+    Parameters
+    ----------
+    fail_below : float or None
+        Of the p-value.
+    fail_above : float or None
+        Of the lower end of the interval of the size.
+    require_below : float or None
+        Of its upper end.
+    """
+
+    fail_below: float | None
+    fail_above: float | None
+    require_below: float | None
+
+    def check(self, resamples: int) -> None:
+        """Refuse a limit that no p-value can be below: the smallest one is 1 / (resamples + 1)."""
+        limit = self.fail_below
+        if limit is None or 1.0 / (resamples + 1) < limit:
+            return
+        if limit == 0.0:
+            raise typer.BadParameter(
+                "must be greater than 0: no p-value is below 0.", param_hint="--fail-below"
+            )
+        needed = int(1.0 / limit)  # up to rounding, which the loop settles
+        while 1.0 / (needed + 1) >= limit:
+            needed += 1
+        raise typer.BadParameter(
+            f"{limit:g} needs at least {needed} resamples:"
+            f" with {resamples} no p-value is below {limit:g}.",
+            param_hint="--fail-below",
+        )
+
+    def failures(self, verdict: "Verdict") -> list[str]:
+        """Say why gates are closed."""
+        gates: list[tuple[float | None, Callable[[Verdict, float], Iterator[str]]]] = [
+            (self.fail_below, _too_sure),
+            (self.fail_above, _too_far),
+            (self.require_below, _not_shown),
+        ]
+        return [why for limit, gate in gates if limit is not None for why in gate(verdict, limit)]
+
+
+def _too_sure(verdict: "Verdict", limit: float) -> Iterator[str]:
+    if verdict.pvalue < limit:
+        yield f"Failed --fail-below: p is {verdict.pvalue:.3g}, below {limit:g}."
+
+
+def _too_far(verdict: "Verdict", limit: float) -> Iterator[str]:
+    from calibrant.words import points  # noqa: PLC0415
+
+    if verdict.interval is not None and verdict.interval[0] > limit:
+        low = points(verdict.interval[0])
+        yield f"Failed --fail-above: shown to be off by at least {low}, more than {points(limit)}."
+
+
+def _not_shown(verdict: "Verdict", limit: float) -> Iterator[str]:
+    from calibrant.words import points  # noqa: PLC0415
+
+    if verdict.interval is None:
+        yield "Failed --require-below: cells hold too few rows to say how far off they are."
+    elif verdict.interval[1] >= limit:
+        high, below = points(verdict.interval[1]), points(limit)
+        yield f"Failed --require-below: may be off by {high}, not shown to be below {below}."
