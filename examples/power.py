@@ -73,7 +73,7 @@ def power(source: Source, lens: lenses.Lens, seed: int) -> dict[str, float]:
     hits: dict[str, list[bool]] = {}
     for number in range(SAMPLES):
         seen = lens(source(rng))
-        named = dict(zip(map(str, omnibus(seen.m)), omnibus(seen.m), strict=True)) | OTHERS
+        named = {str(statistic): statistic for statistic in omnibus(seen)} | OTHERS
         named |= BINARY if seen.m == 2 else {}
         how = {"n_resamples": RESAMPLES, "rng": number}
         together = cal.calibration_test(seen, **how)

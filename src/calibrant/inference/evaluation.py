@@ -222,7 +222,7 @@ def through_all(
         problem = Problem.of(data, lens, plan.resampler, plan.key)
         check_hypothesis(problem)
         mine = replace(plan, progress=part(plan.progress, number, len(lenses)))
-        tested = omnibus(problem.seen.m) if statistics is None else statistics
+        tested = omnibus(problem.seen) if statistics is None else statistics
         values, nulls = values_and_replicates(problem, tested, mine)
         found += [(lens, *one) for one in zip(tested, values, nulls, strict=True)]
         problems.append(problem)

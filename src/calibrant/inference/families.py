@@ -19,20 +19,24 @@ from calibrant.statistics import (
 from calibrant.statistics.statistic import as_statistic
 
 BANDWIDTH = 0.1  # in total variation
-RANK = 64  # landmarks of the kernel of three outcomes or more
+ALL_PAIRS = 4_000  # rows up to which the kernel of three outcomes or more looks at all pairs
+RANKS = ((50_000, 128), (float("inf"), 64))  # rows, and landmarks that stand for all others
 
 
-def omnibus(m: int) -> tuple[Statistic, ...]:
-    """Return the statistics that are tested together, for m outcomes.
+def omnibus(data: Predictions) -> tuple[Statistic, ...]:
+    """Return the statistics that are tested together, by the number of outcomes and rows.
 
     They complement each other. Cox's test sees predictions that are too high or too low as a
     whole, too confident or too timid; for more than two outcomes the log score and the totals
     of the classes do. The kernel sees whatever neighbours have in common. They were chosen by
     their power on real predictions, see `docs/measures.md`.
     """
-    if m == 2:
+    if data.m == 2:
         return KernelMiscalibration(BANDWIDTH), Cox()
-    kernel = KernelMiscalibration(BANDWIDTH, form="low-rank", rank=RANK)
+    kernel = KernelMiscalibration(BANDWIDTH)
+    if data.n > ALL_PAIRS:
+        rank = next(rank for rows, rank in RANKS if data.n <= rows)
+        kernel = KernelMiscalibration(BANDWIDTH, form="low-rank", rank=rank)
     return kernel, Surprise(), ExpectedMiscalibration(EqualWidth(1), total_variation)
 
 

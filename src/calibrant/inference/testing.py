@@ -161,7 +161,7 @@ def calibration_test(
     plan = Plan.of(resampler, n_resamples, rng, progress)
     problem = Problem.of(data, lens, resampler, plan.key)
     check_hypothesis(problem)
-    chosen = omnibus(problem.seen.m) if one is None else (one,)
+    chosen = omnibus(problem.seen) if one is None else (one,)
     values, nulls = values_and_replicates(problem, chosen, plan)
     made_with = plan.settings(statistic="omnibus" if one is None else one, lens=lens)
     parts: tuple[Part, ...] = ()
