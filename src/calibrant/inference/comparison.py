@@ -10,11 +10,10 @@ from calibrant import tables
 from calibrant.checks.seeds import Rng
 from calibrant.inference.differences import Difference, differences, size_of
 from calibrant.inference.evaluation import Evaluation, through_all
-from calibrant.inference.families import as_tuple, chosen_statistics, default_lenses
+from calibrant.inference.families import chosen_lenses, chosen_statistics
 from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.inference.problem import Problem
 from calibrant.lenses import Lens
-from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores
@@ -152,10 +151,7 @@ def compare(
     if paired:
         _check_pairs(models)
     smallest = min(models.values(), key=lambda data: data.n)
-    chosen = default_lenses(smallest) if lenses is None else as_tuple("lenses", lenses)
-    for lens in chosen:
-        check_lens(lens)
-    tested = None if statistics is None else chosen_statistics(statistics)
+    chosen, tested = chosen_lenses(smallest, lenses), chosen_statistics(statistics)
     plan = Plan.of(Exact(), n_resamples, rng, progress)
     evaluations, sizes = {}, {}
     for number, (name, data) in enumerate(models.items()):

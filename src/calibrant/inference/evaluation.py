@@ -11,14 +11,13 @@ from calibrant import tables
 from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, name_of
 from calibrant.inference.adjustment import min_p
-from calibrant.inference.families import as_tuple, chosen_statistics, default_lenses, omnibus
+from calibrant.inference.families import chosen_lenses, chosen_statistics, omnibus
 from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.inference.pvalues import pvalue, spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.inference.verdicts import Verdict, judge
 from calibrant.lenses import Lens
-from calibrant.lenses.lens import check_lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
@@ -203,10 +202,7 @@ def evaluate(
     <evaluation of 500 rows, 2 classes: no evidence of miscalibration>
     """
     check_data(data)
-    chosen = default_lenses(data) if lenses is None else as_tuple("lenses", lenses)
-    for lens in chosen:
-        check_lens(lens)
-    tested = None if statistics is None else chosen_statistics(statistics)
+    chosen, tested = chosen_lenses(data, lenses), chosen_statistics(statistics)
     return through_all(data, chosen, tested, Plan.of(resampler, n_resamples, rng, progress))
 
 
@@ -217,23 +213,34 @@ def through_all(
     plan: Plan,
 ) -> Evaluation:
     """Test statistics through lenses; the omnibus ones, if there are none."""
-    problems, found, counts = [], [], []
-    for number, lens in enumerate(lenses):
-        problem = Problem.of(data, lens, plan.resampler, plan.key)
-        check_hypothesis(problem)
+    problems = [Problem.of(data, lens, plan.resampler, plan.key) for lens in lenses]
+    found = []
+    for number, problem in enumerate(problems):
         mine = replace(plan, progress=part(plan.progress, number, len(lenses)))
-        tested = omnibus(problem.seen) if statistics is None else statistics
-        values, nulls = values_and_replicates(problem, tested, mine)
-        found += [(lens, *one) for one in zip(tested, values, nulls, strict=True)]
-        problems.append(problem)
-        counts.append(len(tested))
-    adjusted = min_p(np.array([row[2] for row in found]), np.stack([row[3] for row in found]))
-    rows = tuple(EvaluationRow(*row, float(p)) for row, p in zip(found, adjusted, strict=True))
-    ends = np.cumsum(counts).tolist()
+        found.append(_through(problem, statistics, mine))
+    rows = _adjusted([test for of_lens in found for test in of_lens])
+    left = iter(rows)
     verdicts = [
-        judge(problem, rows[last - count : last], len(rows), plan.n_resamples)
-        for problem, count, last in zip(problems, counts, ends, strict=True)
+        judge(problem, [next(left) for _ in of_lens], len(rows), plan.n_resamples)
+        for problem, of_lens in zip(problems, found, strict=True)
     ]
     said = "omnibus" if statistics is None else statistics
     made_with = plan.settings(lenses=lenses, statistics=said)
     return Evaluation(tuple(verdicts), rows, data.n, data.m, made_with)
+
+
+def _through(
+    problem: Problem, statistics: Sequence[Statistic] | None, plan: Plan
+) -> list[tuple[Lens, Statistic, float, Floats]]:
+    """Return lens, statistic, value and null of each test through one lens."""
+    check_hypothesis(problem)
+    tested = omnibus(problem.seen) if statistics is None else statistics
+    values, nulls = values_and_replicates(problem, tested, plan)
+    return [(problem.lens, *one) for one in zip(tested, values, nulls, strict=True)]
+
+
+def _adjusted(tests: Sequence[tuple[Lens, Statistic, float, Floats]]) -> tuple[EvaluationRow, ...]:
+    """Return the rows of all tests, adjusted together."""
+    values, nulls = np.array([test[2] for test in tests]), np.stack([test[3] for test in tests])
+    pairs = zip(tests, min_p(values, nulls), strict=True)
+    return tuple(EvaluationRow(*test, float(p)) for test, p in pairs)

@@ -7,6 +7,7 @@ import numpy as np
 
 from calibrant.distances import total_variation
 from calibrant.lenses import Canonical, Lens, TopLabel
+from calibrant.lenses.lens import check_lens
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
 from calibrant.predictions import Predictions
 from calibrant.statistics import (
@@ -40,9 +41,14 @@ def omnibus(data: Predictions) -> tuple[Statistic, ...]:
     return kernel, Surprise(), ExpectedMiscalibration(EqualWidth(1), total_variation)
 
 
-def default_lenses(data: Predictions) -> tuple[Lens, ...]:
-    """Return the canonical lens and, for more than two classes, the top label."""
-    return (Canonical(),) if data.m == 2 else (Canonical(), TopLabel())
+def chosen_lenses(data: Predictions, lenses: Any) -> tuple[Lens, ...]:
+    """Return what somebody chose; else canonical and, for more than two classes, top label."""
+    if lenses is None:
+        return (Canonical(),) if data.m == 2 else (Canonical(), TopLabel())
+    chosen = as_tuple("lenses", lenses)
+    for lens in chosen:
+        check_lens(lens)
+    return chosen
 
 
 def default_tree(data: Predictions) -> Partition:
@@ -57,8 +63,10 @@ def default_tree(data: Predictions) -> Partition:
     return VarianceTree(weight)
 
 
-def chosen_statistics(statistics: Any) -> tuple[Statistic, ...]:
-    """Return what somebody chose to test, functions as statistics."""
+def chosen_statistics(statistics: Any) -> tuple[Statistic, ...] | None:
+    """Return what somebody chose to test, functions as statistics; None for the omnibus test."""
+    if statistics is None:
+        return None
     return tuple(as_statistic(statistic) for statistic in as_tuple("statistics", statistics))
 
 

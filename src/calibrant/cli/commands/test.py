@@ -118,13 +118,14 @@ def _statistics(
     from calibrant.inference.families import default_tree  # noqa: PLC0415
 
     measure = parse_distance(distance)
-    if statistic is not None and (partition or worst):
-        raise typer.BadParameter(
-            "must stand alone, without --partition and --worst.", param_hint="--statistic"
-        )
+    chosen = bool(partition or worst)
     if statistic is not None:
+        if chosen:
+            raise typer.BadParameter(
+                "must stand alone, without --partition and --worst.", param_hint="--statistic"
+            )
         return [parse_statistic(statistic)]
-    if partition is None and not worst and distance == "tv":
+    if not chosen and distance == "tv":
         return None
     cells = default_tree(data) if partition is None else parse_partition(partition)
     kind = statistics.WorstMiscalibration if worst else statistics.ExpectedMiscalibration
