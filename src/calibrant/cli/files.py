@@ -1,10 +1,6 @@
-"""Files that a command writes: with a known ending, and whole or not at all."""
+"""Names of files that a command writes."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import typer
 
@@ -15,43 +11,3 @@ def check_ending(output: Path, *endings: str, option: str = "--output") -> None:
         raise typer.BadParameter(
             f"must end in {' or '.join(endings)}; found {output.name!r}.", param_hint=option
         )
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Let a file appear only when it is whole.
-
-    Parameters
-    ----------
-    path : Path
-        File to write.
-
-    Yields
-    ------
-    Path
-        A temporary name that becomes `path` if all goes well, and vanishes if not.
-    """
-    temporary = _temporary_beside(path)
-    try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _temporary_beside(path: Path) -> Path:
-    """Make an empty file in the folder of `path`, or say why there can be none."""
-    if path.is_dir():
-        raise ValueError(f"{path}: is a folder; give the name of a file in it.")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: the folder {path.parent} does not exist.")
-    try:
-        with NamedTemporaryFile(dir=path.parent, suffix=path.suffix, delete=False) as file:
-            return Path(file.name)
-    except OSError as error:
-        raise ValueError(
-            f"{path}: cannot write to the folder {path.parent}: {error.strerror}."
-        ) from None

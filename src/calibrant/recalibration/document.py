@@ -3,11 +3,12 @@
 import json
 import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from calibrant.checks.files import whole_file
 
 Floats = NDArray[np.float64]
 Shape = tuple[int | None, ...]
@@ -138,27 +139,5 @@ def write(path: str | os.PathLike[str], fields: dict[str, Any]) -> None:
     Numbers are written as the shortest decimals that give the same float64 when they are read.
     """
     text = json.dumps(fields, allow_nan=False, ensure_ascii=False, indent=1)
-    temporary = _temporary_beside(Path(path))
-    try:
+    with whole_file(Path(path)) as temporary:
         temporary.write_text(f"{text}\n", encoding="utf-8")
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _temporary_beside(path: Path) -> Path:
-    """Make an empty file in the folder of `path`, or say why there can be none."""
-    if path.is_dir():
-        raise ValueError(f"{path}: is a folder; give the name of a file in it.")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: the folder {path.parent} does not exist.")
-    try:
-        with NamedTemporaryFile(dir=path.parent, suffix=path.suffix, delete=False) as file:
-            return Path(file.name)
-    except OSError as error:
-        raise ValueError(
-            f"{path}: cannot write to the folder {path.parent}: {error.strerror}."
-        ) from None

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from calibrant.checks.files import whole_file
 from calibrant.checks.seeds import Rng, as_seed
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
@@ -58,6 +59,8 @@ def report(
     models = dict(data) if isinstance(data, Mapping) else {"": data}
     if not models:
         raise ValueError("`data` must be at least one model; found none.")
+    heading = title or "Calibration report"
+    _check_text("title", heading)
     settings = Settings(as_seed(rng), check_resamples(n_resamples), groups, region)
     evaluations, comparison = _evaluate(models, settings, part(progress, 0, 2))
     second_half = part(progress, 1, 2)
@@ -65,9 +68,10 @@ def report(
     for i, (name, model) in enumerate(models.items()):
         progress_of_model = part(second_half, i, len(models))
         contents.append(compute(name, model, evaluations[name], settings, progress_of_model))
-    page = render(title or "Calibration report", contents, comparison, settings)
+    page = render(heading, contents, comparison, settings)
     path = Path(path)
-    path.write_text(page, encoding="utf-8")
+    with whole_file(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
     return path
 
 
@@ -97,3 +101,13 @@ def same_rows(models: Mapping[str, Predictions]) -> bool:
         and bool((other.weights == first.weights).all())
         for other in others
     )
+
+
+def _check_text(name: str, text: str) -> None:
+    """Refuse what cannot be written to a file."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"`{name}` must be text that UTF-8 can hold; found {error.object[error.start]!r}."
+        ) from None

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from calibrant.checks.files import whole_file
 from calibrant.cli.errors import one_sentence_errors
-from calibrant.cli.files import check_ending, whole_file
+from calibrant.cli.files import check_ending
 from calibrant.cli.options import Json, Logits, Probs
 from calibrant.cli.output import print_json
 

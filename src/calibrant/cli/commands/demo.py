@@ -4,10 +4,11 @@ from pathlib import Path
 
 import typer
 
+from calibrant.checks.files import whole_file
 from calibrant.cli.commands.evaluate import print_evaluation
 from calibrant.cli.commands.report import write_report
 from calibrant.cli.errors import one_sentence_errors
-from calibrant.cli.files import check_ending, whole_file
+from calibrant.cli.files import check_ending
 from calibrant.cli.options import Json, Output, Resamples, Seed
 from calibrant.cli.output import print_json
 
