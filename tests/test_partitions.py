@@ -394,3 +394,11 @@ def test_one_row(dtype):
         data = Predictions(np.eye(m, dtype=dtype)[:1], [1])
         for partition in families.partitions_of(m):
             assert cells_of(partition, data) == [0]
+
+
+@pytest.mark.parametrize("partition", [EqualWidth, SimplexCells])
+@pytest.mark.parametrize("k", [1_000_001, 10**9, 10**18, 10**30])
+def test_a_grid_has_a_bounded_number_of_parts(partition, k):
+    with pytest.raises(ValueError, match=rf"`k` must be at most 1,000,000; found {k}\."):
+        partition(k)
+    assert partition(10**6).k == 10**6

@@ -7,8 +7,8 @@ from operator import index
 from typing import Any, final
 
 
-def whole(name: str, value: Any, *, least: int) -> int:
-    """Return `value` as an int if it is a whole number from `least` up."""
+def whole(name: str, value: Any, *, least: int, most: int | None = None) -> int:
+    """Return `value` as an int if it is a whole number from `least` up, and at most `most`."""
     try:
         number = index(value)
     except TypeError:
@@ -17,6 +17,8 @@ def whole(name: str, value: Any, *, least: int) -> int:
         ) from None
     if isinstance(value, bool) or number < least:
         raise ValueError(f"`{name}` must be a whole number from {least}; found {value!r}.")
+    if most is not None and number > most:
+        raise ValueError(f"`{name}` must be at most {most:,}; found {value!r}.")
     return number
 
 

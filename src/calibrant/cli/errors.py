@@ -32,7 +32,7 @@ ON_THE_COMMAND_LINE = {
     "statistic": "the statistic",
     "statistics": "the statistics",
     "bandwidth": "the bandwidth of --statistic kernel:…",
-    "k": "K of --lens top:K",
+    "k": "K",
     "split": "SPLIT of --partition tree:SIZE:SPLIT",
     "data": "the file",
     "folds": "--folds",

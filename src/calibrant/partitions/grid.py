@@ -19,6 +19,7 @@ MakeKeys = Callable[[NDArray[Any]], Keys]
 ROWS = 1 << 15  # at most, whose keys are made together
 SORTED = 1 << 17  # rows whose keys are sorted together
 SMALL = 1 << 16  # intervals up to which a table of them all is the fastest way
+MOST = 1_000_000  # parts of an edge: a table of their limits is made
 
 
 @final

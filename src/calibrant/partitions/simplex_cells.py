@@ -39,7 +39,7 @@ class SimplexCells:
     k: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole("k", self.k, least=1))
+        object.__setattr__(self, "k", whole("k", self.k, least=1, most=grid.MOST))
 
     @property
     def fixed(self) -> bool:
