@@ -25,12 +25,11 @@ def takes_arrays(verb: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(verb)
     def call(data: Any, *rest: Any, **settings: Any) -> Any:
-        if isinstance(data, Predictions | Mapping) or not (rest or "labels" in settings):
-            return verb(data, *rest, **settings)
-        if "labels" in settings:
-            data = Predictions(data, settings.pop("labels"))
-        else:
-            data, rest = Predictions(data, rest[0]), rest[1:]
+        if not isinstance(data, Predictions | Mapping):
+            if "labels" in settings:
+                data = Predictions(data, settings.pop("labels"))
+            elif rest and hasattr(rest[0], "__len__") and not isinstance(rest[0], str):
+                data, rest = Predictions(data, rest[0]), rest[1:]
         return verb(data, *rest, **settings)
 
     return cast(Callable[P, T], call)

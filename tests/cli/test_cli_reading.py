@@ -98,9 +98,8 @@ def test_models_of_a_long_file_are_compared(long, tmp_path):
     assert "sure" in output.read_text("utf-8")
 
 
-@pytest.mark.parametrize("command", ["test", "plot"])
-def test_commands_of_one_model_want_one(command, long, tmp_path):
-    full = words(command, long, tmp_path)
+def test_commands_of_one_model_want_one(long, tmp_path):
+    full = words("test", long, tmp_path)
     result = run(*full, "--model", "model", *QUICK)
     assert result.exit_code == 2
     assert "must choose one of 2 models, such as" in " ".join(result.stderr.split())

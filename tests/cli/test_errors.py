@@ -30,6 +30,8 @@ PYTHON_ONLY = {
     *("frame", "backend", "name", "n", "m", "beta0", "beta1", "predicted", "temperature"),
     *("record(step, data)", "Predictions.from_logits", "distributions", "calibration_test"),
     *("Cox().fit", "Cox()(data)", "exact_pvalue", "unbiased", "rank", "seed"),
+    *("confidence", "summary", "not significant", "title", "score", "brier_score", "log_score"),
+    "decompose",
 }
 
 

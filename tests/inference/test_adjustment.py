@@ -8,6 +8,7 @@ from calibrant import Predictions, classwise, evaluate
 from calibrant.distances import euclidean, total_variation
 from calibrant.inference.adjustment import max_t, min_p
 from calibrant.partitions import EqualWidth
+from calibrant.statistics import grid
 
 RNG = np.random.default_rng(0)
 
@@ -50,7 +51,7 @@ def test_the_same_test_counts_once():
     np.testing.assert_array_equal(twice, np.repeat(alone, 2))
     data = Predictions(RNG.random(400), RNG.integers(0, 2, 400))
     one, two = (
-        evaluate(data, partitions=[EqualWidth(8)], distances=chosen, n_resamples=199, rng=3).rows
+        evaluate(data, statistics=grid([EqualWidth(8)], chosen), n_resamples=199, rng=3).rows
         for chosen in ([total_variation], [total_variation, euclidean])
     )
     assert {row.adjusted_pvalue for row in two} == {one[0].adjusted_pvalue} == {one[0].pvalue}

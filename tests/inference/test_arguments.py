@@ -71,13 +71,9 @@ WRONG = {
         lambda: cal.evaluate(DATA, lenses=lenses.TopLabel()),
         r"`lenses` must be a list; found TopLabel\(\)\.",
     ),
-    "partitions": (
-        lambda: cal.evaluate(DATA, partitions="tree"),
-        r"`partitions` must be a list; found 'tree'\.",
-    ),
-    "distances": (
-        lambda: cal.evaluate(DATA, distances=cal.distances.euclidean),
-        r"`distances` must be a list; found <function euclidean",
+    "statistics": (
+        lambda: cal.evaluate(DATA, statistics="tree"),
+        r"`statistics` must be a list; found 'tree'\.",
     ),
     "models": (
         lambda: cal.compare([DATA, DATA]),

@@ -103,10 +103,11 @@ def test_the_bars_of_many_models_are_not_called_grey(tmp_path):
     assert "Grey" not in together
 
 
-def test_models_of_different_rows_have_no_differences(tmp_path):
+def test_models_of_different_rows_are_compared(tmp_path):
     models = {"a": tempered(300, 3), "b": tempered(400, 3)}
     text = report(models, tmp_path / "r.html", n_resamples=19).read_text("utf-8")
-    assert "evaluated on different rows" in text
+    assert "which of any two is further off" in text
+    assert "The probabilities of the predicted class: " in text
 
 
 def test_weights_are_named(tmp_path):

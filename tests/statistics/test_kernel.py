@@ -235,9 +235,9 @@ def test_the_form_is_told_and_depends_on_the_rows():
     gaussian = KernelMiscalibration(0.5, "gaussian", "euclidean")
     assert gaussian.settled(TopLabel()(data)).form == "low-rank"
     assert "low-rank" in str(many.settled(data))
-    assert (
-        str(KernelMiscalibration()) == "unbiased exponential kernel of total variation / (median)"
-    )
+    assert str(KernelMiscalibration()) == "kernel median"
+    other = KernelMiscalibration((0.1, 0.4), "gaussian", "euclidean", unbiased=False)
+    assert str(other) == "biased gaussian kernel 0.1, 0.4 of euclidean distance"
 
 
 def test_the_median_of_very_many_rows_is_that_of_some():

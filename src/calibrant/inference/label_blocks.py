@@ -193,7 +193,7 @@ class CountBlock:
         return drawn
 
     def _counts_of(self, cells: Cells) -> CountDistributions:
-        if not self.problem.exact_counts:
+        if not self.problem.exact_counts or self.problem.cuts is None:
             raise ValueError(
                 "`draws` must be 'labels' here: counts are drawn only for two outcomes without"
                 " weights, through a lens about one class such as TopLabel()."

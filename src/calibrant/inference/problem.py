@@ -119,13 +119,14 @@ class Problem:
     def exact_counts(self) -> bool:
         """Whether the distribution of a cell's count is known: two outcomes and no weights."""
         plain = not (self.seen.weighted or self.rows_change)
-        return plain and self.seen.m == 2 and self.lens.rowwise and self.cuts is not None
+        return plain and self.seen.m == 2 and self.lens.rowwise
 
     def event_distributions(self, cells: Cells) -> CountDistributions:
         """Return the exact distribution of the number of events in each cell."""
-        cuts = self.cuts
-        assert cuts is not None
-        low, high = np.minimum(cuts, 1 << 52).T
+        if self.cuts is None:
+            assert self.seen.event is not None
+            return CountDistributions.of(cells, self.seen_probs[:, self.seen.event].astype(float))
+        low, high = np.minimum(self.cuts, 1 << 52).T
         return CountDistributions.of(cells, (high - low) * 2.0**-52)
 
 

@@ -4,7 +4,7 @@ from itertools import groupby
 from typing import Any
 
 from calibrant.inference import Comparison
-from calibrant.words import capital, score_name
+from calibrant.words import capital, many, score_name
 
 
 def comparison_parts(found: Comparison) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def _paragraphs(found: Comparison) -> list[str]:
         told = [one.conclusion for one in pairs if one.worse is not None]
         open_pairs = len(pairs) - len(told)
         if open_pairs:
-            rest = "no pair" if not told else f"the other {open_pairs} pairs"
-            told.append(f"the data do not tell which model of {rest} is further off")
+            rest = f"the other {many(open_pairs, 'pair')}" if told else "any two"
+            told.append(f"the data do not tell which of {rest} is further off")
         paragraphs.append(f"{subject}: {'; '.join(told)}.")
     return paragraphs

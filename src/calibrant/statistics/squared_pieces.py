@@ -10,7 +10,7 @@ from calibrant.predictions import Predictions
 
 Floats = NDArray[np.float64]
 
-MOST = 64  # outcomes up to which eigenvalues are computed in full
+MOST = 256  # outcomes up to which eigenvalues are computed in full
 
 
 class Pieces(NamedTuple):
