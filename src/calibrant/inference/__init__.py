@@ -9,6 +9,7 @@ from calibrant.inference.comparison import Comparison, compare
 from calibrant.inference.differences import Difference
 from calibrant.inference.estimation import Estimate, estimate
 from calibrant.inference.evaluation import Evaluation, EvaluationRow, evaluate
+from calibrant.inference.groups import Slice, Slices, slices
 from calibrant.inference.testing import CalibrationTest, calibration_test
 from calibrant.inference.verdicts import Verdict
 
@@ -21,6 +22,8 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "EvaluationRow",
+    "Slice",
+    "Slices",
     "Verdict",
     "calibration_test",
     "cellwise",
@@ -28,4 +31,5 @@ __all__ = [
     "compare",
     "estimate",
     "evaluate",
+    "slices",
 ]

@@ -25,6 +25,7 @@ from calibrant.statistics import Statistic
 from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
+Test = tuple[Lens, Statistic, float, Floats]  # lens, statistic, value and null
 
 HEADER = ("lens", "statistic", "value", "if calibrated", "p", "adjusted p")
 
@@ -217,8 +218,8 @@ def through_all(
     found = []
     for number, problem in enumerate(problems):
         mine = replace(plan, progress=part(plan.progress, number, len(lenses)))
-        found.append(_through(problem, statistics, mine))
-    rows = _adjusted([test for of_lens in found for test in of_lens])
+        found.append(examine(problem, statistics, mine))
+    rows = adjusted([test for of_lens in found for test in of_lens])
     left = iter(rows)
     verdicts = [
         judge(problem, [next(left) for _ in of_lens], len(rows), plan.n_resamples)
@@ -229,17 +230,15 @@ def through_all(
     return Evaluation(tuple(verdicts), rows, data.n, data.m, made_with)
 
 
-def _through(
-    problem: Problem, statistics: Sequence[Statistic] | None, plan: Plan
-) -> list[tuple[Lens, Statistic, float, Floats]]:
-    """Return lens, statistic, value and null of each test through one lens."""
+def examine(problem: Problem, statistics: Sequence[Statistic] | None, plan: Plan) -> list[Test]:
+    """Return the tests of one problem; the omnibus ones, if no statistics are chosen."""
     check_hypothesis(problem)
     tested = omnibus(problem.seen) if statistics is None else statistics
     values, nulls = values_and_replicates(problem, tested, plan)
     return [(problem.lens, *one) for one in zip(tested, values, nulls, strict=True)]
 
 
-def _adjusted(tests: Sequence[tuple[Lens, Statistic, float, Floats]]) -> tuple[EvaluationRow, ...]:
+def adjusted(tests: Sequence[Test]) -> tuple[EvaluationRow, ...]:
     """Return the rows of all tests, adjusted together."""
     values, nulls = np.array([test[2] for test in tests]), np.stack([test[3] for test in tests])
     pairs = zip(tests, min_p(values, nulls), strict=True)

@@ -1,0 +1,196 @@
+"""Groups of rows, such as men and women: which of them are off, and how far."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import tables
+from calibrant.checks.parameters import whole
+from calibrant.checks.seeds import Rng
+from calibrant.inference.evaluation import Test, adjusted, examine
+from calibrant.inference.plans import Plan, Progress, Settings, part
+from calibrant.inference.problem import Problem
+from calibrant.inference.verdicts import Verdict, judge
+from calibrant.lenses import Canonical, Lens, TopLabel
+from calibrant.lenses.lens import check_lens
+from calibrant.predictions import Predictions
+from calibrant.resampling import Exact
+from calibrant.verbs import check_data
+
+HEADER = ("column", "group", "rows", "off by", "95 % interval", "bias", "adjusted p")
+OTHERS = "others"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Slice:
+    """What is known of a group of rows.
+
+    Parameters
+    ----------
+    column : str
+        What the rows were grouped by.
+    group : str
+        The value that they share, or "others" for the small groups together.
+    n : int
+        How many they are.
+    verdict : Verdict
+        What the tests say, adjusted for all groups.
+    """
+
+    column: str
+    group: str
+    n: int
+    verdict: Verdict
+
+    def cells(self) -> list[str]:
+        """Return the texts of a line of the table."""
+        return [self.column, self.group, f"{self.n:,}", *self.verdict.cells()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {"column": self.column, "group": self.group, "n": self.n, **self.verdict.to_dict()}
+
+    def __repr__(self) -> str:
+        return f"<{self.column} = {self.group[:60]}: {self.verdict.sentence[:300]}>"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Slices:
+    """Groups of rows, each with its verdict.
+
+    Parameters
+    ----------
+    rows : tuple of Slice
+        One for each group.
+    settings : mapping
+        What it was made with.
+    """
+
+    rows: tuple[Slice, ...]
+    settings: Settings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {"rows": [row.to_dict() for row in self.rows], "settings": dict(self.settings)}
+
+    def to_frame(self, backend: tables.Backend | None = None) -> Any:
+        """Return one row a group as a data frame of polars or pandas."""
+        rows = [row.to_dict() for row in self.rows]
+        for row in rows:
+            low, high = row.pop("interval") or (None, None)
+            row |= {"low": low, "high": high}
+        return tables.frame(rows, backend)
+
+    def table(self) -> str:
+        """Return the groups as a table."""
+        return tables.text(HEADER, [row.cells() for row in self.rows])
+
+    def _repr_html_(self) -> str:
+        return tables.html(HEADER, [row.cells() for row in self.rows])
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def __str__(self) -> str:
+        off = sum(row.verdict.rejected for row in self.rows)
+        return f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
+
+
+def slices(
+    data: Predictions,
+    by: Mapping[str, Sequence[Any]],
+    *,
+    lens: Lens | None = None,
+    least: int = 50,
+    n_resamples: int = 999,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Slices:
+    """Look at groups of rows: which of them are off, in which direction, and how far.
+
+    In each group the statistics of the omnibus test are tested. All groups see the same drawn
+    labels, so the adjustment for their number is exact, whether or not they overlap.
+
+    Parameters
+    ----------
+    data : Predictions
+        Predictions and outcomes.
+    by : mapping of str to sequence of length n
+        Columns that are known before the outcome, such as sex or hospital; rows of equal values
+        make a group.
+    lens : Lens, optional
+        Default: the event of two classes, else the top label.
+    least : int, default 50
+        Groups of a column with fewer rows are gathered as "others".
+    n_resamples : int, default 999
+        Number of data sets drawn under the hypothesis.
+    rng : int, Generator or None
+        The same seed gives the same draws.
+    progress : callable, optional
+        Function of (done, total), called now and then.
+
+    Returns
+    -------
+    Slices
+
+    Examples
+    --------
+    >>> p = np.linspace(0.05, 0.95, 400)
+    >>> women = np.arange(400) % 2 == 1
+    >>> labels = np.arange(400) * 0.618 % 1 < np.where(women, p**3, p)
+    >>> sex = np.where(women, "female", "male")
+    >>> found = slices(Predictions(p, labels), {"sex": sex}, rng=0)
+    >>> [(row.group, row.verdict.direction) for row in found.rows]
+    [('female', 'high'), ('male', None)]
+    """
+    check_data(data)
+    chosen = (Canonical() if data.m == 2 else TopLabel()) if lens is None else lens
+    check_lens(chosen)
+    groups = list(_groups(data, by, whole("least", least, least=1)))
+    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    problems, found = [], []
+    for number, (_, _, rows) in enumerate(groups):
+        seen = data.weighted_by(rows)  # rows keep their numbers, and so their draws
+        problems.append(Problem.of(seen, chosen, plan.resampler, plan.key))
+        mine = replace(plan, progress=part(progress, number, len(groups)))
+        found.append(examine(problems[-1], None, mine))
+    verdicts = _verdicts(problems, found, plan.n_resamples)
+    named = zip(groups, verdicts, strict=True)
+    slices_found = tuple(Slice(c, g, int(rows.sum()), verdict) for (c, g, rows), verdict in named)
+    return Slices(slices_found, plan.settings(by=list(by), lens=chosen, least=least))
+
+
+def _verdicts(
+    problems: Sequence[Problem], found: Sequence[Sequence[Test]], n_resamples: int
+) -> list[Verdict]:
+    """Judge each group, with p-values that are adjusted for all."""
+    rows = adjusted([test for tests in found for test in tests])
+    left = iter(rows)
+    return [
+        judge(problem, [next(left) for _ in tests], len(rows), n_resamples)
+        for problem, tests in zip(problems, found, strict=True)
+    ]
+
+
+def _groups(data: Predictions, by: Any, least: int) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
+    """Yield column, group and which rows (n,) of every group; small ones together."""
+    if not isinstance(by, Mapping) or not by:
+        raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}.")
+    for column, values in by.items():
+        texts = np.array([str(value) for value in values])
+        if texts.shape != (data.n,):
+            raise ValueError(
+                f"`by` must have a value for each of the {data.n:,} rows; column {column!r} has"
+                f" {texts.size:,}."
+            )
+        names, of_rows, counts = np.unique(texts, return_inverse=True, return_counts=True)
+        small = counts < least
+        for number in np.flatnonzero(~small):
+            yield str(column), str(names[number]), of_rows == number
+        if small.any():
+            yield str(column), OTHERS, small[of_rows]
