@@ -62,16 +62,6 @@ class CountDistributions:
             out[c] = low + min(np.searchsorted(cdf, level * (1 - 1e-12)), cdf.size - 1)
         return out
 
-    def tails(self, events: Floats) -> Floats:
-        """Return the smaller of P(count ≤ k) and P(count ≥ k) for k events in each cell."""
-        out = np.empty(events.size)
-        for c, place in enumerate((events - self.lows).astype(np.int64)):
-            cdf = self.cdf[self.offsets[c] : self.offsets[c + 1]]
-            below = cdf[min(place, cdf.size - 1)] if place >= 0 else 0.0
-            above = 1.0 - (cdf[min(place, cdf.size) - 1] if place > 0 else 0.0)
-            out[c] = max(0.0, min(below, above))
-        return out
-
     def scores(self, events: Floats, first: int = 0) -> Floats:
         """Return normal scores of numbers of events (…, cells) in cells from `first` on.
 

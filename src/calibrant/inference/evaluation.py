@@ -215,22 +215,30 @@ def through_all(
 ) -> Evaluation:
     """Test statistics through lenses; the omnibus ones, if there are none."""
     problems = [Problem.of(data, lens, plan.resampler, plan.key) for lens in lenses]
-    found = []
-    for number, problem in enumerate(problems):
-        mine = replace(plan, progress=part(plan.progress, number, len(lenses)))
-        found.append(examine(problem, statistics, mine))
-    rows = adjusted([test for of_lens in found for test in of_lens])
-    left = iter(rows)
-    verdicts = [
-        judge(problem, [next(left) for _ in of_lens], len(rows), plan.n_resamples)
-        for problem, of_lens in zip(problems, found, strict=True)
-    ]
+    rows, verdicts = judged(problems, statistics, plan)
     said = "omnibus" if statistics is None else statistics
     made_with = plan.settings(lenses=lenses, statistics=said)
-    return Evaluation(tuple(verdicts), rows, data.n, data.m, made_with)
+    return Evaluation(verdicts, rows, data.n, data.m, made_with)
 
 
-def examine(problem: Problem, statistics: Sequence[Statistic] | None, plan: Plan) -> list[Test]:
+def judged(
+    problems: Sequence[Problem], statistics: Sequence[Statistic] | None, plan: Plan
+) -> tuple[tuple[EvaluationRow, ...], tuple[Verdict, ...]]:
+    """Return the tests of all problems, adjusted together, and what they say of each problem."""
+    found = []
+    for number, problem in enumerate(problems):
+        mine = replace(plan, progress=part(plan.progress, number, len(problems)))
+        found.append(_examine(problem, statistics, mine))
+    rows = _adjusted([test for tests in found for test in tests])
+    left = iter(rows)
+    verdicts = tuple(
+        judge(problem, [next(left) for _ in tests], len(rows), plan.n_resamples)
+        for problem, tests in zip(problems, found, strict=True)
+    )
+    return rows, verdicts
+
+
+def _examine(problem: Problem, statistics: Sequence[Statistic] | None, plan: Plan) -> list[Test]:
     """Return the tests of one problem; the omnibus ones, if no statistics are chosen."""
     check_hypothesis(problem)
     tested = omnibus(problem.seen) if statistics is None else statistics
@@ -238,7 +246,7 @@ def examine(problem: Problem, statistics: Sequence[Statistic] | None, plan: Plan
     return [(problem.lens, *one) for one in zip(tested, values, nulls, strict=True)]
 
 
-def adjusted(tests: Sequence[Test]) -> tuple[EvaluationRow, ...]:
+def _adjusted(tests: Sequence[Test]) -> tuple[EvaluationRow, ...]:
     """Return the rows of all tests, adjusted together."""
     values, nulls = np.array([test[2] for test in tests]), np.stack([test[3] for test in tests])
     pairs = zip(tests, min_p(values, nulls), strict=True)

@@ -1,7 +1,7 @@
 """Groups of rows, such as men and women: which of them are off, and how far."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from calibrant import tables
 from calibrant.checks.parameters import whole
 from calibrant.checks.seeds import Rng
-from calibrant.inference.evaluation import Test, adjusted, examine
-from calibrant.inference.plans import Plan, Progress, Settings, part
+from calibrant.inference.evaluation import judged
+from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem
-from calibrant.inference.verdicts import Verdict, judge
+from calibrant.inference.verdicts import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions
@@ -153,28 +153,13 @@ def slices(
     check_lens(chosen)
     groups = list(_groups(data, by, whole("least", least, least=1)))
     plan = Plan.of(Exact(), n_resamples, rng, progress)
-    problems, found = [], []
-    for number, (_, _, rows) in enumerate(groups):
-        seen = data.weighted_by(rows)  # rows keep their numbers, and so their draws
-        problems.append(Problem.of(seen, chosen, plan.resampler, plan.key))
-        mine = replace(plan, progress=part(progress, number, len(groups)))
-        found.append(examine(problems[-1], None, mine))
-    verdicts = _verdicts(problems, found, plan.n_resamples)
+    # Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
+    seen = [data.weighted_by(rows) for _, _, rows in groups]
+    problems = [Problem.of(each, chosen, plan.resampler, plan.key) for each in seen]
+    _, verdicts = judged(problems, None, plan)
     named = zip(groups, verdicts, strict=True)
     slices_found = tuple(Slice(c, g, int(rows.sum()), verdict) for (c, g, rows), verdict in named)
     return Slices(slices_found, plan.settings(by=list(by), lens=chosen, least=least))
-
-
-def _verdicts(
-    problems: Sequence[Problem], found: Sequence[Sequence[Test]], n_resamples: int
-) -> list[Verdict]:
-    """Judge each group, with p-values that are adjusted for all."""
-    rows = adjusted([test for tests in found for test in tests])
-    left = iter(rows)
-    return [
-        judge(problem, [next(left) for _ in tests], len(rows), n_resamples)
-        for problem, tests in zip(problems, found, strict=True)
-    ]
 
 
 def _groups(data: Predictions, by: Any, least: int) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.inference.adjustment import holm
 from calibrant.inference.families import default_tree
-from calibrant.inference.frequencies import moments
+from calibrant.inference.frequencies import moments, standardise
 from calibrant.inference.problem import Problem
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import EqualWidth, Partition
@@ -237,34 +237,20 @@ def _direction(problem: Problem, bias: float) -> Literal["high", "low", "both"] 
 
 def _directions(problem: Problem, partition: Partition) -> tuple[bool, bool]:
     """Return whether predictions are too high, and too low, in some cells, by Holm's procedure."""
-    seen = problem.seen
-    cells = problem.shared.cells(partition)
-    centre, spread = moments(cells, problem.seen_probs)
-    gaps = cells.means().observed[:, seen.event] - cells.means().predicted[:, seen.event]
-    gaps -= centre[:, seen.event]
-    if problem.exact_counts and cells.mass.max() <= EXACTLY:
-        p = _exact_pvalues(problem, cells, gaps)
-    else:
-        p = _normal_pvalues(gaps, spread[:, seen.event])
-    held = cells.mass > 0
-    off = holm(p[held]) <= ALPHA
-    return bool((off & (gaps[held] < 0)).any()), bool((off & (gaps[held] > 0)).any())
-
-
-def _exact_pvalues(problem: Problem, cells: Any, gaps: Floats) -> Floats:
-    """Return twice the smaller tail of the Poisson-binomial count of each cell: (cells,)."""
-    counts = problem.event_distributions(cells)
-    events = np.rint((cells.means().predicted[:, problem.seen.event] + gaps) * cells.mass)
-    return np.minimum(1.0, 2 * counts.tails(events))
-
-
-def _normal_pvalues(gaps: Floats, spread: Floats) -> Floats:
-    """Return two-sided p-values of normal deviations; where there is no spread, 0 of any."""
     from scipy.special import ndtr  # noqa: PLC0415
 
-    sure = spread <= 1e-12
-    z = np.abs(gaps) / np.where(sure, 1.0, spread)
-    return np.where(sure, np.where(np.abs(gaps) > 1e-6, 0.0, 1.0), 2 * ndtr(-z))
+    event = problem.seen.event
+    cells = problem.shared.cells(partition)
+    centre, spread = moments(cells, problem.seen_probs)
+    means = cells.means()
+    if problem.exact_counts and cells.mass.max() <= EXACTLY:
+        far = problem.event_distributions(cells).scores(means.observed[:, event] * cells.mass)
+    else:
+        far = standardise(means.observed - means.predicted, centre, spread)
+    gaps = (means.observed - means.predicted - centre)[:, event]
+    held = cells.mass > 0
+    off = holm(2 * ndtr(-far[held])) <= ALPHA
+    return bool((off & (gaps[held] < 0)).any()), bool((off & (gaps[held] > 0)).any())
 
 
 def _size(problem: Problem) -> tuple[float | None, tuple[float, float] | None]:
