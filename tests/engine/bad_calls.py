@@ -109,9 +109,9 @@ CALLS = {
     "top_classes, none": lambda: rows.top_classes(PROBS, 0),
     "top_classes, fewer than none": lambda: rows.top_classes(PROBS, -1),
     "top_classes, more than there are": lambda: rows.top_classes(PROBS, M + 1),
-    "top_against_rest, labels": lambda: rows.top_against_rest(LABELS[:3], TOP),
-    "top_against_rest, probs": lambda: rows.top_against_rest(
-        LABELS, rows.Top(TOP.classes, TOP.probs[:3])
+    "against_top, labels": lambda: rows.against_top(rows.Ranked(LABELS[:3], TOP)),
+    "against_top, probs": lambda: rows.against_top(
+        rows.Ranked(LABELS, rows.Top(TOP.classes, TOP.probs[:3]))
     ),
     "against_rest, few events": lambda: rows.against_rest(ROWS, LABELS[:3]),
     "against_rest, no class": lambda: rows.against_rest(ROWS, np.array([FAR])),
@@ -154,6 +154,9 @@ CALLS = {
     "add_up, step": lambda: sums.add_up(ROWS._replace(step=10**8), OF_ROWS, CELLS),
     "add_up, no event": lambda: sums.add_up(BINARY._replace(event=FAR), OF_ROWS, CELLS),
     "add_up, event below 0": lambda: sums.add_up(BINARY._replace(event=-1), OF_ROWS, CELLS),
+    "add_ranked_intervals, labels": lambda: sums.add_ranked_intervals(
+        rows.Ranked(LABELS[:3], TOP), EDGES
+    ),
     "add_intervals, three outcomes": lambda: sums.add_intervals(ROWS, EDGES),
     "add_intervals, one edge": lambda: sums.add_intervals(BINARY, EDGES[:1]),
     "add_intervals, no label": lambda: sums.add_intervals(

@@ -132,7 +132,7 @@ def test_one_class_against_the_rest(data, draw):
         np.testing.assert_array_equal(labels, data.labels != event)
     top = engine.rows.check(data.probs, 1.0, 1.0).top
     for one, other in zip(
-        engine.rows.top_against_rest(data.labels, top),
+        engine.rows.against_top(engine.rows.Ranked(data.labels, top)),
         engine.rows.against_rest(data.rows, top.classes),
         strict=True,
     ):

@@ -148,7 +148,8 @@ class Cells:
         sums = add_up(data)
         if sums is None:
             return None
-        return CellSums(sums, engine.sums.unit_of(data.rows), data.event)
+        unit = engine.sums.unit_of(data.rows) if data.weighted else 1.0
+        return CellSums(sums, unit, data.event)
 
     def totals(self, data: Predictions | None = None) -> Any:
         """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""

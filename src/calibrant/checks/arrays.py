@@ -98,6 +98,19 @@ def weights(value: Any, n: int, *, source: Source = ARRAYS) -> NDArray[np.float6
     return rounded(array)
 
 
+def mask(value: Any, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which rows to keep, at least one of them with a weight."""
+    found = np.asarray(value)
+    if found.shape != weights.shape or found.dtype != bool:
+        raise ValueError(
+            f"`where` must give one True or False for each of the {weights.size:,} rows; found"
+            f" {found.dtype} of shape {found.shape}."
+        )
+    if not (found & (weights > 0)).any():
+        raise ValueError("`where` must keep at least one row; it keeps none.")
+    return found
+
+
 def rounded(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Round weights to multiples of a power of 2 of which all of them have at most 2^53.
 

@@ -45,6 +45,30 @@ def column_names(value: Any) -> list[Any] | None:
     return None if names is None else list(names)
 
 
+def refuse_other_rows(probs: Any, **others: Any) -> None:
+    """Refuse a pandas column whose index is not that of the probabilities.
+
+    pandas would put rows of one index together; we take rows as they stand. Where the two
+    differ, one of them is wrong.
+    """
+    index = _index(probs)
+    for name, value in others.items():
+        theirs = _index(value)
+        if index is None or theirs is None or len(index) != len(theirs) or index.equals(theirs):
+            continue
+        row = int((index != theirs).argmax())
+        raise ValueError(
+            f"`{name}` must have the index of `probs`; row {row} is {theirs[row]!r} there and"
+            f" {index[row]!r} in `probs`. Align them, or give .to_numpy() to take rows as they"
+            " stand."
+        )
+
+
+def _index(value: Any) -> Any:
+    """Return the index of a pandas frame or series; None of anything else."""
+    return value.index if hasattr(value, "iloc") and hasattr(value, "index") else None
+
+
 def check_columns(frame: Any, wanted: list[Any]) -> None:
     """Refuse what is no data frame, or lacks a column that is asked for."""
     found = column_names(frame)

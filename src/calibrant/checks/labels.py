@@ -202,6 +202,25 @@ def decoded(value: Any, n: int, known: Classes, source: Source = ARRAYS) -> NDAr
     return codes
 
 
+def cluster_codes(value: Any, n: int, source: Source = ARRAYS) -> NDArray[np.int32]:
+    """Return the number of each row's cluster (n,), from 0; clusters are numbers or names."""
+    array = to_numpy("clusters", value)
+    if array.shape != (n,):
+        raise ValueError(f"`clusters` must be one for each of the {n:,} rows; found {array.shape}.")
+    if array.dtype.kind not in "biufOUSTM":
+        raise TypeError(f"`clusters` must be numbers or names; found {array.dtype}.")
+    found = distinct(array.astype(str) if array.dtype.kind == "M" else array)
+    codes = found.replaced(range(len(found.labels)))
+    missing = {"", "nan", "None", "NaT", "<NA>"}
+    lacking = [code for code, label in enumerate(found.labels) if label in missing]
+    if lacking:
+        row = int(np.flatnonzero(np.isin(codes, lacking))[0])
+        raise ValueError(f"`clusters` must have no missing values; {source.row(row)} has none.")
+    if len(found.labels) < 2:
+        raise ValueError("`clusters` must be at least two; all rows are in the same one.")
+    return codes
+
+
 def _check_shape(array: Array, n: int, m: int, name: str) -> None:
     if array.ndim not in (1, 2) or array.shape[1:] not in ((), (1,), (m,)):
         raise ValueError(

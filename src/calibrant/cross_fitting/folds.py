@@ -70,5 +70,4 @@ def apply_to_folds(data: Predictions, maps: tuple[Map, ...], folds: Folds) -> Pr
     for fold, fitted in enumerate(maps):
         rows = np.flatnonzero(folds == fold)
         probs[rows] = fitted(data.take(rows)).probs
-    weights = data.weights if data.weighted else None
-    return Predictions.trusted(probs, data.labels, data.classes, weights, data.event)
+    return data.with_probs(probs)

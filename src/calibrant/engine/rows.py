@@ -169,27 +169,40 @@ def _top_classes(probs, start, stop, out):
             held += held < k
 
 
-def top_against_rest(labels: NDArray[np.int32], top: Top) -> tuple[Array, NDArray[np.int32]]:
+class Ranked(NamedTuple):
+    """Labels (n,), and the most probable class of every row."""
+
+    labels: NDArray[np.int32]
+    top: Top
+
+
+def against_top(ranked: Ranked) -> tuple[Array, NDArray[np.int32]]:
     """Return the binary problem of the most probable class: (p, 1 - p), and 0 where it occurs."""
-    expect("labels", labels, top.classes.shape, "i")
-    expect("top.probs", top.probs, top.classes.shape, "f")
-    probs = np.empty((labels.size, 2), top.probs.dtype)
-    outcomes = np.empty(labels.size, np.int32)
+    n = check_ranked(ranked)
+    probs = np.empty((n, 2), ranked.top.probs.dtype)
+    outcomes = np.empty(n, np.int32)
 
     def work(start: int, stop: int) -> None:
-        _top_against_rest(labels, top, (start, stop), probs, outcomes)
+        _against_top(ranked, (start, stop), probs, outcomes)
 
-    threads.run(work, threads.row_blocks((labels.size, 2)))
+    threads.run(work, threads.row_blocks((n, 2)))
     return probs, outcomes
 
 
+def check_ranked(ranked: Ranked) -> int:
+    """Refuse arrays that do not fit together; return the number of rows."""
+    expect("labels", ranked.labels, ranked.top.classes.shape, "i")
+    expect("top.probs", ranked.top.probs, ranked.top.classes.shape, "f")
+    return int(ranked.labels.size)
+
+
 @kernel
-def _top_against_rest(labels, top, span, probs, outcomes):
+def _against_top(ranked, span, probs, outcomes):
     for i in range(span[0], span[1]):
-        p = top.probs[i]
+        p = ranked.top.probs[i]
         probs[i, 0] = p
         probs[i, 1] = 1.0 - p if p < 1.0 else 0.0
-        outcomes[i] = labels[i] != top.classes[i]
+        outcomes[i] = ranked.labels[i] != ranked.top.classes[i]
 
 
 def against_rest(rows: Rows, event: Array) -> tuple[Array, NDArray[np.int32]]:

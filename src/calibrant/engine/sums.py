@@ -6,6 +6,8 @@ are kept as floats while there are at most 2^24 rows, and then never round; so s
 rows, added in any order, have the same bits. What is below 2^-85 is lost.
 """
 
+from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from calibrant.engine import threads
 from calibrant.engine.arrays import expect, within
 from calibrant.engine.compile import helper, kernel
 from calibrant.engine.grid import interval
+from calibrant.engine.rows import Ranked, check_ranked
 from calibrant.engine.tuples import Order, Rows
 
 Floats = NDArray[np.float64]
@@ -58,21 +61,17 @@ def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int) -> Sums:
     expect("cells", cells, (n,), "i")
     within("cells", cells, n_cells)
     size = max(min(EXACT, -(-n // threads.count())), 1)
-    spans = threads.blocks(n, size)
-    parts: list[Sums | None] = [None] * len(spans)
+    parts: dict[int, Sums] = {}
     unit = unit_of(rows)
 
     def work(start: int, stop: int) -> None:
         limbs = np.zeros((3, n_cells, count))
         tables = Tables(np.zeros(n_cells), np.zeros((n_cells, m)), limbs)
         _add_rows(rows, cells, (start, stop), column, 1.0 / unit, tables)
-        parts[start // size] = Sums(tables.mass, tables.observed, whole(tables.limbs))
+        parts[start] = Sums(tables.mass, tables.observed, whole(tables.limbs))
 
-    threads.run(work, spans)
-    first, *others = [part for part in parts if part is not None]
-    for part in others:
-        first = merged(first, part)
-    return first
+    threads.run(work, threads.blocks(n, size))
+    return reduce(merged, parts.values())
 
 
 def add_intervals(rows: Rows, edges: Floats) -> Sums:
@@ -80,24 +79,37 @@ def add_intervals(rows: Rows, edges: Floats) -> Sums:
 
     edges : (k + 1,) as `grid.edges` returns them; intervals without rows have sums of 0
     """
-    n, k = rows.probs.shape[0], edges.size - 1
+    n, unit = rows.probs.shape[0], unit_of(rows)
     expect("probs", rows.probs, (n, 2), "f")
+
+    def add(span: tuple[int, int], table: Floats) -> None:
+        _add_intervals(rows, span, 1.0 / unit, edges, table)
+
+    return _in_intervals(n, edges.size - 1, add)
+
+
+def add_ranked_intervals(ranked: Ranked, edges: Floats) -> Sums:
+    """Do the same for the most probable class, without weights, before its problem is made."""
+
+    def add(span: tuple[int, int], table: Floats) -> None:
+        _add_ranked_intervals(ranked, span, edges, table)
+
+    return _in_intervals(check_ranked(ranked), edges.size - 1, add)
+
+
+def _in_intervals(n: int, k: int, add: Callable[[tuple[int, int], Floats], None]) -> Sums:
+    """Add up spans of rows to tables (k, 5), on several threads."""
     size = max(min(EXACT, -(-n // threads.count())), 1)
-    spans = threads.blocks(n, size)
-    parts: list[Sums | None] = [None] * len(spans)
-    unit = unit_of(rows)
+    parts: dict[int, Sums] = {}
 
     def work(start: int, stop: int) -> None:
         table = np.zeros((k, 5))
-        _add_intervals(rows, (start, stop), 1.0 / unit, edges, table)
+        add((start, stop), table)
         observed, limbs = table[:, :2], table[:, 2:].T[:, :, None]
-        parts[start // size] = Sums(observed.sum(axis=1), observed, whole(limbs))
+        parts[start] = Sums(observed.sum(axis=1), observed, whole(limbs))
 
-    threads.run(work, spans)
-    first, *others = [part for part in parts if part is not None]
-    for part in others:
-        first = merged(first, part)
-    return first
+    threads.run(work, threads.blocks(n, size))
+    return reduce(merged, parts.values())
 
 
 @kernel
@@ -113,6 +125,19 @@ def _add_intervals(rows, span, scale, edges, table):
         if middle != 0.0:
             table[c, 3] += middle
         if low != 0.0:
+            table[c, 4] += low
+
+
+@kernel
+def _add_ranked_intervals(ranked, span, edges, table):
+    for i in range(span[0], span[1]):
+        p = np.float64(ranked.top.probs[i])
+        c = interval(p, edges)
+        high, middle, low = cut(p)
+        table[c, np.int64(ranked.labels[i] != ranked.top.classes[i])] += 1.0
+        table[c, 2] += high
+        if middle != 0.0:
+            table[c, 3] += middle
             table[c, 4] += low
 
 

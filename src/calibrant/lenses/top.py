@@ -10,6 +10,8 @@ from calibrant.checks.parameters import whole
 from calibrant.lenses.lens import Lens, Outcomes
 from calibrant.predictions import Predictions
 
+TOP = ("predicted class", "other")
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,7 @@ class TopK(Lens):
                 " Use `Canonical()` for all of them."
             )
         if k == 1:
-            probs, labels = engine.rows.top_against_rest(data.labels, data.top)
-            return data.induced(probs, labels, _ranks(1))
+            return data.induced_top(TOP)
         ranked = engine.rows.top_classes(data.probs, k)
         probs = np.empty((data.n, k + 1), data.probs.dtype)
         probs[:, :k] = np.take_along_axis(data.probs, ranked, axis=1)
@@ -108,8 +109,6 @@ class TopLabel(Lens):
 
 
 def _ranks(k: int) -> tuple[str, ...]:
-    if k == 1:
-        return ("predicted class", "other")
     return (*(_ordinal(i) for i in range(1, k + 1)), "rest")
 
 

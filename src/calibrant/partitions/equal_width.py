@@ -64,7 +64,10 @@ class EqualWidth:
         """Add up the rows of k intervals, empty ones too; None if more coordinates are cut."""
         if data.event is None or self.k > grid.SMALL:
             return None
-        return engine.sums.add_intervals(data.rows, engine.grid.edges(self.k))
+        edges = engine.grid.edges(self.k)
+        if data.ranked is None or data.weighted:
+            return engine.sums.add_intervals(data.rows, edges)
+        return engine.sums.add_ranked_intervals(data.ranked, edges)
 
     def __str__(self) -> str:
         return "one cell" if self.k == 1 else f"{self.k} equal widths"

@@ -64,9 +64,7 @@ class Map(ABC):
                 "`data` must have the classes that the map was fitted to,"
                 f" {listed(self.classes)}; found {listed(data.classes)}."
             )
-        weights = data.weights if data.weighted else None
-        probs = self._apply(data.probs)
-        return Predictions.trusted(probs, data.labels, data.classes, weights, data.event)
+        return data.with_probs(self._apply(data.probs))
 
     def _apply(self, probs: Array) -> Floats:
         if probs.shape[1] != self.m:

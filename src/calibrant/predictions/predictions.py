@@ -1,27 +1,20 @@
 """Predictions g(X) and outcomes Y, checked once and then immutable."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant import engine
 from calibrant.checks import arrays
-from calibrant.checks.arrays import frozen
-from calibrant.checks.convert import check_columns, column_names, columns
-from calibrant.checks.labels import as_tuple, class_index, class_names, outcomes
-from calibrant.engine.tuples import Rows
-
-if TYPE_CHECKING:
-    from calibrant.loading.reading import Reading
-
-Array = NDArray[Any]
-Top = Any  # engine.rows.Top or None
+from calibrant.checks.convert import check_columns, column_names, columns, refuse_other_rows
+from calibrant.checks.labels import as_tuple, class_index, class_names, cluster_codes, outcomes
+from calibrant.predictions.held import Array, Held, Top
 
 
 @final
-class Predictions:
+class Predictions(Held):
     r"""Predicted probabilities g(x_i) and outcomes y_i of n rows and m classes.
 
     Parameters
@@ -39,6 +32,9 @@ class Predictions:
     weights : array_like of shape (n,), optional
         Not negative. A row of weight 2 counts as the row twice in every estimate. They are
         rounded to 53 bits of n times the largest, so that their sums are exact.
+    clusters : array_like of shape (n,), optional
+        Which rows belong together: numbers or names of patients, documents, days. Rows of one
+        cluster may depend on each other; tests then use `resampling.WildClusters`.
 
     Notes
     -----
@@ -59,15 +55,7 @@ class Predictions:
     [0.2, 0.9, 0.4]
     """
 
-    __slots__ = ("_top", "_weights", "classes", "event", "labels", "probs", "reading")
-
-    probs: Array
-    labels: NDArray[np.int32]
-    classes: tuple[str, ...]
-    event: int | None
-    reading: "Reading | None"
-    _weights: NDArray[np.float64] | None
-    _top: Top
+    __slots__ = ()
 
     def __init__(
         self,
@@ -75,47 +63,23 @@ class Predictions:
         labels: ArrayLike | Any,
         classes: Sequence[Any] | None = None,
         weights: ArrayLike | Any | None = None,
+        clusters: ArrayLike | Any | None = None,
     ) -> None:
+        refuse_other_rows(probs, labels=labels, weights=weights, clusters=clusters)
         classes = column_names(probs) if classes is None else classes
-        self._check(*arrays.checked(probs), labels, classes, weights)
+        self._check(*arrays.checked(probs), labels, classes, weights, clusters)
 
-    def _check(self, probs: Array, top: Top, labels: Any, classes: Any, weights: Any) -> None:
+    def _check(
+        self, probs: Array, top: Top, labels: Any, classes: Any, weights: Any, clusters: Any
+    ) -> None:
         n, m = probs.shape
         if classes is not None and not isinstance(classes, str):
             classes = as_tuple(classes)
         names = class_names(classes, m)
         codes = outcomes(labels, n, m, classes)
         checked = None if weights is None else arrays.weights(weights, n)
-        self._set((frozen(probs), frozen(codes), names, frozen(checked), 1, None), top)
-
-    def _set(self, parts: tuple[Any, ...], top: Top = None) -> None:
-        names = ("probs", "labels", "classes", "_weights", "event", "reading")
-        for name, value in zip(names, parts, strict=True):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_top", top)
-        if self.m > 2:
-            object.__setattr__(self, "event", None)
-
-    @classmethod
-    def trusted(
-        cls,
-        probs: Array,
-        labels: Array,
-        classes: tuple[str, ...],
-        weights: Array | None = None,
-        event: int | None = 0,
-        reading: "Reading | None" = None,
-    ) -> Self:
-        """Wrap arrays that are known to be right, without a check or a copy.
-
-        For lenses and resamplers: probs float32 or float64 in C order with rows that sum to
-        1, labels int32, weights as they come from other Predictions. `event` is the outcome
-        that a problem of two is about; a lens puts that first. `reading` says which columns of
-        a file these are.
-        """
-        self = cls.__new__(cls)
-        self._set((frozen(probs), frozen(labels), classes, frozen(weights), event, reading))
-        return self
+        groups = None if clusters is None else cluster_codes(clusters, n)
+        self._set((probs, codes, names, checked, 1, None, groups), top)
 
     @classmethod
     def from_logits(
@@ -124,6 +88,7 @@ class Predictions:
         labels: ArrayLike | Any,
         classes: Sequence[Any] | None = None,
         weights: ArrayLike | Any | None = None,
+        clusters: ArrayLike | Any | None = None,
     ) -> Self:
         """Apply the softmax to logits (n, m), or the logistic function to (n,), and wrap them.
 
@@ -136,7 +101,8 @@ class Predictions:
         """
         self = cls.__new__(cls)
         classes = column_names(logits) if classes is None else classes
-        self._check(arrays.softmax(logits), None, labels, classes, weights)
+        refuse_other_rows(logits, labels=labels, weights=weights, clusters=clusters)
+        self._check(arrays.softmax(logits), None, labels, classes, weights, clusters)
         return self
 
     @classmethod
@@ -148,6 +114,7 @@ class Predictions:
         probs: Sequence[str],
         classes: Sequence[Any] | None = None,
         weight: str | None = None,
+        cluster: str | None = None,
     ) -> Self:
         """Take the columns of a pandas, polars or Arrow frame.
 
@@ -162,8 +129,8 @@ class Predictions:
             is P(class 1) of a binary problem.
         classes : sequence, optional
             Names of the classes; default: the names of the columns.
-        weight : str, optional
-            Name of the column of weights.
+        weight, cluster : str, optional
+            Names of the columns of weights, and of what makes rows depend on each other.
 
         Examples
         --------
@@ -173,7 +140,7 @@ class Predictions:
         Predictions(n=2, m=2, classes=('cat', 'dog'))
         """
         chosen = [probs] if isinstance(probs, str) else list(probs)
-        check_columns(frame, [*chosen, label, *([] if weight is None else [weight])])
+        check_columns(frame, [*chosen, label, *filter(None, (weight, cluster))])
         if not chosen:
             raise ValueError("`probs` must name at least one column; found none.")
         matrix = columns("probs", frame, chosen)
@@ -184,48 +151,9 @@ class Predictions:
             frame[label],
             chosen if classes is None and not single else classes,
             None if weight is None else frame[weight],
+            None if cluster is None else frame[cluster],
         )
         return self
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.probs.shape[0])
-
-    @property
-    def m(self) -> int:
-        """Number of classes."""
-        return int(self.probs.shape[1])
-
-    @property
-    def of_confidences(self) -> bool:
-        """Whether a file held confidences in predictions, and whether these were right."""
-        return self.reading is not None and self.reading.correct
-
-    @property
-    def weighted(self) -> bool:
-        """Whether weights were given."""
-        return self._weights is not None
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """Weights (n,), ones where none were given."""
-        return np.broadcast_to(np.float64(1.0), self.n) if self._weights is None else self._weights
-
-    @property
-    def top(self) -> "engine.rows.Top":
-        """The most probable class of every row and its probability; of equal ones, the first."""
-        if self._top is None:
-            object.__setattr__(self, "_top", engine.rows.check(self.probs, 1.0, 1.0).top)
-        found: engine.rows.Top = self._top
-        return found
-
-    @property
-    def rows(self) -> Rows:
-        """Predictions, outcomes and weights as the engine takes them."""
-        weights, step = (_ONE, 0) if self._weights is None else (self._weights, 1)
-        event = -1 if self.event is None else self.event
-        return Rows(self.probs, self.labels, weights, step, 0, event)
 
     def restrict(self, where: Callable[[Array], ArrayLike] | ArrayLike) -> Self:
         """Keep the rows whose predictions are in the set A of §3.2.
@@ -241,51 +169,46 @@ class Predictions:
         >>> data.restrict(lambda probs: probs[:, 1] > 0.3).n
         2
         """
-        mask = np.asarray(where(self.probs) if callable(where) else where)
-        if mask.shape != (self.n,) or mask.dtype != bool:
-            raise ValueError(
-                f"`where` must give one True or False for each of the {self.n:,} rows; found"
-                f" {mask.dtype} of shape {mask.shape}."
-            )
-        if not (mask & (self.weights > 0)).any():
-            raise ValueError("`where` must keep at least one row; it keeps none.")
+        mask = arrays.mask(where(self.probs) if callable(where) else where, self.weights)
         return self.take(np.flatnonzero(mask))
 
     def take(self, rows: Array) -> Self:
         """Return the rows with these numbers, in this order."""
-        weights = None if self._weights is None else self._weights.take(rows)
+        weights = self._weights if self._weights is None else self._weights.take(rows)
         if weights is not None and rows.size > self.n and weights.any():
             weights = arrays.rounded(weights)  # so that sums over more rows are exact, too
         probs, labels = self.probs.take(rows, axis=0), self.labels.take(rows)
-        return self.trusted(probs, labels, self.classes, weights, self.event, self.reading)
+        clusters = None if self.clusters is None else self.clusters.take(rows)
+        return self.trusted(
+            probs, labels, self.classes, weights, self.event, self.reading, clusters
+        )
 
     def index(self, label: int | str) -> int:
         """Return the index of a class that is given by name or by index."""
         return class_index(label, self.classes)
 
-    def induced(self, probs: Array, labels: Array, classes: tuple[str, ...]) -> Self:
+    def induced(self, probs: Array | None, labels: Array | None, classes: tuple[str, ...]) -> Self:
         """Return what a lens made of these rows, with their weights; its event is outcome 0."""
-        return self.trusted(probs, labels, classes, self._weights)
+        return self.trusted(probs, labels, classes, self._weights, clusters=self.clusters)
+
+    def induced_top(self, classes: tuple[str, str]) -> Self:
+        """Return the problem of the most probable class, made when somebody looks at it."""
+        found = self.induced(None, None, classes)
+        object.__setattr__(found, "ranked", engine.rows.Ranked(self.labels, self.top))
+        return found
 
     def with_labels(self, labels: Array) -> Self:
         """Return the same predictions with other outcomes (n,): integers that are not checked."""
-        codes = np.asarray(labels, np.int32)
-        return self.trusted(self.probs, codes, self.classes, self._weights, self.event)
+        return self._with(self.probs, np.asarray(labels, np.int32), self._weights)
+
+    def with_probs(self, probs: Array) -> Self:
+        """Return other predictions (n, m), which are not checked, of the same outcomes."""
+        return self._with(probs, self.labels, self._weights)
 
     def weighted_by(self, times: Array) -> Self:
         """Return the rows with their weights multiplied by `times` (n,), which is not checked."""
         weights = np.multiply(times, self.weights, dtype=np.float64)
-        return self.trusted(self.probs, self.labels, self.classes, weights, self.event)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"Predictions are immutable; `{name}` cannot be set.")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"Predictions are immutable; `{name}` cannot be deleted.")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = (self.probs, self.labels, self.classes, self._weights, self.event, self.reading)
-        return Predictions.trusted, state
+        return self._with(self.probs, self.labels, weights)
 
     def __len__(self) -> int:
         return self.n
@@ -293,6 +216,3 @@ class Predictions:
     def __repr__(self) -> str:
         shown = self.classes if self.m <= 4 else (*self.classes[:3], "…")
         return f"Predictions(n={self.n}, m={self.m}, classes={shown})"
-
-
-_ONE = np.broadcast_to(np.float64(1.0), 1)

@@ -1,0 +1,149 @@
+"""Arrays of rows that belong together, and cannot be changed."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.checks.arrays import frozen
+from calibrant.engine.tuples import Rows
+
+if TYPE_CHECKING:
+    from calibrant.loading.reading import Reading
+
+Array = NDArray[Any]
+Top = Any  # engine.rows.Top or None
+
+
+class Held:
+    """What `Predictions` hold: arrays that are known to be right."""
+
+    __slots__ = (
+        "_labels", "_probs", "_top", "_weights", "classes", "clusters", "event", "ranked", "reading"
+    )  # fmt: skip
+
+    _probs: Array | None
+    _labels: NDArray[np.int32] | None
+    _weights: NDArray[np.float64] | None
+    _top: Top
+    classes: tuple[str, ...]
+    clusters: NDArray[np.int32] | None
+    event: int | None
+    reading: "Reading | None"
+    ranked: "engine.rows.Ranked | None"  # what probs and labels are made of, until asked for
+
+    def _set(self, parts: tuple[Any, ...], top: Top = None) -> None:
+        probs, labels, classes, weights, event, reading, clusters = parts
+        put = partial(object.__setattr__, self)
+        put("_probs", frozen(probs))
+        put("_labels", frozen(labels))
+        put("classes", classes)
+        put("_weights", frozen(weights))
+        put("event", event if len(classes) == 2 else None)
+        put("reading", reading)
+        put("clusters", frozen(clusters))
+        put("_top", top)
+        put("ranked", None)
+
+    @classmethod
+    def trusted(
+        cls,
+        probs: Array | None,
+        labels: Array | None,
+        classes: tuple[str, ...],
+        weights: Array | None = None,
+        event: int | None = 0,
+        reading: "Reading | None" = None,
+        clusters: Array | None = None,
+    ) -> Self:
+        """Wrap arrays that are known to be right, without a check or a copy.
+
+        For lenses and resamplers: probs float32 or float64 in C order with rows that sum to
+        1, labels int32, weights and clusters as they come from other Predictions. `event` is the
+        outcome that a problem of two is about; a lens puts that first. `reading` says which
+        columns of a file these are.
+        """
+        self = cls.__new__(cls)
+        self._set((probs, labels, classes, weights, event, reading, clusters))
+        return self
+
+    @property
+    def probs(self) -> Array:
+        """Predicted probabilities (n, m)."""
+        return self._arrays()[0]
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """Outcomes (n,): places of classes."""
+        return self._arrays()[1]
+
+    def _arrays(self) -> tuple[Array, NDArray[np.int32]]:
+        """Return probs and labels; those of the most probable class are made when first used."""
+        if self._probs is None:
+            assert self.ranked is not None
+            probs, labels = engine.rows.against_top(self.ranked)
+            object.__setattr__(self, "_labels", frozen(labels))
+            object.__setattr__(self, "_probs", frozen(probs))
+        assert self._probs is not None
+        assert self._labels is not None
+        return self._probs, self._labels
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.labels if self.ranked is None else self.ranked.labels)
+
+    @property
+    def m(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def of_confidences(self) -> bool:
+        """Whether a file held confidences in predictions, and whether these were right."""
+        return self.reading is not None and self.reading.correct
+
+    @property
+    def weighted(self) -> bool:
+        """Whether weights were given."""
+        return self._weights is not None
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights (n,), ones where none were given."""
+        return np.broadcast_to(np.float64(1.0), self.n) if self._weights is None else self._weights
+
+    @property
+    def top(self) -> "engine.rows.Top":
+        """The most probable class of every row and its probability; of equal ones, the first."""
+        if self._top is None:
+            object.__setattr__(self, "_top", engine.rows.check(self.probs, 1.0, 1.0).top)
+        found: engine.rows.Top = self._top
+        return found
+
+    @property
+    def rows(self) -> Rows:
+        """Predictions, outcomes and weights as the engine takes them."""
+        weights, step = (_ONE, 0) if self._weights is None else (self._weights, 1)
+        event = -1 if self.event is None else self.event
+        return Rows(self.probs, self.labels, weights, step, 0, event)
+
+    def _with(self, probs: Array, labels: Array, weights: Array | None) -> Self:
+        return self.trusted(
+            probs, labels, self.classes, weights, self.event, clusters=self.clusters
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Predictions are immutable; `{name}` cannot be set.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Predictions are immutable; `{name}` cannot be deleted.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = self.probs, self.labels, self.classes, self._weights, self.event
+        return type(self).trusted, (*state, self.reading, self.clusters)
+
+
+_ONE = np.broadcast_to(np.float64(1.0), 1)
