@@ -24,12 +24,12 @@ class Inputs:
     ----------
     region : str or None
         Condition that rows must meet; None for all rows.
-    label, weight, model, id : str or None
-        Columns of labels, weights, names of models and of rows; None where the rules of `load`
-        apply.
-    probs, classes, ignore : str or None
-        Columns of the probabilities, names of the classes, and columns to leave out, separated by
-        commas.
+    label, weight, model, id, cluster : str or None
+        Columns of labels, weights, names of models, of rows and of clusters; None where the rules
+        of `load` apply.
+    probs, classes, ignore, by : str or None
+        Columns of the probabilities, names of the classes, columns to leave out, and those whose
+        groups are looked at, separated by commas.
     logits, normalize : bool
         Whether the columns hold logits, or values that were rounded.
     """
@@ -44,6 +44,8 @@ class Inputs:
     ignore: str | None
     model: str | None
     id: str | None = None
+    cluster: str | None = None
+    by: str | None = None
 
     def load(self, file: Path) -> "Predictions":
         """Load the only model of a file, and keep the rows of the region."""
@@ -75,6 +77,8 @@ class Inputs:
                 logits=self.logits,
                 normalize=self.normalize,
                 ignore=_split(self.ignore) or (),
+                cluster=self.cluster,
+                keep=_split(self.by) or (),
             )
         return {name: self._within(data) for name, data in models.items()}
 

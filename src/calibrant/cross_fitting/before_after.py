@@ -100,7 +100,7 @@ def recalibrate(
     """
     check_data(data)
     chosen = _named(default_methods(data) if methods is None else methods)
-    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    plan = Plan.of(data, Exact(), n_resamples, rng, progress)
     dealt = make_folds(data, folds, int(derive(plan.key, 4)))
     parts = 2 * len(chosen) + 1
     before = Before(row_scores(data))

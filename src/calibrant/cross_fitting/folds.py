@@ -19,7 +19,8 @@ def make_folds(data: Predictions, count: Any, seed: int) -> Folds:
     """Deal the rows of each class out to folds, in random order: the fold (n,) of each row.
 
     Folds differ by at most one row, and by at most one row of any class. Rows of weight 0 are
-    dealt out by themselves.
+    dealt out by themselves. Clusters stay together: then the largest go first, each to the fold
+    that has the fewest rows.
 
     Examples
     --------
@@ -29,11 +30,31 @@ def make_folds(data: Predictions, count: Any, seed: int) -> Folds:
     count = whole("folds", count, least=2)
     rows = present_rows(data)
     _check_rows(rows, count)
+    if data.clusters is not None:
+        return _deal_clusters(data.clusters, count, seed)
     order = generator(seed).permutation(data.n)
     absent = data.weights[order] == 0
     order = order[np.lexsort((data.labels[order], absent))]
     folds = np.empty(data.n, np.int32)
     folds[order] = np.arange(data.n) % count
+    folds.flags.writeable = False
+    return folds
+
+
+def _deal_clusters(clusters: NDArray[np.int32], count: int, seed: int) -> Folds:
+    """Deal out whole clusters: the fold (n,) of each row."""
+    sizes = np.bincount(clusters)
+    if sizes.size < count:
+        raise ValueError(
+            f"`folds` must be at most the number of clusters, {sizes.size:,}; found {count}."
+        )
+    order = generator(seed).permutation(sizes.size)
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    fold_of, held = np.empty(sizes.size, np.int32), np.zeros(count, np.int64)
+    for cluster in order:
+        fold_of[cluster] = held.argmin()
+        held[fold_of[cluster]] += sizes[cluster]
+    folds = fold_of[clusters]
     folds.flags.writeable = False
     return folds
 

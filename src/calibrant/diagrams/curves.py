@@ -15,7 +15,7 @@ from calibrant.diagrams.curve import (
     Kind,
 )
 from calibrant.diagrams.curve_series import cumulative_series, isotonic_series, smooth_series
-from calibrant.diagrams.problems import Models, default_lens, look, named
+from calibrant.diagrams.problems import Models, default_lens, first, look, named, refuse_clusters
 from calibrant.inference.plans import Plan, Progress, part
 from calibrant.inference.problem import Problem
 from calibrant.lenses import Lens
@@ -78,7 +78,7 @@ def isotonic_diagram(
     >>> print(diagram)
     isotonic reliability curve, p = 0.001 for the whole curve
     """
-    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    plan = Plan.of(first(data), Exact(), n_resamples, rng, progress)
     return _diagram(ISOTONIC, isotonic_series, data, lens, plan, level)
 
 
@@ -131,7 +131,7 @@ def smooth_diagram(
     def make(name: str, problem: Problem, plan: Plan, level: float) -> CurveSeries:
         return smooth_series(name, problem, plan, level, width)
 
-    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    plan = Plan.of(first(data), Exact(), n_resamples, rng, progress)
     return _diagram(SMOOTH, make, data, lens, plan, level, bandwidth=width)
 
 
@@ -176,7 +176,7 @@ def cumulative_diagram(
     >>> diagram.series[0].x.tolist(), diagram.series[0].y.round(3).tolist()
     ([0.0, 0.5, 1.0], [0.0, 0.15, 0.15])
     """
-    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    plan = Plan.of(first(data), Exact(), n_resamples, rng, progress)
     return _diagram(CUMULATIVE, cumulative_series, data, lens, plan, level)
 
 
@@ -192,11 +192,12 @@ def _diagram(
     models = named(data)
     lens = default_lens(models) if lens is None else lens
     check_level(level, plan.n_resamples)
+    refuse_clusters("A curve", plan.resampler)
     problems = look(models, lens, plan)
-    first = next(iter(problems.values())).seen
-    if first.event is None:
+    seen = next(iter(problems.values())).seen
+    if seen.event is None:
         raise ValueError(
-            f"A curve needs a problem with two outcomes; found {first.m}. Look through a lens such"
+            f"A curve needs a problem with two outcomes; found {seen.m}. Look through a lens such"
             " as `TopLabel()` or `Marginal(…)`."
         )
     series = []
@@ -206,8 +207,8 @@ def _diagram(
     return CurveDiagram(
         kind=kind,
         series=tuple(series),
-        classes=first.classes,
-        event=first.event,
+        classes=seen.classes,
+        event=seen.event,
         settings=plan.settings(lens=lens, level=level, alpha=ALPHA, **chosen),
         subject=lens.subject,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from calibrant.checks.seeds import Rng
-from calibrant.diagrams.problems import default_lens, look, named
+from calibrant.diagrams.problems import default_lens, first, look, named, refuse_clusters
 from calibrant.inference.plans import Plan, Progress, part
 from calibrant.inference.pvalues import pvalue
 from calibrant.inference.replicates import values_and_replicates
@@ -162,7 +162,8 @@ def score_plane(
     statistic = ScoreMiscalibration(score)
     found = named(models)
     lens = default_lens(found) if lens is None else lens
-    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    plan = Plan.of(first(found), Exact(), n_resamples, rng, progress)
+    refuse_clusters("The score plane", plan.resampler)
     points = []
     for i, (name, problem) in enumerate(look(found, lens, plan).items()):
         mine = Plan(plan.resampler, plan.n_resamples, plan.seed, part(progress, i, len(found)))

@@ -7,6 +7,7 @@ from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions
+from calibrant.resampling import Resampler
 from calibrant.verbs import check_data
 
 Models = Predictions | Mapping[str, Predictions]
@@ -22,6 +23,11 @@ def named(data: Models) -> Mapping[str, Predictions]:
     return models
 
 
+def first(data: Models) -> Predictions:
+    """Return a model, or the first of several."""
+    return next(iter(named(data).values()))
+
+
 def default_lens(models: Mapping[str, Predictions]) -> Lens:
     """Return the lens of a picture of two outcomes: the event of two classes, else the top label.
 
@@ -32,6 +38,15 @@ def default_lens(models: Mapping[str, Predictions]) -> Lens:
     """
     two = all(model.m == 2 for model in models.values())
     return Canonical() if two else TopLabel()
+
+
+def refuse_clusters(picture: str, resampler: Resampler) -> None:
+    """Refuse rows in clusters where labels must be drawn by the row."""
+    if resampler.flips_signs:
+        raise ValueError(
+            f"{picture} takes rows as independent; these have clusters. A reliability diagram on"
+            " cells respects them."
+        )
 
 
 def look(models: Mapping[str, Predictions], lens: Lens, plan: Plan) -> dict[str, Problem]:

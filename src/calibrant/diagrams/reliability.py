@@ -7,7 +7,7 @@ import numpy as np
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.diagram import Floats, ReliabilityDiagram, Series
-from calibrant.diagrams.problems import Models, look, named
+from calibrant.diagrams.problems import Models, first, look, named
 from calibrant.inference import Cellwise
 from calibrant.inference.cells import of_problem
 from calibrant.inference.plans import Plan, Progress, part
@@ -72,11 +72,11 @@ def reliability_diagram(
     reliability diagram of 2 outcomes: 1 of 2 cells are off at 5% (family-wise)
     """
     models = named(data)
-    plan = Plan.of(resampler, n_resamples, rng, progress)
+    plan = Plan.of(first(models), resampler, n_resamples, rng, progress)
     problems = look(models, lens, plan)
-    first = next(iter(problems.values())).seen
-    _check_number_of_outcomes(first.m, len(models))
-    cut = partition or default_partition(first.m)
+    seen = next(iter(problems.values())).seen
+    _check_number_of_outcomes(seen.m, len(models))
+    cut = partition or default_partition(seen.m)
     check_partition(cut)
     edges = _edges(cut)
     series = []
@@ -86,8 +86,8 @@ def reliability_diagram(
         series.append(_series(name, problem.seen, cut, cells, edges))
     return ReliabilityDiagram(
         series=tuple(series),
-        classes=first.classes,
-        event=first.event or 0,
+        classes=seen.classes,
+        event=seen.event or 0,
         edges=edges,
         settings=plan.settings(lens=lens, partition=cut, level=level, alpha=ALPHA),
         subject=lens.subject,

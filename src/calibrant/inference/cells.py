@@ -180,8 +180,8 @@ def cellwise(
     check_data(data)
     check_lens(lens)
     check_partition(partition)
-    plan = Plan.of(resampler, n_resamples, rng, progress)
-    problem = Problem.of(data, lens, resampler, plan.key)
+    plan = Plan.of(data, resampler, n_resamples, rng, progress)
+    problem = Problem.of(data, lens, plan.resampler, plan.key)
     check_hypothesis(problem)
     return of_problem(problem, partition, plan, fraction("level", level))
 
@@ -190,7 +190,7 @@ def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float)
     """Do what `cellwise` does for a problem that is seen through its lens already."""
     cells = problem.shared.cells(partition)
     function = on_cells(cells)
-    centre, spread = moments(cells, problem.seen_probs)
+    centre, spread = moments(problem, cells)
     summary = Summary.empty(function.predicted, centre, spread, plan.n_resamples, level)
     exact = None
     score = partial(_standardise, function, centre, spread)

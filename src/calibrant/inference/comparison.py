@@ -152,12 +152,13 @@ def compare(
         _check_pairs(models)
     smallest = min(models.values(), key=lambda data: data.n)
     chosen, tested = chosen_lenses(smallest, lenses), chosen_statistics(statistics)
-    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    plan = Plan.of(smallest, Exact(), n_resamples, rng, progress)
     evaluations, sizes = {}, {}
     for number, (name, data) in enumerate(models.items()):
         mine = replace(plan, progress=part(progress, number, len(models)))
         evaluations[name] = through_all(data, chosen, tested, mine)
-        sizes[name] = [size_of(Problem.of(data, lens, Exact(), plan.key)) for lens in chosen]
+        seen = [Problem.of(data, lens, plan.resampler, plan.key) for lens in chosen]
+        sizes[name] = [size_of(problem) for problem in seen]
     verdicts = {name: evaluation.verdicts for name, evaluation in evaluations.items()}
     scores = {name: all_scores(data) for name, data in models.items()}
     made_with = plan.settings(**evaluations[name].settings, paired=paired)
@@ -174,6 +175,8 @@ def _check_models(models: Any) -> None:
         check_data(data)
     if len(models) < 2:
         raise ValueError(f"`models` must be at least two; found {len(models)}.")
+    if len({data.clusters is None for data in models.values()}) > 1:
+        raise ValueError("`models` must all have clusters, or none of them.")
     _check_classes(models)
 
 
@@ -195,10 +198,11 @@ def _check_pairs(models: Mapping[str, Predictions]) -> None:
                 f"`models` must have the same labels row by row; {first!r} and {name!r} differ"
                 f" ({where}). Use `paired=False` if they have different rows."
             )
-        if not np.array_equal(a.weights, b.weights):
-            raise ValueError(
-                f"`models` must have the same weights; those of {first!r} and {name!r} differ."
-            )
+        for what in ("weights", "clusters"):
+            if not np.array_equal(getattr(a, what), getattr(b, what)):
+                raise ValueError(
+                    f"`models` must have the same {what}; those of {first!r} and {name!r} differ."
+                )
 
 
 def _first_difference(a: Predictions, b: Predictions) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inference.adjustment import holm
+from calibrant.inference.clusters import sums_of
 from calibrant.inference.families import default_tree
 from calibrant.inference.problem import Problem
 from calibrant.inference.verdicts import Verdict
@@ -27,6 +28,7 @@ class Size(NamedTuple):
     value: float
     influence: Floats  # (n,)
     weights: Floats  # (n,)
+    clusters: NDArray[np.int32] | None  # (n,)
 
 
 @final
@@ -134,8 +136,12 @@ def size_of(problem: Problem) -> Size:
     """Return the squared miscalibration on the tree that verdicts use."""
     tree = default_tree(problem.seen)
     cells = problem.shared.cells(tree)
-    value = SquaredMiscalibration(tree)(problem.seen)
-    return Size(value, influence(cells), problem.seen.weights)
+    clusters = problem.seen.clusters
+    if clusters is None:
+        value = SquaredMiscalibration(tree)(problem.seen)
+    else:
+        value = sums_of(problem, cells).unbiased
+    return Size(value, influence(cells), problem.seen.weights, clusters)
 
 
 def differences(
@@ -160,12 +166,14 @@ def differences(
 def _standard_error(a: Size, b: Size, *, paired: bool) -> float:
     """Return the standard error of the difference of two sizes."""
     if paired and a.influence.size == b.influence.size:
-        return sqrt(_variance(a.influence - b.influence, a.weights))
-    return sqrt(_variance(a.influence, a.weights) + _variance(b.influence, b.weights))
+        return sqrt(_variance(a._replace(influence=a.influence - b.influence)))
+    return sqrt(_variance(a) + _variance(b))
 
 
-def _variance(values: Floats, weights: Floats) -> float:
-    """Return the variance of a weighted mean."""
-    total = weights.sum()
+def _variance(size: Size) -> float:
+    """Return the variance of the weighted mean of the influence, from the scatter of clusters."""
+    values, weights, total = size.influence, size.weights, size.weights.sum()
     gaps = weights * (values - weights @ values / total)
+    if size.clusters is not None:
+        gaps = np.bincount(size.clusters, gaps)
     return float((gaps**2).sum() / total**2)

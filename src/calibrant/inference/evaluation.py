@@ -204,7 +204,7 @@ def evaluate(
     """
     check_data(data)
     chosen, tested = chosen_lenses(data, lenses), chosen_statistics(statistics)
-    return through_all(data, chosen, tested, Plan.of(resampler, n_resamples, rng, progress))
+    return through_all(data, chosen, tested, Plan.of(data, resampler, n_resamples, rng, progress))
 
 
 def through_all(

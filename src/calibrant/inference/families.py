@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.distances import total_variation
+from calibrant.distances import squared_euclidean, total_variation
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.lenses.lens import check_lens
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
@@ -30,8 +30,12 @@ def omnibus(data: Predictions) -> tuple[Statistic, ...]:
     They complement each other. Cox's test sees predictions that are too high or too low as a
     whole, too confident or too timid; for more than two outcomes the log score and the totals
     of the classes do. The kernel sees whatever neighbours have in common. They were chosen by
-    their power on real predictions, see `docs/measures.md`.
+    their power on real predictions, see `docs/measures.md`. Rows in clusters leave statistics on
+    cells: a tree, and all rows together.
     """
+    if data.clusters is not None:
+        on_tree = ExpectedMiscalibration(default_tree(data), squared_euclidean)
+        return on_tree, ExpectedMiscalibration(EqualWidth(1), total_variation)
     if data.m == 2:
         return KernelMiscalibration(BANDWIDTH), Cox()
     kernel = KernelMiscalibration(BANDWIDTH)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from calibrant.calibration import Cells
 from calibrant.calibration.cells import Known
 from calibrant.engine import threads
 from calibrant.inference.blocks import block_of
+from calibrant.inference.clusters import sums_of
 from calibrant.inference.plans import Plan, part
 from calibrant.inference.problem import Problem
 from calibrant.predictions import Predictions
@@ -24,12 +25,14 @@ OUTLINE = 49  # points of an ellipse, the first again at the end
 
 def frequencies(problem: Problem, cells: Cells, plan: Plan) -> Iterator[tuple[int, int, Floats]]:
     """Yield the outcome frequencies (n_resamples, cells, m) of one span of cells after another."""
-    if problem.rows_change or not problem.lens.rowwise:
+    signs = problem.resampler.flips_signs
+    if problem.rows_change or not (problem.lens.rowwise or signs):
         yield 0, cells.n_cells, _of_data_sets(problem, cells, plan)
         return
     m, size = problem.seen.m, plan.n_resamples
     spans = threads.blocks(cells.n_cells, max(1, ROOM // (size * m)))
-    _ = cells.order, problem.source, problem.seen.m == 2 and problem.cuts
+    if not signs:
+        _ = cells.order, problem.source, problem.seen.m == 2 and problem.cuts
     for number, (first, last) in enumerate(spans):
         out = np.empty((size, last - first, m))
         mass = np.where(cells.mass > 0, cells.mass, 1.0)[first:last, None]
@@ -68,10 +71,13 @@ def _deviations(cells: Cells, drawn: Predictions) -> Floats:
     return np.where(means.mass[:, None] > 0, means.observed - means.predicted, np.nan)
 
 
-def moments(cells: Cells, probs: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation (cells, m) of the deviations if labels come from probs."""
-    data = cells.data
+def moments(problem: Problem, cells: Cells) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation (cells, m) of the deviations under the hypothesis."""
+    data, probs = cells.data, problem.seen_probs
     divisor = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
+    if problem.resampler.flips_signs:
+        sums = sums_of(problem, cells)
+        return sums.centre / divisor, sums.spread / divisor
     mean, variance = np.zeros((2, cells.n_cells, data.m))
     for j in range(data.m):
         p = probs[:, j].astype(np.float64)

@@ -152,7 +152,7 @@ def slices(
     chosen = (Canonical() if data.m == 2 else TopLabel()) if lens is None else lens
     check_lens(chosen)
     groups = list(_groups(data, by, whole("least", least, least=1)))
-    plan = Plan.of(Exact(), n_resamples, rng, progress)
+    plan = Plan.of(data, Exact(), n_resamples, rng, progress)
     # Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
     seen = [data.weighted_by(rows) for _, _, rows in groups]
     problems = [Problem.of(each, chosen, plan.resampler, plan.key) for each in seen]

@@ -8,7 +8,8 @@ import numpy as np
 
 from calibrant.checks.parameters import function, whole
 from calibrant.checks.seeds import Rng, as_seed, make_key
-from calibrant.resampling import Resampler
+from calibrant.predictions import Predictions
+from calibrant.resampling import Resampler, check_resampler
 
 Progress = Callable[[int, int], None]
 Settings = Mapping[str, Any]
@@ -45,11 +46,18 @@ class Plan:
 
     @classmethod
     def of(
-        cls, resampler: Resampler, n_resamples: Any, rng: Rng, progress: Progress | None
+        cls,
+        data: Predictions,
+        resampler: Resampler,
+        n_resamples: Any,
+        rng: Rng,
+        progress: Progress | None,
     ) -> "Plan":
-        """Check what most functions take."""
+        """Check what most functions take, and respect the clusters of the data."""
         check_progress(progress)
-        return cls(resampler, check_resamples(n_resamples), as_seed(rng), progress)
+        check_resampler(resampler)
+        count = check_resamples(n_resamples)
+        return cls(resampler.respecting(data), count, as_seed(rng), progress)
 
     def settings(self, **chosen: Any) -> dict[str, Any]:
         """Return what a result was made with, as plain values, from which it can be made again."""

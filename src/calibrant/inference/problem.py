@@ -118,7 +118,7 @@ class Problem:
     @property
     def exact_counts(self) -> bool:
         """Whether the distribution of a cell's count is known: two outcomes and no weights."""
-        plain = not (self.seen.weighted or self.rows_change)
+        plain = not (self.seen.weighted or self.rows_change or self.resampler.flips_signs)
         return plain and self.seen.m == 2 and self.lens.rowwise
 
     def event_distributions(self, cells: Cells) -> CountDistributions:

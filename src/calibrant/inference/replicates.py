@@ -63,7 +63,7 @@ def _for_rows(problem: Problem, statistic: Statistic, prepared: Evaluate) -> Eva
 
 def _make_once(problem: Problem) -> None:
     """Work out, before there are threads, what all blocks need."""
-    if problem.rows_change or not problem.lens.rowwise:
+    if problem.rows_change or problem.resampler.flips_signs or not problem.lens.rowwise:
         return
     problem.shared.settle()
     if problem.seen.m == 2:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inference.adjustment import holm
+from calibrant.inference.clusters import sums_of
 from calibrant.inference.families import default_tree
 from calibrant.inference.frequencies import moments, standardise
 from calibrant.inference.problem import Problem
@@ -135,8 +136,10 @@ class Verdict:
 
     def _told_size(self) -> str:
         """Say how far off they are, or may be."""
-        if self.size is None or self.interval is None:
+        if self.size is None:
             return "cells hold too few rows to say how far off they are"
+        if self.interval is None:
+            return f"off by {points(self.size)} (root mean square; clusters allow no interval)"
         low, high = self.interval
         if not self.rejected:
             return f"off by at most {points(high)} (root mean square, {percent(LEVEL)} interval)"
@@ -241,7 +244,7 @@ def _directions(problem: Problem, partition: Partition) -> tuple[bool, bool]:
 
     event = problem.seen.event
     cells = problem.shared.cells(partition)
-    centre, spread = moments(cells, problem.seen_probs)
+    centre, spread = moments(problem, cells)
     means = cells.means()
     if problem.exact_counts and cells.mass.max() <= EXACTLY:
         far = problem.event_distributions(cells).scores(means.observed[:, event] * cells.mass)
@@ -257,6 +260,8 @@ def _size(problem: Problem) -> tuple[float | None, tuple[float, float] | None]:
     """Return the root mean square deviation on cells, and its interval; None if they are sparse."""
     tree = default_tree(problem.seen)
     cells = problem.shared.cells(tree)
+    if problem.resampler.flips_signs:
+        return _root(sums_of(problem, cells).unbiased), None
     pieces = pieces_of(cells, SquaredMiscalibration(tree)(problem.seen))
     if pieces.share < ENOUGH:
         return None, None

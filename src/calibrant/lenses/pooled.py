@@ -48,9 +48,9 @@ class Pooled(Lens):
         np.maximum(probs[:, 1], 0, out=probs[:, 1])
         labels = self.relabel(data, data.labels)
         weights = rounded(np.repeat(data.weights, m)) if data.weighted else None
-        clusters = None if data.clusters is None else np.repeat(data.clusters, m)
+        beside = data.beside.take(np.repeat(np.arange(n), m))
         names = "occurs", "does not occur"
-        return Predictions.trusted(probs, labels, names, weights, clusters=clusters)
+        return Predictions.trusted(probs, labels, names, weights, beside=beside)
 
     def relabel(self, data: Predictions, labels: NDArray[Any]) -> NDArray[np.int32]:
         """Return 0 for the class of each row that occurs and 1 for the others: (n·m,)."""

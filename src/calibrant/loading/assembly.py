@@ -71,11 +71,11 @@ def _named_after_labels(
 
 
 def _load(store: ColumnStore, chosen: rules.Chosen, roles: Roles) -> Loaded:
-    used = [roles.label, *chosen.columns, *roles.named]
+    used = [roles.label, *chosen.columns, *roles.named, *roles.beside]
     twice = repeated(used if roles.weight is None else [*used, roles.weight])
     if twice:
         raise ValueError(
-            "a column must be one thing only: label, probability or weight; found"
+            "a column must be one thing only: label, probability, weight or another; found"
             f" {listed(twice)} twice."
         )
     return load_columns(store, chosen.columns, roles)
@@ -117,8 +117,9 @@ def _words_for_columns(chosen: rules.Chosen) -> Callable[[int], str]:
 def _reading(
     chosen: rules.Chosen, roles: Roles, known: Classes, store: ColumnStore, options: Options
 ) -> Reading:
-    used = {roles.label, roles.weight, *roles.named, *chosen.columns}
+    used = {roles.label, roles.weight, *roles.named, *roles.beside, *chosen.columns}
     model = roles.named[0] if options.model is not None else None
+    cluster = roles.beside[0] if options.cluster is not None else None
     return Reading(
         roles.label,
         chosen.columns,
@@ -127,6 +128,8 @@ def _reading(
         model,
         roles.named[-1] if options.id is not None else None,
         tuple(name for name in store.kinds if name not in used),
+        cluster=cluster,
+        kept=roles.beside if cluster is None else roles.beside[1:],
         correct=roles.correct and len(chosen.columns) == 1 and not chosen.lists,
         lists=chosen.lists,
         logits=options.logits,

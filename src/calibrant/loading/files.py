@@ -48,6 +48,8 @@ def load(
     logits: bool = False,
     normalize: bool = False,
     ignore: str | Sequence[str] = (),
+    cluster: str | None = None,
+    keep: str | Sequence[str] = (),
 ) -> Predictions:
     r"""Read predictions and labels from a file.
 
@@ -77,6 +79,10 @@ def load(
         Whether rows whose sums are between 0.5 and 1.5 are divided by them: values were rounded.
     ignore : str or sequence of str, default ()
         Columns that are left out, whatever they are called.
+    cluster : str, optional
+        Name of the column that says which rows depend on each other: patient, document, day.
+    keep : str or sequence of str, default ()
+        Columns that are kept beside the predictions, for `slices`.
 
     Returns
     -------
@@ -105,7 +111,7 @@ def load(
     >>> print(data.reading)
     Read labels from 'label' and probabilities from 'prob_cat' and 'prob_dog'; the event is dog.
     """
-    options = Options(label, probs, classes, weight, logits, normalize, ignore)
+    options = Options(label, probs, classes, weight, logits, normalize, ignore, cluster, keep)
     file = checked_path(path)
     with one_sentence(name_of(path)):
         table = read_table(file, options)
@@ -123,6 +129,8 @@ def from_frame(
     logits: bool = False,
     normalize: bool = False,
     ignore: str | Sequence[str] = (),
+    cluster: str | None = None,
+    keep: str | Sequence[str] = (),
 ) -> Predictions:
     """Take the columns of a pandas, polars or Arrow frame by the rules of `load`.
 
@@ -132,7 +140,7 @@ def from_frame(
     ----------
     frame : data frame
         Of pandas, polars or Arrow.
-    label, probs, classes, weight, logits, normalize, ignore
+    label, probs, classes, weight, logits, normalize, ignore, cluster, keep
         As in `load`.
 
     Examples
@@ -141,7 +149,7 @@ def from_frame(
     >>> from_frame(pl.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8], "y": ["cat", "dog"]}))
     Predictions(n=2, m=2, classes=('cat', 'dog'))
     """
-    options = Options(label, probs, classes, weight, logits, normalize, ignore)
+    options = Options(label, probs, classes, weight, logits, normalize, ignore, cluster, keep)
     with one_sentence("`frame`"):
         table = read_columns(Columnar.of(convert.to_polars(frame).lazy()), options)
         table.refuse_mixtures()

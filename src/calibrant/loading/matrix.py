@@ -34,7 +34,7 @@ class Loaded:
     weight : Series, optional
         The weights.
     names : dict
-        Columns that name the model or the case of a row, by their names.
+        Columns that name the model, the case or the cluster of a row, or are kept; by name.
     """
 
     matrix: NDArray[Any]
@@ -51,7 +51,8 @@ def load_columns(store: ColumnStore, probs: Sequence[str], roles: Roles) -> Load
     groups = store.groups(probs)
     weight = [] if roles.weight is None else [roles.weight]
     first = [*groups[0], *weight]
-    frame = complete(store, first, [roles.label, *roles.named, *roles.suspects], roles.suspects)
+    named = [roles.label, *roles.named, *roles.beside, *roles.suspects]
+    frame = complete(store, first, named, roles.suspects)
     labels, *names = frame.get_columns()[len(first) :]
     weights = frame.to_series(len(groups[0])) if weight else None
     frame = frame[:, : len(groups[0])]

@@ -22,6 +22,8 @@ class Columns(TypedDict, total=False):
     logits: bool
     normalize: bool
     ignore: str | Sequence[str]
+    cluster: str | None
+    keep: str | Sequence[str]
 
 
 @final
@@ -45,6 +47,10 @@ class Options:
         Whether rows are divided by their sums.
     ignore : str or sequence of str, default ()
         Columns that are left out, whatever they are called.
+    cluster : str, optional
+        Name of the column that says which rows depend on each other.
+    keep : str or sequence of str, default ()
+        Columns that are kept beside the predictions.
     model, id : str, optional
         Names of the columns that name the model and the case of a row.
     """
@@ -56,13 +62,15 @@ class Options:
     logits: bool = False
     normalize: bool = False
     ignore: str | Sequence[str] = ()
+    cluster: str | None = None
+    keep: str | Sequence[str] = ()
     model: str | None = None
     id: str | None = None
 
     def __post_init__(self) -> None:
-        for option in ("label", "weight", "model", "id"):
+        for option in ("label", "weight", "cluster", "model", "id"):
             _check_name(option, getattr(self, option))
-        for option in ("probs", "ignore"):
+        for option in ("probs", "ignore", "keep"):
             if getattr(self, option) is not None:  # what can be read only once is read here
                 object.__setattr__(self, option, _names(option, getattr(self, option)))
         if self.normalize and self.logits:

@@ -22,6 +22,10 @@ class Reading:
         The columns of weights, of the names of models and of the rows' own names, if used.
     left_out : tuple of str, default ()
         The other columns.
+    cluster : str, optional
+        The column that says which rows depend on each other.
+    kept : tuple of str, default ()
+        Columns that were kept beside the predictions.
     correct : bool, default False
         Whether the probabilities are confidences in a prediction, and the labels say whether it
         was right.
@@ -43,6 +47,8 @@ class Reading:
     model: str | None = None
     id: str | None = None
     left_out: tuple[str, ...] = ()
+    cluster: str | None = None
+    kept: tuple[str, ...] = ()
     correct: bool = False
     lists: bool = False
     logits: bool = False
@@ -54,9 +60,12 @@ class Reading:
 
     def __str__(self) -> str:
         used = [self._labels(), self._probabilities()]
-        for what, column in (("weights", self.weight), ("models", self.model), ("ids", self.id)):
+        roles = {"weights": self.weight, "clusters": self.cluster, "models": self.model}
+        for what, column in (roles | {"ids": self.id}).items():
             if column is not None:
                 used.append(f"{what} from {column!r}")
+        if self.kept:
+            used.append(f"groups from {_few(self.kept)}")
         start = f"Read {', '.join(used[:-1])} and {used[-1]}"
         if self.event is not None and not self._of_one_class():
             start += f"; the event is {self.event}"

@@ -23,6 +23,8 @@ class Roles:
         The weights.
     named : tuple of str
         The columns that name the model and the case of a row, where the user says so.
+    beside : tuple of str
+        The column of clusters, if any, and those that are kept.
     suspects : tuple of str
         Columns that are called as if they did.
     """
@@ -30,6 +32,7 @@ class Roles:
     label: str
     weight: str | None
     named: tuple[str, ...]
+    beside: tuple[str, ...]
     suspects: tuple[str, ...]
 
     @property
@@ -41,22 +44,35 @@ class Roles:
     def taken(self) -> tuple[str, ...]:
         """Return all of these columns."""
         weight = () if self.weight is None else (self.weight,)
-        return (self.label, *weight, *self.named, *self.suspects)
+        return (self.label, *weight, *self.named, *self.beside, *self.suspects)
 
 
 def find_roles(kinds: Mapping[str, Kind], options: Options) -> Roles:
     """Return the columns that the user names, and those with usual names."""
     label = _label(kinds, options)
-    asked = [name for name in (options.model, options.id) if name is not None]
-    named = present("model" if options.model is not None else "id", kinds, asked)
+    named = _asked(kinds, options, "model", "id")
+    beside = (*_asked(kinds, options, "cluster"), *present("keep", kinds, options.keep))
     probs = () if options.columns is None else present("probs", kinds, options.columns)
-    free = [name for name in kinds if name not in {label, *named, *probs}]
+    free = [name for name in kinds if name not in {label, *named, *beside, *probs}]
+    suspects = (*_suspects(kinds, free, options, "model"), *_suspects(kinds, free, options, "id"))
     weight = _weight(kinds, free, options)
-    suspects: list[str] = []
-    for option, names in (("model", usual.MODELS), ("id", usual.IDS)):
-        if getattr(options, option) is None:
-            suspects += [n for n in free if n.lower() in names and kinds[n] in ("whole", "text")]
-    return Roles(label, weight, named, tuple(suspects))
+    return Roles(label, weight, named, tuple(dict.fromkeys(beside)), suspects)
+
+
+def _asked(kinds: Mapping[str, Kind], options: Options, *roles: str) -> tuple[str, ...]:
+    """Return the columns that the user names for some roles."""
+    asked = [(role, getattr(options, role)) for role in roles]
+    return tuple(present(role, kinds, [name])[0] for role, name in asked if name is not None)
+
+
+def _suspects(
+    kinds: Mapping[str, Kind], free: Sequence[str], options: Options, role: str
+) -> tuple[str, ...]:
+    """Return columns that are called as if they had a role that the user did not speak of."""
+    if getattr(options, role) is not None:
+        return ()
+    names = usual.MODELS if role == "model" else usual.IDS
+    return tuple(n for n in free if n.lower() in names and kinds[n] in ("whole", "text"))
 
 
 def present(option: str, names: Collection[str], asked: Sequence[str]) -> tuple[str, ...]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks import arrays
+from calibrant.checks.arrays import frozen
+from calibrant.checks.labels import cluster_codes
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import usual_names as usual
 from calibrant.loading.options import Options
 from calibrant.loading.reading import Reading
-from calibrant.predictions import Predictions
+from calibrant.predictions import Beside, Predictions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,7 +64,21 @@ class Table:
             weights = None if weights is None else weights.take(rows)
         if weights is not None:
             weights = arrays.weights(weights, len(labels), source=self.source)
-        return Predictions.trusted(probs, labels, self.classes, weights, 1, self.reading)
+        beside = self._beside(rows)
+        return Predictions.trusted(probs, labels, self.classes, weights, 1, self.reading, beside)
+
+    def _beside(self, rows: Sequence[int] | None) -> Beside:
+        """Return clusters and the columns that are kept, of all rows or of some."""
+        names = (self.reading.cluster, *self.reading.kept)
+        found = {name: self.names[name] for name in names if name is not None}
+        if rows is not None:
+            found = {name: series.gather(list(rows)) for name, series in found.items()}
+        texts = {name: _texts(series) for name, series in found.items()}
+        clusters = None
+        if self.reading.cluster is not None:
+            column = texts.pop(self.reading.cluster)
+            clusters = frozen(cluster_codes(column, len(column), self.source))
+        return Beside(clusters, MappingProxyType(texts))
 
     def models(self, column: str) -> dict[str, Table]:
         """Return the rows of each model, in the order of their first rows."""
@@ -98,7 +115,9 @@ class Table:
     @property
     def suspects(self) -> list[str]:
         """Return columns that are called as if they named models or cases; nobody said so."""
-        return [name for name in self.names if name not in (self.reading.model, self.reading.id)]
+        reading = self.reading
+        known = {reading.model, reading.id, reading.cluster, *reading.kept}
+        return [name for name in self.names if name not in known]
 
     def _some(self, rows: Array) -> Table:
         return replace(
@@ -108,6 +127,13 @@ class Table:
             weights=None if self.weights is None else self.weights.take(rows),
             names={name: series.gather(rows) for name, series in self.names.items()},
         )
+
+
+def _texts(series: pl.Series) -> Array:
+    """Return a column as texts (n,)."""
+    from polars import String  # noqa: PLC0415 (only files need it)
+
+    return np.asarray(series.cast(String).to_numpy(), object)
 
 
 def _refuse_models(column: str, names: pl.Series) -> None:

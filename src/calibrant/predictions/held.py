@@ -1,7 +1,9 @@
 """Arrays of rows that belong together, and cannot be changed."""
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +19,32 @@ Array = NDArray[Any]
 Top = Any  # engine.rows.Top or None
 
 
+class Beside(NamedTuple):
+    """What is known of rows beside predictions and outcomes.
+
+    Parameters
+    ----------
+    clusters : array of int32 of shape (n,), optional
+        Number of the cluster of each row.
+    columns : mapping of str to array of shape (n,)
+        Columns of a file that were kept, as texts.
+    """
+
+    clusters: NDArray[np.int32] | None = None
+    columns: Mapping[str, Array] = MappingProxyType({})
+
+    def take(self, rows: Array) -> "Beside":
+        """Return what is known of the rows with these numbers."""
+        clusters = None if self.clusters is None else frozen(self.clusters.take(rows))
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        return Beside(clusters, MappingProxyType(columns))
+
+
 class Held:
     """What `Predictions` hold: arrays that are known to be right."""
 
     __slots__ = (
-        "_labels", "_probs", "_top", "_weights", "classes", "clusters", "event", "ranked", "reading"
+        "_labels", "_probs", "_top", "_weights", "beside", "classes", "event", "ranked", "reading"
     )  # fmt: skip
 
     _probs: Array | None
@@ -29,13 +52,13 @@ class Held:
     _weights: NDArray[np.float64] | None
     _top: Top
     classes: tuple[str, ...]
-    clusters: NDArray[np.int32] | None
+    beside: Beside
     event: int | None
     reading: "Reading | None"
     ranked: "engine.rows.Ranked | None"  # what probs and labels are made of, until asked for
 
     def _set(self, parts: tuple[Any, ...], top: Top = None) -> None:
-        probs, labels, classes, weights, event, reading, clusters = parts
+        probs, labels, classes, weights, event, reading, beside = parts
         put = partial(object.__setattr__, self)
         put("_probs", frozen(probs))
         put("_labels", frozen(labels))
@@ -43,7 +66,7 @@ class Held:
         put("_weights", frozen(weights))
         put("event", event if len(classes) == 2 else None)
         put("reading", reading)
-        put("clusters", frozen(clusters))
+        put("beside", beside)
         put("_top", top)
         put("ranked", None)
 
@@ -56,17 +79,17 @@ class Held:
         weights: Array | None = None,
         event: int | None = 0,
         reading: "Reading | None" = None,
-        clusters: Array | None = None,
+        beside: Beside = Beside(),
     ) -> Self:
         """Wrap arrays that are known to be right, without a check or a copy.
 
         For lenses and resamplers: probs float32 or float64 in C order with rows that sum to
-        1, labels int32, weights and clusters as they come from other Predictions. `event` is the
-        outcome that a problem of two is about; a lens puts that first. `reading` says which
+        1, labels int32, weights and `beside` as they come from other Predictions. `event` is
+        the outcome that a problem of two is about; a lens puts that first. `reading` says which
         columns of a file these are.
         """
         self = cls.__new__(cls)
-        self._set((probs, labels, classes, weights, event, reading, clusters))
+        self._set((probs, labels, classes, weights, event, reading, beside))
         return self
 
     @property
@@ -101,6 +124,16 @@ class Held:
         return len(self.classes)
 
     @property
+    def clusters(self) -> NDArray[np.int32] | None:
+        """Number of the cluster of each row (n,); None if rows are independent."""
+        return self.beside.clusters
+
+    @property
+    def columns(self) -> Mapping[str, Array]:
+        """Columns that `load` kept beside the predictions, as texts (n,)."""
+        return self.beside.columns
+
+    @property
     def of_confidences(self) -> bool:
         """Whether a file held confidences in predictions, and whether these were right."""
         return self.reading is not None and self.reading.correct
@@ -131,9 +164,7 @@ class Held:
         return Rows(self.probs, self.labels, weights, step, 0, event)
 
     def _with(self, probs: Array, labels: Array, weights: Array | None) -> Self:
-        return self.trusted(
-            probs, labels, self.classes, weights, self.event, clusters=self.clusters
-        )
+        return self.trusted(probs, labels, self.classes, weights, self.event, beside=self.beside)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Predictions are immutable; `{name}` cannot be set.")
@@ -142,8 +173,9 @@ class Held:
         raise AttributeError(f"Predictions are immutable; `{name}` cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
+        beside = self.beside._replace(columns=dict(self.columns))
         state = self.probs, self.labels, self.classes, self._weights, self.event
-        return type(self).trusted, (*state, self.reading, self.clusters)
+        return type(self).trusted, (*state, self.reading, beside)
 
 
 _ONE = np.broadcast_to(np.float64(1.0), 1)

@@ -10,7 +10,7 @@ from calibrant import engine
 from calibrant.checks import arrays
 from calibrant.checks.convert import check_columns, column_names, columns, refuse_other_rows
 from calibrant.checks.labels import as_tuple, class_index, class_names, cluster_codes, outcomes
-from calibrant.predictions.held import Array, Held, Top
+from calibrant.predictions.held import Array, Beside, Held, Top
 
 
 @final
@@ -78,8 +78,8 @@ class Predictions(Held):
         names = class_names(classes, m)
         codes = outcomes(labels, n, m, classes)
         checked = None if weights is None else arrays.weights(weights, n)
-        groups = None if clusters is None else cluster_codes(clusters, n)
-        self._set((probs, codes, names, checked, 1, None, groups), top)
+        beside = Beside(None if clusters is None else cluster_codes(clusters, n))
+        self._set((probs, codes, names, checked, 1, None, beside), top)
 
     @classmethod
     def from_logits(
@@ -178,10 +178,8 @@ class Predictions(Held):
         if weights is not None and rows.size > self.n and weights.any():
             weights = arrays.rounded(weights)  # so that sums over more rows are exact, too
         probs, labels = self.probs.take(rows, axis=0), self.labels.take(rows)
-        clusters = None if self.clusters is None else self.clusters.take(rows)
-        return self.trusted(
-            probs, labels, self.classes, weights, self.event, self.reading, clusters
-        )
+        beside = self.beside.take(rows)
+        return self.trusted(probs, labels, self.classes, weights, self.event, self.reading, beside)
 
     def index(self, label: int | str) -> int:
         """Return the index of a class that is given by name or by index."""
@@ -189,7 +187,7 @@ class Predictions(Held):
 
     def induced(self, probs: Array | None, labels: Array | None, classes: tuple[str, ...]) -> Self:
         """Return what a lens made of these rows, with their weights; its event is outcome 0."""
-        return self.trusted(probs, labels, classes, self._weights, clusters=self.clusters)
+        return self.trusted(probs, labels, classes, self._weights, beside=self.beside)
 
     def induced_top(self, classes: tuple[str, str]) -> Self:
         """Return the problem of the most probable class, made when somebody looks at it."""

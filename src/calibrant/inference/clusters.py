@@ -1,0 +1,192 @@
+"""Rows that depend on each other: sums over clusters, and replicates that flip their signs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.calibration import Cells
+from calibrant.engine.tuples import Replicates
+from calibrant.inference.problem import Problem
+from calibrant.predictions import Predictions
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+ROOM = 1 << 21  # signs, or deviations of cells, that are laid out at a time
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterSums:
+    r"""Sums of :math:`w (e_y - \rho(g))` over the rows that a cell and a cluster share.
+
+    Parameters
+    ----------
+    deviations : sparse matrix of shape (cells · m, clusters)
+        These sums.
+    centre : array of shape (cells, m)
+        Sums of w (rho(g) - g) over the rows of a cell: what the hypothesis predicts of deviations.
+    cells, clusters : arrays of shape (pairs,)
+        The pairs that have rows, sorted by cell.
+    mass : array of shape (pairs,)
+        The weight of their rows.
+    """
+
+    deviations: Any
+    centre: Floats
+    cells: Array
+    clusters: Array
+    mass: Floats
+
+    @classmethod
+    def of(cls, cells: Cells, probs: Array) -> "ClusterSums":
+        """Add up the rows of data that have clusters, whose labels have distributions probs."""
+        from scipy.sparse import csr_array  # noqa: PLC0415
+
+        data = cells.data
+        assert data.clusters is not None
+        count = int(data.clusters.max()) + 1
+        keys = cells.of_rows.astype(np.int64) * count + data.clusters
+        pairs, of_rows = np.unique(keys, return_inverse=True)
+        shape = pairs.size, data.m
+        off, mass = np.zeros(shape), np.bincount(of_rows, data.weights, pairs.size).astype(float)
+        centre = np.zeros((cells.n_cells, data.m))
+        for j in range(data.m):
+            labels = (data.labels == j) - probs[:, j].astype(np.float64)
+            off[:, j] = np.bincount(of_rows, data.weights * labels, pairs.size)
+            if probs is not data.probs:
+                gap = data.weights * (probs[:, j] - data.probs[:, j].astype(np.float64))
+                centre[:, j] = np.bincount(cells.of_rows, gap, cells.n_cells)
+        rows = (pairs // count)[:, None] * data.m + np.arange(data.m)
+        places = np.broadcast_to((pairs % count)[:, None], shape)
+        matrix = csr_array(
+            (off.ravel(), (rows.ravel(), places.ravel())), (cells.n_cells * data.m, count)
+        )
+        return cls(matrix, centre, pairs // count, pairs % count, mass)
+
+    def flipped(self, signs: Floats, first: int, last: int) -> Floats:
+        """Return deviations with signs (clusters, size): (cells first … last - 1, m, size)."""
+        m = self.centre.shape[1]
+        sums = self.deviations[first * m : last * m] @ signs
+        off: Floats = np.asarray(sums).reshape(last - first, m, -1)
+        return off + self.centre[first:last, :, None]
+
+    @property
+    def spread(self) -> Floats:
+        """Standard deviation (cells, m) of the cells' sums, from the scatter of the clusters."""
+        squares = self.deviations.multiply(self.deviations).sum(axis=1)
+        found: Floats = np.sqrt(np.asarray(squares)).reshape(self.centre.shape)
+        return found
+
+    @property
+    def unbiased(self) -> float:
+        r"""The squared miscalibration on the cells, from pairs of rows of different clusters.
+
+        .. math:: \sum_c \frac{W_c}{W} \frac{|R_c|^2 - \sum_k |R_{ck}|^2}{W_c^2 - \sum_k W_{ck}^2}
+        """
+        n_cells = self.centre.shape[0]
+        ones = np.ones((self.deviations.shape[1], 1))
+        whole = (self.flipped(ones, 0, n_cells)[:, :, 0] ** 2).sum(axis=1)
+        own = (self.spread**2).sum(axis=1)
+        mass = np.bincount(self.cells, self.mass, n_cells)
+        room = mass**2 - np.bincount(self.cells, self.mass**2, n_cells)
+        held = room > 1e-9 * mass**2
+        terms = np.divide(whole - own, room, out=np.zeros(n_cells), where=held)
+        return float(mass @ terms / mass.sum())
+
+
+def sums_of(problem: Problem, cells: Cells) -> ClusterSums:
+    """Return the sums of a problem's clusters; made once."""
+    found: ClusterSums = problem.shared.remember(
+        (id(cells), "clusters"), lambda: ClusterSums.of(cells, problem.seen_probs)
+    )
+    return found
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SignBlock:
+    """Replicates in which the signs of clusters are flipped.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is drawn.
+    replicates : Replicates
+        Which ones.
+    """
+
+    problem: Problem
+    replicates: Replicates
+
+    @property
+    def size(self) -> int:
+        """Number of replicates."""
+        return self.replicates.size
+
+    @property
+    def rows_change(self) -> bool:
+        """Whether rows are drawn again: no."""
+        return False
+
+    @property
+    def refit(self) -> bool:
+        """Whether partitions are fitted again: no, predictions stay."""
+        return False
+
+    def _signs(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield some replicates, and the sign of each cluster in them: (clusters, some)."""
+        clusters = self.problem.seen.clusters
+        if clusters is None:
+            raise ValueError(
+                f"`lens` must keep the clusters of its rows; {self.problem.lens} does not."
+            )
+        count, key = int(clusters.max()) + 1, self.problem.key
+        step = max(1, ROOM // count)
+        for start in range(0, self.size, step):
+            stop = min(start + step, self.size)
+            first = self.replicates.start
+            keys = engine.draws.replicate_keys(key, Replicates(first + start, first + stop))
+            drawn = engine.draws.uniforms(key, (0, count), keys)
+            yield slice(start, stop), np.where(drawn < 0.5, -1.0, 1.0)
+
+    def totals(self, cells: Cells) -> Any:
+        """Return norms of the cells' deviations, summed and largest."""
+        sums = sums_of(self.problem, cells)
+        shares = cells.proportions[:, None]
+        totals = engine.totals.Totals.zeros(self.size)
+        mass = np.where(cells.mass > 0, cells.mass, 1.0)
+        for some, signs in self._signs():
+            mine = engine.totals.Totals(*(part[:, some] for part in totals))
+            step = max(1, ROOM // (signs.shape[1] * cells.data.m))
+            for first in range(0, cells.n_cells, step):
+                last = min(first + step, cells.n_cells)
+                off = sums.flipped(signs, first, last) / mass[first:last, None, None]
+                squares = (off * off).sum(axis=1)
+                norms = np.abs(off).sum(axis=1), np.sqrt(squares), squares
+                for norm, values in enumerate(norms):
+                    engine.totals.add_cells(mine, norm, values, shares[first:last])
+        return totals
+
+    def counts(self, cells: Cells, first: int, last: int) -> Floats:
+        """Return what was predicted plus the flipped deviations: (size, cells, m)."""
+        sums, out = sums_of(self.problem, cells), np.empty((self.size, last - first, cells.data.m))
+        for some, signs in self._signs():
+            out[some] = np.moveaxis(sums.flipped(signs, first, last), -1, 0)
+        out += cells.means().predicted[first:last] * cells.mass[first:last, None]
+        return out
+
+    def labels(self) -> Iterator[NDArray[np.int32]]:
+        """Refuse: there are no labels."""
+        raise ValueError(
+            "`statistic` must be one on cells, such as ExpectedMiscalibration, for rows in"
+            " clusters: their signs are flipped, so there are no labels to look at."
+        )
+
+    def data_sets(self) -> Iterator[Predictions]:
+        """Refuse: there are no labels."""
+        yield from self.labels()  # type: ignore[misc]

@@ -1,0 +1,20 @@
+"""Resampled data sets D*, §4.2.
+
+A resampler says which rows stand in a replicate, and from what distribution their labels are
+drawn. Both are pure functions of a key, the number of the replicate and the row. It may use
+`calibration` and what is below it; it has not heard of statistics.
+"""
+
+from calibrant.resampling.labels import Exact, WildClusters
+from calibrant.resampling.resampler import Resampler, check_resampler, hypothesis
+from calibrant.resampling.rows import Bootstrap, Consistency
+
+__all__ = [
+    "Bootstrap",
+    "Consistency",
+    "Exact",
+    "Resampler",
+    "WildClusters",
+    "check_resampler",
+    "hypothesis",
+]

@@ -1,0 +1,138 @@
+"""What every resampler is, and the hypothesis that labels are drawn under."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.calibration import Cells
+from calibrant.checks.parameters import function
+from calibrant.engine.tuples import Replicates, Source
+from calibrant.predictions import Predictions
+
+Array = NDArray[Any]
+Rho = Callable[[Array], Array]
+
+
+class Resampler:
+    """A source of data sets that might have been observed.
+
+    One of the user's says which rows stand in a data set (`times`), what their labels are drawn
+    from (`distributions`), or both. Where that does not do, it may draw whole data sets (`draw`).
+
+    Law: a replicate depends on nothing but the data, the key and its number. Label and number of
+    copies of row i in replicate b are functions of (key, b, i) alone, made of whole numbers, so
+    that every engine draws the same ones, whatever else is drawn.
+    """
+
+    __slots__ = ()
+
+    @property
+    def refit(self) -> bool:
+        """Whether a partition that looks at the data is fitted to each data set."""
+        return True
+
+    def distributions(self, data: Predictions) -> Array | None:  # noqa: ARG002
+        """Return what labels are drawn from: distributions (n, m), or None to keep the labels."""
+        return None
+
+    def times(self, data: Predictions, key: np.uint64, b: int) -> Array | None:  # noqa: ARG002
+        """Return how often each row stands in replicate b: integers (n,), or None for once."""
+        return None
+
+    def label_key(self, key: np.uint64) -> np.uint64:
+        """Return the key of the labels, where `key` is that of everything."""
+        return key
+
+    @property
+    def flips_signs(self) -> bool:
+        """Whether replicates flip the signs of clusters, and have no labels."""
+        return False
+
+    def respecting(self, data: Predictions) -> "Resampler":
+        """Return what stands for this resampler if rows of these data depend on each other."""
+        if data.clusters is None or self.draws_rows or self.flips_signs:
+            return self
+        raise ValueError(
+            "`resampler` must respect the clusters of the rows, as WildClusters() does;"
+            f" {type(self).__name__} takes rows as independent."
+        )
+
+    def totals(self, cells: Cells, key: np.uint64, replicates: Replicates) -> Any:
+        """Return the totals of fixed cells whose rows stand so many times, with their labels."""
+        out = engine.totals.Totals.zeros(replicates.size)
+        for b in range(*replicates):
+            times = self.times(cells.data, key, b)
+            data = cells.data if times is None else cells.data.weighted_by(times)
+            found = cells.totals(data)
+            for mine, theirs in zip(out, found, strict=True):
+                mine[:, b - replicates.start] = theirs[:, 0]
+        return out
+
+    @property
+    def draws_rows(self) -> bool:
+        """Whether it says how often each row stands in a data set."""
+        return type(self).times is not Resampler.times
+
+    @property
+    def draws_data_sets(self) -> bool:
+        """Whether it draws whole data sets in a way of its own."""
+        return type(self).draw is not Resampler.draw
+
+    def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
+        """Return replicate b as a data set, the copies of a row one after the other."""
+        probs, times = self.distributions(data), self.times(data, key, b)
+        if times is None:
+            return data if probs is None else data.with_labels(self._labels(probs, key, b))
+        rows = data.take(np.repeat(np.arange(data.n), times))
+        if probs is None:
+            return rows
+        source = Source(probs, None, self.label_key(key), 0)
+        return rows.with_labels(engine.draws.draw_copies(source, times, b))
+
+    def _labels(self, probs: Array, key: np.uint64, b: int) -> NDArray[np.int32]:
+        source = Source(probs, None, self.label_key(key), 0)
+        found: NDArray[np.int32] = engine.draws.draw_labels(source, Replicates(b, b + 1))[0]
+        return found
+
+
+def check_rho(rho: Rho | None) -> None:
+    """Refuse a hypothesis that is no function; None is the identity."""
+    if rho is not None:
+        function("rho", rho)
+
+
+def hypothesis(rho: Rho | None, data: Predictions) -> Array:
+    """Return rho of the predictions, checked: rows of probabilities (n, m)."""
+    if rho is None:
+        return data.probs
+    returned = rho(data.probs)
+    try:
+        probs = np.array(returned, np.float64, order="C")
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`rho` must return an array of probabilities; it returned {type(returned).__name__}."
+        ) from None
+    if probs.shape != data.probs.shape:
+        raise ValueError(
+            f"`rho` must turn predictions of shape {data.probs.shape} into the same shape; it"
+            f" returned {probs.shape}."
+        )
+    totals = probs.sum(axis=1)
+    bad = np.flatnonzero(~((probs >= 0).all(axis=1) & (np.abs(totals - 1) < 1e-3)))
+    if bad.size:
+        raise ValueError(
+            "`rho` must return probabilities that sum to 1; row"
+            f" {bad[0]} is {probs[bad[0]].tolist()}."
+        )
+    probs /= totals[:, None]
+    probs.flags.writeable = False
+    return probs
+
+
+def check_resampler(resampler: Any) -> None:
+    """Refuse what cannot draw data sets."""
+    if not isinstance(resampler, Resampler):
+        raise TypeError(f"`resampler` must be one such as Exact(); found {resampler!r}.")
