@@ -365,8 +365,8 @@ def test_refuses_bad_sizes_of_nodes():
     with pytest.raises(ValueError, match=r"`min_size` must be finite; found inf\."):
         VarianceTree(np.inf)
     assert VarianceTree(np.int64(3)) == VarianceTree(3.0) == VarianceTree(3)
-    assert str(VarianceTree(np.float64(3))) == "variance tree of 3"
-    assert str(VarianceTree(0.25, "median")) == "variance tree of 0.25, median"
+    assert str(VarianceTree(np.float64(3))) == "tree of 3"
+    assert str(VarianceTree(0.25, "median")) == "tree of 0.25, median"
 
 
 def test_refuses_an_unknown_split():

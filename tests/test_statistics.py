@@ -213,7 +213,7 @@ def test_statistics_say_what_they_are():
         str(ExpectedMiscalibration(EqualWidth(10))) == "expected total variation on 10 equal widths"
     )
     worst = WorstMiscalibration(VarianceTree(50), squared_euclidean)
-    assert str(worst) == "worst squared euclidean on variance tree of 50"
+    assert str(worst) == "worst squared euclidean on tree of 50"
 
 
 @pytest.mark.parametrize("make", [ExpectedMiscalibration, WorstMiscalibration])

@@ -4,9 +4,9 @@ ALPHA = 0.05  # level at which a verdict rejects calibration
 NEEDED = 19  # the fewest resamples B with 1 / (B + 1) at most ALPHA: fewer can never reject
 
 
-def too_few(needed: int = NEEDED) -> str:
+def too_few() -> str:
     """Say how many resamples a rejection needs."""
-    return f"at least {needed:,} resamples are needed to reject calibration at {100 * ALPHA:g} %"
+    return f"at least {NEEDED} resamples are needed to reject calibration at {100 * ALPHA:g} %"
 
 
 def score_name(name: str) -> str:

@@ -6,7 +6,7 @@ from chance import models, most
 
 from calibrant import Predictions, classwise, evaluate
 from calibrant.distances import euclidean, total_variation
-from calibrant.inference.adjustment import max_t, min_p
+from calibrant.inference.adjustment import adjust, max_t, min_p
 from calibrant.partitions import EqualWidth
 from calibrant.statistics import grid
 
@@ -93,3 +93,13 @@ def test_51_classes_can_be_off_with_999_resamples():
     labels = (probs.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1).clip(max=50)
     found = classwise(Predictions(sharp, labels), EqualWidth(10), n_resamples=999, rng=0)
     assert (found.adjusted_pvalues <= 0.05).sum() > 25
+
+
+def test_many_tests_are_compared_by_size_so_that_evidence_can_count():
+    rng = np.random.default_rng(3)
+    null = rng.normal(size=(100, 99))
+    values = np.where(np.arange(100) == 7, 9.0, rng.normal(size=100))
+    assert adjust(values, null)[7] == max_t(values, null)[7] == 0.01
+    assert min_p(values, null)[7] > 0.5
+    few = values[5:7], null[5:7]
+    assert adjust(*few).tolist() == min_p(*few).tolist()

@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import Predictions, calibration_test, evaluate
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.adjustment import min_p
+from calibrant.inference.adjustment import adjust
 from calibrant.inference.families import default_tree, omnibus
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
@@ -56,7 +56,7 @@ def test_rows_are_what_the_single_functions_give(data, resampler):
         np.testing.assert_array_equal(row.null, test.null)
         assert row.pvalue == (1 + np.sum(row.null >= row.value - 1e-12)) / 20
     values, null = np.array([row.value for row in found.rows]), [row.null for row in found.rows]
-    assert [row.adjusted_pvalue for row in found.rows] == min_p(values, np.stack(null)).tolist()
+    assert [row.adjusted_pvalue for row in found.rows] == adjust(values, np.stack(null)).tolist()
 
 
 def test_rows_share_their_draws():

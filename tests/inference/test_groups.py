@@ -8,7 +8,7 @@ from chance import models, most
 
 from calibrant import Predictions, slices
 from calibrant.checks.seeds import make_key
-from calibrant.inference.adjustment import min_p
+from calibrant.inference.adjustment import adjust
 from calibrant.inference.families import omnibus
 from calibrant.lenses import Marginal, TopLabel
 from calibrant.resampling import Exact
@@ -50,7 +50,7 @@ def test_the_plain_definition(lens):
             for statistic in omnibus(lens(THREE))
         ]
     )
-    expected = min_p(table[:, 0], table[:, 1:]).reshape(len(masks), -1).min(axis=1)
+    expected = adjust(table[:, 0], table[:, 1:]).reshape(len(masks), -1).min(axis=1)
     assert [row.verdict.pvalue for row in found.rows] == expected.tolist()
 
 

@@ -43,7 +43,7 @@ def figure_3(training: dict[str, Any]) -> str:
                 f" of the top label is rejected at 5 % in {rejected[0]} of {len(rows)} trainings by"
                 f" the paper's test and in {rejected[1]} by the exact one; of all classes in"
                 f" {sum(p <= 0.05 for p in canonical)} and {rejected[2]}. Top label: 10 equal"
-                " widths. All classes: canonical lens, variance tree of 1000. The smallest"
+                " widths. All classes: canonical lens, tree of 1000. The smallest"
                 f" p-values possible are {least(training, 'top-label-consistency')} (paper's) and"
                 f" {least(training, 'top-label-exact')} (exact)."
             ),

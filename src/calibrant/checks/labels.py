@@ -203,7 +203,7 @@ def decoded(value: Any, n: int, known: Classes, source: Source = ARRAYS) -> NDAr
 
 
 def cluster_codes(value: Any, n: int, source: Source = ARRAYS) -> NDArray[np.int32]:
-    """Return the number of each row's cluster (n,), from 0; clusters are numbers or names."""
+    """Return the number of each row's cluster (n,), in the order of their first rows."""
     array = to_numpy("clusters", value)
     if array.shape != (n,):
         raise ValueError(f"`clusters` must be one for each of the {n:,} rows; found {array.shape}.")
@@ -218,7 +218,8 @@ def cluster_codes(value: Any, n: int, source: Source = ARRAYS) -> NDArray[np.int
         raise ValueError(f"`clusters` must have no missing values; {source.row(row)} has none.")
     if len(found.labels) < 2:
         raise ValueError("`clusters` must be at least two; all rows are in the same one.")
-    return codes
+    _, first = np.unique(codes, return_index=True)
+    return np.argsort(np.argsort(first)).astype(np.int32)[codes]
 
 
 def _check_shape(array: Array, n: int, m: int, name: str) -> None:

@@ -55,7 +55,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     # To be ended is to be interrupted: temporary files are removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for name in ("SIGTERM", "SIGHUP"):  # the latter is not known everywhere
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.default_int_handler)
     return_large_arrays()
     try:
         app()

@@ -1,12 +1,15 @@
 """From the files and options of a command to predictions."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final, get_type_hints
 
 import typer
 
+from calibrant.cli import options
 from calibrant.cli.panics import without_panics
 from calibrant.cli.progress import progress_after
 from calibrant.cli.regions import parse_region
@@ -18,34 +21,23 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """How files are read: the options that commands share, as the user wrote them.
+    """How files are read: options that commands share, as the user wrote them.
 
-    Parameters
-    ----------
-    region : str or None
-        Condition that rows must meet; None for all rows.
-    label, weight, model, id, cluster : str or None
-        Columns of labels, weights, names of models, of rows and of clusters; None where the rules
-        of `load` apply.
-    probs, classes, ignore, by : str or None
-        Columns of the probabilities, names of the classes, columns to leave out, and those whose
-        groups are looked at, separated by commas.
-    logits, normalize : bool
-        Whether the columns hold logits, or values that were rounded.
+    `takes_inputs` makes options of a command of them.
     """
 
-    region: str | None
-    label: str | None
-    probs: str | None
-    classes: str | None
-    weight: str | None
-    logits: bool
-    normalize: bool
-    ignore: str | None
-    model: str | None
-    id: str | None = None
-    cluster: str | None = None
-    by: str | None = None
+    region: options.Region = None
+    label: options.Label = None
+    probs: options.Probs = None
+    classes: options.Classes = None
+    weight: options.Weight = None
+    logits: options.Logits = False
+    normalize: options.Normalize = False
+    ignore: options.Ignore = None
+    cluster: options.Cluster = None
+    model: options.Model = None
+    id: options.Id = None
+    by: options.By = None
 
     def load(self, file: Path) -> "Predictions":
         """Load the only model of a file, and keep the rows of the region."""
@@ -84,6 +76,37 @@ class Inputs:
 
     def _within(self, data: "Predictions") -> "Predictions":
         return data if self.region is None else data.restrict(parse_region(self.region, data))
+
+
+def takes_inputs(*more: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command, whose last parameter is `inputs`, the options that `Inputs` has.
+
+    Parameters
+    ----------
+    *more : str
+        Which of `id` and `by` it takes as well.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(Inputs, include_extras=True)
+        shared = [field for field in fields(Inputs) if field.name not in {"id", "by"} - set(more)]
+        names = {field.name for field in shared}
+        own = [p for p in signature(command).parameters.values() if p.name != "inputs"]
+
+        @wraps(command)
+        def call(**given: Any) -> None:
+            mine = {name: value for name, value in given.items() if name not in names}
+            command(**mine, inputs=Inputs(**{name: given[name] for name in names}))
+
+        added = [
+            Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+            for f in shared
+        ]
+        call.__signature__ = Signature([*own, *added])  # type: ignore[attr-defined]
+        call.__annotations__ = {p.name: p.annotation for p in (*own, *added)}
+        return call
+
+    return decorate
 
 
 def readings(models: Mapping[str, "Predictions"]) -> dict[str, Any]:

@@ -35,6 +35,14 @@ Model = Annotated[
 Id = Annotated[
     str | None, typer.Option(help="Column that names each row: rows of models are joined by it.")
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Column that says which rows depend on each other: patient, document, day."),
+]
+By = Annotated[
+    str | None,
+    typer.Option(help="Columns whose groups are looked at, such as sex,age; separated by commas."),
+]
 Region = Annotated[
     str | None, typer.Option(help='Only rows whose predictions fit, such as "dog > 0.1".')
 ]

@@ -14,6 +14,25 @@ from calibrant.inference.pvalues import rounding
 Floats = NDArray[np.float64]
 
 
+FINE = 40  # times as many columns as tests, from which p-values are fine enough to adjust by
+
+
+def adjust(values: Floats, null: Floats) -> Floats:
+    """Adjust statistics (tests,) with nulls (tests, B): `min_p` of a few, `max_t` of many.
+
+    Under `min_p` the strongest evidence may be worth no more than tests / (B + 1). Beyond one
+    in 40 tests are compared by their size instead, so that B need not grow with their number.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> adjust(np.array([9.0, 2.5]), null).tolist()
+    [0.2, 0.6]
+    """
+    tests, size = null.shape
+    return (min_p if FINE * tests <= size + 1 else max_t)(values, null)
+
+
 def min_p(values: Floats, null: Floats) -> Floats:
     """Adjust a few different statistics (tests,) with nulls (tests, B), by their p-values.
 

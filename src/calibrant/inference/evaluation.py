@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calibrant import tables
 from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, name_of
-from calibrant.inference.adjustment import min_p
+from calibrant.inference.adjustment import adjust
 from calibrant.inference.families import chosen_lenses, chosen_statistics, omnibus
 from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.inference.problem import Problem, check_hypothesis
@@ -46,7 +46,8 @@ class EvaluationRow:
     null : array of shape (n_resamples,)
         The same for data sets drawn from the predictions.
     adjusted_pvalue : float
-        Adjusted for the number of rows of the table, step-down min-P on their joint draws.
+        Adjusted for the number of rows of the table, on their joint draws: by step-down min-P,
+        or max-T where there are many.
     """
 
     lens: Lens
@@ -169,9 +170,10 @@ def evaluate(
 
     Through each lens a few statistics that complement each other are tested, those of the
     omnibus test of `calibration_test`. All of them see the same draws, so the adjustment for
-    their number is exact (step-down min-P of Westfall and Young), and statistics that are the
-    same test count once. Rows are taken to be independent, and weights to depend on what
-    is known before the outcome.
+    their number is exact (step-down min-P of Westfall and Young, or max-T of more than
+    (n_resamples + 1) / 40 tests), and statistics that are the same test count once. Rows are
+    taken to be independent unless they have clusters, and weights to depend on what is known
+    before the outcome.
 
     Parameters
     ----------
@@ -249,5 +251,5 @@ def _examine(problem: Problem, statistics: Sequence[Statistic] | None, plan: Pla
 def _adjusted(tests: Sequence[Test]) -> tuple[EvaluationRow, ...]:
     """Return the rows of all tests, adjusted together."""
     values, nulls = np.array([test[2] for test in tests]), np.stack([test[3] for test in tests])
-    pairs = zip(tests, min_p(values, nulls), strict=True)
+    pairs = zip(tests, adjust(values, nulls), strict=True)
     return tuple(EvaluationRow(*test, float(p)) for test, p in pairs)

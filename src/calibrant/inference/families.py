@@ -30,8 +30,8 @@ def omnibus(data: Predictions) -> tuple[Statistic, ...]:
     They complement each other. Cox's test sees predictions that are too high or too low as a
     whole, too confident or too timid; for more than two outcomes the log score and the totals
     of the classes do. The kernel sees whatever neighbours have in common. They were chosen by
-    their power on real predictions, see `docs/measures.md`. Rows in clusters leave statistics on
-    cells: a tree, and all rows together.
+    their power on real predictions, see `docs/measures.md`. Rows in clusters leave statistics of
+    sums over rows: a tree instead of the kernel, and the totals.
     """
     if data.clusters is not None:
         on_tree = ExpectedMiscalibration(default_tree(data), squared_euclidean)

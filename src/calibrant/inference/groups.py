@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import tables
-from calibrant.checks.parameters import whole
+from calibrant.checks.parameters import listed, whole
 from calibrant.checks.seeds import Rng
 from calibrant.inference.evaluation import judged
 from calibrant.inference.plans import Plan, Progress, Settings
@@ -103,7 +103,7 @@ class Slices:
 
 def slices(
     data: Predictions,
-    by: Mapping[str, Sequence[Any]],
+    by: Mapping[str, Sequence[Any]] | Sequence[str] | str,
     *,
     lens: Lens | None = None,
     least: int = 50,
@@ -120,9 +120,9 @@ def slices(
     ----------
     data : Predictions
         Predictions and outcomes.
-    by : mapping of str to sequence of length n
+    by : mapping of str to sequence of length n, or names
         Columns that are known before the outcome, such as sex or hospital; rows of equal values
-        make a group.
+        make a group. Names are of columns that `load` kept beside the data.
     lens : Lens, optional
         Default: the event of two classes, else the top label.
     least : int, default 50
@@ -151,7 +151,8 @@ def slices(
     check_data(data)
     chosen = (Canonical() if data.m == 2 else TopLabel()) if lens is None else lens
     check_lens(chosen)
-    groups = list(_groups(data, by, whole("least", least, least=1)))
+    columns = _columns(data, by)
+    groups = list(_groups(data, columns, whole("least", least, least=1)))
     plan = Plan.of(data, Exact(), n_resamples, rng, progress)
     # Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
     seen = [data.weighted_by(rows) for _, _, rows in groups]
@@ -159,13 +160,30 @@ def slices(
     _, verdicts = judged(problems, None, plan)
     named = zip(groups, verdicts, strict=True)
     slices_found = tuple(Slice(c, g, int(rows.sum()), verdict) for (c, g, rows), verdict in named)
-    return Slices(slices_found, plan.settings(by=list(by), lens=chosen, least=least))
+    return Slices(slices_found, plan.settings(by=list(columns), lens=chosen, least=least))
 
 
-def _groups(data: Predictions, by: Any, least: int) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
+def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
+    """Return columns by name: those that were given, or those that were kept."""
+    if isinstance(by, Mapping) and by:
+        return by
+    names = [by] if isinstance(by, str) else by
+    if not isinstance(names, list | tuple) or not names:
+        raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}, or their names.")
+    missing = [name for name in names if name not in data.columns]
+    if missing:
+        raise ValueError(
+            f"`by` must name columns that were kept beside the data; {listed(missing)} not among"
+            f" {listed(data.columns) if data.columns else 'them: there are none'}. Keep them with"
+            " load(…, keep=…), or give them as a dict."
+        )
+    return {name: data.columns[name] for name in names}
+
+
+def _groups(
+    data: Predictions, by: Mapping[str, Any], least: int
+) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
     """Yield column, group and which rows (n,) of every group; small ones together."""
-    if not isinstance(by, Mapping) or not by:
-        raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}.")
     for column, values in by.items():
         texts = np.array([str(value) for value in values])
         if texts.shape != (data.n,):

@@ -86,6 +86,17 @@ class LabelBlock:
         """Whether partitions are fitted again: no, predictions stay."""
         return False
 
+    @property
+    def drawing(self) -> Any:
+        """What rows draw their outcomes from, one by one; None if a lens takes them apart."""
+        problem = self.problem
+        if not problem.lens.rowwise:
+            return None
+        event = problem.seen.event
+        if event is not None and problem.cuts is not None:
+            return engine.drawn.Drawing(problem.source, problem.cuts, event)
+        return engine.drawn.Drawing(problem.source)
+
     def totals(self, cells: Cells) -> Any:
         """Return norms of the cells' deviations, summed and largest."""
         if id(cells) not in self.found:

@@ -93,17 +93,8 @@ class Verdict:
 
     @property
     def decided(self) -> bool:
-        """Whether there were enough resamples to reject anything, whatever the data.
-
-        Each of the tests may be the strongest in another data set, so that the smallest adjusted
-        p-value may be as large as their number over that of the data sets.
-        """
-        return self.rejected or self.n_resamples >= self.n_needed
-
-    @property
-    def n_needed(self) -> int:
-        """The fewest resamples with which the strongest evidence is always significant."""
-        return (NEEDED + 1) * self.n_tests - 1
+        """Whether there were enough resamples to reject anything, whatever the data."""
+        return self.rejected or self.n_resamples >= NEEDED
 
     @property
     def lead(self) -> str:
@@ -126,7 +117,7 @@ class Verdict:
         least = self.pvalue * (self.n_resamples + 1) < 1.5
         tests = f", adjusted for {self.n_tests} tests" if self.n_tests > 1 else ""
         p = f"{pvalue(self.pvalue, least=least)}{tests}"
-        told = f"{p if self.decided else too_few(self.n_needed)}; {self._told_size()}"
+        told = f"{p if self.decided else too_few()}; {self._told_size()}"
         return told + (f". Yet {BALANCED}" if self.balanced else "")
 
     @property

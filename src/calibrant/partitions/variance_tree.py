@@ -67,7 +67,7 @@ class VarianceTree:
 
     def __str__(self) -> str:
         at = "" if self.split == "mean" else f", {self.split}"
-        return f"variance tree of {self.min_size}{at}"
+        return f"tree of {self.min_size}{at}"
 
 
 def _fitted(tree: "engine.tree.Tree", first: int, m: int) -> tuple["FittedTree", Cells]:

@@ -98,5 +98,8 @@ class WildClusters(Resampler):
     def distributions(self, data: Predictions) -> Array:
         """Return what labels are compared with: distributions (n, m)."""
         if data.clusters is None:
-            raise ValueError("`clusters` must be given with the data for WildClusters().")
+            raise ValueError(
+                "`clusters` must be given with the data for WildClusters(); of a file, name their"
+                " column with `cluster`."
+            )
         return hypothesis(self.rho, data)

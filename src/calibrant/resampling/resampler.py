@@ -53,7 +53,7 @@ class Resampler:
 
     def respecting(self, data: Predictions) -> "Resampler":
         """Return what stands for this resampler if rows of these data depend on each other."""
-        if data.clusters is None or self.draws_rows or self.flips_signs:
+        if data.clusters is None or self.flips_signs:
             return self
         raise ValueError(
             "`resampler` must respect the clusters of the rows, as WildClusters() does;"

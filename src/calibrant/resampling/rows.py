@@ -94,6 +94,10 @@ class Bootstrap(Resampler):
 
     refit: bool = True
 
+    def respecting(self, data: Predictions) -> Resampler:  # noqa: ARG002
+        """Return this resampler, which draws whole clusters."""
+        return self
+
     def times(self, data: Predictions, key: np.uint64, b: int) -> NDArray[np.int32]:
         """Return how often each row stands in replicate b (n,)."""
         count = data.n if data.clusters is None else int(data.clusters.max()) + 1

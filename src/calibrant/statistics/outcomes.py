@@ -105,14 +105,7 @@ def _stored(block: Block, most: int) -> Iterator[Outcomes]:
 
 def drawing_of(block: Any) -> Any:
     """Return what the rows of a block draw their outcomes from; None if it has to be asked."""
-    problem = getattr(block, "problem", None)
-    if problem is None or block.rows_change or not problem.lens.rowwise:
-        return None
-    if getattr(problem.resampler, "draws", "labels") != "labels":
-        return None
-    if problem.seen.m == 2 and problem.cuts is not None:
-        return engine.drawn.Drawing(problem.source, problem.cuts, problem.seen.event)
-    return engine.drawn.Drawing(problem.source)
+    return getattr(block, "drawing", None)
 
 
 def spans(n: int, size: int) -> Iterator[tuple[int, int]]:

@@ -6,25 +6,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from calibrant.cli.errors import one_sentence_errors
-from calibrant.cli.inputs import Inputs, readings
+from calibrant.cli.inputs import Inputs, readings, takes_inputs
 from calibrant.cli.options import (
-    Classes,
     DistanceTexts,
     File,
-    Ignore,
     Json,
-    Label,
     LensTexts,
-    Logits,
-    Model,
-    Normalize,
     PartitionTexts,
-    Probs,
-    Region,
     Resamples,
     Seed,
     StatisticTexts,
-    Weight,
 )
 from calibrant.cli.output import (
     drawn,
@@ -39,34 +30,29 @@ from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
     from calibrant import Evaluation, Predictions
+    from calibrant.inference import Slices
+
+MOST = 30  # groups that are printed
 
 
+@takes_inputs("by")
 def evaluate(
     file: File,
     lens: LensTexts = None,
     statistic: StatisticTexts = None,
     partition: PartitionTexts = None,
     distance: DistanceTexts = None,
-    region: Region = None,
     resamples: Resamples = 999,
     seed: Seed = 0,
     json: Json = False,
-    label: Label = None,
-    probs: Probs = None,
-    classes: Classes = None,
-    weight: Weight = None,
-    logits: Logits = False,
-    normalize: Normalize = False,
-    ignore: Ignore = None,
-    model: Model = None,
+    *,
+    inputs: Inputs,
 ) -> None:
     """Say whether probabilities are off in several respects, and how far."""
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
 
-        models = Inputs(
-            region, label, probs, classes, weight, logits, normalize, ignore, model
-        ).load_all([file], paired=False)
+        models = inputs.load_all([file], paired=False)
         bodies = {}
         for name, data in models.items():
             asked = parse_questions(data, lens, statistic, partition, distance)
@@ -76,13 +62,39 @@ def evaluate(
                 )
             scores = cal.scores.all_scores(data)
             bodies[name] = {"scores": scores, **drawn(found.settings), **found.to_dict()}
+            groups = _slices(data, resamples, seed)
+            if groups is not None:
+                bodies[name]["slices"] = groups.to_dict()["rows"]
             if not json:
-                title = str(file) if model is None else f"{file}, {name}"
-                print_evaluation(title, scores, found, region)
+                title = str(file) if inputs.model is None else f"{file}, {name}"
+                print_evaluation(title, scores, found, inputs.region)
+                _print_slices(groups)
         if json:
-            _print_json({"file": str(file), "region": region}, models, bodies)
+            _print_json({"file": str(file), "region": inputs.region}, models, bodies)
         else:
             print_readings(models)
+
+
+def _slices(data: "Predictions", resamples: int, seed: int) -> "Slices | None":
+    """Look at the groups that --by asks for."""
+    import calibrant as cal  # noqa: PLC0415
+
+    if not data.columns:
+        return None
+    with progress_after(1.0, "groups") as progress:
+        return cal.slices(
+            data, list(data.columns), n_resamples=resamples, rng=seed, progress=progress
+        )
+
+
+def _print_slices(groups: "Slices | None") -> None:
+    from calibrant.inference.groups import HEADER  # noqa: PLC0415
+
+    if groups is not None:
+        print_sentence(f"{groups}.")
+        shown = groups.rows[:MOST]
+        title = "Groups" if len(shown) == len(groups.rows) else f"The first {MOST} groups"
+        print_table(title, HEADER, [row.cells() for row in shown], heading=(0, 1))
 
 
 def _print_json(

@@ -10,23 +10,14 @@ import typer
 from calibrant.checks.files import whole_file
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.files import check_ending
-from calibrant.cli.inputs import Inputs, readings
+from calibrant.cli.inputs import Inputs, readings, takes_inputs
 from calibrant.cli.options import (
-    Classes,
     Files,
-    Ignore,
     Json,
-    Label,
-    Logits,
-    Model,
-    Normalize,
     Output,
     PartitionText,
-    Probs,
-    Region,
     Resamples,
     Seed,
-    Weight,
 )
 from calibrant.cli.output import print_json, print_readings
 from calibrant.cli.parsing import parse_lens, parse_partition
@@ -71,6 +62,7 @@ Confidence = Annotated[
 ]
 
 
+@takes_inputs()
 def plot(
     files: Files,
     output: Output = Path("reliability.png"),
@@ -80,26 +72,18 @@ def plot(
     classical: Classical = False,
     regions: Regions = False,
     confidence: Confidence = False,
-    region: Region = None,
     resamples: Resamples = 999,
     seed: Seed = 0,
     json: Json = False,
-    label: Label = None,
-    probs: Probs = None,
-    classes: Classes = None,
-    weight: Weight = None,
-    logits: Logits = False,
-    normalize: Normalize = False,
-    ignore: Ignore = None,
-    model: Model = None,
+    *,
+    inputs: Inputs,
 ) -> None:
     """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
     cells = {"--partition": partition, "--classical": classical, "--regions": regions}
     _check_options(kind, {**cells, "--confidence": confidence})
     with one_sentence_errors(), whole_file(output) as temporary:
-        how = Inputs(region, label, probs, classes, weight, logits, normalize, ignore, model)
-        models = how.load_all(files, paired=False)
+        models = inputs.load_all(files, paired=False)
         settings = _settings(models, lens, partition)
         with progress_after(1.0, "resampling") as progress:
             diagram = _compute(kind)(
@@ -112,7 +96,7 @@ def plot(
         options = {"classical": classical, "regions": regions, "summary": classical}
         _draw(diagram, temporary, **(options if kind is Kind.cells else {"confidence": confidence}))
     if json:
-        body = {**_named(files), "region": region, **_readings(models)}
+        body = {**_named(files), "region": inputs.region, **_readings(models)}
         body |= {"output": str(output), "seed": seed}
         print_json("plot", {**body, "lens": diagram.settings["lens"], **diagram.to_dict()})
     else:

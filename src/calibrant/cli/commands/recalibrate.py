@@ -9,22 +9,13 @@ import typer
 from calibrant.checks.files import whole_file
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.files import check_ending
-from calibrant.cli.inputs import Inputs, readings
+from calibrant.cli.inputs import Inputs, readings, takes_inputs
 from calibrant.cli.methods import WANTED, parse_methods
 from calibrant.cli.options import (
-    Classes,
     File,
-    Ignore,
     Json,
-    Label,
-    Logits,
-    Model,
-    Normalize,
-    Probs,
-    Region,
     Resamples,
     Seed,
-    Weight,
 )
 from calibrant.cli.output import print_json, print_readings, print_table, print_title
 from calibrant.cli.progress import progress_after
@@ -45,23 +36,17 @@ Save = Annotated[
 ]
 
 
+@takes_inputs()
 def recalibrate(
     file: File,
     method: MethodTexts = None,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
     save: Save = None,
-    region: Region = None,
     resamples: Resamples = 999,
     seed: Seed = 0,
     json: Json = False,
-    label: Label = None,
-    probs: Probs = None,
-    classes: Classes = None,
-    weight: Weight = None,
-    logits: Logits = False,
-    normalize: Normalize = False,
-    ignore: Ignore = None,
-    model: Model = None,
+    *,
+    inputs: Inputs,
 ) -> None:
     """Find the map that repairs the probabilities, judged on rows that it has not seen."""
     if save is not None:
@@ -69,8 +54,7 @@ def recalibrate(
     with one_sentence_errors(), whole_file(save) if save else nullcontext() as temporary:
         import calibrant as cal  # noqa: PLC0415
 
-        how = Inputs(region, label, probs, classes, weight, logits, normalize, ignore, model)
-        data = how.load(file)
+        data = inputs.load(file)
         methods = parse_methods(method, data)
         with progress_after(1.0, "recalibrating") as progress:
             found = cal.recalibrate(
@@ -81,7 +65,7 @@ def recalibrate(
             found.map(saved).save(temporary)
     if json:
         read = readings({"": data}).get("")
-        body = {"file": str(file), "region": region, "reading": read}
+        body = {"file": str(file), "region": inputs.region, "reading": read}
         body["save"] = None if save is None else str(save)
         print_json("recalibrate", {**body, **found.to_dict()})
     else:

@@ -8,23 +8,13 @@ import typer
 from calibrant.checks.files import whole_file
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.files import check_ending
-from calibrant.cli.inputs import Inputs, readings
+from calibrant.cli.inputs import Inputs, readings, takes_inputs
 from calibrant.cli.options import (
-    Classes,
     Files,
-    Id,
-    Ignore,
     Json,
-    Label,
-    Logits,
-    Model,
-    Normalize,
     Output,
-    Probs,
-    Region,
     Resamples,
     Seed,
-    Weight,
 )
 from calibrant.cli.output import print_json, print_readings
 from calibrant.cli.parsing import parse_groups
@@ -35,6 +25,7 @@ if TYPE_CHECKING:
     from calibrant.lenses import Lens
 
 
+@takes_inputs("id", "by")
 def report(
     files: Files,
     output: Output = Path("calibrant-report.html"),
@@ -42,34 +33,24 @@ def report(
     groups: Annotated[
         str | None, typer.Option(help="Groups of classes to draw, such as 0-2|3-5|6-9.")
     ] = None,
-    region: Region = None,
     resamples: Resamples = 999,
     seed: Seed = 0,
     json: Json = False,
-    label: Label = None,
-    probs: Probs = None,
-    classes: Classes = None,
-    weight: Weight = None,
-    logits: Logits = False,
-    normalize: Normalize = False,
-    ignore: Ignore = None,
-    model: Model = None,
-    id: Id = None,
+    *,
+    inputs: Inputs,
 ) -> None:
     """Write a report: one HTML file that works offline."""
     check_ending(output, ".html", ".htm")
     with one_sentence_errors(), whole_file(output) as temporary:
-        models = Inputs(
-            region, label, probs, classes, weight, logits, normalize, ignore, model, id
-        ).load_all(files)
+        models = inputs.load_all(files)
         lens = None if groups is None else _groups(groups, next(iter(models.values())))
         title = title or f"Calibration of {', '.join(models)}"
-        how = {"groups": lens, "region": region, "n_resamples": resamples, "rng": seed}
+        how = {"groups": lens, "region": inputs.region, "n_resamples": resamples, "rng": seed}
         write_report(models, temporary, title, how)
     if json:
         body: dict[str, Any] = {
             "files": [str(f) for f in files],
-            "region": region,
+            "region": inputs.region,
             "output": str(output),
         }
         body["readings"] = readings(models)

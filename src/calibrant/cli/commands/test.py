@@ -6,25 +6,16 @@ import typer
 
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.gates import FailAbove, FailBelow, Gates, RequireBelow
-from calibrant.cli.inputs import Inputs, readings
+from calibrant.cli.inputs import Inputs, readings, takes_inputs
 from calibrant.cli.options import (
-    Classes,
     DistanceText,
     File,
-    Ignore,
     Json,
-    Label,
     LensText,
-    Logits,
-    Model,
-    Normalize,
     PartitionText,
-    Probs,
-    Region,
     Resamples,
     Seed,
     StatisticText,
-    Weight,
 )
 from calibrant.cli.output import drawn, print_json, print_readings, print_sentence, print_table
 from calibrant.cli.parsing import parse_distance, parse_lens, parse_partition, parse_statistic
@@ -41,6 +32,7 @@ Worst = Annotated[bool, typer.Option("--worst", help="Test the worst cell instea
 Null = Annotated[bool, typer.Option("--null", help="Put the null distributions into the JSON.")]
 
 
+@takes_inputs()
 def run_test(
     file: File,
     lens: LensText = "canonical",
@@ -48,7 +40,6 @@ def run_test(
     partition: PartitionText = None,
     distance: DistanceText = "tv",
     worst: Worst = False,
-    region: Region = None,
     fail_below: FailBelow = None,
     fail_above: FailAbove = None,
     require_below: RequireBelow = None,
@@ -56,14 +47,8 @@ def run_test(
     seed: Seed = 0,
     json: Json = False,
     null: Null = False,
-    label: Label = None,
-    probs: Probs = None,
-    classes: Classes = None,
-    weight: Weight = None,
-    logits: Logits = False,
-    normalize: Normalize = False,
-    ignore: Ignore = None,
-    model: Model = None,
+    *,
+    inputs: Inputs,
 ) -> None:
     """Test whether the predictions are calibrated, and how far off they are."""
     gates = Gates(fail_below, fail_above, require_below)
@@ -72,9 +57,7 @@ def run_test(
         import calibrant as cal  # noqa: PLC0415
         from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
 
-        data = Inputs(region, label, probs, classes, weight, logits, normalize, ignore, model).load(
-            file
-        )
+        data = inputs.load(file)
         chosen = parse_lens(lens, data)
         tested = _statistics(data, statistic, partition, distance, worst)
         with progress_after(1.0, "resampling") as progress:
@@ -88,7 +71,7 @@ def run_test(
             )
     failed = gates.failures(found.verdicts[0])
     if json:
-        body = {"file": str(file), "region": region, "reading": readings({"": data}).get("")}
+        body = {"file": str(file), "region": inputs.region, "reading": readings({"": data}).get("")}
         print_json("test", {**body, "failed": failed, **_plain(found, null)})
     else:
         print_sentence(found.verdicts[0].sentence)
