@@ -1,20 +1,24 @@
-"""The size of the default test for rows in clusters, and without respecting them.
+"""Count how often calibrated models whose rows depend on each other are rejected at 5 %.
 
-    python examples/clusters.py [trials]
+Each row's label has the predicted distribution, but rows of one cluster depend on each other. Writes
+the table into docs/inference.md.
 
-Models are calibrated by construction: each row's label has the predicted distribution, but rows of
-one cluster depend on each other. A test at 5 % should reject 5 % of them.
+Usage: python examples/clusters.py [number of data sets]
 """
 
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 from scipy.special import ndtr
 
-from calibrant import Predictions, calibration_test, tables
+from calibrant import Predictions, calibration_test
 
 Drawn = tuple[np.ndarray, np.ndarray]
+
+PAGE = Path(__file__).parents[1] / "docs" / "inference.md"
+MARK = "<!-- clusters -->"
 
 
 def one_label(rng: np.random.Generator, of_rows: np.ndarray) -> Drawn:
@@ -62,16 +66,21 @@ def shares(trials: int, clusters: int) -> Iterator[list[str]]:
             for k, given in enumerate((of_rows, None)):
                 data = Predictions(p, labels.astype(int), clusters=given)
                 found[k] += calibration_test(data, n_resamples=199, rng=trial).pvalue <= 0.05
-        yield [name, f"{clusters}", *(f"{100 * share:.1f} %" for share in found / trials)]
+        shown = " | ".join(f"{100 * share:.1f} %" for share in found / trials)
+        yield f"| {name} | {clusters} | {shown} |"
 
 
-def main() -> None:
-    """Print the table of docs/inference.md."""
-    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    rows = [row for clusters in (30, 100, 300) for row in shares(trials, clusters)]
-    print(f"{trials} data sets each, clusters of 10 rows, B = 199\n")
-    print(tables.markdown(["case", "clusters", "with clusters", "as if independent"], rows))
+def main(trials: int) -> None:
+    """Print the table, and put it between its marks on the page."""
+    lines = ["| case | clusters | with clusters | as if independent |", "|---|--:|--:|--:|"]
+    for clusters in (30, 100, 300):
+        for line in shares(trials, clusters):
+            lines.append(line)
+            print(line, flush=True)
+    note = f"Rejected at 5 % of {trials} data sets, clusters of ten rows, B = 199."
+    before, _, after = PAGE.read_text("utf-8").split(MARK)
+    PAGE.write_text("\n".join((before + MARK, note, "", *lines, "", MARK + after)), "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

@@ -10,6 +10,7 @@ from calibrant.inference.differences import Difference
 from calibrant.inference.estimation import Estimate, estimate
 from calibrant.inference.evaluation import Evaluation, EvaluationRow, evaluate
 from calibrant.inference.groups import Slice, Slices, slices
+from calibrant.inference.powers import Power, PowerRow, power
 from calibrant.inference.testing import CalibrationTest, calibration_test
 from calibrant.inference.verdicts import Verdict
 
@@ -22,6 +23,8 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "EvaluationRow",
+    "Power",
+    "PowerRow",
     "Slice",
     "Slices",
     "Verdict",
@@ -31,5 +34,6 @@ __all__ = [
     "compare",
     "estimate",
     "evaluate",
+    "power",
     "slices",
 ]

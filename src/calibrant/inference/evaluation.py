@@ -11,6 +11,7 @@ from calibrant import tables
 from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, name_of
 from calibrant.inference.adjustment import adjust
+from calibrant.inference.detection import POWER, Detector, too_confident
 from calibrant.inference.families import chosen_lenses, chosen_statistics, omnibus
 from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.inference.problem import Problem, check_hypothesis
@@ -23,9 +24,14 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.statistics import Statistic
 from calibrant.verbs import check_data, takes_arrays
+from calibrant.words import ALPHA
 
 Floats = NDArray[np.float64]
 Test = tuple[Lens, Statistic, float, Floats]  # lens, statistic, value and null
+
+LOOKED_AT = 1 << 20  # probabilities up to which evaluate says what it would have seen
+FINEST = 199  # resamples from which it does
+DATA_SETS = 50  # that are drawn for it at each step
 
 HEADER = ("lens", "statistic", "value", "if calibrated", "p", "adjusted p")
 
@@ -218,6 +224,9 @@ def through_all(
     """Test statistics through lenses; the omnibus ones, if there are none."""
     problems = [Problem.of(data, lens, plan.resampler, plan.key) for lens in lenses]
     rows, verdicts = judged(problems, statistics, plan)
+    if statistics is None:
+        pairs = zip(problems, verdicts, strict=True)
+        verdicts = tuple(_with_detectable(*pair, rows, len(lenses)) for pair in pairs)
     said = "omnibus" if statistics is None else statistics
     made_with = plan.settings(lenses=lenses, statistics=said)
     return Evaluation(verdicts, rows, data.n, data.m, made_with)
@@ -238,6 +247,22 @@ def judged(
         for problem, tests in zip(problems, found, strict=True)
     )
     return rows, verdicts
+
+
+def _with_detectable(
+    problem: Problem, verdict: Verdict, rows: Sequence[EvaluationRow], n_lenses: int
+) -> Verdict:
+    """Add what would have been seen, where nothing was: over-confidence, with 80 % power."""
+    known = problem.probs is problem.data.probs and problem.lens.rowwise
+    small = problem.data.probs.size <= LOOKED_AT and verdict.n_resamples >= FINEST
+    if verdict.rejected or problem.resampler.flips_signs or not (known and small):
+        return verdict
+    mine = [row for row in rows if row.lens is problem.lens]
+    nulls = np.stack([row.null for row in mine])
+    detector = Detector.of(problem, [row.statistic for row in mine], nulls, ALPHA / n_lenses)
+    amount = detector.smallest(too_confident, POWER, DATA_SETS)
+    size = None if amount is None else detector.size(too_confident(amount))[0]
+    return replace(verdict, detectable=size)
 
 
 def _examine(problem: Problem, statistics: Sequence[Statistic] | None, plan: Plan) -> list[Test]:

@@ -28,6 +28,13 @@ def values_and_replicates(
     prepared = [statistic.prepare(problem.shared) for statistic in statistics]
     observed = Observed(problem.seen)
     values = [float(evaluate(observed)[0]) for evaluate in prepared]
+    return values, replicates(problem, statistics, prepared, plan)
+
+
+def replicates(
+    problem: Problem, statistics: Sequence[Statistic], prepared: Sequence[Evaluate], plan: Plan
+) -> Floats:
+    """Return statistics that were prepared for every replicate: (statistics, B)."""
     ready = [_for_rows(problem, s, e) for s, e in zip(statistics, prepared, strict=True)]
     _make_once(problem)
     out = np.empty((len(statistics), plan.n_resamples))
@@ -47,7 +54,7 @@ def values_and_replicates(
         threads.run(work, _spans(problem, plan.n_resamples), plan.progress)
     else:
         threads.run_here(work, threads.blocks(plan.n_resamples, FEW), plan.progress)
-    return values, out
+    return out
 
 
 def _for_rows(problem: Problem, statistic: Statistic, prepared: Evaluate) -> Evaluate:

@@ -73,6 +73,9 @@ class Verdict:
     balanced : bool
         Whether weights look as if they depend on what occurred: the same within each class, and
         different between classes. Then none of this is valid.
+    detectable : float or None
+        Where nothing was shown: by how much, as `size` measures it, a model would have to be too
+        confident for these tests to show it in four of five data sets.
     """
 
     lens: Lens
@@ -85,6 +88,7 @@ class Verdict:
     size: float | None
     interval: tuple[float, float] | None
     balanced: bool = False
+    detectable: float | None = None
 
     @property
     def rejected(self) -> bool:
@@ -117,7 +121,7 @@ class Verdict:
         least = self.pvalue * (self.n_resamples + 1) < 1.5
         tests = f", adjusted for {self.n_tests} tests" if self.n_tests > 1 else ""
         p = f"{pvalue(self.pvalue, least=least)}{tests}"
-        told = f"{p if self.decided else too_few()}; {self._told_size()}"
+        told = f"{p if self.decided else too_few()}; {self._told_size()}{self._told_power()}"
         return told + (f". Yet {BALANCED}" if self.balanced else "")
 
     @property
@@ -137,6 +141,14 @@ class Verdict:
         span = f"{100 * low:.1f} to {points(high)}"
         return f"off by {points(self.size)} (root mean square, {percent(LEVEL)} interval {span})"
 
+    def _told_power(self) -> str:
+        """Say what would have been seen."""
+        if self.detectable is None or self.rejected:
+            return ""
+        return (
+            f"; over-confidence of {points(self.detectable)} would show in 80 % of such data sets"
+        )
+
     def cells(self) -> list[str]:
         """Return the texts of a line of a table: size, interval, bias, p-value."""
         size = "not known" if self.size is None else points(self.size)
@@ -155,6 +167,7 @@ class Verdict:
             "size": self.size,
             "interval": None if self.interval is None else list(self.interval),
             "balanced": self.balanced,
+            "detectable": self.detectable,
             "sentence": self.sentence,
         }
 

@@ -5,6 +5,7 @@ drawn. Both are pure functions of a key, the number of the replicate and the row
 `calibration` and what is below it; it has not heard of statistics.
 """
 
+from calibrant.resampling.alternatives import Shifted, Tempered
 from calibrant.resampling.labels import Exact, WildClusters
 from calibrant.resampling.resampler import Resampler, check_resampler, hypothesis
 from calibrant.resampling.rows import Bootstrap, Consistency
@@ -14,6 +15,8 @@ __all__ = [
     "Consistency",
     "Exact",
     "Resampler",
+    "Shifted",
+    "Tempered",
     "WildClusters",
     "check_resampler",
     "hypothesis",

@@ -1,0 +1,264 @@
+"""Is the data enough to tell? The power of a test for these predictions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import exp, sqrt
+from typing import Any, final
+
+from calibrant import tables
+from calibrant.checks.parameters import fraction, function, whole
+from calibrant.checks.seeds import Rng
+from calibrant.inference.detection import LIMIT, POWER, Detector, Rho, too_confident
+from calibrant.inference.families import omnibus
+from calibrant.inference.plans import Plan, Progress, Settings, part
+from calibrant.inference.problem import Problem
+from calibrant.inference.replicates import values_and_replicates
+from calibrant.lenses import Canonical, Lens
+from calibrant.lenses.lens import check_lens
+from calibrant.predictions import Predictions
+from calibrant.resampling import Exact
+from calibrant.resampling.alternatives import Shifted, Tempered
+from calibrant.statistics.statistic import AnyStatistic, as_statistic
+from calibrant.verbs import check_data, takes_arrays
+from calibrant.words import percent, points
+
+HEADER = ("if the model were", "truth", "off by", "bias", "power")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PowerRow:
+    """How often one way of being off would be seen.
+
+    Parameters
+    ----------
+    name : str
+        What would be wrong with the model.
+    truth : callable
+        What labels would be drawn from, as a function of the predictions.
+    size : float or None
+        Root mean square deviation of the predictions from it, in units of the total variation.
+    bias : float or None
+        Of two outcomes: mean prediction minus mean truth.
+    power : float
+        Share of data sets that would be rejected.
+    n_data_sets : int
+        How many were drawn.
+    found : bool
+        Whether this is the smallest amount that reaches the target; False for the largest that was
+        tried, or if the user chose it.
+    """
+
+    name: str
+    truth: Rho
+    size: float | None
+    bias: float | None
+    power: float
+    n_data_sets: int
+    found: bool
+
+    @property
+    def standard_error(self) -> float:
+        """Of the power, from the number of data sets."""
+        return sqrt(self.power * (1 - self.power) / self.n_data_sets)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        names = ("name", "size", "bias", "power", "standard_error", "n_data_sets", "found")
+        return {"truth": _said(self.truth)} | {name: getattr(self, name) for name in names}
+
+    def cells(self) -> list[str]:
+        """Return the texts of a line of the table."""
+        size = "" if self.size is None else points(self.size)
+        bias = "" if self.bias is None else f"{100 * self.bias:+.1f}"
+        return [self.name, _said(self.truth), size, bias, f"{100 * self.power:.0f} %"]
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(self.cells())}>"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Power:
+    """What a data set can show.
+
+    Parameters
+    ----------
+    rows : tuple of PowerRow
+        One for each way of being off.
+    n : int
+        Rows of the data.
+    target : float
+        The power that was asked for.
+    settings : mapping
+        What it was made with.
+    """
+
+    rows: tuple[PowerRow, ...]
+    n: int
+    target: float
+    settings: Settings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        rows = [row.to_dict() for row in self.rows]
+        return {"n": self.n, "target": self.target, "rows": rows, "settings": dict(self.settings)}
+
+    def to_frame(self, backend: tables.Backend | None = None) -> Any:
+        """Return one row a way of being off as a data frame of polars or pandas."""
+        return tables.frame([row.to_dict() for row in self.rows], backend)
+
+    def table(self) -> str:
+        """Return the rows as a table."""
+        return tables.text(HEADER, [row.cells() for row in self.rows])
+
+    def _repr_html_(self) -> str:
+        return tables.html(HEADER, [row.cells() for row in self.rows])
+
+    def __repr__(self) -> str:
+        return f"<power: {str(self)[:450]}>"
+
+    def __str__(self) -> str:
+        found = [row for row in self.rows if row.found]
+        if not found:
+            told = (f"{row.name} {100 * row.power:.0f} %" for row in self.rows)
+            return f"{self.n:,} rows would show: {', '.join(told)}"
+        told = (f"{row.name} by {points(row.size or 0.0)}" for row in found)
+        return f"{self.n:,} rows show with {percent(self.target)} power: {'; '.join(told)}"
+
+
+@takes_arrays
+def power(
+    data: Predictions,
+    alternatives: Mapping[str, Rho] | None = None,
+    *,
+    lens: Lens = Canonical(),
+    statistic: AnyStatistic | None = None,
+    alpha: float = 0.05,
+    target: float = POWER,
+    n_data_sets: int = 200,
+    n_resamples: int = 999,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Power:
+    r"""Say how far off the model would have to be for these predictions to show it.
+
+    Labels are drawn from rho(g(x)) instead of the predictions g(x), and tested as
+    `calibration_test` does. Predictions stay, so that all data sets share one null distribution.
+
+    Parameters
+    ----------
+    data : Predictions
+        Predictions; their outcomes are not looked at.
+    alternatives : mapping of str to callable, optional
+        What labels are drawn from: functions rho of the predictions (n, m) -> (n, m), such as
+        `resampling.Tempered` and `resampling.Shifted`. Without them four families are searched for
+        the smallest amount that is seen with a power of `target`: a model that is too confident or
+        too timid by a temperature, and one whose event (of more classes, the most probable one) has
+        log-odds that are too high or too low.
+    lens : Lens, default Canonical()
+        What aspect is tested.
+    statistic : Statistic or callable, optional
+        Default: the omnibus test.
+    alpha : float, default 0.05
+        Level of the test.
+    target : float, default 0.8
+        Power that is asked for.
+    n_data_sets : int, default 200
+        Data sets that are drawn for each alternative.
+    n_resamples : int, default 999
+        Size of the null distribution.
+    rng : int, Generator or None
+        The same seed gives the same draws.
+    progress : callable, optional
+        Function of (done, total), called now and then.
+
+    Returns
+    -------
+    Power
+
+    Examples
+    --------
+    >>> from calibrant.resampling import Tempered
+    >>> data = Predictions(np.linspace(0.01, 0.99, 500), np.zeros(500, int))
+    >>> found = power(data, {"far too confident": Tempered(3.0)}, rng=0)
+    >>> found.rows[0].power
+    1.0
+    """
+    check_data(data)
+    check_lens(lens)
+    alpha, target = fraction("alpha", alpha), fraction("target", target)
+    count = whole("n_data_sets", n_data_sets, least=1)
+    plan = Plan.of(_independent(data), Exact(), n_resamples, rng, progress)
+    problem = Problem.of(data, lens, plan.resampler, plan.key)
+    one = None if statistic is None else (as_statistic(statistic),)
+    tested = omnibus(problem.seen) if one is None else one
+    searched = _families(data) if alternatives is None else _checked(alternatives)
+    first = Plan(plan.resampler, plan.n_resamples, plan.seed, part(progress, 0, 1 + len(searched)))
+    _, nulls = values_and_replicates(problem, tested, first)
+    detector = Detector.of(problem, tested, nulls, alpha)
+    rows = []
+    for number, (name, family) in enumerate(searched.items(), 1):
+        rows.append(_row(detector, name, family, target if alternatives is None else None, count))
+        if progress is not None:
+            progress(1000 * (number + 1), 1000 * (1 + len(searched)))
+    settings = plan.settings(
+        lens=lens,
+        statistic="omnibus" if one is None else one[0],
+        alpha=alpha,
+        target=target,
+        n_data_sets=count,
+    )
+    return Power(tuple(rows), data.n, target, settings)
+
+
+def _row(
+    detector: Detector, name: str, family: Callable[..., Any], target: float | None, count: int
+) -> PowerRow:
+    """Return the power of an alternative, or the smallest of a family that reaches the target."""
+    truth, found = family, False
+    if target is not None:
+        amount = detector.smallest(family, target, count)
+        found = amount is not None
+        truth = family(LIMIT if amount is None else amount)
+    return PowerRow(name, truth, *detector.size(truth), detector.power(truth, count), count, found)
+
+
+def _families(data: Predictions) -> dict[str, Callable[[float], Rho]]:
+    """Return ways of being off, each by an amount from 0."""
+    event = data.event
+    if event is None:
+        event = int((data.weights @ data.probs).argmax())
+    about = f"“{data.classes[event]}”"
+    return {
+        "too confident": too_confident,
+        "too timid": lambda amount: Tempered(exp(-amount)),
+        f"too high for {about}": lambda amount: Shifted(event, -amount),
+        f"too low for {about}": lambda amount: Shifted(event, amount),
+    }
+
+
+def _checked(alternatives: Any) -> dict[str, Rho]:
+    """Refuse what is no mapping of names to functions."""
+    if not isinstance(alternatives, Mapping) or not alternatives:
+        raise TypeError(
+            "`alternatives` must be a dict of functions, such as {'too confident': Tempered(1.5)}."
+        )
+    for rho in alternatives.values():
+        function("alternatives", rho)
+    return {str(name): rho for name, rho in alternatives.items()}
+
+
+def _independent(data: Predictions) -> Predictions:
+    """Refuse clusters: how labels depend on each other within them is not known."""
+    if data.clusters is not None:
+        raise ValueError(
+            "`data` must have independent rows: how outcomes of one cluster depend on each other is"
+            " not known, so they cannot be drawn."
+        )
+    return data
+
+
+def _said(truth: Rho) -> str:
+    """Return what labels would be drawn from, in a few words."""
+    return str(truth) if isinstance(truth, Tempered | Shifted) else getattr(truth, "__name__", "")
