@@ -40,6 +40,7 @@ for _name, _command, _example in (
     ("compare", commands.compare, "compare lenet.csv resnet.csv --lens top"),
     ("plot", commands.plot, "plot predictions.csv --lens top -o diagram.png"),
     ("report", commands.report, "report predictions.parquet -o report.html"),
+    ("power", commands.power, "power predictions.csv --lens top --temperature 1.2"),
     ("recalibrate", commands.recalibrate, "recalibrate train.csv --save map.json"),
     ("apply", commands.apply, "apply map.json new.csv -o out.csv"),
     ("demo", commands.demo, "demo"),

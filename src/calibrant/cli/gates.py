@@ -78,7 +78,7 @@ def _too_sure(verdict: "Verdict", limit: float) -> Iterator[str]:
 def _too_far(verdict: "Verdict", limit: float) -> Iterator[str]:
     from calibrant.words import points  # noqa: PLC0415
 
-    if verdict.interval is not None and verdict.interval[0] > limit:
+    if verdict.interval is not None and verdict.shown_above(limit):
         low = points(verdict.interval[0])
         yield f"Failed --fail-above: shown to be off by at least {low}, more than {points(limit)}."
 
@@ -87,7 +87,8 @@ def _not_shown(verdict: "Verdict", limit: float) -> Iterator[str]:
     from calibrant.words import points  # noqa: PLC0415
 
     if verdict.interval is None:
-        yield "Failed --require-below: cells hold too few rows to say how far off they are."
-    elif verdict.interval[1] >= limit:
+        why = "cells hold too few rows" if verdict.size is None else "clusters allow no interval"
+        yield f"Failed --require-below: {why} to say how far off they are."
+    elif not verdict.shown_below(limit):
         high, below = points(verdict.interval[1]), points(limit)
         yield f"Failed --require-below: may be off by {high}, not shown to be below {below}."

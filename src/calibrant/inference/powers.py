@@ -121,8 +121,8 @@ class Power:
     def __str__(self) -> str:
         found = [row for row in self.rows if row.found]
         if not found:
-            told = (f"{row.name} {100 * row.power:.0f} %" for row in self.rows)
-            return f"{self.n:,} rows would show: {', '.join(told)}"
+            told = (f"{row.name}: {100 * row.power:.0f} %" for row in self.rows)
+            return f"Power of {self.n:,} rows, if the model were {'; '.join(told)}"
         told = (f"{row.name} by {points(row.size or 0.0)}" for row in found)
         return f"{self.n:,} rows show with {percent(self.target)} power: {'; '.join(told)}"
 

@@ -95,6 +95,14 @@ class Verdict:
         """Whether calibration is rejected at 5 %."""
         return self.pvalue <= ALPHA
 
+    def shown_below(self, limit: float) -> bool:
+        """Whether predictions are shown to be off by less: the interval ends below the limit."""
+        return self.interval is not None and self.interval[1] < limit
+
+    def shown_above(self, limit: float) -> bool:
+        """Whether predictions are shown to be off by more: the interval begins above the limit."""
+        return self.interval is not None and self.interval[0] > limit
+
     @property
     def decided(self) -> bool:
         """Whether there were enough resamples to reject anything, whatever the data."""

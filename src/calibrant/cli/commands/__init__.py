@@ -6,6 +6,7 @@ from calibrant.cli.commands.datasets import datasets
 from calibrant.cli.commands.demo import demo
 from calibrant.cli.commands.evaluate import evaluate
 from calibrant.cli.commands.plot import plot
+from calibrant.cli.commands.power import power
 from calibrant.cli.commands.recalibrate import recalibrate
 from calibrant.cli.commands.report import report
 from calibrant.cli.commands.test import run_test
@@ -17,6 +18,7 @@ __all__ = [
     "demo",
     "evaluate",
     "plot",
+    "power",
     "recalibrate",
     "report",
     "run_test",
