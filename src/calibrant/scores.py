@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from calibrant.calibration import isotonic
 from calibrant.engine import threads
 from calibrant.lenses import Canonical, Lens
-from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions
+from calibrant.spelling import as_lens
 from calibrant.verbs import check_data
 
 Floats = NDArray[np.float64]
@@ -124,7 +124,7 @@ class Decomposition:
 
 
 def decompose(
-    data: Predictions, score: Score = brier_score, *, lens: Lens = Canonical()
+    data: Predictions, score: Score = brier_score, *, lens: Lens | str = Canonical()
 ) -> Decomposition:
     r"""Split a proper score into miscalibration, discrimination and uncertainty.
 
@@ -169,8 +169,7 @@ def decompose(
     0.3300 = 0.0800 (miscalibration) - 0.2500 (discrimination) + 0.5000 (uncertainty)
     """
     check_data(data)
-    check_lens(lens)
-    seen = lens(data)
+    seen = as_lens(lens, data)(data)
     if seen.event is None:
         raise ValueError(
             f"`decompose` needs a problem with two outcomes; found {seen.m}. Look through a lens"

@@ -10,6 +10,7 @@ from calibrant.calibration.cells import Cells, find_cells
 from calibrant.checks.arrays import TOLERANCE
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
+from calibrant.spelling import as_partition
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -114,7 +115,7 @@ def calibration_function(data: Predictions, partition: Partition) -> Calibration
     -------
     CalibrationFunction
     """
-    return on_cells(find_cells(data, partition))
+    return on_cells(find_cells(data, as_partition(partition)))
 
 
 def on_cells(cells: Cells) -> CalibrationFunction:

@@ -75,7 +75,7 @@ DistanceTexts = Annotated[
     list[str] | None,
     typer.Option("--distance", help="tv, euclidean or squared; may be repeated."),
 ]
-STATISTICS = (
+STATISTICS = (  # as in statistics.spelled, which would load NumPy
     "kernel:0.1, cox, log, squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
 )
 StatisticText = Annotated[

@@ -15,7 +15,7 @@ from calibrant.diagrams.curve import (
     Kind,
 )
 from calibrant.diagrams.curve_series import cumulative_series, isotonic_series, smooth_series
-from calibrant.diagrams.problems import Models, default_lens, first, look, named, refuse_clusters
+from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.plans import Plan, Progress, part
 from calibrant.inference.problem import Problem
 from calibrant.lenses import Lens
@@ -29,7 +29,7 @@ ALPHA = 0.05  # family-wise level at which a point counts as off
 def isotonic_diagram(
     data: Models,
     *,
-    lens: Lens | None = None,
+    lens: Lens | str | None = None,
     n_resamples: int = 999,
     level: float = 0.9,
     rng: Rng = None,
@@ -85,7 +85,7 @@ def isotonic_diagram(
 def smooth_diagram(
     data: Models,
     *,
-    lens: Lens | None = None,
+    lens: Lens | str | None = None,
     bandwidth: float | None = None,
     n_resamples: int = 999,
     level: float = 0.9,
@@ -138,7 +138,7 @@ def smooth_diagram(
 def cumulative_diagram(
     data: Models,
     *,
-    lens: Lens | None = None,
+    lens: Lens | str | None = None,
     n_resamples: int = 999,
     level: float = 0.9,
     rng: Rng = None,
@@ -184,13 +184,13 @@ def _diagram(
     kind: Kind,
     make: Make,
     data: Models,
-    lens: Lens | None,
+    lens: Lens | str | None,
     plan: Plan,
     level: float,
     **chosen: float | None,
 ) -> CurveDiagram:
     models = named(data)
-    lens = default_lens(models) if lens is None else lens
+    lens = chosen_lens(models, lens)
     check_level(level, plan.n_resamples)
     refuse_clusters("A curve", plan.resampler)
     problems = look(models, lens, plan)

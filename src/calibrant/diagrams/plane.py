@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from calibrant.checks.seeds import Rng
-from calibrant.diagrams.problems import default_lens, first, look, named, refuse_clusters
+from calibrant.diagrams.problems import chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.plans import Plan, Progress, part
 from calibrant.inference.pvalues import pvalue
 from calibrant.inference.replicates import values_and_replicates
@@ -121,7 +121,7 @@ def score_plane(
     models: Mapping[str, Predictions],
     score: Score = brier_score,
     *,
-    lens: Lens | None = None,
+    lens: Lens | str | None = None,
     n_resamples: int = 999,
     rng: Rng = None,
     progress: Progress | None = None,
@@ -161,7 +161,7 @@ def score_plane(
     """
     statistic = ScoreMiscalibration(score)
     found = named(models)
-    lens = default_lens(found) if lens is None else lens
+    lens = chosen_lens(found, lens)
     plan = Plan.of(first(found), Exact(), n_resamples, rng, progress)
     refuse_clusters("The score plane", plan.resampler)
     points = []

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from calibrant.inference.plans import Plan
 from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.lenses import Canonical, Lens, TopLabel
-from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
+from calibrant.spelling import as_lens
 from calibrant.verbs import check_data
 
 Models = Predictions | Mapping[str, Predictions]
@@ -28,16 +28,25 @@ def first(data: Models) -> Predictions:
     return next(iter(named(data).values()))
 
 
-def default_lens(models: Mapping[str, Predictions]) -> Lens:
-    """Return the lens of a picture of two outcomes: the event of two classes, else the top label.
+def default_lens(models: Mapping[str, Predictions], most: int = 2) -> Lens:
+    """Return the lens of a picture of at most so many outcomes, two for several models.
+
+    It is the canonical one if there are no more classes than that, else the top label.
 
     Examples
     --------
     >>> str(default_lens({"": Predictions([0.5], [1])}))
     'canonical'
     """
-    two = all(model.m == 2 for model in models.values())
-    return Canonical() if two else TopLabel()
+    most = 2 if len(models) > 1 else most
+    few = all(model.m <= most for model in models.values())
+    return Canonical() if few else TopLabel()
+
+
+def chosen_lens(data: Models, lens: Lens | str | None, most: int = 2) -> Lens:
+    """Return the lens that somebody chose, or the default."""
+    models = named(data)
+    return default_lens(models, most) if lens is None else as_lens(lens, first(models))
 
 
 def refuse_clusters(picture: str, resampler: Resampler) -> None:
@@ -51,7 +60,6 @@ def refuse_clusters(picture: str, resampler: Resampler) -> None:
 
 def look(models: Mapping[str, Predictions], lens: Lens, plan: Plan) -> dict[str, Problem]:
     """Look at each model through the lens, and check that one picture can show them all."""
-    check_lens(lens)
     problems = {
         name: Problem.of(model, lens, plan.resampler, plan.key) for name, model in models.items()
     }

@@ -7,15 +7,15 @@ import numpy as np
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.diagram import Floats, ReliabilityDiagram, Series
-from calibrant.diagrams.problems import Models, first, look, named
+from calibrant.diagrams.problems import Models, chosen_lens, first, look, named
 from calibrant.inference import Cellwise
 from calibrant.inference.cells import of_problem
 from calibrant.inference.plans import Plan, Progress, part
-from calibrant.lenses import Canonical, Lens
+from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexCells
-from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
+from calibrant.spelling import as_partition
 from calibrant.verbs import takes_arrays
 
 ALPHA = 0.05  # family-wise level at which a cell counts as off
@@ -28,8 +28,8 @@ LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
 def reliability_diagram(
     data: Models,
     *,
-    lens: Lens = Canonical(),
-    partition: Partition | None = None,
+    lens: Lens | str | None = None,
+    partition: Partition | str | None = None,
     resampler: Resampler = Exact(),
     n_resamples: int = 999,
     level: float = 0.9,
@@ -44,8 +44,9 @@ def reliability_diagram(
     ----------
     data : Predictions or mapping of str to Predictions
         The predictions; more than one model, by name, for one picture of two outcomes.
-    lens : Lens, default Canonical()
-        What aspect of the predictions is shown.
+    lens : Lens or str, optional
+        What aspect of the predictions is shown. Default: canonical for up to four classes, and for
+        two of several models; else the top label.
     partition : Partition, optional
         The cells. Default: EqualWidth(10) for two outcomes, SimplexCells(5) for three,
         SimplexCells(4) for four.
@@ -73,11 +74,11 @@ def reliability_diagram(
     """
     models = named(data)
     plan = Plan.of(first(models), resampler, n_resamples, rng, progress)
-    problems = look(models, lens, plan)
+    chosen = chosen_lens(models, lens, LARGEST)
+    problems = look(models, chosen, plan)
     seen = next(iter(problems.values())).seen
     _check_number_of_outcomes(seen.m, len(models))
-    cut = partition or default_partition(seen.m)
-    check_partition(cut)
+    cut = as_partition(partition or default_partition(seen.m))
     edges = _edges(cut)
     series = []
     for i, (name, problem) in enumerate(problems.items()):
@@ -89,8 +90,8 @@ def reliability_diagram(
         classes=seen.classes,
         event=seen.event or 0,
         edges=edges,
-        settings=plan.settings(lens=lens, partition=cut, level=level, alpha=ALPHA),
-        subject=lens.subject,
+        settings=plan.settings(lens=chosen, partition=cut, level=level, alpha=ALPHA),
+        subject=chosen.subject,
     )
 
 

@@ -19,11 +19,10 @@ from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.inference.pvalues import pvalue
 from calibrant.lenses import Canonical, Lens
-from calibrant.lenses.lens import check_lens
 from calibrant.partitions import Partition
-from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
+from calibrant.spelling import as_lens, as_partition
 from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
@@ -126,9 +125,9 @@ class Cellwise:
 @takes_arrays
 def cellwise(
     data: Predictions,
-    partition: Partition,
+    partition: Partition | str,
     *,
-    lens: Lens = Canonical(),
+    lens: Lens | str = Canonical(),
     resampler: Resampler = Exact(),
     n_resamples: int = 999,
     level: float = 0.9,
@@ -178,8 +177,7 @@ def cellwise(
     ([-0.06, -0.07], [0.07, 0.06])
     """
     check_data(data)
-    check_lens(lens)
-    check_partition(partition)
+    lens, partition = as_lens(lens, data), as_partition(partition)
     plan = Plan.of(data, resampler, n_resamples, rng, progress)
     problem = Problem.of(data, lens, plan.resampler, plan.key)
     check_hypothesis(problem)

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import tables
-from calibrant.checks.parameters import function
 from calibrant.checks.seeds import Rng, as_seed
 from calibrant.distances import Distance, name_of, total_variation
 from calibrant.engine import threads
@@ -26,9 +25,9 @@ from calibrant.inference.pvalues import pvalue, shown
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition
-from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
+from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics import ExpectedMiscalibration, Statistic
 from calibrant.verbs import check_data, takes_arrays
 
@@ -149,8 +148,8 @@ class Classwise:
 @takes_arrays
 def classwise(
     data: Predictions,
-    partition: Partition = EqualWidth(15),
-    distance: Distance = total_variation,
+    partition: Partition | str = EqualWidth(15),
+    distance: Distance | str = total_variation,
     *,
     n_resamples: int = 999,
     rng: Rng = None,
@@ -189,8 +188,7 @@ def classwise(
     ([0.25, 0.25, 0.0], [0.003, 0.003, 1.0])
     """
     check_data(data)
-    check_partition(partition)
-    function("distance", distance)
+    partition, distance = as_partition(partition), as_distance(distance)
     check_progress(progress)
     resampler = Exact().respecting(data)
     plan = Plan(resampler, check_resamples(n_resamples, least=0), as_seed(rng), progress)

@@ -17,7 +17,7 @@ from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores
-from calibrant.statistics import Statistic
+from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data
 
 
@@ -103,8 +103,8 @@ class Comparison:
 def compare(
     models: Mapping[str, Predictions],
     *,
-    lenses: Sequence[Lens] | None = None,
-    statistics: Sequence[Statistic] | None = None,
+    lenses: Lens | str | Sequence[Lens | str] | None = None,
+    statistics: AnyStatistic | Sequence[AnyStatistic] | None = None,
     n_resamples: int = 999,
     paired: bool = True,
     rng: Rng = None,

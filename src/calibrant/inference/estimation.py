@@ -14,10 +14,11 @@ from calibrant.inference.problem import Problem
 from calibrant.inference.pvalues import spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.lenses import Canonical, Lens
-from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Bootstrap, Resampler, check_resampler
-from calibrant.statistics.statistic import AnyStatistic, as_statistic
+from calibrant.spelling import as_lens
+from calibrant.statistics.spelled import as_statistic
+from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
 
 
@@ -92,7 +93,7 @@ def estimate(
     data: Predictions,
     statistic: AnyStatistic,
     *,
-    lens: Lens = Canonical(),
+    lens: Lens | str = Canonical(),
     resampler: Resampler = Bootstrap(),
     n_resamples: int = 999,
     rng: Rng = None,
@@ -130,7 +131,7 @@ def estimate(
     (0.6, 0.07)
     """
     check_data(data)
-    check_lens(lens)
+    lens = as_lens(lens, data)
     chosen = as_statistic(statistic)
     check_resampler(resampler)
     plan = Plan.of(data, resampler, n_resamples, rng, progress)

@@ -23,6 +23,7 @@ from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.statistics import Statistic
+from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import ALPHA
 
@@ -165,8 +166,8 @@ class Evaluation:
 def evaluate(
     data: Predictions,
     *,
-    lenses: Sequence[Lens] | None = None,
-    statistics: Sequence[Statistic] | None = None,
+    lenses: Lens | str | Sequence[Lens | str] | None = None,
+    statistics: AnyStatistic | Sequence[AnyStatistic] | None = None,
     resampler: Resampler = Exact(),
     n_resamples: int = 999,
     rng: Rng = None,

@@ -7,9 +7,9 @@ import numpy as np
 
 from calibrant.distances import squared_euclidean, total_variation
 from calibrant.lenses import Canonical, Lens, TopLabel
-from calibrant.lenses.lens import check_lens
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
 from calibrant.predictions import Predictions
+from calibrant.spelling import as_lens
 from calibrant.statistics import (
     Cox,
     ExpectedMiscalibration,
@@ -17,7 +17,7 @@ from calibrant.statistics import (
     Statistic,
     Surprise,
 )
-from calibrant.statistics.statistic import as_statistic
+from calibrant.statistics.spelled import as_statistic
 
 BANDWIDTH = 0.1  # in total variation
 ALL_PAIRS = 4_000  # rows up to which the kernel of three outcomes or more looks at all pairs
@@ -49,10 +49,8 @@ def chosen_lenses(data: Predictions, lenses: Any) -> tuple[Lens, ...]:
     """Return what somebody chose; else canonical and, for more than two classes, top label."""
     if lenses is None:
         return (Canonical(),) if data.m == 2 else (Canonical(), TopLabel())
-    chosen = as_tuple("lenses", lenses)
-    for lens in chosen:
-        check_lens(lens)
-    return chosen
+    chosen = (lenses,) if isinstance(lenses, str | Lens) else as_tuple("lenses", lenses)
+    return tuple(as_lens(lens, data) for lens in chosen)
 
 
 def default_tree(data: Predictions) -> Partition:
@@ -71,7 +69,9 @@ def chosen_statistics(statistics: Any) -> tuple[Statistic, ...] | None:
     """Return what somebody chose to test, functions as statistics; None for the omnibus test."""
     if statistics is None:
         return None
-    return tuple(as_statistic(statistic) for statistic in as_tuple("statistics", statistics))
+    alone = isinstance(statistics, str | Statistic)
+    chosen = (statistics,) if alone else as_tuple("statistics", statistics)
+    return tuple(as_statistic(statistic) for statistic in chosen)
 
 
 def as_tuple(name: str, values: Any) -> tuple[Any, ...]:

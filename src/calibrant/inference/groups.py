@@ -15,9 +15,9 @@ from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem
 from calibrant.inference.verdicts import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
-from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
+from calibrant.spelling import as_lens
 from calibrant.verbs import check_data
 
 HEADER = ("column", "group", "rows", "off by", "95 % interval", "bias", "adjusted p")
@@ -105,7 +105,7 @@ def slices(
     data: Predictions,
     by: Mapping[str, Sequence[Any]] | Sequence[str] | str,
     *,
-    lens: Lens | None = None,
+    lens: Lens | str | None = None,
     least: int = 50,
     n_resamples: int = 999,
     rng: Rng = None,
@@ -149,8 +149,7 @@ def slices(
     [('female', 'high'), ('male', None)]
     """
     check_data(data)
-    chosen = (Canonical() if data.m == 2 else TopLabel()) if lens is None else lens
-    check_lens(chosen)
+    chosen = as_lens((Canonical() if data.m == 2 else TopLabel()) if lens is None else lens, data)
     columns = _columns(data, by)
     groups = list(_groups(data, columns, whole("least", least, least=1)))
     plan = Plan.of(data, Exact(), n_resamples, rng, progress)

@@ -14,11 +14,12 @@ from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.inference.problem import Problem
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.lenses import Canonical, Lens
-from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.resampling.alternatives import Shifted, Tempered
-from calibrant.statistics.statistic import AnyStatistic, as_statistic
+from calibrant.spelling import as_lens
+from calibrant.statistics.spelled import as_statistic
+from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import percent, points
 
@@ -132,7 +133,7 @@ def power(
     data: Predictions,
     alternatives: Mapping[str, Rho] | None = None,
     *,
-    lens: Lens = Canonical(),
+    lens: Lens | str = Canonical(),
     statistic: AnyStatistic | None = None,
     alpha: float = 0.05,
     target: float = POWER,
@@ -186,7 +187,7 @@ def power(
     1.0
     """
     check_data(data)
-    check_lens(lens)
+    lens = as_lens(lens, data)
     alpha, target = fraction("alpha", alpha), fraction("target", target)
     count = whole("n_data_sets", n_data_sets, least=1)
     plan = Plan.of(_independent(data), Exact(), n_resamples, rng, progress)

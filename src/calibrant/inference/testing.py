@@ -14,10 +14,11 @@ from calibrant.inference.problem import Problem, check_hypothesis
 from calibrant.inference.pvalues import pvalue, shown, spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.lenses import Canonical, Lens
-from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
-from calibrant.statistics.statistic import AnyStatistic, as_statistic
+from calibrant.spelling import as_lens
+from calibrant.statistics.spelled import as_statistic
+from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
 
 
@@ -110,7 +111,7 @@ def calibration_test(
     data: Predictions,
     statistic: AnyStatistic | None = None,
     *,
-    lens: Lens = Canonical(),
+    lens: Lens | str = Canonical(),
     resampler: Resampler = Exact(),
     n_resamples: int = 999,
     rng: Rng = None,
@@ -156,7 +157,7 @@ def calibration_test(
     0.001
     """
     check_data(data)
-    check_lens(lens)
+    lens = as_lens(lens, data)
     one = None if statistic is None else as_statistic(statistic)
     plan = Plan.of(data, resampler, n_resamples, rng, progress)
     problem = Problem.of(data, lens, plan.resampler, plan.key)

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from calibrant.calibration import calibration_function
 from calibrant.partitions import FittedPartition, Partition
-from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 from calibrant.recalibration import cells
 from calibrant.recalibration.document import Fields, distributions
 from calibrant.recalibration.map import Map, checked_classes
 from calibrant.recalibration.method import present_rows
+from calibrant.spelling import as_partition
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -109,7 +109,7 @@ class Histogram:
     partition: Partition
 
     def __post_init__(self) -> None:
-        check_partition(self.partition)
+        object.__setattr__(self, "partition", as_partition(self.partition))
 
     def fit(self, data: Predictions) -> HistogramMap:
         """Find the outcome frequencies of every cell.

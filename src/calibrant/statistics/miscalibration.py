@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Cells
-from calibrant.checks.parameters import function
 from calibrant.distances import Distance, euclidean, measure, name_of, norm_of, total_variation
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, Partition
-from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
+from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
 from calibrant.verbs import check_data, takes_arrays
 
@@ -119,7 +118,7 @@ class ExpectedMiscalibration(CellStatistic):
     distance: Distance = total_variation
 
     def __post_init__(self) -> None:
-        _check_choice(self.partition, self.distance)
+        _read(self)
 
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         """Average distances (cells, size) with the mass (cells,) of the cells."""
@@ -170,7 +169,7 @@ class WorstMiscalibration(CellStatistic):
     distance: Distance = total_variation
 
     def __post_init__(self) -> None:
-        _check_choice(self.partition, self.distance)
+        _read(self)
 
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         """Return the largest of distances (cells, size) of cells that hold rows."""
@@ -246,9 +245,10 @@ class WorstCell:
         return text if len(self.classes) <= 3 else f"{text}, …"
 
 
-def _check_choice(partition: Any, distance: Any) -> None:
-    check_partition(partition)
-    function("distance", distance)
+def _read(statistic: CellStatistic) -> None:
+    """Check partition and distance, and read those that are texts."""
+    object.__setattr__(statistic, "partition", as_partition(statistic.partition))
+    object.__setattr__(statistic, "distance", as_distance(statistic.distance))
 
 
 def grid(

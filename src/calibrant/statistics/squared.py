@@ -10,8 +10,8 @@ from calibrant import engine
 from calibrant.calibration import Cells, find_cells
 from calibrant.engine.tuples import Order
 from calibrant.partitions import Partition
-from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
+from calibrant.spelling import as_partition
 from calibrant.statistics.outcomes import Outcomes, batches, spans
 from calibrant.statistics.squared_intervals import covering_interval
 from calibrant.statistics.squared_pieces import Pieces, pieces_of
@@ -60,7 +60,7 @@ class SquaredMiscalibration(Statistic):
     partition: Partition
 
     def __post_init__(self) -> None:
-        check_partition(self.partition)
+        object.__setattr__(self, "partition", as_partition(self.partition))
 
     def prepare(self, shared: Shared) -> Evaluate:
         """Sort the rows into cells, and keep those of two rows or more."""

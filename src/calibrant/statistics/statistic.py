@@ -140,7 +140,7 @@ class Statistic(ABC):
         return float(self.prepare(Shared(data))(Observed(data))[0])
 
 
-AnyStatistic = Statistic | Callable[[Predictions], float]
+AnyStatistic = Statistic | str | Callable[[Predictions], float]
 
 
 @final
@@ -226,15 +226,6 @@ class Observed:
     def data_sets(self) -> Iterator[Predictions]:
         """Yield the data."""
         yield self.data
-
-
-def as_statistic(statistic: Any) -> Statistic:
-    """Return a statistic, or a function as one; refuse anything else."""
-    if isinstance(statistic, Statistic):
-        return statistic
-    if isinstance(statistic, type) or not callable(statistic):
-        raise TypeError(f"`statistic` must be a function; found {statistic!r}.")
-    return OfFunction(statistic)
 
 
 def as_float(value: Any, where: str) -> float:

@@ -45,8 +45,8 @@ LensText = Annotated[
     str | None,
     typer.Option(
         "--lens",
-        help="canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled. Default: the event"
-        " of two classes, the predicted class of more.",
+        help="canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled. Default: all of up"
+        " to four classes, the predicted class of more.",
     ),
 ]
 Classical = Annotated[
@@ -133,10 +133,8 @@ def _settings(
     models: "dict[str, Predictions]", lens: str | None, partition: str | None
 ) -> dict[str, Any]:
     """Return the lens and the cells that were asked for."""
-    from calibrant.diagrams.problems import default_lens  # noqa: PLC0415
-
     first = next(iter(models.values()))
-    chosen = default_lens(models) if lens is None else parse_lens(lens, first)
+    chosen = None if lens is None else parse_lens(lens, first)
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
 
 

@@ -1,0 +1,57 @@
+"""Short names of statistics: ``kernel:0.1``, ``cox``, ``squared:tree:1000`` and others."""
+
+from collections.abc import Callable
+from typing import Any
+
+from calibrant.spelling import as_partition, not_one, positive
+from calibrant.statistics.clinical import Cox, Spiegelhalter
+from calibrant.statistics.cumulative import CutoffMiscalibration, KolmogorovMiscalibration
+from calibrant.statistics.kernel import KernelMiscalibration
+from calibrant.statistics.smooth import SmoothMiscalibration
+from calibrant.statistics.squared import SquaredMiscalibration
+from calibrant.statistics.statistic import OfFunction, Statistic
+from calibrant.statistics.surprise import Surprise
+from calibrant.statistics.two_bin import AveragedTwoBin
+
+STATISTICS = (
+    "kernel:0.1, cox, log, squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
+)
+PLAIN: dict[str, Callable[[], Statistic]] = {
+    "cox": Cox,
+    "cutoff": CutoffMiscalibration,
+    "kernel": lambda: KernelMiscalibration(0.1),
+    "kolmogorov": KolmogorovMiscalibration,
+    "log": Surprise,
+    "smooth": SmoothMiscalibration,
+    "spiegelhalter": Spiegelhalter,
+    "two-bin": AveragedTwoBin,
+}
+
+
+def as_statistic(statistic: Any) -> Statistic:
+    """Return a statistic, the one that a text names, or a function as one; refuse anything else.
+
+    Examples
+    --------
+    >>> print(as_statistic("squared:width:15"))
+    unbiased squared euclidean on 15 equal widths
+    """
+    if isinstance(statistic, Statistic):
+        return statistic
+    if isinstance(statistic, str):
+        return _named(statistic)
+    if isinstance(statistic, type) or not callable(statistic):
+        raise TypeError(f"`statistic` must be a function; found {statistic!r}.")
+    return OfFunction(statistic)
+
+
+def _named(text: str) -> Statistic:
+    kind, colon, rest = text.partition(":")
+    if kind in PLAIN and not colon:
+        return PLAIN[kind]()
+    if kind == "kernel":
+        width: Any = rest if rest == "median" else positive("statistic", text, rest)
+        return KernelMiscalibration(width)
+    if kind == "squared" and rest:
+        return SquaredMiscalibration(as_partition(rest))
+    raise not_one("statistic", text, STATISTICS)

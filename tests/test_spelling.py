@@ -1,0 +1,145 @@
+"""Short names do what the objects do, wherever one is taken."""
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import Predictions, lenses, partitions, recalibration, statistics
+from calibrant.cli import options
+from calibrant.distances import euclidean, total_variation
+from calibrant.partitions import EqualWidth, SimplexCells, VarianceTree
+from calibrant.statistics import spelled
+
+RNG = np.random.default_rng(0)
+DATA = Predictions(
+    RNG.dirichlet(np.ones(3), 200), RNG.integers(0, 3, 200), classes=["cat", "dog", "car"]
+)
+QUICK = {"n_resamples": 19, "rng": 0}
+
+
+def same(a, b):
+    assert a.to_dict() == b.to_dict()
+
+
+def test_tests():
+    same(
+        cal.calibration_test(DATA, "kernel:0.1", lens="class:dog", **QUICK),
+        cal.calibration_test(
+            DATA, statistics.KernelMiscalibration(0.1), lens=lenses.Marginal("dog"), **QUICK
+        ),
+    )
+
+
+def test_evaluations_take_one_or_several():
+    for texts, objects in (
+        ("top", lenses.TopLabel()),
+        (
+            ["top", "groups:cat,dog|car"],
+            [lenses.TopLabel(), lenses.Groups([["cat", "dog"], ["car"]])],
+        ),
+    ):
+        same(cal.evaluate(DATA, lenses=texts, **QUICK), cal.evaluate(DATA, lenses=objects, **QUICK))
+    same(
+        cal.evaluate(DATA, lenses="top", statistics="cox", **QUICK),
+        cal.evaluate(DATA, lenses="top", statistics=[statistics.Cox()], **QUICK),
+    )
+
+
+def test_arrays_and_texts():
+    found = cal.evaluate(DATA.probs, DATA.labels, lenses="top", **QUICK)
+    assert [str(verdict.lens) for verdict in found.verdicts] == ["top label"]
+    assert (
+        cal.reliability_diagram(DATA.probs, DATA.labels, lens="top", **QUICK).settings["lens"]
+        == "top label"
+    )
+
+
+def test_other_verbs():
+    same(
+        cal.estimate(DATA, statistics.ExpectedMiscalibration("width:5"), lens="top", **QUICK),
+        cal.estimate(
+            DATA, statistics.ExpectedMiscalibration(EqualWidth(5)), lens=lenses.TopLabel(), **QUICK
+        ),
+    )
+    same(
+        cal.classwise(DATA, "width:5", "euclidean", **QUICK),
+        cal.classwise(DATA, EqualWidth(5), euclidean, **QUICK),
+    )
+    a = cal.cellwise(DATA, "simplex:3", lens="canonical", **QUICK)
+    b = cal.cellwise(DATA, SimplexCells(3), **QUICK)
+    assert a.adjusted_pvalues.tolist() == b.adjusted_pvalues.tolist()
+    same(
+        cal.slices(DATA, {"x": [0, 1] * 100}, lens="top", **QUICK),
+        cal.slices(DATA, {"x": [0, 1] * 100}, **QUICK),
+    )
+    found = cal.reliability_diagram(DATA, lens="top", partition="mass:4", **QUICK)
+    assert (found.settings["lens"], found.settings["partition"]) == (
+        "top label",
+        str(partitions.EqualMass(4)),
+    )
+    assert cal.calibration_function(DATA, "tree:50").counts.tolist() == (
+        cal.calibration_function(DATA, VarianceTree(50)).counts.tolist()
+    )
+    assert str(cal.decompose(DATA, lens="top")) == str(cal.decompose(DATA, lens=lenses.TopLabel()))
+    assert cal.power(DATA, {"x": lambda p: p}, lens="top", n_data_sets=5, **QUICK).rows
+    models = {"a": DATA, "b": DATA}
+    same(
+        cal.compare(models, lenses="top", **QUICK),
+        cal.compare(models, lenses=[lenses.TopLabel()], **QUICK),
+    )
+    assert cal.isotonic_diagram(DATA, lens="top", **QUICK).settings["lens"] == "top label"
+    assert cal.score_plane(models, lens="top", **QUICK).settings["lens"] == "top label"
+
+
+def test_objects_hold_what_was_named():
+    eta = statistics.ExpectedMiscalibration("tree:100", "tv")
+    assert eta == statistics.ExpectedMiscalibration(VarianceTree(100), total_variation)
+    assert statistics.WorstMiscalibration("mass:4").partition == partitions.EqualMass(4)
+    assert statistics.SquaredMiscalibration("width:3").partition == EqualWidth(3)
+    assert recalibration.Histogram("width:3").partition == EqualWidth(3)
+    assert spelled.as_statistic("squared:tree:20") == statistics.SquaredMiscalibration("tree:20")
+
+
+def test_default_lens_of_a_diagram():
+    assert cal.reliability_diagram(DATA, **QUICK).settings["lens"] == "canonical"
+    many = Predictions(RNG.dirichlet(np.ones(6), 100), RNG.integers(0, 6, 100))
+    assert cal.reliability_diagram(many, **QUICK).settings["lens"] == "top label"
+    assert cal.reliability_diagram({"a": DATA, "b": DATA}, **QUICK).settings["lens"] == "top label"
+    two = Predictions(RNG.random(50), RNG.integers(0, 2, 50))
+    assert cal.reliability_diagram(two, **QUICK).settings["lens"] == "canonical"
+
+
+def test_the_tool_lists_the_statistics_that_there_are():
+    assert options.STATISTICS == spelled.STATISTICS
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: cal.calibration_test(DATA, lens="tpo"),
+            "`lens` must be canonical, top, .*found 'tpo'",
+        ),
+        (
+            lambda: cal.calibration_test(DATA, lens="class:bird"),
+            "a class of the data: cat, dog, car; found 'bird'",
+        ),
+        (
+            lambda: cal.calibration_test(DATA, lens="top:0"),
+            "a whole number of at least 1 after the colon",
+        ),
+        (lambda: cal.evaluate(DATA, lenses="groups:cat|dog"), "every class once; look at car"),
+        (lambda: cal.evaluate(DATA, lenses="groups:0-7|1"), "a range of classes from 0 to 2"),
+        (lambda: cal.cellwise(DATA, "boxes:3"), "`partition` must be width:10, .*found 'boxes:3'"),
+        (lambda: cal.cellwise(DATA, "tree:0"), "a number above 0 after the colon"),
+        (
+            lambda: cal.classwise(DATA, "width:5", "hellinger"),
+            "`distance` must be tv, .*'hellinger'",
+        ),
+        (lambda: cal.calibration_test(DATA, "magic"), "`statistic` must be kernel:0.1, .*'magic'"),
+        (lambda: statistics.ExpectedMiscalibration("width"), "`partition` must be width:10"),
+    ],
+)
+def test_refusals(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
