@@ -17,7 +17,7 @@ PEERS := .venv-bench/bench.stamp
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint bench paper clean package-env test-env lint-env bench-env
+.PHONY: help demo test fuzz lint bench peers paper clean package-env test-env lint-env bench-env
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ lint: $(LINT) ## Check style, types, layers and spelling
 
 bench: $(PEERS) ## Measure speed and memory against other libraries; writes docs/benchmarks.md
 	$(BENCH)/python -m benchmarks
+
+peers: $(PEERS) ## Show where other software differs from its definition; writes docs/peers.md
+	$(BENCH)/python -m benchmarks.definitions
 
 paper: $(PACKAGE) ## Redo the paper from the committed predictions; writes docs/paper.md
 	$(BIN)/python -m experiments.paper

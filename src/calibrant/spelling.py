@@ -54,9 +54,9 @@ def as_lens(lens: Any, data: Predictions) -> Lens:
         check_lens(lens)
         found: Lens = lens
         return found
-    kind, colon, rest = lens.partition(":")
-    if kind in WHOLE and not colon:
-        return WHOLE[kind]()
+    if lens in WHOLE:
+        return WHOLE[lens]()
+    kind, _, rest = lens.partition(":")
     if kind == "top":
         return lenses.TopK(whole("lens", lens, rest))
     if kind == "class" and rest:

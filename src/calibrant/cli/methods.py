@@ -38,11 +38,11 @@ def _parse(text: str, data: "Predictions") -> "Method":
         "isotonic": recalibration.Isotonic,
         "beta": recalibration.Beta,
     }
-    kind, colon, rest = text.partition(":")
-    if kind == "beta" and data.m != 2:
+    if text == "beta" and data.m != 2:
         raise bad_value(OPTION, text, f"a method for {data.m} classes; beta is for two")
-    if kind in whole and not colon:
-        return whole[kind]()
+    if text in whole:
+        return whole[text]()
+    kind, _, rest = text.partition(":")
     if kind == "dirichlet" and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", rest):
         return recalibration.Dirichlet(float(rest), float(rest))
     if kind == "histogram" and rest:

@@ -254,13 +254,13 @@ def _with_detectable(
     problem: Problem, verdict: Verdict, rows: Sequence[EvaluationRow], n_lenses: int
 ) -> Verdict:
     """Add what would have been seen, where nothing was: over-confidence, with 80 % power."""
-    known = problem.probs is problem.data.probs and problem.lens.rowwise
-    small = problem.data.probs.size <= LOOKED_AT and verdict.n_resamples >= FINEST
-    if verdict.rejected or problem.resampler.flips_signs or not (known and small):
+    if verdict.rejected or not problem.draws_own_labels:
         return verdict
-    mine = [row for row in rows if row.lens is problem.lens]
-    nulls = np.stack([row.null for row in mine])
-    detector = Detector.of(problem, [row.statistic for row in mine], nulls, ALPHA / n_lenses)
+    if problem.data.probs.size > LOOKED_AT or verdict.n_resamples < FINEST:
+        return verdict
+    tests = [(row.statistic, row.null) for row in rows if row.lens is problem.lens]
+    mine, nulls = zip(*tests, strict=True)
+    detector = Detector.of(problem, mine, np.stack(nulls), ALPHA / n_lenses)
     amount = detector.smallest(too_confident, POWER, DATA_SETS)
     size = None if amount is None else detector.size(too_confident(amount))[0]
     return replace(verdict, detectable=size)

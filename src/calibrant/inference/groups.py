@@ -167,14 +167,13 @@ def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
     if isinstance(by, Mapping) and by:
         return by
     names = [by] if isinstance(by, str) else by
-    if not isinstance(names, list | tuple) or not names:
+    if not names or not isinstance(names, list | tuple):
         raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}, or their names.")
-    missing = [name for name in names if name not in data.columns]
+    missing = sorted(set(names) - set(data.columns))
     if missing:
         raise ValueError(
             f"`by` must name columns that were kept beside the data; {listed(missing)} not among"
-            f" {listed(data.columns) if data.columns else 'them: there are none'}. Keep them with"
-            " load(…, keep=…), or give them as a dict."
+            f" {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a dict."
         )
     return {name: data.columns[name] for name in names}
 

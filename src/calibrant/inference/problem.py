@@ -116,6 +116,12 @@ class Problem:
         return self.lens.rowwise and not self.resampler.draws_data_sets
 
     @property
+    def draws_own_labels(self) -> bool:
+        """Whether labels are drawn from the predictions, row by row, and rows stay."""
+        stays = not (self.rows_change or self.resampler.flips_signs)
+        return stays and self.lens.rowwise and self.probs is self.data.probs
+
+    @property
     def exact_counts(self) -> bool:
         """Whether the distribution of a cell's count is known: two outcomes and no weights."""
         plain = not (self.seen.weighted or self.rows_change or self.resampler.flips_signs)

@@ -99,17 +99,20 @@ def _check_batch(message: "_Table", file: BinaryIO, start: int, body: int) -> in
     kind = message.data[place] if (place := message.place(1)) else 0
     if kind not in (DICTIONARY, BATCH):
         return 0
-    batch = message.table(2)
-    if kind == DICTIONARY:
-        batch = batch.table(1)
+    batch = message.table(2) if kind == BATCH else message.table(2).table(1)
     buffers = batch.integers(2)
+    _check_lengths(batch, buffers, body)
+    return _unpacked(file, start, buffers) if batch.place(3) else 0
+
+
+def _check_lengths(batch: "_Table", buffers: NDArray[np.int64], body: int) -> None:
+    """Refuse lengths that no batch can have, and buffers that reach beyond it."""
     lengths = np.append(batch.integers(1), batch.integer(0))
     if (buffers < 0).any() or (lengths < 0).any() or (lengths > unpacking.memory()).any():
         raise ValueError("a batch states lengths that it cannot have")
     ends = buffers[::2].astype(np.float64) + buffers[1::2]
     if ends.size and ends.max() > body:
         raise ValueError("a buffer lies outside of its batch")
-    return _unpacked(file, start, buffers) if batch.place(3) else 0
 
 
 def _unpacked(file: BinaryIO, start: int, buffers: NDArray[np.int64]) -> int:

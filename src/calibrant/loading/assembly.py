@@ -71,7 +71,7 @@ def _named_after_labels(
 
 
 def _load(store: ColumnStore, chosen: rules.Chosen, roles: Roles) -> Loaded:
-    used = [roles.label, *chosen.columns, *roles.named, *roles.beside]
+    used = [roles.label, *chosen.columns, *roles.beside]
     twice = repeated(used if roles.weight is None else [*used, roles.weight])
     if twice:
         raise ValueError(
@@ -117,19 +117,17 @@ def _words_for_columns(chosen: rules.Chosen) -> Callable[[int], str]:
 def _reading(
     chosen: rules.Chosen, roles: Roles, known: Classes, store: ColumnStore, options: Options
 ) -> Reading:
-    used = {roles.label, roles.weight, *roles.named, *roles.beside, *chosen.columns}
-    model = roles.named[0] if options.model is not None else None
-    cluster = roles.beside[0] if options.cluster is not None else None
+    used = {roles.label, roles.weight, *roles.beside, *chosen.columns}
     return Reading(
         roles.label,
         chosen.columns,
         known.names[1] if len(known.names) == 2 else None,
         roles.weight,
-        model,
-        roles.named[-1] if options.id is not None else None,
+        roles.model,
+        roles.id,
         tuple(name for name in store.kinds if name not in used),
-        cluster=cluster,
-        kept=roles.beside if cluster is None else roles.beside[1:],
+        cluster=roles.cluster,
+        kept=roles.kept,
         correct=roles.correct and len(chosen.columns) == 1 and not chosen.lists,
         lists=chosen.lists,
         logits=options.logits,
@@ -144,13 +142,18 @@ def _classes(loaded: Loaded, chosen: rules.Chosen, roles: Roles, options: Option
     columns = [f"column {name!r}" for name in chosen.columns]
     if len(columns) > 1:
         return options.name_classes(chosen.classes, k, columns)
+    return _two_classes(loaded, chosen, roles, options)
+
+
+def _two_classes(loaded: Loaded, chosen: rules.Chosen, roles: Roles, options: Options) -> Classes:
+    """Return the classes of a single column, which is about the second of them."""
     if options.classes is None:
         labels = label_values.distinct(loaded.label)
         event = next(iter(chosen.classes), None)
         right = right_or_wrong(labels) if roles.correct and event is None else None
         return right or Classes(two_names(labels, event, chosen.columns[0]))
     names = class_names(options.classes, 2)
-    check_order(names, chosen.classes, columns[: len(chosen.classes)])
+    check_order(names, chosen.classes, [f"column {chosen.columns[0]!r}"] * len(chosen.classes))
     return Classes(names)
 
 

@@ -17,20 +17,22 @@ def one_sentence(file: str) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except OSError as error:
-        reason = error.strerror or reason_of(error)
-        raise ValueError(f"{file}: the file must be readable; {reason}.") from error
-    except MemoryError as error:
-        raise ValueError(f"{file}: the file must fit in memory; it asks for too much.") from error
-    except OverflowError as error:
-        raise ValueError(
-            f"{file}: integers must fit in 64 bits; found larger ones. Write them as texts."
-        ) from error
     except BaseException as error:
-        kind = type(error)
-        if kind is ValueError or kind is TypeError:
-            raise kind(f"{file}: {error}") from error
-        raise ValueError(f"{file}: {damaged(error)}") from error
+        kind = TypeError if type(error) is TypeError else ValueError
+        raise kind(f"{file}: {_sentence(error)}") from error
+
+
+def _sentence(error: BaseException) -> str:
+    """Say what is wrong."""
+    if type(error) in (ValueError, TypeError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"the file must be readable; {error.strerror or reason_of(error)}."
+    if isinstance(error, MemoryError):
+        return "the file must fit in memory; it asks for too much."
+    if isinstance(error, OverflowError):
+        return "integers must fit in 64 bits; found larger ones. Write them as texts."
+    return str(damaged(error))
 
 
 def damaged(error: BaseException) -> ValueError:

@@ -1,7 +1,7 @@
 """A JSON file: a list of objects, one for each row, or an object of columns."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +88,17 @@ def _series(key: str, values: Sequence[Any]) -> Any:
     """Return a column of numbers or lists of numbers, or of what it says as text."""
     import polars as pl  # noqa: PLC0415
 
-    kind = kind_of([value for value in values if value is not None])
+    there = [value for value in values if value is not None]
+    kind = kind_of(there)
     if kind == "float":
-        return pl.Series(key, [None if v is None else float(v) for v in values], pl.Float64)
-    if kind == "list" and all(v is None or is_list_of_numbers(v) for v in values):
+        return pl.Series(key, _each(float, values), pl.Float64)
+    if kind == "list" and all(map(is_list_of_numbers, there)):
         return pl.Series(key, values, pl.List(pl.Float64), strict=False)
-    if kind == "whole" and all(v is None or abs(v) < 1 << 63 for v in values):
+    if kind == "whole" and max(map(abs, there)) < 1 << 63:
         return pl.Series(key, values, pl.Int64)
-    texts = [None if v is None else written(v) for v in values]
-    return pl.Series(key, texts, pl.String)
+    return pl.Series(key, _each(written, values), pl.String)
+
+
+def _each(change: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
+    """Change each value that is there."""
+    return [None if value is None else change(value) for value in values]

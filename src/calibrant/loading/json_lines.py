@@ -198,17 +198,21 @@ def _pairs(line: int, content: str) -> Any:
         raise ValueError(f"numbers must be finite; line {line} has a longer one.") from None
 
 
+KINDS: dict[Kind, set[type]] = {
+    "text": {str, bool},
+    "list": {list},
+    "whole": {int},
+    "float": {int, float},
+}
+
+
 def kind_of(values: Sequence[Any]) -> Kind:
     """Return what a column holds by some of its values."""
-    if not values:
-        return "other"
-    if all(isinstance(value, str | bool) for value in values):
-        return "text"
-    if all(isinstance(value, list) for value in values):
-        return "list"
-    if not all(type(value) in (int, float) for value in values):
-        return "other"
-    return "float" if any(isinstance(value, float) for value in values) else "whole"
+    types = {type(value) for value in values}
+    for kind, known in KINDS.items():
+        if types and types <= known:
+            return kind
+    return "other"
 
 
 def is_list_of_numbers(value: Any) -> bool:

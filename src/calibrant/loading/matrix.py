@@ -51,7 +51,7 @@ def load_columns(store: ColumnStore, probs: Sequence[str], roles: Roles) -> Load
     groups = store.groups(probs)
     weight = [] if roles.weight is None else [roles.weight]
     first = [*groups[0], *weight]
-    named = [roles.label, *roles.named, *roles.beside, *roles.suspects]
+    named = [roles.label, *roles.beside, *roles.suspects]
     frame = complete(store, first, named, roles.suspects)
     labels, *names = frame.get_columns()[len(first) :]
     weights = frame.to_series(len(groups[0])) if weight else None

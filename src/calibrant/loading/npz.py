@@ -5,7 +5,6 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -47,8 +46,8 @@ def _refuse_bombs(archive: zipfile.ZipFile, path: Path) -> None:
 
 
 def _table(archive: zipfile.ZipFile, options: Options) -> Table:
-    names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    keys = [name for name in names if name not in options.ignore]
+    names = _arrays_of(archive)
+    keys = sorted(set(names) - set(options.ignore), key=names.index)
     probs_key = _probs_key(keys, options)
     labels_key = _key("label", keys, LABELS, options.label)
     source = Source(
@@ -65,9 +64,9 @@ def _table(archive: zipfile.ZipFile, options: Options) -> Table:
     labels = decoded(_array(archive, labels_key), n, known, source)
     refuse_decisions(probs, options)
     weight = _weight_key(keys, options)
-    weights = None if weight is None else _array(archive, weight)
-    if weights is not None:
-        arrays.weights(weights, n, source=source)
+    weights = _weights(archive, weight, n, source)
+    beside = _beside(options)
+    used = {labels_key, probs_key, weight, *beside, "classes"}
     chosen = Reading(
         labels_key,
         (probs_key,),
@@ -75,14 +74,37 @@ def _table(archive: zipfile.ZipFile, options: Options) -> Table:
         weight,
         options.model,
         options.id,
+        tuple(name for name in names if name not in used),
+        options.cluster,
+        tuple(options.keep),
         lists=array.ndim == 2,
         logits=options.logits,
         normalize=options.normalize and m > 2,
     )
-    used = {labels_key, probs_key, weight, options.model, options.id, "classes"}
-    chosen = replace(chosen, left_out=tuple(name for name in names if name not in used))
-    extra = {key: _names(archive, keys, key, n) for key in (options.model, options.id) if key}
+    extra = {key: _names(archive, keys, key, n) for key in beside}
     return Table(probs, labels, known.names, weights, extra, chosen, source)
+
+
+def _arrays_of(archive: zipfile.ZipFile) -> list[str]:
+    """Return the names of the arrays."""
+    return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+
+
+def _weights(
+    archive: zipfile.ZipFile, key: str | None, n: int, source: Source
+) -> NDArray[Any] | None:
+    """Return the weights as they are in the file, if there are any."""
+    if key is None:
+        return None
+    weights = _array(archive, key)
+    arrays.weights(weights, n, source=source)
+    return weights
+
+
+def _beside(options: Options) -> list[str]:
+    """Return the arrays that the user says more about rows with."""
+    named = (options.model, options.id, options.cluster, *options.keep)
+    return [name for name in named if name is not None]
 
 
 def _probs_key(keys: Sequence[str], options: Options) -> str:

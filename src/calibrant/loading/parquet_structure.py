@@ -86,18 +86,19 @@ def _footer(file: BinaryIO, size: int) -> dict[int, Any]:
 
 def _chunks(footer: dict[int, Any], size: int) -> list[Chunk]:
     """Return the columns of all groups of rows, each of which lies in the file."""
-    found = []
-    for group in footer[4]:
-        for column in group[1]:
-            meta = column[3]
-            path, n_values = meta[3], meta[5]
-            start = min(place for place in (meta[9], meta.get(11, 0)) if place > 0)
-            if meta[7] < 0 or start + meta[7] > size:
-                raise ValueError("a column lies outside of the file")
-            if not 0 <= n_values <= unpacking.memory() or (len(path) == 1 and n_values != group[3]):
-                raise ValueError("a column states a number of values that it cannot have")
-            found.append(Chunk(path[0].decode(), start, meta[7], n_values))
-    return found
+    columns = ((column[3], group[3]) for group in footer[4] for column in group[1])
+    return [_chunk(meta, n_rows, size) for meta, n_rows in columns]
+
+
+def _chunk(meta: dict[int, Any], n_rows: int, size: int) -> Chunk:
+    """Return a column of a group of so many rows."""
+    path, n_values = meta[3], meta[5]
+    start = min(place for place in (meta[9], meta.get(11, 0)) if place > 0)
+    if meta[7] < 0 or start + meta[7] > size:
+        raise ValueError("a column lies outside of the file")
+    if not 0 <= n_values <= unpacking.memory() or (len(path) == 1 and n_values != n_rows):
+        raise ValueError("a column states a number of values that it cannot have")
+    return Chunk(path[0].decode(), start, meta[7], n_values)
 
 
 def _check_pages(file: BinaryIO, chunk: Chunk) -> int:
@@ -107,7 +108,7 @@ def _check_pages(file: BinaryIO, chunk: Chunk) -> int:
     while at < end and n_values < chunk.n_values:
         head, length = _head(file, at, end)
         at += length + head[3]
-        if head[2] < 0 or head[3] < 0 or at > end:
+        if min(head[2], head[3], end - at) < 0:
             raise ValueError("a page lies outside of its column")
         unpacked += head[2]
         values = _values(head)

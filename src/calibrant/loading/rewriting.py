@@ -109,16 +109,15 @@ def _columns(
         found = rules.by_request(kinds, options.columns, options.logits)
     else:
         found = rules.by_prefix(kinds, options.logits) or _by_class(kinds, classes, options.logits)
+    wanted = classes
     if len(found.columns) == 1 and len(classes) == 2:
-        if found.classes and not _same(found.classes, classes[1:]):
-            raise ValueError(_other(classes, found.classes))
-        return found.columns
-    place = {
-        name.lower(): column for name, column in zip(found.classes, found.columns, strict=True)
-    }
-    if not _same(sorted(place), sorted(name.lower() for name in classes)):
+        wanted = classes[1:]
+        if not found.classes:
+            return found.columns
+    place = dict(zip(map(str.lower, found.classes), found.columns, strict=True))
+    if not _same(sorted(place), sorted(map(str.lower, wanted))):
         raise ValueError(_other(classes, found.classes))
-    return tuple(place[name.lower()] for name in classes)
+    return tuple(place[name.lower()] for name in wanted)
 
 
 def _by_class(kinds: Mapping[str, Kind], classes: tuple[str, ...], logits: bool) -> rules.Chosen:

@@ -21,19 +21,27 @@ class Roles:
         The labels.
     weight : str, optional
         The weights.
-    named : tuple of str
-        The columns that name the model and the case of a row, where the user says so.
-    beside : tuple of str
-        The column of clusters, if any, and those that are kept.
+    model, id, cluster : str, optional
+        The columns that name the model, the case and the cluster of a row, where the user says so.
+    kept : tuple of str
+        Columns that are kept beside the predictions.
     suspects : tuple of str
         Columns that are called as if they did.
     """
 
     label: str
     weight: str | None
-    named: tuple[str, ...]
-    beside: tuple[str, ...]
+    model: str | None
+    id: str | None
+    cluster: str | None
+    kept: tuple[str, ...]
     suspects: tuple[str, ...]
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that the user says more about rows with."""
+        named = (self.model, self.id, self.cluster)
+        return (*(name for name in named if name is not None), *self.kept)
 
     @property
     def correct(self) -> bool:
@@ -44,25 +52,26 @@ class Roles:
     def taken(self) -> tuple[str, ...]:
         """Return all of these columns."""
         weight = () if self.weight is None else (self.weight,)
-        return (self.label, *weight, *self.named, *self.beside, *self.suspects)
+        return (self.label, *weight, *self.beside, *self.suspects)
 
 
 def find_roles(kinds: Mapping[str, Kind], options: Options) -> Roles:
     """Return the columns that the user names, and those with usual names."""
     label = _label(kinds, options)
-    named = _asked(kinds, options, "model", "id")
-    beside = (*_asked(kinds, options, "cluster"), *present("keep", kinds, options.keep))
+    asked = {role: _asked(kinds, options, role) for role in ("model", "id", "cluster")}
+    kept = present("keep", kinds, options.keep)
     probs = () if options.columns is None else present("probs", kinds, options.columns)
-    free = [name for name in kinds if name not in {label, *named, *beside, *probs}]
+    taken = {label, *asked.values(), *kept, *probs}
+    free = [name for name in kinds if name not in taken]
     suspects = (*_suspects(kinds, free, options, "model"), *_suspects(kinds, free, options, "id"))
     weight = _weight(kinds, free, options)
-    return Roles(label, weight, named, tuple(dict.fromkeys(beside)), suspects)
+    return Roles(label, weight, **asked, kept=kept, suspects=suspects)
 
 
-def _asked(kinds: Mapping[str, Kind], options: Options, *roles: str) -> tuple[str, ...]:
-    """Return the columns that the user names for some roles."""
-    asked = [(role, getattr(options, role)) for role in roles]
-    return tuple(present(role, kinds, [name])[0] for role, name in asked if name is not None)
+def _asked(kinds: Mapping[str, Kind], options: Options, role: str) -> str | None:
+    """Return the column that the user names for a role."""
+    name = getattr(options, role)
+    return None if name is None else present(role, kinds, [name])[0]
 
 
 def _suspects(
@@ -77,29 +86,31 @@ def _suspects(
 
 def present(option: str, names: Collection[str], asked: Sequence[str]) -> tuple[str, ...]:
     """Return the names asked for as the columns spell them, or refuse those that are missing."""
-    spelled = {name.strip().lower(): name for name in reversed(list(names))}
-    exact = set(names)
-    found = {n: n if n in exact else spelled.get(n.strip().lower()) for n in asked}
-    missing = [name for name, column in found.items() if column is None]
+    columns = _spelled(names, asked)
+    missing = [name for name, column in zip(asked, columns, strict=True) if column is None]
     if missing:
         raise ValueError(
             f"`{option}` must name columns; {listed(missing)} not among {listed(names, 12)}."
         )
-    columns = tuple(column for name in asked if (column := found[name]) is not None)
-    twice = repeated(columns)
+    found = tuple(map(str, columns))
+    twice = repeated(found)
     if twice:
         raise ValueError(f"`{option}` must name different columns; found {listed(twice)} twice.")
-    return columns
+    return found
+
+
+def _spelled(names: Collection[str], asked: Sequence[str]) -> list[str | None]:
+    """Return names as the columns spell them; None where there is none."""
+    known = {name.strip().lower(): name for name in reversed(list(names))}
+    exact = set(names)
+    return [name if name in exact else known.get(name.strip().lower()) for name in asked]
 
 
 def _label(kinds: Mapping[str, Kind], options: Options) -> str:
     """Return the column of labels: the one asked for, or the only one with a usual name."""
     if options.label is not None:
         return present("label", kinds, [options.label])[0]
-    found = [name for name in kinds if name.lower() in usual.LABELS]
-    right = [name for name in kinds if name.lower() in usual.CORRECT]
-    if right and (not found or _of_predictions(kinds)):
-        found = right
+    found = _usual_labels(kinds)
     if len(found) == 1:
         return found[0]
     if found:
@@ -111,6 +122,13 @@ def _label(kinds: Mapping[str, Kind], options: Options) -> str:
         f"one column must hold the labels, and be called {', '.join(usual.LABELS[:7])} or"
         f" correct; found {listed(kinds, 12)}. Name it with `label`."
     )
+
+
+def _usual_labels(kinds: Mapping[str, Kind]) -> list[str]:
+    """Return columns that are called as labels usually are, or as what tells who is right."""
+    found = [name for name in kinds if name.lower() in usual.LABELS]
+    right = [name for name in kinds if name.lower() in usual.CORRECT]
+    return right if right and (not found or _of_predictions(kinds)) else found
 
 
 def _of_predictions(kinds: Mapping[str, Kind]) -> bool:

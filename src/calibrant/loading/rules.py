@@ -44,13 +44,14 @@ def by_request(kinds: Mapping[str, Kind], asked: Sequence[str], logits: bool) ->
     if not asked:
         raise ValueError("`probs` must name at least one column; found none.")
     columns = present("probs", kinds, asked)
+    several = len(columns) > 1
     lists = [name for name in columns if kinds[name] == "list"]
-    if lists and len(columns) > 1:
+    if lists and several:
         raise ValueError(f"`probs` must name one column of lists only; {lists[0]!r} holds lists.")
-    classes = _after_prefix(columns, logits)
-    if not classes and len(columns) > 1:
-        classes = columns
-    return Chosen(columns, () if lists else classes, bool(lists), asked=True)
+    if lists:
+        return Chosen(columns, (), lists=True, asked=True)
+    classes = _after_prefix(columns, logits) or columns[: len(columns) * several]
+    return Chosen(columns, classes, asked=True)
 
 
 def by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
@@ -107,16 +108,19 @@ def single(kinds: Mapping[str, Kind], logits: bool, correct: bool) -> Chosen:
         Whether labels say that predictions are right: then a confidence is meant.
     """
     named = _usual(kinds, logits)
-    confidences = [name for name in named if name.lower() in usual.CONFIDENCES]
-    # A column of hard decisions that stands beside one of probabilities is left out.
-    found = [name for name in named if kinds[name] == "float"] or named
-    if correct and confidences:
-        found = confidences
-    if len(found) != 1:
-        raise ValueError(_ambiguous(found) if named else _missing(kinds, logits))
-    if confidences == found and not correct:
+    if not named:
+        raise ValueError(_missing(kinds, logits))
+    found = (_confidences(named) if correct else []) or _likely(named, kinds)
+    if len(found) > 1:
+        raise ValueError(_ambiguous(found))
+    if not correct:
         _refuse_confidence(found[0], kinds)
     return Chosen((found[0],), _after_prefix(found, logits))
+
+
+def _likely(named: list[str], kinds: Mapping[str, Kind]) -> list[str]:
+    """Leave out columns of hard decisions that stand beside one of probabilities."""
+    return [name for name in named if kinds[name] == "float"] or named
 
 
 def _usual(kinds: Mapping[str, Kind], logits: bool) -> list[str]:
@@ -126,10 +130,15 @@ def _usual(kinds: Mapping[str, Kind], logits: bool) -> list[str]:
     return [n for n in single if n.lower() in names or _after_prefix([n], logits)]
 
 
+def _confidences(names: Iterable[str]) -> list[str]:
+    """Return those that a confidence in a decision usually has."""
+    return [name for name in names if name.lower() in usual.CONFIDENCES]
+
+
 def _refuse_confidence(column: str, kinds: Iterable[str]) -> None:
     """Refuse a confidence in a decision: it is not the probability of class 1."""
     decision = next((name for name in kinds if name.lower() in usual.DECISIONS), None)
-    if decision is not None:
+    if decision is not None and _confidences([column]):
         raise ValueError(
             f"one column must hold the probability of class 1; {column!r} may be the confidence in"
             f" {decision!r}. Then add a column 'correct', 1 where that is right and 0 where not."
@@ -146,18 +155,20 @@ def _ambiguous(found: Sequence[str]) -> str:
 
 def _missing(kinds: Mapping[str, Kind], logits: bool) -> str:
     what, prefix = ("logits", "logit_") if logits else ("probabilities", "prob_")
-    other = [name for name in kinds if _after_prefix([name], not logits)]
-    floats = [name for name, kind in kinds.items() if kind in ("float", "list")]
-    hint = ""
-    if other:
-        remedy = "leave out `logits`" if logits else "say so with `logits`"
-        hint = f" Are {listed(other[:2])} meant? Then {remedy}."
-    elif len(floats) == 1:
-        hint = f" Is it {floats[0]!r}?"
     return (
         f"the columns of {what} must be called {prefix}<class>, or be named after the labels; found"
-        f" {listed(kinds, 12)} beside the labels. Name them with `probs`.{hint}"
+        f" {listed(kinds, 12)} beside the labels. Name them with `probs`.{_hint(kinds, logits)}"
     )
+
+
+def _hint(kinds: Mapping[str, Kind], logits: bool) -> str:
+    """Say which columns may be meant."""
+    other = [name for name in kinds if _after_prefix([name], not logits)]
+    floats = [name for name, kind in kinds.items() if kind in ("float", "list")]
+    if other:
+        remedy = "leave out `logits`" if logits else "say so with `logits`"
+        return f" Are {listed(other[:2])} meant? Then {remedy}."
+    return f" Is it {floats[0]!r}?" if len(floats) == 1 else ""
 
 
 def _prefixes(logits: bool) -> tuple[str, ...]:
