@@ -34,18 +34,28 @@ def test_headings_stand_above_their_rows():
 
 
 def test_html_is_escaped():
-    assert tables.html(["a"], [["<&"]]) == (
-        '<table><thead><tr><th style="text-align:right">a</th></tr></thead>'
-        '<tbody><tr><td style="text-align:right">&lt;&amp;</td></tr></tbody></table>'
+    assert tables.html(["a", "b"], [["<&", "1"]]) == (
+        '<table><thead><tr><th scope="col" style="text-align:right">a</th>'
+        '<th scope="col" style="text-align:right">b</th></tr></thead>'
+        '<tbody><tr><th scope="row" style="text-align:right">&lt;&amp;</th>'
+        '<td style="text-align:right">1</td></tr></tbody></table>'
     )
 
 
 def test_cards_name_the_columns_of_numbers():
-    assert tables.cards(["model", '"p"'], [["7", "1"]], 1) == (
-        '<table class="cards"><thead><tr><th class="word">model</th><th>&quot;p&quot;</th></tr>'
-        '</thead><tbody><tr><td class="word">7</td><td data-name="&quot;p&quot;">1</td></tr>'
-        "</tbody></table>"
+    assert tables.cards(["model", '"p"'], [["7", "1"]], 1, caption="a < b") == (
+        '<table class="cards"><caption>a &lt; b</caption><thead><tr><th scope="col" class="word">'
+        'model</th><th scope="col">&quot;p&quot;</th></tr></thead><tbody><tr><th scope="row"'
+        ' class="word">7</th><td data-name="&quot;p&quot;">1</td></tr></tbody></table>'
     )
+
+
+def test_groups_of_columns_have_a_head_of_their_own():
+    table = tables.cards(["model", "p", "q"], [["a", "1", "2"]], 1, groups=[("", 1), ("<top>", 2)])
+    assert (
+        '<tr><td colspan="1"></td><th scope="colgroup" colspan="2">&lt;top&gt;</th></tr>' in table
+    )
+    assert '<td data-name="&lt;top&gt;: p">1</td><td data-name="&lt;top&gt;: q">2</td>' in table
 
 
 RECORDS = [{"step": 1, "p": 0.5, "name": None}, {"step": 2, "p": 1, "name": "a"}]

@@ -134,11 +134,18 @@ def html(header: Sequence[str], rows: Rows) -> str:
     return f"<table>{_contents(header, rows, attributes)}</table>"
 
 
-def cards(header: Sequence[str], rows: Rows, words: int) -> str:
+def cards(
+    header: Sequence[str],
+    rows: Rows,
+    words: int,
+    *,
+    caption: str = "",
+    groups: Sequence[tuple[str, int]] = (),
+) -> str:
     """Write a table in HTML, escaped, for a style sheet that can show each row as a card.
 
-    Columns of words have the class ``word``. The other cells have the name of their column
-    in ``data-name``.
+    Columns of words have the class ``word``; the first one names its row. The other cells have the
+    name of their column in ``data-name``.
 
     Parameters
     ----------
@@ -146,19 +153,36 @@ def cards(header: Sequence[str], rows: Rows, words: int) -> str:
         The table, as for `text`.
     words : int
         Number of leading columns that hold words.
+    caption : str, default ""
+        What the table shows.
+    groups : sequence of (str, int), default ()
+        Names of groups of neighbouring columns, and how many each has; "" for none. They stand
+        above the header.
 
     Returns
     -------
     str
         A table element of the class ``cards``.
     """
+    owners = [name for name, count in groups for _ in range(count)] or [""] * len(header)
+    named = [f"{of}: {name}" if of else name for of, name in zip(owners, header, strict=True)]
 
     def attributes(column: int, tag: str) -> str:
         if column < words:
             return ' class="word"'
-        return f' data-name="{escape(header[column])}"' if tag == "td" else ""
+        return f' data-name="{escape(named[column])}"' if tag == "td" else ""
 
-    return f'<table class="cards">{_contents(header, rows, attributes)}</table>'
+    top = f"<caption>{escape(caption)}</caption>" if caption else ""
+    above = "".join(_group(name, count) for name, count in groups)
+    contents = _contents(header, rows, attributes, f"<tr>{above}</tr>" if above else "")
+    return f'<table class="cards">{top}{contents}</table>'
+
+
+def _group(name: str, count: int) -> str:
+    """Write the head of a group of columns."""
+    if not name:
+        return f'<td colspan="{count}"></td>'
+    return f'<th scope="colgroup" colspan="{count}">{escape(name)}</th>'
 
 
 def frame(records: Sequence[Mapping[str, Any]], backend: Backend | None = None) -> Any:
@@ -211,17 +235,22 @@ def _column(values: list[Any]) -> list[Any]:
     return [float(value) if isinstance(value, int) else value for value in values]
 
 
-def _contents(header: Sequence[str], rows: Rows, attributes: Callable[[int, str], str]) -> str:
-    """Write the head and the body of a table element."""
+def _contents(
+    header: Sequence[str], rows: Rows, attributes: Callable[[int, str], str], above: str = ""
+) -> str:
+    """Write the head and the body of a table element; the first cell of a row names it."""
 
-    def line(row: Sequence[str], tag: str) -> str:
+    def line(row: Sequence[str], tags: Sequence[str], scope: str) -> str:
         cells = []
-        for column, cell in enumerate(row):
-            cells.append(f"<{tag}{attributes(column, tag)}>{escape(cell)}</{tag}>")
+        for column, (cell, tag) in enumerate(zip(row, tags, strict=True)):
+            scoped = f' scope="{scope}"' if tag == "th" else ""
+            cells.append(f"<{tag}{scoped}{attributes(column, tag)}>{escape(cell)}</{tag}>")
         return f"<tr>{''.join(cells)}</tr>"
 
-    body = "".join(line(row, "td") for row in rows)
-    return f"<thead>{line(header, 'th')}</thead><tbody>{body}</tbody>"
+    head = line(header, ["th"] * len(header), "col")
+    in_body = ["th", *["td"] * (len(header) - 1)]
+    body = "".join(line(row, in_body, "row") for row in rows)
+    return f"<thead>{above}{head}</thead><tbody>{body}</tbody>"
 
 
 def _left(rows: Rows, columns: int, words: int) -> list[bool]:

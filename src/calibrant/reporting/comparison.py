@@ -1,36 +1,94 @@
-"""The part of the page that compares models."""
+"""The part of the page that compares models: one ranked table, and one paragraph a lens."""
 
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Any
 
 from calibrant.inference import Comparison
+from calibrant.inference.differences import Difference
+from calibrant.lenses import Canonical, Lens
 from calibrant.words import capital, many, score_name
 
+SIZES = ("off by", "adjusted p")  # columns of each lens
 
-def comparison_parts(found: Comparison) -> dict[str, Any]:
-    """Return scores, sizes, and for each lens what can be said of every two models."""
-    score_header, score_rows = found.score_rows()
-    header, rows = found.ranking()
+
+def comparison_parts(found: Comparison, main: Lens) -> dict[str, Any]:
+    """Return the table of models, the furthest off first, and what can be said of every two.
+
+    main : the lens that decides the order
+    """
+    first = next(iter(found.evaluations.values()))
+    lenses = sorted((v.lens for v in first.verdicts), key=lambda lens: lens != main)
+    order = _ranked(found, lenses[0])
+    subjects = {v.lens: v.subject for v in first.verdicts}
+    scores = list(next(iter(found.scores.values())))
+    groups = [("", 1), *((_short(lens, subjects[lens]), len(SIZES)) for lens in lenses)]
     return {
-        "score_header": [score_name(name) for name in score_header],
-        "score_rows": score_rows,
-        "header": header,
-        "rows": rows,
-        "paragraphs": _paragraphs(found),
+        "header": ["model", *SIZES * len(lenses), *(_kind(score) for score in scores)],
+        "groups": [*groups, ("scores", len(scores))],
+        "rows": [_row(found, name, lenses) for name in order],
+        "paragraphs": [_paragraph(found, lens, subjects[lens], order) for lens in lenses],
     }
 
 
-def _paragraphs(found: Comparison) -> list[str]:
-    """Return one paragraph a lens: who is further off than whom."""
-    by_lens = sorted(found.differences, key=lambda one: str(one.lens))
-    paragraphs = []
-    for _, group in groupby(by_lens, key=lambda one: str(one.lens)):
-        pairs = list(group)
-        subject = capital(pairs[0].verdicts[0].subject)
-        told = [one.conclusion for one in pairs if one.worse is not None]
-        open_pairs = len(pairs) - len(told)
-        if open_pairs:
-            rest = f"the other {many(open_pairs, 'pair')}" if told else "any two"
-            told.append(f"the data do not tell which of {rest} is further off")
-        paragraphs.append(f"{subject}: {'; '.join(told)}.")
-    return paragraphs
+def _short(lens: Lens, subject: str) -> str:
+    """Name a lens above its columns."""
+    if lens == Canonical() and subject.startswith("the full"):
+        return "full distributions"
+    return subject.removeprefix("the probabilities of ").removeprefix("the ")
+
+
+def _kind(score: str) -> str:
+    """Name a score in the group of scores."""
+    return score_name(score).removesuffix(" score")
+
+
+def _ranked(found: Comparison, lens: Lens) -> list[str]:
+    """Return the models, the furthest off first; those of unknown size last."""
+
+    def size(name: str) -> float:
+        (verdict,) = (v for v in found.evaluations[name].verdicts if v.lens == lens)
+        return -1.0 if verdict.size is None else verdict.size
+
+    return sorted(found.evaluations, key=size, reverse=True)
+
+
+def _row(found: Comparison, name: str, lenses: Sequence[Lens]) -> list[str]:
+    verdicts = {v.lens: v for v in found.evaluations[name].verdicts}
+    cells = [name]
+    for lens in lenses:
+        size, interval, _, p = verdicts[lens].cells()
+        cells += [f"{size.removesuffix(' points')} ({interval})" if interval else size, p]
+    return [*cells, *(f"{value:.4f}" for value in found.scores[name].values())]
+
+
+def _paragraph(
+    found: Comparison, lens: Lens, subject: str, order: Sequence[str]
+) -> tuple[str, str]:
+    """Say through one lens who is further off than whom: what it is about, and what is known."""
+    pairs = [one for one in found.differences if one.lens == lens]
+    told = []
+    for worse in order:
+        better = [_other(one, worse) for one in pairs if one.worse == worse]
+        if better:
+            told.append(f"{worse} is further off than {_listed(sorted(better, key=order.index))}")
+    unsure = [one for one in pairs if one.worse is None]
+    if unsure:
+        told.append(f"the data do not tell {_unsure(unsure, not told)}")
+    return capital(subject), f"{'; '.join(told)}."
+
+
+def _unsure(pairs: Sequence[Difference], all_of_them: bool) -> str:
+    """Say of which pairs it is not known which one is further off."""
+    if len(pairs) == 1:
+        return f"whether {pairs[0].first} or {pairs[0].second} is further off"
+    rest = "any two" if all_of_them else f"the other {many(len(pairs), 'pair')}"
+    return f"which of {rest} is further off"
+
+
+def _other(one: Difference, name: str) -> str:
+    return one.second if name == one.first else one.first
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join names: "a", "a and b", "a, b and c"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -6,7 +6,12 @@ from typing import final
 
 import numpy as np
 
-from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
+from calibrant.diagrams import (
+    CurveDiagram,
+    ReliabilityDiagram,
+    isotonic_diagram,
+    reliability_diagram,
+)
 from calibrant.inference import Classwise, Evaluation, classwise
 from calibrant.inference.plans import Progress, part
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
@@ -16,7 +21,7 @@ from calibrant.reporting.descriptions import cell_sentences, spoken_outcomes
 from calibrant.reporting.remedies import Remedy, remedy
 from calibrant.reporting.verdicts import Line, classes_verdict, line_of
 from calibrant.scores import all_scores
-from calibrant.words import capital
+from calibrant.words import NEEDED, capital
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
 MOST_CELLS = 10  # worst cells in words
@@ -93,6 +98,8 @@ class Contents:
         What the tests say.
     drawings : tuple of Drawing
         The diagrams.
+    curve : CurveDiagram or None
+        The first of them without cells; None if there are too few resamples for its band.
     classes : Classwise or None
         Tests of single classes; None if there are two.
     class_drawings : tuple of Drawing
@@ -107,9 +114,15 @@ class Contents:
     evaluation: Evaluation
     verdicts: tuple[Line, ...]
     drawings: tuple[Drawing, ...]
+    curve: CurveDiagram | None
     classes: Classwise | None
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
+
+    @property
+    def main_lens(self) -> Lens:
+        """The aspect that comes first: the event of two classes, the top label of more."""
+        return Canonical() if self.data.m == 2 else TopLabel()
 
     def worst_cells(self) -> list[str]:
         """Return sentences about the cells that matter most: share times deviation."""
@@ -132,8 +145,9 @@ def compute(
     progress: Progress | None = None,
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
-    n_stages = 2 if data.m == 2 else 4
+    n_stages = 3 if data.m == 2 else 5
     drawings = _drawings(data, settings, part(progress, 0, n_stages))
+    curve = _curve(data, settings, part(progress, 1, n_stages))
     classes = None
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
@@ -142,9 +156,9 @@ def compute(
             BINS,
             n_resamples=settings.n_resamples,
             rng=settings.seed,
-            progress=part(progress, 1, n_stages),
+            progress=part(progress, 2, n_stages),
         )
-        class_drawings = _class_drawings(data, classes, settings, part(progress, 2, n_stages))
+        class_drawings = _class_drawings(data, classes, settings, part(progress, 3, n_stages))
     verdicts = _verdicts(evaluation, drawings[0].diagram, classes)
     last = part(progress, n_stages - 1, n_stages)
     return Contents(
@@ -154,6 +168,7 @@ def compute(
         evaluation=evaluation,
         verdicts=verdicts,
         drawings=drawings,
+        curve=curve,
         classes=classes,
         class_drawings=class_drawings,
         remedy=remedy(data, settings.seed, settings.n_resamples, last),
@@ -187,6 +202,15 @@ def _drawings(
     for i, one in enumerate(wanted):
         drawings.append(_draw(data, one, settings, part(progress, i, len(wanted))))
     return tuple(drawings)
+
+
+def _curve(data: Predictions, settings: Settings, progress: Progress | None) -> CurveDiagram | None:
+    """Draw the event, or the predicted class, without cells; with the draws of the diagrams."""
+    if settings.n_resamples < NEEDED:
+        return None
+    return isotonic_diagram(
+        data, n_resamples=settings.n_resamples, rng=settings.seed, progress=progress
+    )
 
 
 def _wanted(data: Predictions, groups: Lens | None) -> list[tuple[str, str, Lens]]:
@@ -224,10 +248,10 @@ def default_groups(data: Predictions) -> Groups:
 def _class_drawings(
     data: Predictions, classes: Classwise, settings: Settings, progress: Progress | None
 ) -> tuple[Drawing, ...]:
-    """Draw the classes with the strongest evidence, in the order of the classes."""
+    """Draw the classes with the strongest evidence, in the order of their table."""
     worst = np.lexsort((-classes.values, classes.adjusted_pvalues))[:MOST_CLASSES]
     drawings = []
-    for i, j in enumerate(sorted(worst.tolist())):
+    for i, j in enumerate(worst.tolist()):
         wanted = (f"class{j}", data.classes[j], Marginal(j))
         drawings.append(_draw(data, wanted, settings, part(progress, i, worst.size)))
     return tuple(drawings)

@@ -14,27 +14,15 @@ from calibrant.diagrams import ReliabilityDiagram
 from calibrant.inference import Classwise, Comparison
 from calibrant.inference.evaluation import HEADER
 from calibrant.predictions import Predictions
+from calibrant.reporting.charts import common_reach, spark
 from calibrant.reporting.comparison import comparison_parts
 from calibrant.reporting.contents import MOST_CLASSES, Contents, Drawing, Settings
 from calibrant.reporting.descriptions import summary
+from calibrant.reporting.figures import curve_parts, figure_parts
 from calibrant.reporting.provenance import provenance
 from calibrant.reporting.remedies import Remedy
-from calibrant.reporting.sparks import common_reach, spark
 from calibrant.words import capital, many, score_name
 
-KINDS = {2: "cartesian", 3: "ternary", 4: "gl3d"}
-HOW_TO_READ = {
-    "cartesian": "Each mark is a cell of similar predictions. Below the line the outcome was rarer"
-    " than predicted: the probabilities were too high. Grey bars: where calibrated predictions"
-    " would lie.",
-    "models": "Each mark is a cell of similar predictions of one model. Below the line the outcome"
-    " was rarer than predicted: the probabilities were too high. Bars in the colour of a model:"
-    " where its predictions would lie if it were calibrated.",
-    "ternary": "Each arrow leads from the mean prediction of a cell to the frequencies that were"
-    " observed in it. The nearer to a corner, the more probable its outcome.",
-    "gl3d": "Each arrow leads from the mean prediction of a cell to the frequencies that were"
-    " observed in it. The nearer to a corner, the more probable its class. Drag to turn.",
-}
 SCORE_NOTES = {
     "accuracy": "higher is better",
     "share_correct": "of the predictions",
@@ -52,8 +40,7 @@ def render(
 ) -> str:
     """Write the page."""
     from jinja2 import Environment, PackageLoader  # noqa: PLC0415
-
-    from calibrant.diagrams import interactive  # noqa: PLC0415 (loads plotly)
+    from markupsafe import Markup  # noqa: PLC0415
 
     environment = Environment(
         loader=PackageLoader("calibrant.reporting", "."),
@@ -61,37 +48,36 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = files("calibrant.reporting").joinpath("draw.js").read_text("utf-8")
-    scripts = [interactive.script(), own]
     compared, together = None, None
     if comparison is not None:
         found, together = comparison
-        compared = comparison_parts(found) | _figure(together, "comparison-figure")
+        compared = comparison_parts(found, contents[0].main_lens)
+        compared["drawn"] = figure_parts(together, "comparison-figure")
+    models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
+    scripts = _scripts(any(model["turned"] for model in models))
     origin = provenance(contents, together, settings)
     return environment.get_template("template.html.j2").render(
         title=title,
         region=settings.region,
-        models=[_model(c, f"model{i}") for i, c in enumerate(contents)],
+        models=models,
         comparison=compared,
         header=HEADER,
-        table=_table,
-        scripts=[_markup(script) for script in scripts],
+        table=lambda *args, **more: Markup(tables.cards(*args, **more)),
+        raw=Markup,
+        scripts=scripts,
         hashes=[_content_hash(script) for script in scripts],
-        how_to_read=HOW_TO_READ,
         provenance=json.dumps(origin, indent=2, ensure_ascii=False),
     )
 
 
-def _markup(html: str) -> Any:
-    """Mark HTML as such, so that the template does not escape it."""
-    from markupsafe import Markup  # noqa: PLC0415
+def _scripts(turned: bool) -> list[str]:
+    """Return the scripts of the page: its own, after plotly if there is a figure to be turned."""
+    own = files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
+    if not turned:
+        return [own]
+    from calibrant.diagrams import interactive  # noqa: PLC0415 (loads plotly)
 
-    return Markup(html)
-
-
-def _table(header: Sequence[str], rows: tables.Rows, words: int) -> Any:
-    """Write a table that scrolls, its first columns of words."""
-    return _markup(f'<div class="scroll" tabindex="0">{tables.cards(header, rows, words)}</div>')
+    return [interactive.script(), own]
 
 
 def _content_hash(script: str) -> str:
@@ -100,6 +86,10 @@ def _content_hash(script: str) -> str:
 
 
 def _model(contents: Contents, element: str) -> dict[str, Any]:
+    drawings = [_drawing(drawing, element) for drawing in contents.drawings]
+    if contents.curve is not None:
+        curve = {"title": "Without cells", **curve_parts(contents.curve, f"{element}-curve")}
+        drawings.insert(1, curve)
     return {
         "id": element,
         "name": contents.name,
@@ -111,7 +101,8 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         ],
         "verdicts": contents.verdicts,
         "rows": [row.cells() for row in contents.evaluation.rows],
-        "drawings": [_drawing(drawing, element) for drawing in contents.drawings],
+        "drawings": drawings,
+        "turned": any(drawn["kind"] == "tetrahedron" for drawn in drawings),
         "worst_cells": contents.worst_cells(),
         "remedy": _remedy(contents.remedy, element),
         **_sparks(contents.class_drawings),
@@ -125,19 +116,18 @@ def _size(data: Predictions) -> str:
 
 
 def _drawing(drawing: Drawing, model: str) -> dict[str, Any]:
-    return {
-        "title": drawing.title,
-        "summary": summary(drawing.diagram),
-        **_figure(drawing.diagram, f"{model}-{drawing.name}"),
-    }
+    told = summary(drawing.diagram)
+    parts = figure_parts(drawing.diagram, f"{model}-{drawing.name}", told)
+    return {"title": drawing.title, "summary": told, **parts}
 
 
 def _sparks(drawings: Sequence[Drawing]) -> dict[str, Any]:
     reach = common_reach([drawing.diagram for drawing in drawings])
-    return {
-        "sparks": [(one.title, _markup(spark(one.diagram, reach))) for one in drawings],
-        "reach": f"{reach:.2f}",
-    }
+    pictures = []
+    for one in drawings:
+        label = f"Observed minus predicted frequency of {one.title}. {summary(one.diagram)}"
+        pictures.append((one.title, spark(one.diagram, reach, label)))
+    return {"sparks": pictures, "reach": f"{reach:.2f}"}
 
 
 def _classes(classes: Classwise | None) -> dict[str, Any]:
@@ -159,11 +149,5 @@ def _remedy(remedy: Remedy, element: str) -> dict[str, Any]:
         shown["header"] = METHOD_HEADER
         shown["folds"] = remedy.found.settings["folds"]
     if remedy.diagram is not None:
-        shown["drawn"] = _figure(remedy.diagram, f"{element}-repaired")
+        shown["drawn"] = figure_parts(remedy.diagram, f"{element}-repaired")
     return shown
-
-
-def _figure(diagram: ReliabilityDiagram, element: str) -> dict[str, Any]:
-    """Return the figure as JSON that may stand in a script element."""
-    text = diagram.figure().to_json().replace("<", "\\u003c")
-    return {"id": element, "kind": KINDS[diagram.n_outcomes], "figure": _markup(text)}

@@ -40,6 +40,7 @@ def _model(contents: Contents) -> dict[str, Any]:
         "sha256": digest(data),
         "settings": dict(contents.evaluation.settings),
         "diagrams": [dict(drawing.diagram.settings) for drawing in contents.drawings],
+        "curve": None if contents.curve is None else dict(contents.curve.settings),
         "classwise": None if contents.classes is None else str(BINS),
         "class_diagrams": [dict(drawing.diagram.settings) for drawing in contents.class_drawings],
         "evaluation": contents.evaluation.to_dict()["rows"],
