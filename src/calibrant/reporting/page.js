@@ -37,7 +37,8 @@ function follow() {
     if (link.hasAttribute("aria-current")) return;
     link.setAttribute("aria-current", "true");
     const list = link.closest("nav");
-    list.scrollTo({left: link.offsetLeft - list.clientWidth / 3, top: link.offsetTop - list.clientHeight / 2});
+    const seen = link.offsetParent ? link : link.closest("nav > ul > li"); // a phone shows models only
+    list.scrollTo({left: seen.offsetLeft - list.clientWidth / 3, top: seen.offsetTop - list.clientHeight / 2});
   });
 }
 

@@ -1,0 +1,201 @@
+"""Charts, read as SVG: what is drawn where, by the numbers of the diagram."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from models import EVIL, at, tempered
+
+from calibrant import Predictions, reliability_diagram
+from calibrant.diagrams import isotonic_diagram
+from calibrant.diagrams.style import BEYOND, vertical_range
+from calibrant.lenses import Canonical, TopLabel
+from calibrant.partitions import VarianceTree
+from calibrant.reporting import charts
+from calibrant.reporting.charts.svg import SHAPES, Scale, mark
+
+SMALL = at((0.15, 500, 75), (0.55, 20, 14))  # deviations 0 and 0.15
+OFF = at((0.15, 500, 75), (0.75, 500, 275))  # deviations 0 and -0.2, the second significant
+
+
+def elements(svg, class_):
+    """Return the elements of a class."""
+    return [e for e in ET.fromstring(svg).iter() if e.get("class", "").split()[:1] == [class_]]
+
+
+def place(element):
+    """Return the middle of a circle, or of the corners of a polygon."""
+    if element.tag == "circle":
+        return float(element.get("cx")), float(element.get("cy"))
+    return tuple(
+        np.mean([[float(v) for v in pair.split(",")] for pair in corners(element)], axis=0)
+    )
+
+
+def corners(element):
+    return element.get("points").split()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (-0.02, 1.02, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (-0.3, 0.11, [-0.3, -0.2, -0.1, 0, 0.1]),
+        (0, 7e-4, [0, 2e-4, 4e-4, 6e-4]),
+        (-31, 18, [-30, -20, -10, 0, 10]),
+    ],
+)
+def test_ticks_are_round(low, high, ticks):
+    assert Scale(low, high, 0, 1).ticks() == pytest.approx(ticks)
+
+
+def test_a_scale_keeps_what_is_beyond_at_its_end():
+    y = Scale(-1, 1, 100, 0)
+    assert [y(v) for v in (-3, -1, 0, 0.5, 9)] == [100, 100, 50, 25, 0]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_marks_have_their_size_and_place(shape):
+    element = ET.fromstring(mark(shape, (30, 40), 10, "mark", "a < b"))
+    assert element.find("title").text == "a < b"
+    if shape == "circle":
+        assert (element.get("cx"), element.get("cy"), element.get("r")) == ("30.0", "40.0", "10.0")
+        return
+    points = np.array([pair.split(",") for pair in corners(element)], float) - (30, 40)
+    assert 8 <= np.abs(points).max() <= 12
+    assert np.abs(points.mean(axis=0)).max() < 2
+
+
+def test_cells_are_where_they_belong():
+    diagram = reliability_diagram(OFF, rng=0)
+    chart = charts.line(diagram, "a name")
+    near, far = elements(chart.svg, "mark")
+    assert (near.get("class"), far.get("class")) == ("mark", "mark off")
+    # Straight in both directions: the zero line and a tick give the scales.
+    (zero,) = elements(chart.svg, "zero")
+    left, right, height = (float(zero.get(k)) for k in ("x1", "x2", "y1"))
+    for found, p in ((near, 0.15), (far, 0.75)):
+        assert place(found)[0] == pytest.approx(left + p * (right - left), abs=0.06)
+    assert place(near)[1] == pytest.approx(height, abs=0.06)
+    low, high = vertical_range(diagram, None)
+    per_unit = 300 / (high - low)  # the drawing is 300 high
+    assert place(far)[1] - height == pytest.approx(0.2 * per_unit, abs=0.1)
+    limits = elements(chart.svg, "limits")[1]
+    ends = sorted(height - float(limits.get(k)) for k in ("y1", "y2"))
+    cells = diagram.series[0].cells
+    assert ends == pytest.approx(
+        [cells.lower[1, 1] * per_unit, cells.upper[1, 1] * per_unit], abs=0.1
+    )
+
+
+def test_a_cell_beyond_the_axis_is_a_triangle_that_says_so():
+    data = at((0.15, 5000, 750), (0.55, 20, 20))  # the second is far off, and holds 0.4 %
+    chart = charts.line(reliability_diagram(data, rng=0), "a name")
+    beyond = elements(chart.svg, "mark")[1]
+    assert beyond.tag == "polygon"
+    assert place(beyond)[1] == pytest.approx(10, abs=2)  # the upper end
+    assert beyond.find("title").text.endswith(BEYOND)
+    assert BEYOND in [name for _, name in chart.keys]
+
+
+def test_models_differ_in_shape_and_colour():
+    models = {f"m{i}": at((0.15, 500, 75), (0.75, 500, 400 - 40 * i)) for i in range(7)}
+    chart = charts.line(reliability_diagram(models, rng=0), "a name")
+    groups = [
+        g for g in ET.fromstring(chart.svg).iter("g") if g.find("*[@class='limits']") is not None
+    ]
+    looks = {
+        (g.get("class"), g.findall("*")[-1].tag, len(g.findall("*")[-1].get("points", "")))
+        for g in groups
+    }
+    assert len(looks) == 7
+    assert [name for _, name in chart.keys][:7] == list(models)
+
+
+def test_the_curve_is_that_of_the_diagram():
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    diagram = isotonic_diagram(Predictions(p, (rng.random(400) < p**2).astype(int)), rng=0)
+    chart = charts.curve(diagram, "a name")
+    whole, *off = elements(chart.svg, "curve")
+    points = np.array([pair.split(",") for pair in corners(whole)], float)
+    series = diagram.series[0]
+    expected = np.column_stack(
+        (90 + (series.x + 0.02) / 1.04 * 300, 310 - (series.y + 0.02) / 1.04 * 300)
+    )
+    assert points == pytest.approx(expected, abs=0.06)
+    assert off
+    drawn = {tuple(map(float, pair.split(","))) for one in off for pair in corners(one)}
+    marked = points[series.band.pvalues <= diagram.alpha]
+    assert drawn == {tuple(pair) for pair in marked.tolist()}
+    (band,) = elements(chart.svg, "band")
+    assert len(corners(band)) == 2 * series.x.size
+
+
+@pytest.mark.parametrize("partition", [None, VarianceTree(50)])
+def test_arrows_lead_from_predictions_to_frequencies(partition):
+    data = tempered(600, 3, 2.0, alpha=1)
+    diagram = reliability_diagram(data, lens=Canonical(), partition=partition, rng=0)
+    chart = charts.triangle(diagram, "a name", "t")
+    fn = diagram.series[0].function
+    outline = np.array(
+        [pair.split(",") for pair in corners(elements(chart.svg, "outline")[1])], float
+    )
+    sides = np.linalg.norm(outline - np.roll(outline, 1, axis=0), axis=1)
+    assert sides == pytest.approx([sides[0]] * 3, rel=0.01)
+    assert len(elements(chart.svg, "cell")) == fn.n_cells
+    arrows = elements(chart.svg, "arrow")
+    starts = {(float(e.get("x1")), float(e.get("y1"))) for e in arrows if e.tag == "line"}
+    tips = {tuple(map(float, corners(e)[0].split(","))) for e in arrows if e.tag == "polygon"}
+    for points, found in ((fn.predicted, starts), (fn.observed, tips)):
+        expected = {tuple(pair) for pair in (points @ outline).round(1).tolist()}
+        assert all(min(np.hypot(*np.subtract(e, f)) for f in found) < 0.2 for e in expected)
+    assert len(tips) == fn.n_cells
+
+
+def test_numbers_along_a_side_rise_towards_their_corner():
+    diagram = reliability_diagram(tempered(300, 3), lens=Canonical(), rng=0)
+    svg = charts.triangle(diagram, "a name", "t").svg
+    outline = np.array([pair.split(",") for pair in corners(elements(svg, "outline")[1])], float)
+    numbers = elements(svg, "small")
+    assert len(numbers) == 9
+    for text in numbers:
+        corner = outline[int(text.get("class")[-1])]
+        near = np.hypot(float(text.get("x")) - corner[0], float(text.get("y")) - corner[1])
+        assert near == pytest.approx((1 - float(text.text)) * 330, abs=25)
+
+
+def test_names_are_only_text():
+    data = tempered(300, 3, 2.0, list(EVIL[:3]))
+    drawn = [
+        charts.triangle(reliability_diagram(data, lens=Canonical(), rng=0), EVIL[0], "t").svg,
+        charts.line(reliability_diagram({EVIL[1]: data}, lens=TopLabel(), rng=0), EVIL[2]).svg,
+    ]
+    for svg in drawn:
+        root = ET.fromstring(svg)  # well-formed
+        assert root.get("role") == "img"
+        assert root.get("aria-label") in EVIL
+        assert {e.tag for e in root.iter()}.isdisjoint({"script", "img", "b"})
+
+
+def test_a_dot_beyond_the_reach_of_a_spark_is_a_triangle_at_the_edge():
+    diagram = reliability_diagram(SMALL, rng=0)
+    assert charts.spark(diagram, 0.2, "a name").count("<circle") == 2
+    clipped = charts.spark(diagram, 0.1, "a name")
+    assert clipped.count("<circle") == 1
+    beyond = elements(clipped, "mark")[1]
+    heights = [float(pair.split(",")[1]) for pair in corners(beyond)]
+    assert heights == [2, 9, 9]  # it points up, from the edge at 6
+
+
+def test_notes_have_rows_or_their_weight():
+    def note(data):
+        svg = charts.spark(reliability_diagram(data, rng=0), 0.2, "a name")
+        return elements(svg, "mark")[1].find("title").text.split("\n")
+
+    rows, numbers, p = note(SMALL)
+    assert rows == "20 rows (3.8%)"
+    assert numbers == "predicted 0.550, observed 0.700 (+0.150)"
+    assert p.startswith("adjusted p = ")
+    weighted = Predictions(SMALL.probs, SMALL.labels, weights=np.full(520, 1.23456))
+    assert note(weighted)[0] == "Rows of weight 24.69 (3.8%)"
