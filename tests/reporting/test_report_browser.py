@@ -173,7 +173,11 @@ def test_the_policy_would_stop_a_script_that_got_in(browser, written):
 def hovered(browser, selector):
     """Move the mouse over an element and return what shows."""
     element = browser.find_element("css selector", selector)
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    browser.execute_async_script(  # scrolling hides what shows, in one of the next frames
+        "arguments[0].scrollIntoView({block: 'center'});"
+        "requestAnimationFrame(() => requestAnimationFrame(() => arguments[1]()))",
+        element,
+    )
     ActionChains(browser, duration=20).move_to_element(element).perform()
     script = "const tip = document.querySelector('.tip'); return tip.hidden ? '' : tip.textContent"
     return until(lambda: browser.execute_script(script))
