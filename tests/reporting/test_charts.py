@@ -10,7 +10,6 @@ from calibrant import Predictions, reliability_diagram
 from calibrant.diagrams import isotonic_diagram
 from calibrant.diagrams.style import BEYOND, vertical_range
 from calibrant.lenses import Canonical, TopLabel
-from calibrant.partitions import VarianceTree
 from calibrant.reporting import charts
 from calibrant.reporting.charts.svg import SHAPES, Scale, mark
 
@@ -132,10 +131,8 @@ def test_the_curve_is_that_of_the_diagram():
     assert len(corners(band)) == 2 * series.x.size
 
 
-@pytest.mark.parametrize("partition", [None, VarianceTree(50)])
-def test_arrows_lead_from_predictions_to_frequencies(partition):
-    data = tempered(600, 3, 2.0, alpha=1)
-    diagram = reliability_diagram(data, lens=Canonical(), partition=partition, rng=0)
+def test_arrows_lead_from_predictions_to_frequencies():
+    diagram = reliability_diagram(tempered(600, 3, 2.0, alpha=1), lens=Canonical(), rng=0)
     chart = charts.triangle(diagram, "a name", "t")
     fn = diagram.series[0].function
     outline = np.array(
@@ -165,10 +162,45 @@ def test_numbers_along_a_side_rise_towards_their_corner():
         assert near == pytest.approx((1 - float(text.text)) * 330, abs=25)
 
 
+def test_a_tetrahedron_is_regular_and_holds_its_cells():
+    diagram = reliability_diagram(tempered(2000, 4, 2.0, alpha=1), lens=Canonical(), rng=0)
+    svg = charts.tetrahedron(diagram, "a name").svg
+
+    def in_space(element):
+        return np.array([p.split(",") for p in element.get("data-at").split()], float)
+
+    edges = np.array([in_space(edge) for edge in elements(svg, "edge")])
+    assert np.linalg.norm(edges[:, 0] - edges[:, 1], axis=1) == pytest.approx(
+        [np.sqrt(3)] * 6, abs=1e-3
+    )
+    # Edges come in the order of pairs of corners: (0, 1), (0, 2), (0, 3), …
+    corners_ = np.array([edges[0, 0], edges[0, 1], edges[1, 1], edges[2, 1]])
+    series = diagram.series[0]
+    dots = np.array([in_space(dot)[0] for dot in elements(svg, "dot")])
+    expected = series.function.predicted @ corners_
+    assert np.array(sorted(dots.tolist())) == pytest.approx(
+        np.array(sorted(expected.tolist())), abs=3e-4
+    )
+    off = series.significant(diagram.alpha)
+    arrows = [
+        g for g in ET.fromstring(svg).iter("g") if g.find("line[@class='arrow off']") is not None
+    ]
+    ends = sorted(in_space(g).ravel().tolist() for g in arrows)
+    both = (
+        np.stack((series.function.predicted[off], series.function.observed[off]), axis=1) @ corners_
+    )
+    assert 0 < off.sum() == len(ends)
+    assert np.array(ends) == pytest.approx(np.array(sorted(both.reshape(-1, 6).tolist())), abs=3e-4)
+
+
 def test_names_are_only_text():
     data = tempered(300, 3, 2.0, list(EVIL[:3]))
     drawn = [
         charts.triangle(reliability_diagram(data, lens=Canonical(), rng=0), EVIL[0], "t").svg,
+        charts.tetrahedron(
+            reliability_diagram(tempered(300, 4, classes=list(EVIL)), lens=Canonical(), rng=0),
+            EVIL[0],
+        ).svg,
         charts.line(reliability_diagram({EVIL[1]: data}, lens=TopLabel(), rng=0), EVIL[2]).svg,
     ]
     for svg in drawn:

@@ -44,8 +44,8 @@ def test_another_process_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-@pytest.mark.parametrize("m", [2, 3, 10])
-def test_a_report_without_a_tetrahedron_is_small(tmp_path, m):
+@pytest.mark.parametrize("m", [2, 3, 4, 10])
+def test_a_report_is_small(tmp_path, m):
     path = report(tempered(500, m, 2.0), tmp_path / "r.html", n_resamples=19)
     assert path.stat().st_size < 0.25e6
 
@@ -60,7 +60,7 @@ def test_many_classes_make_a_small_report(tmp_path, n, m):
 
 
 def test_provenance_is_enough_to_compute_a_number_again(tmp_path):
-    from calibrant import evaluate, reliability_diagram
+    from calibrant import evaluate, isotonic_diagram, reliability_diagram
     from calibrant.lenses import TopLabel
 
     data = tempered(500, 3, 1.5)
@@ -71,6 +71,7 @@ def test_provenance_is_enough_to_compute_a_number_again(tmp_path):
     assert model["evaluation"] == again.to_dict()["rows"]
     first = model["diagrams"][0]
     assert (first["lens"], first["partition"]) == ("top label", "10 equal widths")
+    assert model["curve"] == isotonic_diagram(data, n_resamples=49, rng=5).settings
     diagram = reliability_diagram(data, lens=TopLabel(), n_resamples=49, rng=first["seed"])
     cells = int(diagram.series[0].significant(0.05).sum())
     count = "None of the" if cells == 0 else f"{cells} of"
@@ -114,6 +115,13 @@ def test_models_of_different_rows_are_compared(tmp_path):
     text = report(models, tmp_path / "r.html", n_resamples=19).read_text("utf-8")
     assert "the data do not tell whether a or b is further off" in text
     assert "<b>The probabilities of the predicted class:</b> " in text
+
+
+@pytest.mark.parametrize(("n_resamples", "curves"), [(18, 0), (19, 1)])
+def test_a_curve_needs_enough_resamples_for_its_band(tmp_path, n_resamples, curves):
+    path = report(tempered(300, 2), tmp_path / "r.html", n_resamples=n_resamples)
+    assert path.read_text("utf-8").count('id="model0-curve"') == curves
+    assert (provenance(path)["models"][0]["curve"] is None) == (curves == 0)
 
 
 def test_weights_are_named(tmp_path):

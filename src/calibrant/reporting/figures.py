@@ -1,10 +1,9 @@
-"""Diagrams become parts of the page: charts of one and two dimensions, a script for three."""
+"""Diagrams become parts of the page."""
 
-import json
 from typing import Any
 
 from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
-from calibrant.diagrams.style import GREY, INK, MUTED, SHARES, VERMILLION, event_name
+from calibrant.diagrams.style import event_name
 from calibrant.reporting import charts
 from calibrant.words import pvalue
 
@@ -23,13 +22,6 @@ HOW_TO_READ = {
     "tetrahedron": "Each arrow leads from the mean prediction of a cell to the frequencies that"
     " were observed in it. The nearer to a corner, the more probable its class. Drag to turn.",
 }
-COLOURS = {  # of a figure, by their names in the style sheet
-    "ink": INK,
-    "muted": MUTED,
-    "limit": GREY,
-    "off": VERMILLION,
-    **{f"share{i}": colour for i, colour in enumerate(SHARES)},
-}
 
 
 def figure_parts(diagram: ReliabilityDiagram, element: str, found: str = "") -> dict[str, Any]:
@@ -38,11 +30,13 @@ def figure_parts(diagram: ReliabilityDiagram, element: str, found: str = "") -> 
     element : identifies it on the page
     found : what it shows, in a sentence, for those who cannot see it
     """
+    of_classes = f"of {', '.join(diagram.classes)}, with arrows from predictions to frequencies."
     if diagram.n_outcomes == 4:
-        return _tetrahedron(diagram, element, found)
+        label = f"Tetrahedron {of_classes} {found} Arrow keys turn it."
+        return _parts("tetrahedron", element, charts.tetrahedron(diagram, label))
     if diagram.n_outcomes == 3:
-        label = f"Triangle of {_listed(diagram)}, with an arrow for each cell. {found}"
-        return _parts("triangle", element, charts.triangle(diagram, label.strip(), element))
+        label = f"Triangle {of_classes} {found}"
+        return _parts("triangle", element, charts.triangle(diagram, label, element))
     names = [series.name for series in diagram.series if series.name]
     of = f" of {', '.join(names)}" if names else ""
     label = (
@@ -67,19 +61,3 @@ def _summary(diagram: CurveDiagram) -> str:
 
 def _parts(kind: str, element: str, chart: charts.Chart) -> dict[str, Any]:
     return {"kind": kind, "id": element, "chart": chart, "how_to_read": HOW_TO_READ[kind]}
-
-
-def _tetrahedron(diagram: ReliabilityDiagram, element: str, found: str) -> dict[str, Any]:
-    """Return the figure as JSON that may stand in a script element."""
-    return {
-        "kind": "tetrahedron",
-        "id": element,
-        "how_to_read": HOW_TO_READ["tetrahedron"],
-        "label": f"Tetrahedron of {_listed(diagram)}, with an arrow for each cell. {found}".strip(),
-        "colours": json.dumps(COLOURS),
-        "figure": diagram.figure().to_json().replace("<", "\\u003c"),
-    }
-
-
-def _listed(diagram: ReliabilityDiagram) -> str:
-    return ", ".join(diagram.classes)

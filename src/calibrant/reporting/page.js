@@ -44,37 +44,65 @@ function follow() {
 
 follow();
 
-// Tetrahedra, in the colours of the page; again when it becomes light or dark.
-function draw() {
-  const colours = getComputedStyle(document.documentElement);
-  const colour = (name) => colours.getPropertyValue("--" + name).trim();
-  for (const source of document.querySelectorAll("script[data-figure]")) {
-    const box = document.getElementById(source.dataset.figure);
-    let text = source.textContent;
-    for (const [name, value] of Object.entries(JSON.parse(source.dataset.colours))) {
-      text = text.replaceAll(value, colour(name));
-    }
-    const {data, layout} = JSON.parse(text);
-    Object.assign(layout, {paper_bgcolor: "rgba(0, 0, 0, 0)", font: {color: colour("ink")}, dragmode: "turntable"});
-    layout.margin = {l: 0, r: 0, t: 20, b: 110};
-    layout.modebar = {bgcolor: "rgba(0, 0, 0, 0)", color: colour("soft"), activecolor: colour("ink")};
-    Object.assign(layout.legend, {y: -0.08, yanchor: "top"});
-    for (const bar of data.map((trace) => trace.marker && trace.marker.colorbar)) {
-      if (!bar) continue;
-      bar.title = {text: "share of predictions", side: "bottom"};
-      Object.assign(bar, {orientation: "h", x: 0.5, xanchor: "center", y: -0.17, yanchor: "top", len: 0.9});
-    }
-    Plotly.newPlot(box, data, layout, {
-      responsive: true,
-      displaylogo: false,
-      scrollZoom: false,
-      modeBarButtons: [["toImage", "resetCameraDefault3d"]],
-      toImageButtonOptions: {filename: source.dataset.figure, scale: 2},
-    });
+// A tetrahedron turns under the mouse, a finger or the arrow keys.
+function turnable(svg) {
+  let [azimuth, elevation, scale, distance] = svg.dataset.turn.split(" ").map(Number);
+  const numbers = (point) => point.split(",").map(Number);
+  const parts = [...svg.querySelectorAll("[data-at]")].map((node) => ({node, points: node.dataset.at.split(" ").map(numbers)}));
+  const inside = svg.querySelector(".inside");
+
+  function seen([x, y, z]) {
+    const [sa, ca, se, ce] = [Math.sin(azimuth), Math.cos(azimuth), Math.sin(elevation), Math.cos(elevation)];
+    const depth = ce * (ca * x + sa * y) + se * z;
+    const nearer = scale * distance / (distance - depth);
+    return {x: nearer * (ca * y - sa * x), y: nearer * (se * (ca * x + sa * y) - ce * z), depth};
   }
+
+  function put(node, [first, last]) {
+    if (node.tagName === "circle") return set(node, {cx: first.x, cy: first.y});
+    if (node.tagName === "line") return set(node, {x1: first.x, y1: first.y, x2: last.x, y2: last.y});
+    if (last) return putArrow(node, first, last);
+    const upright = Math.abs(first.y) > Math.abs(first.x);
+    const down = upright ? Math.sign(first.y) * 8 * (node.children.length - 1) : 0;
+    const anchor = Math.abs(first.x) < 30 ? "middle" : first.x > 0 ? "start" : "end";
+    set(node, {transform: `translate(${first.x} ${first.y + down})`, "text-anchor": anchor});
+  }
+
+  function putArrow(node, tail, tip) {
+    const [dx, dy] = [tip.x - tail.x, tip.y - tail.y];
+    const length = Math.max(Math.hypot(dx, dy), 1e-9);
+    const head = Math.min(10, 0.6 * length) / length;
+    const [x, y, u, v] = [tip.x - head * dx, tip.y - head * dy, -0.45 * head * dy, 0.45 * head * dx];
+    set(node.firstChild, {x1: tail.x, y1: tail.y, x2: x, y2: y});
+    set(node.lastChild, {points: `${tip.x},${tip.y} ${x + u},${y + v} ${x - u},${y - v}`});
+  }
+
+  function turn(across, up) {
+    azimuth -= across;
+    elevation = Math.max(-1.5, Math.min(1.5, elevation + up));
+    for (const part of parts) {
+      const places = part.points.map(seen);
+      put(part.node, places);
+      part.depth = places[places.length - 1].depth;
+    }
+    const within = parts.filter((part) => part.node.parentNode === inside);
+    inside.append(...within.sort((a, b) => a.depth - b.depth).map((part) => part.node));
+  }
+
+  const keys = {ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, -0.1], ArrowDown: [0, 0.1]};
+  svg.addEventListener("keydown", (event) => {
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    turn(...keys[event.key]);
+  });
+  svg.addEventListener("pointerdown", (event) => svg.setPointerCapture(event.pointerId));
+  svg.addEventListener("pointermove", (event) => {
+    if (event.buttons) turn(event.movementX / 120, event.movementY / 120);
+  });
 }
 
-if (window.Plotly) {
-  draw();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+function set(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }
+
+document.querySelectorAll("[data-turn]").forEach(turnable);

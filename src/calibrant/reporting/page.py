@@ -54,7 +54,7 @@ def render(
         compared = comparison_parts(found, contents[0].main_lens)
         compared["drawn"] = figure_parts(together, "comparison-figure")
     models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
-    scripts = _scripts(any(model["turned"] for model in models))
+    script = files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
     origin = provenance(contents, together, settings)
     return environment.get_template("template.html.j2").render(
         title=title,
@@ -64,20 +64,10 @@ def render(
         header=HEADER,
         table=lambda *args, **more: Markup(tables.cards(*args, **more)),
         raw=Markup,
-        scripts=scripts,
-        hashes=[_content_hash(script) for script in scripts],
+        script=script,
+        hash=_content_hash(script),
         provenance=json.dumps(origin, indent=2, ensure_ascii=False),
     )
-
-
-def _scripts(turned: bool) -> list[str]:
-    """Return the scripts of the page: its own, after plotly if there is a figure to be turned."""
-    own = files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
-    if not turned:
-        return [own]
-    from calibrant.diagrams import interactive  # noqa: PLC0415 (loads plotly)
-
-    return [interactive.script(), own]
 
 
 def _content_hash(script: str) -> str:
@@ -102,7 +92,6 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "verdicts": contents.verdicts,
         "rows": [row.cells() for row in contents.evaluation.rows],
         "drawings": drawings,
-        "turned": any(drawn["kind"] == "tetrahedron" for drawn in drawings),
         "worst_cells": contents.worst_cells(),
         "remedy": _remedy(contents.remedy, element),
         **_sparks(contents.class_drawings),

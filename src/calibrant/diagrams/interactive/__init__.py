@@ -3,10 +3,10 @@
 from plotly.graph_objects import Figure
 
 from calibrant.diagrams.interactive.curve import curve
-from calibrant.diagrams.interactive.files import save, script
+from calibrant.diagrams.interactive.files import save
 from calibrant.diagrams.interactive.line import line
 from calibrant.diagrams.interactive.plane import plane
 from calibrant.diagrams.interactive.tetrahedron import tetrahedron
 from calibrant.diagrams.interactive.triangle import triangle
 
-__all__ = ["Figure", "curve", "line", "plane", "save", "script", "tetrahedron", "triangle"]
+__all__ = ["Figure", "curve", "line", "plane", "save", "tetrahedron", "triangle"]

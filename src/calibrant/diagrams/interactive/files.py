@@ -1,9 +1,8 @@
-"""Figures as pages, and the script that draws them."""
+"""Figures as pages."""
 
 from pathlib import Path
 
 from plotly.graph_objects import Figure
-from plotly.offline import get_plotlyjs
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -15,8 +14,3 @@ def save(figure: Figure, path: Path) -> None:
         config={"displaylogo": False, "showSendToCloud": False},
         default_height="min(100vh - 16px, 100vw)",  # upright, a phone would cut off 3-D
     )
-
-
-def script() -> str:
-    """Return the JavaScript that draws figures, for a page that has many of them."""
-    return str(get_plotlyjs())

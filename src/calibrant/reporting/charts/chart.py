@@ -12,6 +12,7 @@ from calibrant.reporting.charts.svg import SHAPES, Scale, box, element, line, ma
 from calibrant.words import capital, rows_of
 
 Floats = NDArray[np.float64]
+Key = tuple[str, str]  # a small drawing, and what it means
 
 WIDTH, HEIGHT = 440.0, 392.0
 LEFT, RIGHT, TOP, BOTTOM = 50.0, 430.0, 10.0, 310.0  # of the drawing
@@ -31,14 +32,14 @@ class Chart:
         The drawing.
     above, below : str
         What the axes show: the vertical one above the drawing, the horizontal one below.
-    keys : tuple of (str, str)
+    keys : tuple of Key
         What the marks mean: a small drawing and its meaning in words.
     """
 
     svg: str
     above: str
     below: str
-    keys: tuple[tuple[str, str], ...]
+    keys: tuple[Key, ...]
 
 
 def drawing(parts: Sequence[str], label: str, ends: tuple[float, float] = (0.0, HEIGHT)) -> str:
@@ -93,12 +94,12 @@ def axes(x: Scale, y: Scale, largest: float) -> list[str]:
 
 
 def share(value: float) -> str:
-    """Write a share in per cent, with two digits.
+    """Write a share in per cent, with two digits or more.
 
     Examples
     --------
-    >>> share(0.995), share(0.0123)
-    ('100\\xa0%', '1.2\\xa0%')
+    >>> share(0.995).split(), share(0.0123).split()
+    (['100', '%'], ['1.2', '%'])
     """
     digits = ".0f" if value >= 0.0995 else ".2g"
     return f"{100 * value:{digits}}\N{NO-BREAK SPACE}%"

@@ -13,6 +13,7 @@ from calibrant.reporting.charts.chart import (
     RIGHT,
     TOP,
     Chart,
+    Key,
     axes,
     bars,
     box_key,
@@ -94,7 +95,7 @@ def _any_beyond(diagram: ReliabilityDiagram, y: Scale) -> bool:
     return any(_sides(s, diagram.event, y)[s.shown].any() for s in diagram.series)
 
 
-def _keys(diagram: ReliabilityDiagram, *, beyond: bool) -> list[tuple[str, str]]:
+def _keys(diagram: ReliabilityDiagram, *, beyond: bool) -> list[Key]:
     """Say what the marks mean."""
     alone, limits = len(diagram.series) == 1, limits_name(diagram.series[0])
     keys = []

@@ -21,7 +21,7 @@ POLYGONS: dict[str, tuple[Point, ...]] = {  # around (0, 0), about as large as a
 SHAPES = ("circle", *POLYGONS)  # of the marks of models
 
 
-def element(tag: str, content: str = "", **attributes: float | str) -> str:
+def element(tag: str, content: str = "", /, **attributes: float | str) -> str:
     """Write an element; `content` is SVG, ``class_`` stands for ``class``, and "" for nothing.
 
     Examples
@@ -39,10 +39,11 @@ def element(tag: str, content: str = "", **attributes: float | str) -> str:
     return f"{opened}>{content}</{tag}>" if content else f"{opened}/>"
 
 
-def line(start: Point, stop: Point, class_: str, opacity: float | str = "") -> str:
-    """Draw a line."""
+def line(start: Point, stop: Point, class_: str, opacity: float | str = "", at: str = "") -> str:
+    """Draw a line; `at` is its place in space, if it has one."""
     (x1, y1), (x2, y2) = start, stop
-    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_, opacity=opacity)
+    look = {"class_": class_, "opacity": opacity, "data_at": at}
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, **look)
 
 
 def text(at: Point, content: str, anchor: str = "middle", class_: str = "") -> str:
