@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Key = tuple[str, str]  # a small drawing, and what it means
 
 WIDTH, HEIGHT = 440.0, 392.0
-LEFT, RIGHT, TOP, BOTTOM = 50.0, 430.0, 10.0, 310.0  # of the drawing
+LEFT, RIGHT, TOP, BOTTOM = 54.0, 430.0, 10.0, 310.0  # of the drawing
 STRIP = 324.0, 366.0  # upper and lower end of the distribution of predictions
 ENDS = -0.02, 1.02  # of the axis of predictions: marks at 0 and 1 are whole
 COLOURS = 6  # of models; the style sheet has them

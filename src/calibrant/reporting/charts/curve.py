@@ -21,8 +21,9 @@ from calibrant.reporting.charts.chart import (
 )
 from calibrant.reporting.charts.svg import Point, Scale, element
 
-START = LEFT + 40  # a square, in the middle
+START = LEFT + 36  # a square, in the middle
 NOTES = 24  # points of the curve, about, that say more on hovering
+FEW = 12  # points, each of which gets a mark
 
 
 def curve(diagram: CurveDiagram, label: str) -> Chart:
@@ -43,7 +44,7 @@ def curve(diagram: CurveDiagram, label: str) -> Chart:
         whole = _points(at, series.y[piece], (x, y))
         parts.append(_polyline(whole, "curve"))
         parts += [_polyline(whole[start:stop], "curve off") for start, stop in _runs(off[piece])]
-    parts += _hovering(series, limits, (x, y))
+    parts += _points_told(series, off, (x, y))
     title = diagram.kind.horizontal.format(event_name(diagram))
     keys = (
         (line_key("curve"), diagram.kind.name),
@@ -62,8 +63,8 @@ def _points(at: Floats, heights: Floats, scales: tuple[Scale, Scale]) -> list[Po
 
 def _polyline(points: list[Point], class_: str) -> str:
     """Draw a line through points; through one alone, a dot."""
-    told = [f"{x:.1f},{y:.1f}" for x, y in points]
-    return element("polyline", points=" ".join(told * (2 if len(told) == 1 else 1)), class_=class_)
+    told = [f"{x:.1f},{y:.1f}" for x, y in (points if len(points) > 1 else points * 2)]
+    return element("polyline", points=" ".join(told), class_=class_)
 
 
 def _runs(marked: NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -79,18 +80,25 @@ def _runs(marked: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(starts, stops, strict=True))
 
 
-def _hovering(
-    series: CurveSeries, limits: tuple[Floats, Floats], scales: tuple[Scale, Scale]
+def _points_told(
+    series: CurveSeries, off: NDArray[np.bool_], scales: tuple[Scale, Scale]
 ) -> list[str]:
-    """Put places on the curve that say their numbers on hovering, evenly along the page."""
+    """Put places on the curve that say their numbers on hovering, evenly along the page.
+
+    If there are few points, each is a mark.
+    """
+    few = series.x.size <= FEW
     chosen = np.unique(np.searchsorted(series.x, np.linspace(0, 1, NOTES + 1)))
+    told = np.arange(series.x.size) if few else chosen[chosen < series.x.size]
+    lower, upper = series.band.pointwise
     parts = []
-    for i in chosen[chosen < series.x.size]:
+    for i in told.tolist():
         at = _points(series.x[[i]], series.y[[i]], scales)[0]
         note = (
             f"predicted {series.x[i]:.3f}, observed {series.y[i]:.3f}\n{series.band.level:.0%} if"
-            f" calibrated: {limits[0][i]:.3f} to {limits[1][i]:.3f}\nadjusted p ="
+            f" calibrated: {lower[i]:.3f} to {upper[i]:.3f}\nadjusted p ="
             f" {series.band.pvalues[i]:.3g}"
         )
-        parts.append(svg.mark("circle", at, 8, "spot", note))
+        look = "spot" if not few else "mark off" if off[i] else "mark"
+        parts.append(svg.mark("circle", at, 4 if few else 8, look, note))
     return parts

@@ -27,12 +27,14 @@ from calibrant.reporting.charts.chart import (
 from calibrant.reporting.charts.svg import Scale
 
 SMALLEST, LARGEST = 3.0, 7.0  # radius of a mark, by the share of its rows
+LEAST = 0.002  # that the axis reaches to both sides
 ASIDE = 4.0  # between the marks of models, so that none hides another
 
 
 def line(diagram: ReliabilityDiagram, label: str) -> Chart:
     """Draw marks for the cells of each model, over a strip with the distribution of predictions."""
-    extent = vertical_range(diagram, None)
+    low, high = vertical_range(diagram, None)
+    extent = min(low, -LEAST), max(high, LEAST)
     x, y = Scale(*ENDS, LEFT, RIGHT), Scale(*extent, BOTTOM, TOP)
     alone = len(diagram.series) == 1
     histograms = [s.histogram for s in diagram.series if s.histogram is not None]
