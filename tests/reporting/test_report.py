@@ -131,6 +131,17 @@ def test_weights_are_named(tmp_path):
     assert "300 rows, 3 classes, weighted" in text
 
 
+def test_rows_in_clusters_have_no_curve(tmp_path):
+    data = tempered(300, 2)
+    data = Predictions(data.probs, data.labels, clusters=np.arange(300) // 5)
+    path = report(data, tmp_path / "r.html", n_resamples=19)
+    text = path.read_text("utf-8")
+    assert "300 rows in 60 clusters, 2 classes" in text
+    assert "Clusters of rows are taken to be independent" in text
+    assert 'id="model0-curve"' not in text
+    assert provenance(path)["models"][0]["curve"] is None
+
+
 @pytest.mark.parametrize("n", [1, 2, 20])
 def test_a_few_rows_are_enough(tmp_path, n):
     data = Predictions(np.full((n, 3), 1 / 3), np.zeros(n, int))

@@ -99,7 +99,8 @@ class Contents:
     drawings : tuple of Drawing
         The diagrams.
     curve : CurveDiagram or None
-        The first of them without cells; None if there are too few resamples for its band.
+        The first of them without cells; None if there are too few resamples for its band, or if
+        rows have clusters.
     classes : Classwise or None
         Tests of single classes; None if there are two.
     class_drawings : tuple of Drawing
@@ -206,7 +207,7 @@ def _drawings(
 
 def _curve(data: Predictions, settings: Settings, progress: Progress | None) -> CurveDiagram | None:
     """Draw the event, or the predicted class, without cells; with the draws of the diagrams."""
-    if settings.n_resamples < NEEDED:
+    if settings.n_resamples < NEEDED or data.clusters is not None:
         return None
     return isotonic_diagram(
         data, n_resamples=settings.n_resamples, rng=settings.seed, progress=progress

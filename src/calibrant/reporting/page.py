@@ -7,6 +7,8 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from calibrant import tables
 from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
 from calibrant.cross_fitting.result import NOTE
@@ -85,6 +87,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "name": contents.name,
         "m": contents.data.m,
         "size": _size(contents.data),
+        "unit": "Rows" if contents.data.clusters is None else "Clusters of rows",
         "scores": [
             (capital(score_name(score)), f"{value:.4f}", SCORE_NOTES[score])
             for score, value in contents.scores.items()
@@ -101,7 +104,10 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
 
 def _size(data: Predictions) -> str:
     weighted = ", weighted" if data.weighted else ""
-    return f"{many(data.n, 'row')}, {data.m} classes{weighted}"
+    within = (
+        "" if data.clusters is None else f" in {many(np.unique(data.clusters).size, 'cluster')}"
+    )
+    return f"{many(data.n, 'row')}{within}, {data.m} classes{weighted}"
 
 
 def _drawing(drawing: Drawing, model: str) -> dict[str, Any]:
