@@ -1,6 +1,6 @@
 """Count how often calibrated models whose rows depend on each other are rejected at 5 %.
 
-Each row's label has the predicted distribution, but rows of one cluster depend on each other. Writes
+Each row has a label from its prediction, but rows of one cluster depend on each other. Writes
 the table into docs/inference.md.
 
 Usage: python examples/clusters.py [number of data sets]

@@ -402,3 +402,19 @@ def test_a_grid_has_a_bounded_number_of_parts(partition, k):
     with pytest.raises(ValueError, match=rf"`k` must be at most 1,000,000; found {k}\."):
         partition(k)
     assert partition(10**6).k == 10**6
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_weight_is_so_many_copies_also_where_values_meet_the_mean(seed):
+    """Coarse probabilities put values on thresholds, where the last bit of a sum decides."""
+    rng = np.random.default_rng(seed)
+    for _ in range(50):
+        m, n = int(rng.integers(2, 5)), int(rng.integers(5, 40))
+        probs = rng.multinomial(int(rng.choice([4, 10, 20])), np.ones(m) / m, n)
+        probs = probs / probs.sum(axis=1, keepdims=True)
+        times, size = rng.integers(1, 6, n), float(rng.integers(2, 12))
+        labels = np.zeros(n, int)
+        _, weighted = VarianceTree(size).locate(Predictions(probs, labels, weights=times))
+        rows = np.repeat(np.arange(n), times)
+        _, copied = VarianceTree(size).locate(Predictions(probs[rows], labels[rows]))
+        assert copied.tolist() == weighted[rows].tolist()

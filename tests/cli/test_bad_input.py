@@ -165,7 +165,7 @@ MISMATCHES = {
     "weight column": (["evaluate", "GOOD", "--weight", "w"], "w"),
     "classes": (["evaluate", "GOOD", "--classes", "a,b"], "class"),
     "plot classical": (["plot", "GOOD", "--lens", "canonical", "--classical"], "classical"),
-    "plot regions": (["plot", "GOOD", "--regions"], "regions"),
+    "plot regions": (["plot", "GOOD", "--lens", "top", "--regions"], "regions"),
     "output folder": (["report", "GOOD", "-o", "OUT/no/r.html"], "does not exist"),
     "output is a folder": (["plot", "GOOD", "-o", "OUTDIR.png"], "is a folder"),
 }
@@ -194,7 +194,10 @@ OPTIONS = {
     "unpaired": (["compare", "GOOD", "SHORT"], "Use --unpaired if they have different rows"),
     "quantiles": (["evaluate", "GOOD", "--partition", "mass:5"], "--lens top or --lens class:NAME"),
     "outcomes": (["plot", "FIVE", "--lens", "canonical"], "--lens top:2 or --lens groups:…"),
-    "regions": (["plot", "GOOD", "--regions"], "--regions is for diagrams of 3 outcomes"),
+    "regions": (
+        ["plot", "GOOD", "--lens", "top", "--regions"],
+        "--regions is for diagrams of 3 outcomes",
+    ),
     "sums": (["evaluate", "SUMS"], "the probabilities must sum to 1 in each row"),
     "file": (["evaluate", "none.csv"], "'none.csv' does not exist"),
 }

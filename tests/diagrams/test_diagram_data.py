@@ -111,7 +111,7 @@ def test_only_simplices_have_corners():
 @pytest.mark.parametrize("m", [5, 10])
 def test_too_many_outcomes_name_lenses_that_fit(m):
     with pytest.raises(ValueError, match=rf"at most four outcomes; found {m}.*TopLabel.*Groups"):
-        diagram_of(dirichlet(20, m))
+        diagram_of(dirichlet(20, m), lens="canonical")
 
 
 def test_lenses_named_in_the_error_fit():
@@ -128,7 +128,7 @@ def test_lenses_named_in_the_error_fit():
 
 def test_models_share_a_picture_of_two_outcomes_only():
     with pytest.raises(ValueError, match="only if there are two outcomes; found 3"):
-        diagram_of(three_models(20))
+        diagram_of(three_models(20), lens="canonical")
 
 
 def test_models_of_one_picture_have_the_same_outcomes():

@@ -18,6 +18,7 @@ from calibrant.engine.tuples import Rows
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
+HALVES = 2.0**27 + 1.0  # multiplying by it cuts 53 bits in halves
 CLOSE = 1e-12  # variances that differ by less than this share of the larger one tie
 
 
@@ -59,6 +60,31 @@ def grow(rows: Rows, columns: tuple[int, int], min_size: float, *, medians: bool
 
 
 @helper
+def add_product(sums, c, w, x):
+    """Add w x, both of at most 1, to the limbs sums[1:4, c], without rounding the product.
+
+    What the product loses is found by cutting both factors in halves (Dekker). So a weight of 3
+    adds what three copies of a row do.
+    """
+    product = w * x
+    lost = 0.0
+    if w != 1.0:
+        a = HALVES * w
+        a -= a - w
+        b = HALVES * x
+        b -= b - x
+        lost = ((a * b - product) + a * (x - b) + (w - a) * b) + (w - a) * (x - b)
+    high, middle, low = cut(product)
+    sums[1, c] += high
+    sums[2, c] += middle
+    sums[3, c] += low
+    if lost != 0.0:
+        high, middle, low = cut(lost)
+        sums[2, c] += middle
+        sums[3, c] += low
+
+
+@helper
 def widest(points, rows, span, size, moments):
     """Write the means of some rows to moments[0]; return the coordinate of largest variance.
 
@@ -73,10 +99,7 @@ def widest(points, rows, span, size, moments):
         r = rows[k]
         w = points.weights[r * points.step] * points.scale
         for c in range(count):
-            high, middle, low = cut(w * points.probs[r, c])
-            moments[1, c] += high
-            moments[2, c] += middle
-            moments[3, c] += low
+            add_product(moments, c, w, np.float64(points.probs[r, c]))
     for c in range(count):
         total = moments[1, c] + (moments[2, c] + moments[3, c])
         moments[0, c] = total / (size * points.scale)
@@ -88,10 +111,7 @@ def widest(points, rows, span, size, moments):
         w = points.weights[r * points.step] * points.scale
         for c in range(count):
             d = points.probs[r, c] - moments[0, c]
-            high, middle, low = cut(w * (d * d))
-            moments[1, c] += high
-            moments[2, c] += middle
-            moments[3, c] += low
+            add_product(moments, c, w, d * d)
     largest = 0.0
     for c in range(count):
         moments[1, c] += moments[2, c] + moments[3, c]

@@ -84,7 +84,7 @@ def plot(
     _check_options(kind, {**cells, "--confidence": confidence})
     with one_sentence_errors(), whole_file(output) as temporary:
         models = inputs.load_all(files, paired=False)
-        settings = _settings(models, lens, partition)
+        settings = _settings(models, lens, partition, classical)
         with progress_after(1.0, "resampling") as progress:
             diagram = _compute(kind)(
                 models if len(models) > 1 else next(iter(models.values())),
@@ -130,11 +130,14 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
 
 
 def _settings(
-    models: "dict[str, Predictions]", lens: str | None, partition: str | None
+    models: "dict[str, Predictions]", lens: str | None, partition: str | None, classical: bool
 ) -> dict[str, Any]:
-    """Return the lens and the cells that were asked for."""
-    first = next(iter(models.values()))
-    chosen = None if lens is None else parse_lens(lens, first)
+    """Return the lens and the cells that were asked for; the classical view has two outcomes."""
+    from calibrant.diagrams.problems import default_lens  # noqa: PLC0415
+
+    chosen = default_lens(models) if classical else None
+    if lens is not None:
+        chosen = parse_lens(lens, next(iter(models.values())))
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
 
 
