@@ -80,3 +80,16 @@ def test_power(wards):
     refused = run("power", wards, "--temperature", "-1")
     assert refused.exit_code == 1
     assert "must be a number above 0" in refused.stderr
+
+
+def test_groups_of_a_report(wards, tmp_path):
+    page = tmp_path / "r.html"
+    options = ("--by", "sex,ward", "--resamples", "39")
+    assert run("report", wards, "-o", page, *options).exit_code == 0
+    text = page.read_text("utf-8")
+    assert "Groups of rows" in text
+    assert text.count('class="mark') > 5
+    assert '"by": [' in text or "&#34;by&#34;: [" in text
+    plain = tmp_path / "plain.html"
+    run("report", wards, "-o", plain, "--resamples", "39")
+    assert "Groups of rows" not in plain.read_text("utf-8")

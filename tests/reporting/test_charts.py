@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from models import EVIL, at, tempered
 
-from calibrant import Predictions, reliability_diagram
+from calibrant import Predictions, reliability_diagram, slices
 from calibrant.diagrams import isotonic_diagram
 from calibrant.diagrams.style import BEYOND, vertical_range
 from calibrant.lenses import Canonical, TopLabel
@@ -250,3 +250,27 @@ def test_notes_have_rows_or_their_weight():
     assert p.startswith("adjusted p = ")
     weighted = Predictions(SMALL.probs, SMALL.labels, weights=np.full(520, 1.23456))
     assert note(weighted)[0] == "Rows of weight 24.69 (3.8%)"
+
+
+def test_a_forest_has_a_line_for_each_group():
+    rng = np.random.default_rng(0)
+    p, women = rng.random(600), np.arange(600) % 2 == 1
+    labels = (rng.random(600) < np.where(women, p**3, p)).astype(int)
+    sex = np.where(women, "<b>women</b>", "a name that is much too long for a chart")
+    found = slices(Predictions(p, labels), {"sex": sex}, n_resamples=99, rng=0)
+    chart = charts.forest(found.rows, "Groups")
+    marks, spans = elements(chart.svg, "mark"), elements(chart.svg, "limits")
+    assert [mark.get("class") for mark in marks] == [
+        "mark off" if row.verdict.rejected else "mark" for row in found.rows
+    ]
+    sizes = [row.verdict.size for row in found.rows]
+    reach = 1.04 * max(row.verdict.interval[1] for row in found.rows)
+    x = Scale(0.0, reach, 150.0, 426.0)
+    for row, mark, span in zip(found.rows, marks, spans, strict=True):
+        assert place(mark)[0] == pytest.approx(x(row.verdict.size), abs=0.06)
+        assert float(span.get("x1")) == pytest.approx(x(row.verdict.interval[0]), abs=0.06)
+        assert float(span.get("x2")) == pytest.approx(x(row.verdict.interval[1]), abs=0.06)
+        assert place(mark)[1] == pytest.approx(float(span.get("y1")), abs=0.06)
+    assert np.argmax(sizes) == [row.group for row in found.rows].index("<b>women</b>")
+    assert "<b>" not in chart.svg
+    assert "a name that is mu…" in chart.svg

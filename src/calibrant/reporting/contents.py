@@ -12,7 +12,7 @@ from calibrant.diagrams import (
     isotonic_diagram,
     reliability_diagram,
 )
-from calibrant.inference import Classwise, Evaluation, classwise
+from calibrant.inference import Classwise, Evaluation, Slices, classwise, slices
 from calibrant.inference.plans import Progress, part
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
@@ -107,6 +107,8 @@ class Contents:
         Diagrams of single classes.
     remedy : Remedy
         What recalibration does.
+    slices : Slices or None
+        Groups of rows; None if no columns were kept beside the predictions.
     """
 
     name: str
@@ -119,6 +121,7 @@ class Contents:
     classes: Classwise | None
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
+    slices: Slices | None
 
     @property
     def main_lens(self) -> Lens:
@@ -146,7 +149,7 @@ def compute(
     progress: Progress | None = None,
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
-    n_stages = 3 if data.m == 2 else 5
+    n_stages = (3 if data.m == 2 else 5) + bool(data.columns)
     drawings = _drawings(data, settings, part(progress, 0, n_stages))
     curve = _curve(data, settings, part(progress, 1, n_stages))
     classes = None
@@ -173,6 +176,7 @@ def compute(
         classes=classes,
         class_drawings=class_drawings,
         remedy=remedy(data, settings.seed, settings.n_resamples, last),
+        slices=_slices(data, settings, part(progress, n_stages - 2, n_stages)),
     )
 
 
@@ -211,6 +215,16 @@ def _curve(data: Predictions, settings: Settings, progress: Progress | None) -> 
         return None
     return isotonic_diagram(
         data, n_resamples=settings.n_resamples, rng=settings.seed, progress=progress
+    )
+
+
+def _slices(data: Predictions, settings: Settings, progress: Progress | None) -> Slices | None:
+    """Look at the groups of the columns that were kept beside the predictions."""
+    if not data.columns:
+        return None
+    names = list(data.columns)
+    return slices(
+        data, names, n_resamples=settings.n_resamples, rng=settings.seed, progress=progress
     )
 
 

@@ -4,8 +4,11 @@ from typing import Any
 
 from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
 from calibrant.diagrams.style import event_name
+from calibrant.inference import Slices
 from calibrant.reporting import charts
 from calibrant.words import pvalue
+
+MOST_GROUPS = 30  # of a column
 
 HOW_TO_READ = {
     "line": "Each mark is a cell of similar predictions. Below the line the outcome was rarer"
@@ -17,6 +20,8 @@ HOW_TO_READ = {
     "curve": "The same predictions without cells: the increasing curve that is nearest to what"
     " occurred. Below the diagonal the probabilities were too high. Grey: where the curve of a"
     " calibrated model would be.",
+    "forest": "Each line is a group. The further to the right, the further its predictions are from"
+    " what occurred in it.",
     "triangle": "Each arrow leads from the mean prediction of a cell to the frequencies that were"
     " observed in it. The nearer to a corner, the more probable its outcome.",
     "tetrahedron": "Each arrow leads from the mean prediction of a cell to the frequencies that"
@@ -50,6 +55,15 @@ def curve_parts(diagram: CurveDiagram, element: str) -> dict[str, Any]:
     told = _summary(diagram)
     label = f"Observed frequency of {event_name(diagram)} over its predicted probability. {told}"
     return _parts("curve", element, charts.curve(diagram, label)) | {"summary": told}
+
+
+def forest_parts(found: Slices, column: str, element: str) -> dict[str, Any]:
+    """Return what the page needs to show the groups of a column."""
+    groups = [row for row in found.rows if row.column == column][:MOST_GROUPS]
+    off = [row.group for row in groups if row.verdict.rejected]
+    told = f"Shown to be off: {', '.join(off)}." if off else "No group is shown to be off."
+    label = f"How far off the groups of {column} are. {told}"
+    return _parts("forest", element, charts.forest(groups, label)) | {"summary": told}
 
 
 def _summary(diagram: CurveDiagram) -> str:

@@ -13,17 +13,20 @@ from calibrant import tables
 from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
 from calibrant.cross_fitting.result import NOTE
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.inference import Classwise, Comparison
+from calibrant.inference import Classwise, Comparison, Slices
 from calibrant.inference.evaluation import HEADER
+from calibrant.inference.groups import HEADER as SLICE_HEADER
 from calibrant.predictions import Predictions
 from calibrant.reporting.charts import common_reach, spark
 from calibrant.reporting.comparison import comparison_parts
 from calibrant.reporting.contents import MOST_CLASSES, Contents, Drawing, Settings
 from calibrant.reporting.descriptions import summary
-from calibrant.reporting.figures import curve_parts, figure_parts
+from calibrant.reporting.figures import curve_parts, figure_parts, forest_parts
 from calibrant.reporting.provenance import provenance
 from calibrant.reporting.remedies import Remedy
 from calibrant.words import capital, many, score_name
+
+MOST_ROWS = 50  # groups in the table
 
 SCORE_NOTES = {
     "accuracy": "higher is better",
@@ -99,6 +102,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "remedy": _remedy(contents.remedy, element),
         **_sparks(contents.class_drawings),
         **_classes(contents.classes),
+        **_slices(contents.slices, element),
     }
 
 
@@ -134,6 +138,22 @@ def _classes(classes: Classwise | None) -> dict[str, Any]:
         "class_header": header,
         "class_rows": rows[:MOST_CLASSES],
         "more_classes": max(0, len(rows) - MOST_CLASSES),
+    }
+
+
+def _slices(found: Slices | None, element: str) -> dict[str, Any]:
+    if found is None:
+        return {}
+    columns = list(dict.fromkeys(row.column for row in found.rows))
+    return {
+        "slices": f"{found}.",
+        "slice_header": SLICE_HEADER,
+        "slice_rows": [row.cells() for row in found.rows[:MOST_ROWS]],
+        "more_slices": max(0, len(found.rows) - MOST_ROWS),
+        "forests": [
+            {"title": column, **forest_parts(found, column, f"{element}-groups{i}")}
+            for i, column in enumerate(columns)
+        ],
     }
 
 

@@ -43,6 +43,7 @@ def _model(contents: Contents) -> dict[str, Any]:
         "curve": None if contents.curve is None else dict(contents.curve.settings),
         "classwise": None if contents.classes is None else str(BINS),
         "class_diagrams": [dict(drawing.diagram.settings) for drawing in contents.class_drawings],
+        "slices": None if contents.slices is None else dict(contents.slices.settings),
         "evaluation": contents.evaluation.to_dict()["rows"],
         "recalibration": None if repaired is None else dict(repaired.settings),
     }

@@ -34,7 +34,8 @@ def report(
     Parameters
     ----------
     data : Predictions or mapping of str to Predictions
-        The predictions; more than one model by name. Models of the same rows are compared.
+        The predictions; more than one model by name. Models of the same rows are compared. Columns
+        that `load` kept beside them become groups of rows with a section of their own.
     path : str or Path
         File to write.
     title : str, optional
