@@ -266,11 +266,11 @@ def test_a_forest_has_a_line_for_each_group():
     sizes = [row.verdict.size for row in found.rows]
     reach = 1.04 * max(row.verdict.interval[1] for row in found.rows)
     x = Scale(0.0, reach, 150.0, 426.0)
-    for row, mark, span in zip(found.rows, marks, spans, strict=True):
-        assert place(mark)[0] == pytest.approx(x(row.verdict.size), abs=0.06)
+    for row, spot, span in zip(found.rows, marks, spans, strict=True):
+        assert place(spot)[0] == pytest.approx(x(row.verdict.size), abs=0.06)
         assert float(span.get("x1")) == pytest.approx(x(row.verdict.interval[0]), abs=0.06)
         assert float(span.get("x2")) == pytest.approx(x(row.verdict.interval[1]), abs=0.06)
-        assert place(mark)[1] == pytest.approx(float(span.get("y1")), abs=0.06)
+        assert place(spot)[1] == pytest.approx(float(span.get("y1")), abs=0.06)
     assert np.argmax(sizes) == [row.group for row in found.rows].index("<b>women</b>")
     assert "<b>" not in chart.svg
     assert "a name that is mu…" in chart.svg

@@ -19,7 +19,7 @@ def test_worst_cells_in_words():
     assert size == pytest.approx(0.5 * 0.2)
     assert plain(text) == (
         "in 500 rows “yes” had a probability of 75.0% on average and occurred in 55.0%; p = 0.001,"
-        " adjusted for 2 cells."
+        " adjusted for all tests of the page."
     )
 
 

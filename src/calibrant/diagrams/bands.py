@@ -58,11 +58,14 @@ def band_of(
     largest = _standardised(counted, centre, scales).max(axis=1)
     rank = ceil(level * (largest.size + 1) - SLACK)
     reach = np.sort(largest)[rank - 1]
+    off = _standardised(curve, centre, scales)
     found = Band(
         pointwise=_pointwise(counted, level),
         whole=(centre - reach * scales[0], centre + reach * scales[1]),
-        pvalues=np.asarray(pvalue(_standardised(curve, centre, scales), largest[None, :])),
+        pvalues=np.asarray(pvalue(off, largest[None, :])),
         level=level,
+        farthest=float(off.max()),
+        largest=largest,
     )
     return curve, found
 

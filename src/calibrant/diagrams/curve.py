@@ -78,12 +78,18 @@ class Band:
         P-value of each point, adjusted for all of them.
     level : float
         Of the limits.
+    farthest : float
+        How far the point that is furthest off is off, in units of the band.
+    largest : array of shape (n_resamples,)
+        The same in each replicate.
     """
 
     pointwise: Limits
     whole: Limits
     pvalues: Floats
     level: float
+    farthest: float
+    largest: Floats
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""

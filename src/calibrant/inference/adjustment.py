@@ -48,7 +48,7 @@ def min_p(values: Floats, null: Floats) -> Floats:
     [0.4, 0.6]
     """
     table = np.column_stack((values, null))
-    return _step_down(-np.stack([_pvalues(row) for row in table]))
+    return _step_down(-np.stack([pvalues_of_row(row) for row in table]))
 
 
 def strongest(values: Floats, null: Floats) -> tuple[float, Floats]:
@@ -65,7 +65,7 @@ def strongest(values: Floats, null: Floats) -> tuple[float, Floats]:
     (0.7, [0.7, 0.1, 0.4, 0.4])
     """
     table = np.column_stack((values, null))
-    evidence = -np.log10(np.stack([_pvalues(row) for row in table]).min(axis=0))
+    evidence = -np.log10(np.stack([pvalues_of_row(row) for row in table]).min(axis=0))
     return float(evidence[0]), evidence[1:]
 
 
@@ -82,6 +82,17 @@ def max_t(values: Floats, null: Floats) -> Floats:
     >>> max_t(np.array([9.0, 2.5]), null).tolist()
     [0.2, 0.6]
     """
+    return _step_down(_standardised(values, null))
+
+
+def largest(values: Floats, null: Floats) -> tuple[float, Floats]:
+    """Return the largest standardised statistic of `max_t`, and its null (B,)."""
+    found = _standardised(values, null).max(axis=0)
+    return float(found[0]), found[1:]
+
+
+def _standardised(values: Floats, null: Floats) -> Floats:
+    """Standardise statistics (tests,) and their nulls (tests, B), side by side: (tests, B + 1)."""
     table = np.column_stack((values, null))
     finite = np.isfinite(table)
     known = np.where(finite, table, 0.0)
@@ -89,7 +100,7 @@ def max_t(values: Floats, null: Floats) -> Floats:
     centred = np.where(finite, known - known.sum(axis=1, keepdims=True) / count, 0.0)
     spread = np.sqrt((centred**2).sum(axis=1, keepdims=True) / count)
     standard = np.divide(centred, spread, out=np.zeros_like(table), where=spread > 0)
-    return _step_down(np.where(finite, standard, table))  # what is infinite is the strongest
+    return np.where(finite, standard, table)  # what is infinite is the strongest
 
 
 def holm(p: Floats) -> Floats:
@@ -106,7 +117,7 @@ def holm(p: Floats) -> Floats:
     return out
 
 
-def _pvalues(row: Floats) -> Floats:
+def pvalues_of_row(row: Floats) -> Floats:
     """Return the share of a row that is at least as large as each of its values (B + 1,).
 
     Values that agree up to rounding count as equal.

@@ -59,6 +59,8 @@ class Cellwise:
         What it was made with.
     exact : callable, optional
         Exact limits of all deviations at a level: (2, cells, m).
+    together : callable, optional
+        Adjusts p-values further, for what else is tested beside these cells.
     """
 
     function: CalibrationFunction
@@ -72,6 +74,7 @@ class Cellwise:
     regions: Floats | None
     settings: Settings
     exact: Callable[[float], Floats] | None = None
+    together: Callable[[Floats], Floats] | None = None
 
     @property
     def adjusted_pvalues(self) -> Floats:
@@ -79,7 +82,8 @@ class Cellwise:
 
         The chance that any cell of a calibrated model falls below alpha is at most alpha.
         """
-        return np.asarray(pvalue(self.standardised, self.largest[None, :]))
+        found = np.asarray(pvalue(self.standardised, self.largest[None, :]))
+        return found if self.together is None else self.together(found)
 
     def simultaneous(self, level: float) -> tuple[Floats, Floats]:
         """Return limits (cells, m) within which all deviations are with this probability."""

@@ -1,5 +1,6 @@
 """Every class at once."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -52,12 +53,15 @@ class Classwise:
         only the estimates were asked for.
     settings : mapping
         What it was made with.
+    together : callable, optional
+        Adjusts p-values further, for what else is tested beside these classes.
     """
 
     classes: tuple[str, ...]
     values: Floats
     null: Floats
     settings: Settings
+    together: Callable[[Floats], Floats] | None = None
 
     @property
     def mean(self) -> float:
@@ -67,7 +71,8 @@ class Classwise:
     @property
     def mean_pvalue(self) -> float:
         """P-value of the mean: the hypothesis that all marginals are calibrated."""
-        return float(pvalue(self.mean, self.null.mean(axis=0)))
+        p = np.array(pvalue(self.mean, self.null.mean(axis=0)))
+        return float(p if self.together is None else self.together(p))
 
     @property
     def pvalues(self) -> Floats:
@@ -77,7 +82,8 @@ class Classwise:
     @property
     def adjusted_pvalues(self) -> Floats:
         """P-values adjusted for the number of classes (m,): step-down max-T on joint draws."""
-        return max_t(self.values, self.null)
+        found = max_t(self.values, self.null)
+        return found if self.together is None else self.together(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers; no p-values if only the estimates were asked for."""

@@ -1,6 +1,5 @@
 """What the report on one model holds: computed here, drawn elsewhere."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -19,6 +18,7 @@ from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.reporting.descriptions import cell_sentences, spoken_outcomes
 from calibrant.reporting.remedies import Remedy, remedy
+from calibrant.reporting.together import Boxes, Drawing, judged_together
 from calibrant.reporting.verdicts import Line, classes_verdict, line_of
 from calibrant.scores import all_scores
 from calibrant.words import NEEDED, capital
@@ -54,29 +54,6 @@ class Settings:
     n_resamples: int
     groups: Lens | None
     region: str | None
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawing:
-    """A diagram with its place in the report.
-
-    Parameters
-    ----------
-    name : str
-        Name for links.
-    title : str
-        Title of its section.
-    diagram : ReliabilityDiagram
-        The diagram.
-    outcomes : sequence of str
-        Its outcomes as a sentence names them.
-    """
-
-    name: str
-    title: str
-    diagram: ReliabilityDiagram
-    outcomes: Sequence[str]
 
 
 @final
@@ -163,18 +140,14 @@ def compute(
             progress=part(progress, 2, n_stages),
         )
         class_drawings = _class_drawings(data, classes, settings, part(progress, 3, n_stages))
-    verdicts = _verdicts(evaluation, drawings[0].diagram, classes)
+    page = judged_together(Boxes(evaluation, drawings, curve, classes, class_drawings))
     last = part(progress, n_stages - 1, n_stages)
     return Contents(
         name=name,
         data=data,
         scores=all_scores(data),
-        evaluation=evaluation,
-        verdicts=verdicts,
-        drawings=drawings,
-        curve=curve,
-        classes=classes,
-        class_drawings=class_drawings,
+        verdicts=_verdicts(page.evaluation, page.drawings[0].diagram, page.classes),
+        **page._asdict(),
         remedy=remedy(data, settings.seed, settings.n_resamples, last),
         slices=_slices(data, settings, part(progress, n_stages - 2, n_stages)),
     )

@@ -63,7 +63,7 @@ def cell_sentences(
         text = (
             f"in {rows_of(float(fn.counts[c]), fn.weighted)} {names[j]} had a probability of"
             f" {fn.predicted[c, j]:.1%} on average and occurred in {fn.observed[c, j]:.1%};"
-            f" {pvalue(float(p[c]))}, adjusted for {many(fn.n_cells, 'cell')}."
+            f" {pvalue(float(p[c]))}, adjusted for all tests of the page."
         )
         found.append((float(fn.proportions[c] * np.abs(gaps).sum() / 2), text))
     return sorted(found, key=lambda pair: -pair[0])[:most]

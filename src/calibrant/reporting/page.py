@@ -19,11 +19,12 @@ from calibrant.inference.groups import HEADER as SLICE_HEADER
 from calibrant.predictions import Predictions
 from calibrant.reporting.charts import common_reach, spark
 from calibrant.reporting.comparison import comparison_parts
-from calibrant.reporting.contents import MOST_CLASSES, Contents, Drawing, Settings
+from calibrant.reporting.contents import MOST_CLASSES, Contents, Settings
 from calibrant.reporting.descriptions import summary
 from calibrant.reporting.figures import curve_parts, figure_parts, forest_parts
 from calibrant.reporting.provenance import provenance
 from calibrant.reporting.remedies import Remedy
+from calibrant.reporting.together import Drawing
 from calibrant.words import capital, many, score_name
 
 MOST_ROWS = 50  # groups in the table

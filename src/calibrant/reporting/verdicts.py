@@ -51,7 +51,7 @@ def classes_verdict(found: Classwise) -> Line:
         return _some_classes(found)
     m, n_resamples = len(found.classes), found.null.shape[1]
     least = pvalue(float(found.adjusted_pvalues.min()))
-    strongest = f"{least} for the strongest, adjusted for {m} classes"
+    strongest = f"{least} for the strongest of {m}, adjusted for all tests of the page"
     undecided = n_resamples < NEEDED
     if found.mean_pvalue <= ALPHA:
         lead = "The classes are off when each is looked at alone, all of them taken together"
@@ -78,6 +78,6 @@ def _some_classes(found: Classwise) -> Line:
     facts = (
         f"most of all “{found.classes[j]}” by {points(float(found.values[j]))} on average, where"
         f" {points(float(found.null[j].mean()))} would be expected of a calibrated one;"
-        f" {pvalue(float(found.adjusted_pvalues[j]))}, adjusted for {m} classes"
+        f" {pvalue(float(found.adjusted_pvalues[j]))}, adjusted for all tests of the page"
     )
     return Line(lead, facts, off=True)

@@ -1,0 +1,164 @@
+"""One adjustment for all that a page says about a model.
+
+Tests, cells, classes and the curve of a page see the same draws. Each of these boxes has a
+strongest piece of evidence, in the data and in every replicate, and so a p-value that is adjusted
+within the box. If the model is calibrated, data and replicates are exchangeable. So the share of
+them in which some box has a p-value of at most p is a p-value for the whole page (Westfall and
+Young), and the chance of any significant claim on the page of a calibrated model is at most 5 %.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
+from calibrant.inference import Classwise, Evaluation
+from calibrant.inference.adjustment import largest, pvalues_of_row, strongest
+from calibrant.words import ALPHA
+
+Floats = NDArray[np.float64]
+Evidence = tuple[float, Floats]  # of the data, and of every replicate: larger is stronger
+Adjust = Callable[[Floats], Floats]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """A diagram with its place in the report.
+
+    Parameters
+    ----------
+    name : str
+        Name for links.
+    title : str
+        Title of its section.
+    diagram : ReliabilityDiagram
+        The diagram.
+    outcomes : sequence of str
+        Its outcomes as a sentence names them.
+    """
+
+    name: str
+    title: str
+    diagram: ReliabilityDiagram
+    outcomes: Sequence[str]
+
+
+class Boxes(NamedTuple):
+    """What a page says about a model, one box after the other; see `Contents`."""
+
+    evaluation: Evaluation
+    drawings: tuple[Drawing, ...]
+    curve: CurveDiagram | None
+    classes: Classwise | None
+    class_drawings: tuple[Drawing, ...]
+
+
+def of_tests(found: Evaluation) -> Evidence:
+    """Return the strongest evidence of the tests."""
+    values = np.array([row.value for row in found.rows])
+    return strongest(values, np.stack([row.null for row in found.rows]))
+
+
+def of_classes(found: Classwise) -> list[Evidence]:
+    """Return the evidence of the class that is furthest off, and of the mean of all."""
+    return [largest(found.values, found.null), (found.mean, found.null.mean(axis=0))]
+
+
+def of_cells(diagram: ReliabilityDiagram) -> Evidence:
+    """Return the evidence of the cell that is furthest off."""
+    cells = diagram.series[0].cells
+    return float(cells.standardised.max()), cells.largest
+
+
+def of_curve(diagram: CurveDiagram) -> Evidence:
+    """Return the evidence of the point that is furthest off."""
+    band = diagram.series[0].band
+    return band.farthest, band.largest
+
+
+def adjustment(families: Iterable[Evidence]) -> Adjust:
+    """Return what makes p-values of boxes p-values of the page.
+
+    Examples
+    --------
+    >>> one = 3.0, np.array([1.0, 2.0, 4.0])
+    >>> two = 1.0, np.array([3.0, 2.0, 4.0])
+    >>> adjustment([one, two])(np.array([0.5, 0.25])).tolist()
+    [0.75, 0.25]
+    """
+    table = np.stack([pvalues_of_row(np.append(value, null)) for value, null in families])
+    smallest = np.sort(table.min(axis=0))
+
+    def adjust(p: Floats) -> Floats:
+        return np.searchsorted(smallest, np.asarray(p) * (1 + 1e-12), "right") / smallest.size
+
+    return adjust
+
+
+def tests_of_page(found: Evaluation, adjust: Adjust, n_tests: int) -> Evaluation:
+    """Return the tests, and what they say, as part of a page with so many tests."""
+    verdicts = [
+        replace(verdict, pvalue=float(adjust(np.array(verdict.pvalue))), n_tests=n_tests)
+        for verdict in found.verdicts
+    ]
+    rows = [
+        replace(row, adjusted_pvalue=float(adjust(np.array(row.adjusted_pvalue))))
+        for row in found.rows
+    ]
+    for i, verdict in enumerate(verdicts):
+        if not verdict.rejected:
+            verdicts[i] = replace(verdict, direction=None)
+    return replace(found, verdicts=tuple(verdicts), rows=tuple(rows))
+
+
+def cells_of_page(diagram: ReliabilityDiagram, adjust: Adjust) -> ReliabilityDiagram:
+    """Return a diagram whose cells are judged as part of a page."""
+    (series,) = diagram.series
+    cells = replace(series.cells, together=adjust)
+    return replace(diagram, series=(replace(series, cells=cells),))
+
+
+def curve_of_page(diagram: CurveDiagram, adjust: Adjust) -> CurveDiagram:
+    """Return a curve whose points are judged as part of a page."""
+    (series,) = diagram.series
+    band = replace(series.band, pvalues=adjust(series.band.pvalues))
+    return replace(diagram, series=(replace(series, band=band),))
+
+
+def judged_together(found: Boxes) -> Boxes:
+    """Adjust all boxes together; cells of a class are judged if the class is shown to be off."""
+    curves = [] if found.curve is None else [found.curve]
+    cells = [drawing.diagram for drawing in found.drawings]
+    evidence = [of_tests(found.evaluation), *map(of_cells, cells)]
+    evidence += map(of_curve, curves)
+    evidence += [] if found.classes is None else of_classes(found.classes)
+    adjust = adjustment(evidence)
+    classes = None if found.classes is None else replace(found.classes, together=adjust)
+    n_tests = len(found.evaluation.rows) + len(curves)
+    n_tests += sum(diagram.series[0].function.n_cells for diagram in cells)
+    n_tests += 0 if classes is None else len(classes.classes) + 1
+    return Boxes(
+        tests_of_page(found.evaluation, adjust, n_tests),
+        tuple(_judged(drawing, adjust) for drawing in found.drawings),
+        None if found.curve is None else curve_of_page(found.curve, adjust),
+        classes,
+        _judged_classes(found.class_drawings, classes),
+    )
+
+
+def _judged(drawing: Drawing, adjust: Adjust) -> Drawing:
+    return replace(drawing, diagram=cells_of_page(drawing.diagram, adjust))
+
+
+def _judged_classes(
+    drawings: tuple[Drawing, ...], classes: Classwise | None
+) -> tuple[Drawing, ...]:
+    """Mark no cell of a class that is not shown to be off."""
+    if classes is None:
+        return drawings
+    p = dict(zip(classes.classes, classes.adjusted_pvalues.tolist(), strict=True))
+    return tuple(one if p[one.title] <= ALPHA else _judged(one, np.ones_like) for one in drawings)
