@@ -1,7 +1,7 @@
 """Count the reports on calibrated models that claim anything.
 
-Labels are drawn from the predictions, so every significant claim is false. Prints how many pages have
-one, adjusted together as reports are, and box by box.
+Labels are drawn from the predictions, so every significant claim is false. Prints how many pages
+have one, adjusted together as reports are, and box by box.
 
 Usage: python examples/calibrated_pages.py [number of reports]
 """
