@@ -68,16 +68,19 @@ def test_provenance_is_enough_to_compute_a_number_again(tmp_path):
     (model,) = found["models"]
     again = evaluate(data, n_resamples=found["n_resamples"], rng=found["seed"])
     assert model["settings"] == again.settings
-    assert model["evaluation"] == again.to_dict()["rows"]
+    for row, alone in zip(model["evaluation"], again.to_dict()["rows"], strict=True):
+        adjusted = row.pop("adjusted_pvalue")  # for all tests of the page
+        assert adjusted >= alone.pop("adjusted_pvalue")
+        assert row == alone
     first = model["diagrams"][0]
     assert (first["lens"], first["partition"]) == ("top label", "10 equal widths")
     assert model["curve"] == isotonic_diagram(data, n_resamples=49, rng=5).settings
     diagram = reliability_diagram(data, lens=TopLabel(), n_resamples=49, rng=first["seed"])
-    cells = int(diagram.series[0].significant(0.05).sum())
-    count = "None of the" if cells == 0 else f"{cells} of"
-    assert (
-        f"{count} {diagram.series[0].function.n_cells} cells" in (tmp_path / "r.html").read_text()
-    )
+    n_cells = diagram.series[0].function.n_cells
+    text = (tmp_path / "r.html").read_text()
+    (count,) = re.findall(rf"(None of the|\d+ of) {n_cells} cells", text)[:1]
+    judged = 0 if count == "None of the" else int(count.split()[0])
+    assert judged <= diagram.series[0].significant(0.05).sum()
 
 
 def test_a_generator_leaves_a_seed_in_the_provenance(tmp_path):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from calibrant import Predictions
 
 SCHEMA = "calibrant/2"
+WIDTH = 100  # of sentences, and of tables that are not read in a terminal
 
 
 def print_json(command: str, body: dict[str, Any]) -> None:
@@ -43,8 +44,8 @@ def print_readings(models: Mapping[str, "Predictions"]) -> None:
 
 
 def print_sentence(sentence: str) -> None:
-    """Write a sentence in lines of at most 100 characters."""
-    typer.echo(textwrap.fill(sentence, 100, break_on_hyphens=False, break_long_words=False))
+    """Write a sentence in lines of at most so many characters."""
+    typer.echo(textwrap.fill(sentence, WIDTH, break_on_hyphens=False, break_long_words=False))
 
 
 def drawn(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +77,7 @@ def print_table(
     console = _console()
     top, rule, *body = tables.lines(header, rows, words=1, rule="─")
     groups = [("", body)]
-    if heading and console.is_terminal and len(rule) > console.width:
+    if heading and len(rule) > (console.width if console.is_terminal else WIDTH):
         (top, rule), groups = tables.grouped(header, rows, heading, words=1, rule="─")
     _print_styled(console, title, "bold")
     _print_styled(console, top, "bold")

@@ -20,7 +20,8 @@ from calibrant.statistics import (
 from calibrant.statistics.spelled import as_statistic
 
 BANDWIDTH = 0.1  # in total variation
-ALL_PAIRS = 4_000  # rows up to which the kernel of three outcomes or more looks at all pairs
+ALL_PAIRS = 4_000  # rows up to which the kernel of three outcomes or more looks at all pairs,
+PAIRED = 10 * ALL_PAIRS**2  # if these are no more numbers to compare
 RANKS = ((50_000, 128), (float("inf"), 64))  # rows, and landmarks that stand for all others
 
 
@@ -39,7 +40,7 @@ def omnibus(data: Predictions) -> tuple[Statistic, ...]:
     if data.m == 2:
         return KernelMiscalibration(BANDWIDTH), Cox()
     kernel = KernelMiscalibration(BANDWIDTH)
-    if data.n > ALL_PAIRS:
+    if data.n > ALL_PAIRS or data.n**2 * data.m > PAIRED:
         rank = next(rank for rows, rank in RANKS if data.n <= rows)
         kernel = KernelMiscalibration(BANDWIDTH, form="low-rank", rank=rank)
     return kernel, Surprise(), ExpectedMiscalibration(EqualWidth(1), total_variation)

@@ -17,7 +17,13 @@ from calibrant.cli.options import (
     Resamples,
     Seed,
 )
-from calibrant.cli.output import print_json, print_readings, print_table, print_title
+from calibrant.cli.output import (
+    print_json,
+    print_readings,
+    print_sentence,
+    print_table,
+    print_title,
+)
 from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
@@ -82,4 +88,6 @@ def _print(name: str, found: "Recalibration") -> None:
     print_title(f"{name}: {many(found.data.n, 'row')}, {found.data.m} classes")
     title = f"Cross-fitted with {found.settings['folds']} folds"
     print_table(title, HEADER, [row.cells() for row in found.rows])
-    typer.echo(f"{NOTE}\n\n{found.recommendation}")
+    print_sentence(NOTE)
+    typer.echo()
+    print_sentence(found.recommendation)
