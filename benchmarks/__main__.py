@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks import (
     all_classes,
+    device,
     exact_tests,
     growth,
     import_time,
@@ -25,6 +26,7 @@ SECTIONS = (
     recalibration_peers,
     growth,
     import_time,
+    device,
 )
 PACKAGES = (
     "calibrant",

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import engine
+from calibrant import device, engine
 from calibrant.calibration.sums import CellSums, Means
 from calibrant.engine import threads
 from calibrant.engine.tuples import Order
@@ -151,8 +151,20 @@ class Cells:
         unit = engine.sums.unit_of(data.rows) if data.weighted else 1.0
         return CellSums(sums, unit, data.event)
 
+    @cached_property
+    def there(self) -> Any:
+        """The cells on the device of the rows: `device.cells.Cells`; None of rows on the host."""
+        rows = self.data.there
+        if rows is None:
+            return None
+        locate = getattr(self.partition, "locate_there", None)
+        found = None if locate is None else locate(self.data)
+        return device.cells.from_host(rows, self.of_rows) if found is None else found
+
     def totals(self, data: Predictions | None = None) -> Any:
         """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
+        if (data is None or data is self.data) and self.there is not None:
+            return self.there.totals()
         mass, one, two = self.norms(data)
         shares = (mass / mass.sum())[:, None]
         totals = engine.totals.Totals.zeros(1)

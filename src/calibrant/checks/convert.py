@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.parameters import listed
+from calibrant.device import stays
 
 Array = NDArray[Any]
 
@@ -157,6 +158,7 @@ def _is_tensor(value: Any) -> bool:
 
 def _tensor(name: str, value: Any) -> Array:
     value = value.detach() if hasattr(value, "detach") else value  # torch: leave the graph
+    value = value.cpu() if stays(value) else value
     if is_bfloat16(value):
         value = value.float() if hasattr(value, "float") else value.astype("float32")
     try:

@@ -106,6 +106,9 @@ class LabelBlock:
     def _totals(self, cells: Cells) -> Any:
         problem = self.problem
         wanted = problem.shared.wanted(cells)
+        if problem.there:
+            key = problem.resampler.label_key(problem.key)
+            return cells.there.null_totals(key, self.replicates, wanted)
         if not problem.lens.rowwise:
             return joined([cells.totals(data) for data in self.data_sets()])
         if problem.seen.m == 2:

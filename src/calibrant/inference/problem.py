@@ -64,6 +64,18 @@ class Problem:
         """What labels are drawn from (n, m); None if they stay."""
         return self.resampler.distributions(self.data)
 
+    @property
+    def calibrated(self) -> bool:
+        """Whether labels are drawn from the predictions: the hypothesis is that of calibration."""
+        return self.resampler.identity or self.probs is self.data.probs
+
+    @property
+    def there(self) -> bool:
+        """Whether labels can be drawn on the device that the rows are on."""
+        drawn = getattr(self.resampler, "draws", "labels")
+        plain = self.resampler.identity and drawn == "labels" and not self.rows_change
+        return plain and self.seen.there is not None
+
     @cached_property
     def outcomes(self) -> Outcomes:
         """What the lens makes of every class."""
@@ -90,7 +102,7 @@ class Problem:
     @property
     def seen_probs(self) -> Array:
         """What outcomes are drawn from (n, outcomes)."""
-        if self.probs is self.data.probs:
+        if self.calibrated:
             return self.seen.probs
         name = type(self.resampler).__name__
         if self.probs is None:
@@ -139,7 +151,7 @@ class Problem:
 def check_hypothesis(problem: Problem) -> None:
     """Refuse a resampler that does not draw labels under a hypothesis."""
     check_resampler(problem.resampler)
-    if problem.probs is None and not problem.resampler.draws_data_sets:
+    if not (problem.calibrated or problem.resampler.draws_data_sets) and problem.probs is None:
         name = type(problem.resampler).__name__
         raise ValueError(
             f"`resampler` must draw labels under the hypothesis, as Exact does; {name} keeps those"

@@ -16,6 +16,7 @@ from calibrant.statistics import Statistic
 from calibrant.statistics.statistic import Block, Evaluate, Observed
 
 Floats = NDArray[np.float64]
+Task = tuple[Floats, Evaluate]  # where replicates go, and what makes them
 
 SIZES = ((1 << 18, 512), (1 << 24, 256), (float("inf"), 128))  # of blocks, by what they read
 FEW = 16  # replicates in a block of a function of the user's, or of data sets that are laid out
@@ -36,25 +37,44 @@ def replicates(
 ) -> Floats:
     """Return statistics that were prepared for every replicate: (statistics, B)."""
     ready = [_for_rows(problem, s, e) for s, e in zip(statistics, prepared, strict=True)]
-    _make_once(problem)
     out = np.empty((len(statistics), plan.n_resamples))
+    there = [problem.there and statistic.from_totals for statistic in statistics]
+    tasks: tuple[list[Task], list[Task]] = [], []
+    for task in zip(there, out, ready, strict=True):
+        tasks[task[0]].append(task[1:])
+    if tasks[True]:
+        _fill(block_of(problem, 0, plan.n_resamples), tasks[True], 0)
+    if tasks[False]:
+        threaded = all(s.threaded for s, away in zip(statistics, there, strict=True) if not away)
+        _on_host(problem, tasks[False], plan, threaded)
+    elif plan.progress is not None:
+        plan.progress(plan.n_resamples, plan.n_resamples)
+    return out
+
+
+def _on_host(problem: Problem, tasks: list[Task], plan: Plan, threaded: bool) -> None:
+    """Fill in the replicates, block by block, on several threads if all statistics allow it."""
+    _make_once(problem)
 
     def work(start: int, stop: int) -> None:
-        block = block_of(problem, start, stop)
-        for row, evaluate in zip(out, ready, strict=True):
-            found = np.asarray(evaluate(block))
-            if found.shape != (block.size,):
-                raise ValueError(
-                    "`statistic` must give a number for each of"
-                    f" {block.size} replicates; it gave shape {found.shape}."
-                )
-            row[start:stop] = found
+        _fill(block_of(problem, start, stop), tasks, start)
 
-    if all(statistic.threaded for statistic in statistics):
+    if threaded:
         threads.run(work, _spans(problem, plan.n_resamples), plan.progress)
     else:
         threads.run_here(work, threads.blocks(plan.n_resamples, FEW), plan.progress)
-    return out
+
+
+def _fill(block: Block, tasks: list[Task], start: int) -> None:
+    """Write what statistics make of a block to their rows, from replicate `start` on."""
+    for row, evaluate in tasks:
+        found = np.asarray(evaluate(block))
+        if found.shape != (block.size,):
+            raise ValueError(
+                "`statistic` must give a number for each of"
+                f" {block.size} replicates; it gave shape {found.shape}."
+            )
+        row[start : start + block.size] = found
 
 
 def _for_rows(problem: Problem, statistic: Statistic, prepared: Evaluate) -> Evaluate:

@@ -171,4 +171,4 @@ def calibration_test(
         value, null = strongest(np.array(values), nulls)
         alone = pvalue(values, nulls)
         parts = tuple(map(Part, map(str, chosen), values, alone.tolist()))
-    return CalibrationTest(value, null, problem.probs is data.probs, made_with, parts)
+    return CalibrationTest(value, null, problem.calibrated, made_with, parts)

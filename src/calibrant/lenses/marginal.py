@@ -34,9 +34,11 @@ class Marginal(Lens):
     def __call__(self, data: Predictions) -> Predictions:
         """Return the binary problem of the class."""
         j = data.index(self.label)
+        names = (data.classes[j], f"not {data.classes[j]}")
+        if data.there is not None and data.there.origin is None:
+            return data.induced_there(data.there.against_rest(data.there.all_of(j)), names)
         probs, labels = engine.rows.against_rest(data.rows, np.array([j]))
-        name = data.classes[j]
-        return data.induced(probs, labels, (name, f"not {name}"))
+        return data.induced(probs, labels, names)
 
     def outcomes(self, data: Predictions) -> Outcomes:
         """Return the class as the event."""

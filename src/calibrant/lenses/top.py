@@ -47,6 +47,8 @@ class TopK(Lens):
                 f"`k` must be less than the number of classes, {data.m}; found {k}."
                 " Use `Canonical()` for all of them."
             )
+        if k == 1 and data.there is not None and data.there.origin is None:
+            return data.induced_there(data.there.against_rest(data.there.top()), TOP)
         if k == 1:
             return data.induced_top(TOP)
         ranked = engine.rows.top_classes(data.probs, k)

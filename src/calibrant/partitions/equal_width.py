@@ -6,7 +6,7 @@ from typing import Any, final
 
 from numpy.typing import NDArray
 
-from calibrant import engine
+from calibrant import device, engine
 from calibrant.checks.parameters import whole
 from calibrant.partitions import grid
 from calibrant.partitions.partition import Cells, axes
@@ -68,6 +68,11 @@ class EqualWidth:
         if data.ranked is None or data.weighted:
             return engine.sums.add_intervals(data.rows, edges)
         return engine.sums.add_ranked_intervals(data.ranked, edges)
+
+    def locate_there(self, data: Predictions) -> "device.cells.Cells | None":
+        """Return the cells of rows on a device, found there; None if the host has to do it."""
+        assert data.there is not None
+        return device.cells.boxes(data.there, axes(data), self.k)
 
     def __str__(self) -> str:
         return "one cell" if self.k == 1 else f"{self.k} equal widths"

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import engine
+from calibrant import device, engine
 from calibrant.checks.parameters import whole
 from calibrant.partitions import grid
 from calibrant.partitions.partition import Cells, axes
@@ -54,6 +54,11 @@ class SimplexCells:
         """Return the fitted form and the cell of every row."""
         columns = axes(data)
         return grid.locate(data, partial(_simplex_keys, columns, self._digits(columns[1]), self.k))
+
+    def locate_there(self, data: Predictions) -> "device.cells.Cells | None":
+        """Return the cells of rows on a device, found there; None if the host has to do it."""
+        assert data.there is not None
+        return device.cells.simplices(data.there, axes(data), self.k)
 
     def _digits(self, count: int) -> "engine.grid.Digits":
         """Return how keys of so many coordinates are packed: integer parts, then ranks."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import engine
+from calibrant import device, engine
 from calibrant.checks.arrays import frozen
 from calibrant.engine.tuples import Rows
 
@@ -44,7 +44,8 @@ class Held:
     """What `Predictions` hold: arrays that are known to be right."""
 
     __slots__ = (
-        "_labels", "_probs", "_top", "_weights", "beside", "classes", "event", "ranked", "reading"
+        "_labels", "_probs", "_top", "_weights", "beside", "classes", "event", "ranked", "reading",
+        "there",
     )  # fmt: skip
 
     _probs: Array | None
@@ -56,12 +57,15 @@ class Held:
     event: int | None
     reading: "Reading | None"
     ranked: "engine.rows.Ranked | None"  # what probs and labels are made of, until asked for
+    there: "device.rows.Rows | None"  # probs and labels on a GPU, copied when they are asked for
 
     def _set(self, parts: tuple[Any, ...], top: Top = None) -> None:
         probs, labels, classes, weights, event, reading, beside = parts
         put = partial(object.__setattr__, self)
-        put("_probs", frozen(probs))
-        put("_labels", frozen(labels))
+        away = device.stays(probs)
+        put("there", device.rows.rows_of(probs, labels, weights) if away else None)
+        put("_probs", None if away else frozen(probs))
+        put("_labels", None if away else frozen(labels))
         put("classes", classes)
         put("_weights", frozen(weights))
         put("event", event if len(classes) == 2 else None)
@@ -103,10 +107,13 @@ class Held:
         return self._arrays()[1]
 
     def _arrays(self) -> tuple[Array, NDArray[np.int32]]:
-        """Return probs and labels; those of the most probable class are made when first used."""
+        """Return probs and labels, which may have to be made or copied when they are first used."""
         if self._probs is None:
-            assert self.ranked is not None
-            probs, labels = engine.rows.against_top(self.ranked)
+            if self.there is not None:
+                probs, labels = self.there.pulled()
+            else:
+                assert self.ranked is not None
+                probs, labels = engine.rows.against_top(self.ranked)
             object.__setattr__(self, "_labels", frozen(labels))
             object.__setattr__(self, "_probs", frozen(probs))
         assert self._probs is not None
@@ -116,6 +123,8 @@ class Held:
     @property
     def n(self) -> int:
         """Number of rows."""
+        if self.there is not None:
+            return self.there.shape[0]
         return len(self.labels if self.ranked is None else self.ranked.labels)
 
     @property

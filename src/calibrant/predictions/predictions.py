@@ -6,10 +6,10 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant import engine
-from calibrant.checks import arrays
+from calibrant import device, engine
+from calibrant.checks import arrays, tensors
 from calibrant.checks.convert import check_columns, column_names, columns, refuse_other_rows
-from calibrant.checks.labels import as_tuple, class_index, class_names, cluster_codes, outcomes
+from calibrant.checks.labels import as_tuple, class_index, class_names, cluster_codes
 from calibrant.predictions.held import Array, Beside, Held, Top
 
 
@@ -43,8 +43,8 @@ class Predictions(Held):
     `from_logits`.
 
     Arrays of the right type are not copied: a large one is read where it is. Do not change it
-    afterwards, or hand over a copy. Two-class problems are about class 1, the event: bins, tables
-    and diagrams show P(class 1).
+    afterwards, or hand over a copy. A tensor on a GPU stays there, see `docs/device.md`. Two-class
+    problems are about class 1, the event: bins, tables and diagrams show P(class 1).
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Predictions(Held):
     ) -> None:
         refuse_other_rows(probs, labels=labels, weights=weights, clusters=clusters)
         classes = column_names(probs) if classes is None else classes
-        self._check(*arrays.checked(probs), labels, classes, weights, clusters)
+        self._check(*tensors.checked(probs), labels, classes, weights, clusters)
 
     def _check(
         self, probs: Array, top: Top, labels: Any, classes: Any, weights: Any, clusters: Any
@@ -76,7 +76,7 @@ class Predictions(Held):
         if classes is not None and not isinstance(classes, str):
             classes = as_tuple(classes)
         names = class_names(classes, m)
-        codes = outcomes(labels, n, m, classes)
+        codes = tensors.codes(labels, (n, m), classes, device.stays(probs))
         checked = None if weights is None else arrays.weights(weights, n)
         beside = Beside(None if clusters is None else cluster_codes(clusters, n))
         self._set((probs, codes, names, checked, 1, None, beside), top)
@@ -193,6 +193,12 @@ class Predictions(Held):
         """Return the problem of the most probable class, made when somebody looks at it."""
         found = self.induced(None, None, classes)
         object.__setattr__(found, "ranked", engine.rows.Ranked(self.labels, self.top))
+        return found
+
+    def induced_there(self, rows: "device.rows.Rows", classes: tuple[str, ...]) -> Self:
+        """Return what a lens made of rows on a device; its event is outcome 0."""
+        found = self.induced(None, None, classes)
+        object.__setattr__(found, "there", rows)
         return found
 
     def with_labels(self, labels: Array) -> Self:

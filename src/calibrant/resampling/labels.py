@@ -49,6 +49,11 @@ class Exact(Resampler):
         if self.draws not in ("labels", "counts"):
             raise ValueError(f"`draws` must be 'labels' or 'counts'; found {self.draws!r}.")
 
+    @property
+    def identity(self) -> bool:
+        """Whether labels are drawn from the predictions: without `rho`."""
+        return self.rho is None
+
     def distributions(self, data: Predictions) -> Array:
         """Return what labels are drawn from: distributions (n, m)."""
         return hypothesis(self.rho, data)

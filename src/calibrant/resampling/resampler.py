@@ -34,6 +34,11 @@ class Resampler:
         """Whether a partition that looks at the data is fitted to each data set."""
         return True
 
+    @property
+    def identity(self) -> bool:
+        """Whether `distributions` are sure to be the predictions, which need not be looked at."""
+        return False
+
     def distributions(self, data: Predictions) -> Array | None:  # noqa: ARG002
         """Return what labels are drawn from: distributions (n, m), or None to keep the labels."""
         return None

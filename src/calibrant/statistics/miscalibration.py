@@ -37,6 +37,11 @@ class CellStatistic(Statistic):
         """Whether rows may stand several times: yes."""
         return True
 
+    @property
+    def from_totals(self) -> bool:
+        """Whether norms of the cells' deviations are enough: yes, if they give the distance."""
+        return norm_of(self.distance) is not None
+
     @abstractmethod
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         """Turn distances (cells, size) into statistics (size,), given the mass (cells,)."""

@@ -127,6 +127,11 @@ class Statistic(ABC):
         """Whether blocks may be evaluated on several threads at once."""
         return True
 
+    @property
+    def from_totals(self) -> bool:
+        """Whether a block is asked for nothing but totals of cells, which a GPU can give."""
+        return False
+
     @abstractmethod
     def prepare(self, shared: Shared) -> Evaluate:
         """Do what depends on the predictions alone; return the function of a block: (size,)."""

@@ -1,0 +1,76 @@
+"""Draws of labels as functions of (key, replicate, row): `engine.draws` in operations of torch.
+
+Torch has 64-bit integers that wrap around, but shifts that keep the sign: bits are masked.
+"""
+
+import torch
+from torch import Tensor
+
+ONE = 2.0**52  # the whole number that stands for a probability of 1
+NEVER = 1 << 62  # a threshold that is not reached
+
+
+def signed(bits: int) -> int:
+    """Return the signed integer with the same 64 bits."""
+    bits &= (1 << 64) - 1
+    return bits - (1 << 64) if bits >= 1 << 63 else bits
+
+
+GOLDEN = signed(0x9E3779B97F4A7C15)
+ROWS = signed(0xD1B54A32D192ED03)
+FIRST = signed(0xBF58476D1CE4E5B9)
+SECOND = signed(0x94D049BB133111EB)
+
+
+def shifted(x: Tensor, bits: int) -> Tensor:
+    """Shift to the right as if the integers had no sign."""
+    return (x >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def mix(x: Tensor) -> Tensor:
+    """Scramble 64 bits: the finalizer of splitmix64."""
+    x = (x ^ shifted(x, 30)) * FIRST
+    x = (x ^ shifted(x, 27)) * SECOND
+    return x ^ shifted(x, 31)
+
+
+def row_keys(key: int, rows: Tensor) -> Tensor:
+    """Return the hashes of rows with these numbers."""
+    return mix((rows + 1) * GOLDEN + (signed(key) ^ ROWS))
+
+
+def replicate_keys(key: int, start: int, stop: int, device: torch.device) -> Tensor:
+    """Return the hashes of replicates start … stop - 1."""
+    numbers = torch.arange(start + 1, stop + 1, device=device)
+    return mix(numbers * GOLDEN + signed(key))
+
+
+def uniforms(rows: Tensor, replicates: Tensor) -> Tensor:
+    """Return whole numbers below 2^52 from hashes of rows (k,) and replicates: (k, size)."""
+    return shifted(mix(rows[:, None] + replicates), 12)
+
+
+def thresholds(probs: Tensor) -> Tensor:
+    """Return the thresholds of every row: (k, m) int64; a class of probability 0 is never drawn.
+
+    Classes from the last possible one on have all of the sum before them, or are it.
+    """
+    sums = ((probs.double() * ONE + ONE) - ONE).long().cumsum(1)
+    total = sums[:, -1:]
+    cuts = ((sums.double() * (ONE / total.double()) + ONE) - ONE).long()
+    return cuts.masked_fill_(sums == total, NEVER)
+
+
+def event_cuts(probs: Tensor, event: Tensor, order: Tensor) -> Tensor:
+    """Return the interval in which a class (n,) of each row is drawn: (2, n), from and below.
+
+    order : (n,) the rows, in the order in which they are wanted
+    """
+    cuts, event = thresholds(probs)[order], event[order]
+    before = cuts.gather(1, (event - 1).clamp_(min=0)[:, None])[:, 0]
+    return torch.stack((before.masked_fill_(event == 0, 0), cuts.gather(1, event[:, None])[:, 0]))
+
+
+def labels(cuts: Tensor, rows: Tensor, replicates: Tensor) -> Tensor:
+    """Return the labels of rows with these thresholds and hashes: (k, size)."""
+    return torch.searchsorted(cuts, uniforms(rows, replicates), right=True)

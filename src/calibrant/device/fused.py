@@ -1,0 +1,189 @@
+"""Loops that are worth a kernel of their own on a GPU: what they compute, torch computes, too.
+
+Each function stands for one of the same name beside it, or for a few operations of torch, and
+gives the same bits: no product and sum are fused into one rounding.
+"""
+
+from functools import cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from calibrant.device.draws import GOLDEN, NEVER
+
+if TYPE_CHECKING:
+    from calibrant.device.cells import Cells
+    from calibrant.device.many import Part
+
+SIDE = 256  # replicates that a program draws
+LONG = 1024  # replicates of a program that draws events
+ROWS = 128  # rows of such a program
+TILE = 1 << 10  # entries of a program that finds thresholds
+LANES = 64  # cells that are measured side by side
+CELLS = 32  # cells of one row of a program
+
+
+@cache
+def _kernels() -> Any:
+    """Return the kernels by their names; None where Triton is missing."""
+    try:
+        from calibrant.device import draw_kernels, norm_kernels  # noqa: PLC0415
+    except ImportError:
+        return None
+    return SimpleNamespace(**(vars(draw_kernels) | vars(norm_kernels)))
+
+
+def _run(name: str, grid: tuple[int, ...], *arguments: Any) -> None:
+    """Start a kernel on the device of its first argument."""
+    with torch.cuda.device(arguments[0].device):
+        getattr(_kernels(), name)[grid](*arguments, enable_fp_fusion=False)
+
+
+def usable(tensor: Tensor) -> bool:
+    """Whether a tensor is where these kernels run."""
+    return tensor.is_cuda and _kernels() is not None
+
+
+def blocks(length: int, size: int) -> int:
+    """Return how many blocks of a size cover a length."""
+    return -(-length // size)
+
+
+def bits(length: int) -> int:
+    """Return the exponent of the smallest power of 2 that is not below a length."""
+    return max(0, length - 1).bit_length()
+
+
+def digits(part: Tensor, k: int, limits: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the intervals along every column (n, count), and a hash of them (n,)."""
+    n, count = part.shape
+    out = torch.empty((n, count), dtype=torch.int32, device=part.device)
+    keys = torch.empty(n, dtype=torch.int64, device=part.device)
+    _run(
+        "digits", (n,), part, part.stride(0), limits, out, keys, count, k, GOLDEN, 1 << bits(count)
+    )
+    return out, keys
+
+
+def thresholds(probs: Tensor) -> Tensor:
+    """Return the thresholds of every row: (k, m) int64."""
+    k, m = probs.shape
+    cuts = torch.empty((k, m), dtype=torch.int64, device=probs.device)
+    side = max(1, TILE >> bits(m))
+    _run("thresholds", (blocks(k, side),), probs, cuts, k, m, NEVER, side, 1 << bits(m))
+    return cuts
+
+
+def event_cuts(probs: Tensor, event: Tensor, order: Tensor) -> Tensor:
+    """Return the interval in which a class (n,) of each row is drawn, rows in an order: (2, n)."""
+    n, m = probs.shape
+    out = torch.empty((2, n), dtype=torch.int64, device=probs.device)
+    side = max(1, TILE >> bits(m))
+    _run(
+        "event_cuts", (blocks(n, side),), probs, event, order, out, n, m, NEVER, side, 1 << bits(m)
+    )
+    return out
+
+
+def labels(cuts: Tensor, rows: Tensor, replicates: Tensor) -> Tensor:
+    """Return the labels of rows with these thresholds and hashes: (k, size) int32."""
+    k, m = cuts.shape
+    size = len(replicates)
+    out = torch.empty((k, size), dtype=torch.int32, device=cuts.device)
+    grid = (k, blocks(size, SIDE))
+    _run("labels", grid, cuts, rows, replicates, out, m, size, bits(m), SIDE)
+    return out
+
+
+def event_counts(cells: "Cells", cuts: Tensor, keys: tuple[Tensor, Tensor]) -> Tensor:
+    """Return the weight of the event in every cell and replicate: (cells, size) float64."""
+    rows, replicates = keys
+    n, size = len(rows), len(replicates)
+    kind = torch.int32 if cells.weights is None else torch.float64
+    out = torch.zeros((len(cells.sizes), size), dtype=kind, device=cuts.device)
+    weights = cells.weights if cells.weights is not None else out
+    _run(
+        "event_counts", (blocks(n, ROWS), blocks(size, LONG)),
+        cuts, rows, weights, cells.of_sorted, replicates, out, n, size,
+        cells.weights is not None, ROWS, LONG,
+    )  # fmt: skip
+    return out.double()
+
+
+def add_counts(drawn: Tensor, cells: Tensor, weights: Tensor, counts: Tensor) -> None:
+    """Add the weights of rows (k,) with drawn labels (k, size) to counts (cells, m, size)."""
+    k, size = drawn.shape
+    grid = (k, blocks(size, SIDE))
+    _run("add_counts", grid, drawn, cells, weights, counts, counts.shape[1], size, SIDE)
+
+
+def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+    """Return 1-norms and squared 2-norms (cells, size) of (counts - predicted) scale."""
+    n_cells, m, size = counts.shape
+    one, two = torch.empty((2, n_cells, size), dtype=torch.float64, device=counts.device)
+    tables = counts, predicted, scale, one, two
+    if size == 1:  # the data themselves: a lane for each cell
+        lanes = (blocks(n_cells, LANES),)
+        _run("observed_norms", lanes, *tables, n_cells, m, LANES)
+    else:
+        grid = (n_cells, blocks(size, SIDE))
+        _run("dense_norms", grid, *tables, m, size, SIDE)
+    return one, two
+
+
+def sums_in_order(terms: Tensor) -> tuple[Tensor, Tensor]:
+    """Add up the columns of terms (cells, m) and their squares, one after the other: (cells,)."""
+    n_cells, m = terms.shape
+    one, two = torch.empty((2, n_cells), dtype=torch.float64, device=terms.device)
+    _run("sums_in_order", (blocks(n_cells, LANES),), terms, one, two, n_cells, m, LANES)
+    return one, two
+
+
+def cell_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float) -> Tensor:
+    """Return the sums of predictions (k, m) of rows that are sorted by cell: (cells, m)."""
+    m, n_cells = probs.shape[1], len(starts) - 1
+    out = torch.empty((n_cells, m), dtype=torch.float64, device=probs.device)
+    scaled = probs if weights is None else weights * (1.0 / unit)
+    grid = (n_cells, blocks(m, SIDE))
+    _run("cell_sums", grid, probs, scaled, starts, out, m, weights is not None, SIDE)
+    return out.mul_(unit)
+
+
+def single_totals(
+    part: "Part", keys: tuple[Tensor, Tensor], known: Tensor, wanted: tuple[int, int]
+) -> Tensor:
+    """Return sums in two parts and the largest of cells of one row: (3, wanted norms, size).
+
+    known : (7, cells) as the kernel takes it
+    """
+    rows, replicates = keys[0][part.places], keys[1]
+    n_cells, m = part.predictions.shape
+    size, n_blocks = len(replicates), blocks(n_cells, CELLS)
+    out = torch.empty((3, 3, n_blocks, size), dtype=torch.float64, device=rows.device)
+    _run(
+        "single_totals", (n_blocks, blocks(size, SIDE)),
+        thresholds(part.probs), rows, replicates, part.predictions, known, out, n_cells, m, size,
+        *wanted, bits(m), CELLS, SIDE,
+    )  # fmt: skip
+    high, low, most = out[:, slice(*wanted)]
+    return torch.stack((high.sum(1), low.sum(1), most.amax(1)))
+
+
+def seen_norms(part: "Part", drawn: Tensor, small: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the norms of cells of few rows that drew these labels (k, size): (cells, size).
+
+    small : (cells, m) which predictions are small
+    known : (4, cells) as the kernel takes it
+    """
+    (n_cells, m), size = small.shape, drawn.shape[1]
+    kept = (~small).nonzero().T.contiguous()
+    starts = torch.searchsorted(kept[0], torch.arange(n_cells + 1, device=kept.device))
+    one, two = torch.empty((2, n_cells, size), dtype=torch.float64, device=drawn.device)
+    _run(
+        "seen_norms", (n_cells, blocks(size, SIDE)),
+        drawn, part.starts, one if part.weights is None else part.weights, part.predictions, known,
+        starts, kept[1], one, two, n_cells, m, size, part.weights is not None, SIDE,
+    )  # fmt: skip
+    return one, two

@@ -1,0 +1,129 @@
+"""Cells of a regular grid: rows with equal keys, sorted together."""
+
+from collections.abc import Iterator
+from math import log2
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from calibrant import engine
+from calibrant.device import fused
+from calibrant.device.draws import GOLDEN, mix
+
+ENTRIES = 1 << 26  # of a block of rows whose digits are laid out
+
+
+class Groups(NamedTuple):
+    """Rows sorted by cell: those of cell c are rows[starts[c]:starts[c + 1]], in their order."""
+
+    rows: Tensor  # (n,) int64
+    starts: Tensor  # (cells + 1,) int64
+
+
+def edges(k: int, device: torch.device) -> Tensor:
+    """Return the edges j / k of k intervals, open at the ends: the host's, to the last bit.
+
+    On a GPU torch multiplies by 1 / k where it should divide.
+    """
+    return torch.from_numpy(engine.grid.edges(k)).to(device)
+
+
+def intervals(p: Tensor, k: int) -> Tensor:
+    """Return j with j / k <= p < (j + 1) / k; the last interval is closed: int64."""
+    p = p.double()
+    limits = edges(k, p.device)
+    j = torch.where(p < 1.0, (p * k).long(), k - 1).clamp_(min=0)
+    return j - (p < limits[j]).long() + (p >= limits[j + 1]).long()
+
+
+def group_boxes(probs: Tensor, columns: tuple[int, int], k: int) -> Groups | None:
+    """Sort rows by their box: the interval along each of some columns, the first and how many.
+
+    None if two boxes could not be told apart.
+    """
+    first, count = columns
+    part = probs[:, first : first + count]
+    if count == 1:
+        return group(_narrow(intervals(part[:, 0], k), k))
+    if count * log2(max(k, 2)) < 62:
+        keys = torch.zeros_like(part[:, 0], dtype=torch.int64)
+        for j in range(count):
+            keys = keys * k + intervals(part[:, j], k)
+        return group(keys)
+    return _group_by_hash(part, k)
+
+
+def _narrow(cells: Tensor, k: int) -> Tensor:
+    """Return numbers below k in a type that is sorted faster."""
+    if k <= 1 << 8:
+        return cells.to(torch.uint8)
+    return cells.to(torch.int16 if k <= 1 << 15 else torch.int32)
+
+
+def group(keys: Tensor) -> Groups:
+    """Sort rows by keys (n,), keeping their order where keys are equal."""
+    sorted_keys, rows = torch.sort(keys, stable=True)
+    return Groups(rows, _starts(sorted_keys[1:] != sorted_keys[:-1], len(keys)))
+
+
+def _starts(new: Tensor, n: int) -> Tensor:
+    """Return where cells begin, and the end, given which rows but the first begin one."""
+    ends = torch.tensor((0, n), device=new.device)
+    return torch.cat((ends[:1], new.nonzero()[:, 0] + 1, ends[1:]))
+
+
+def group_simplices(probs: Tensor, columns: tuple[int, int], k: int) -> Groups | None:
+    """Sort rows by their simplex: integer parts of c, then the ranks of its fractional parts.
+
+    c_i = k (p_1 + … + p_i) over some columns; equal fractions rank by their index.
+    """
+    first, count = columns
+    total = torch.zeros_like(probs[:, 0], dtype=torch.float64)
+    parts, fractions = [], []
+    for column in range(first, first + count):
+        total = total + probs[:, column]
+        parts.append(intervals(total, k))
+        fractions.append(total * k - parts[-1])
+    ranks = torch.stack(fractions, 1).sort(dim=1, stable=True).indices.argsort(1)
+    digits = torch.cat((torch.stack(parts, 1), ranks), 1).int()
+    return _group_digits(digits, _hashed(digits, max(k, count)))
+
+
+def _group_by_hash(part: Tensor, k: int) -> Groups | None:
+    """Sort rows by the intervals along every column."""
+    if fused.usable(part):
+        return _group_digits(*fused.digits(part, k, edges(k, part.device)))
+    digits = torch.empty(part.shape, dtype=torch.int32, device=part.device)
+    for rows in _blocks(part):
+        digits[rows] = intervals(part[rows], k).int()
+    return _group_digits(digits, _hashed(digits, k))
+
+
+def _hashed(digits: Tensor, base: int) -> Tensor:
+    """Return a hash of the digits (n, count) of every row (n,)."""
+    keys = torch.empty(len(digits), dtype=torch.int64, device=digits.device)
+    salt = torch.arange(digits.shape[1], device=digits.device) * base
+    for rows in _blocks(digits):
+        keys[rows] = mix((salt + digits[rows] + 1) * GOLDEN).sum(1)
+    return keys
+
+
+def _group_digits(digits: Tensor, keys: Tensor) -> Groups | None:
+    """Sort rows by a hash (n,) of their digits; None if equal hashes are not equal digits."""
+    sorted_keys, rows = torch.sort(keys, stable=True)
+    new = sorted_keys[1:] != sorted_keys[:-1]
+    same = (~new).nonzero()[:, 0]
+    step = max(1, ENTRIES // digits.shape[1])
+    for start in range(0, len(same), step):
+        some = same[start : start + step]
+        if not torch.equal(digits[rows[some]], digits[rows[some + 1]]):
+            return None
+    return Groups(rows, _starts(new, len(keys)))
+
+
+def _blocks(entries: Tensor) -> Iterator[slice]:
+    """Yield the rows of an array (n, count), so many that their entries can be laid out."""
+    step = max(1, ENTRIES // entries.shape[1])
+    for start in range(0, entries.shape[0], step):
+        yield slice(start, start + step)
