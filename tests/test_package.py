@@ -1,7 +1,10 @@
+import ast
 import importlib
+import importlib.util
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -82,7 +85,11 @@ def test_no_public_name_looks_like_a_test():
 
 def test_every_module_and_every_public_function_has_a_docstring():
     for info in pkgutil.walk_packages(calibrant.__path__, "calibrant."):
-        assert importlib.import_module(info.name).__doc__, info.name
+        if info.name.startswith("calibrant.device."):  # needs torch, or a GPU
+            source = Path(importlib.util.find_spec(info.name).origin).read_text()
+            assert ast.get_docstring(ast.parse(source)), info.name
+        else:
+            assert importlib.import_module(info.name).__doc__, info.name
     for module in (calibrant, lenses, partitions):
         assert all(getattr(module, name).__doc__ for name in module.__all__)
 
