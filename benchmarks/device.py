@@ -35,6 +35,7 @@ class Setting(NamedTuple):
     power: int = 2
     weighted: bool = False
     worst: bool = False
+    cut: Any = partitions.EqualWidth
     n_resamples: int = 999
 
     def arrays(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Any]:
@@ -50,7 +51,7 @@ class Setting(NamedTuple):
 
     def test(self, data: Any) -> Any:
         kind = statistics.WorstMiscalibration if self.worst else statistics.ExpectedMiscalibration
-        statistic = kind(partitions.EqualWidth(self.k), self.distance)
+        statistic = kind(self.cut(self.k), self.distance)
         return cal.calibration_test(
             data, statistic, lens=self.lens, n_resamples=self.n_resamples, rng=0
         )
@@ -76,6 +77,8 @@ SETTINGS = (
     Setting(100_000, 10, CLASS, 15, EUCLIDEAN, worst=True),
     Setting(100_000, 10, TOP, 1000, weighted=True),
     Setting(100_000, 3, CANONICAL, 10, dtype=np.float64, n_resamples=2500),
+    Setting(100_000, 3, CANONICAL, 20, cut=partitions.SimplexCells),
+    Setting(20_000, 100, CANONICAL, 3, EUCLIDEAN, cut=partitions.SimplexCells),
     Setting(100_000, 2, CANONICAL, 10, EUCLIDEAN),
     Setting(100_000, 2, TOP, 100, SQUARED, weighted=True),
     Setting(999, 2, CANONICAL, 30, dtype=np.float64, n_resamples=19),
