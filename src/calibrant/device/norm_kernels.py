@@ -109,6 +109,14 @@ def store(out, step, high, low, most, here):
 
 
 @triton.jit
+def norms_of_one(is_top, g, h, w, one, two, s):
+    """Return the norms, scaled by s, of a row of weight w, its label predicted h, the top g."""
+    first = tl.where(is_top, one + tl.abs(w - g), g + (one + (tl.abs(w - h) - h)))
+    second = tl.where(is_top, two + (w - g) * (w - g), g * g + (two + w * (w - 2.0 * h)))
+    return first * s, second * s * s
+
+
+@triton.jit
 def single_totals(
     cuts, rows, replicates, predicted, cells, out, n_cells, m, size,
     FROM: tl.constexpr, BELOW: tl.constexpr,
@@ -116,8 +124,7 @@ def single_totals(
 ):  # fmt: skip
     """Add up cells of one row: labels are drawn, and norms follow from them.
 
-    cells : (7, n_cells) top, its prediction, the sums of the others and of their squares, weight,
-        its inverse, share
+    cells : (7, n_cells) top, its prediction, sums of the others and squares, weight, inverse, share
     out : (3, 3, blocks, size) parts and largest, norms
     """
     block = tl.program_id(0).to(tl.int64)
@@ -129,19 +136,16 @@ def single_totals(
     high1, low1, most1 = zero, zero, zero
     high2, low2, most2 = zero, zero, zero
     for c in range(block * CELLS, tl.minimum(block * CELLS + CELLS, n_cells)):
-        row = c * m
-        label = drawn_label(cuts + row, uniform(tl.load(rows + c), keys), m, BITS)
-        h = tl.load(predicted + row + label)
-        top = tl.load(cells + c).to(tl.int32)
+        label = drawn_label(cuts + c * m, uniform(tl.load(rows + c), keys), m, BITS)
+        h = tl.load(predicted + c * m + label)
+        is_top = label == tl.load(cells + c).to(tl.int32)
         g = tl.load(cells + n_cells + c)
         one = tl.load(cells + 2 * n_cells + c)
         two = tl.load(cells + 3 * n_cells + c)
         w = tl.load(cells + 4 * n_cells + c)
         s = tl.load(cells + 5 * n_cells + c)
         share = tl.load(cells + 6 * n_cells + c)
-        first = tl.where(label == top, one + tl.abs(w - g), g + (one + (tl.abs(w - h) - h))) * s
-        second = tl.where(label == top, two + (w - g) * (w - g), g * g + (two + w * (w - 2.0 * h)))
-        second = second * s * s
+        first, second = norms_of_one(is_top, g, h, w, one, two, s)
         if FROM == 0:
             high0, low0, most0 = collect(first, share, high0, low0, most0)
         if FROM < 2 and BELOW > 1:
@@ -153,6 +157,22 @@ def single_totals(
     store(out, step, high0, low0, most0, here)
     store(out + step, step, high1, low1, most1, here)
     store(out + 2 * step, step, high2, low2, most2, here)
+
+
+@triton.jit
+def count_label(
+    label, drawn, weights, here, start, stop, place, size,
+    WEIGHTED: tl.constexpr, SIDE: tl.constexpr,
+):  # fmt: skip
+    """Return the weight of the rows that drew a label, and how many stand before a place."""
+    count = tl.zeros((SIDE,), tl.float64)
+    before = tl.zeros((SIDE,), tl.int32)
+    for i in range(start, stop):
+        same = label == tl.load(drawn + i * size, mask=here, other=0)
+        w = tl.load(weights + i) if WEIGHTED else 1.0
+        count += tl.where(same, w, 0.0)
+        before += (same & (i < place)).to(tl.int32)
+    return count, before
 
 
 @triton.jit
@@ -176,24 +196,18 @@ def seen_norms(
     least = tl.load(cells + 2 * n_cells + c)
     for q in range(tl.load(kept_starts + c), tl.load(kept_starts + c + 1)):
         j = tl.load(kept + q).to(tl.int32)
-        count = tl.zeros((SIDE,), tl.float64)
-        for i in range(start, stop):
-            label = tl.load(drawn + i * size + t, mask=here, other=0)
-            w = tl.load(weights + i) if WEIGHTED else 1.0
-            count += tl.where(label == j, w, 0.0)
+        count, _ = count_label(
+            j, drawn + t, weights, here, start, stop, start, size, WEIGHTED, SIDE
+        )
         d = count - tl.load(predicted + c * m + j)
         first += tl.abs(d)
         second += d * d
     for i in range(start, stop):
         mine = tl.load(drawn + i * size + t, mask=here, other=0)
         g = tl.load(predicted + c * m + mine)
-        count = tl.zeros((SIDE,), tl.float64)
-        before = tl.zeros((SIDE,), tl.int32)
-        for r in range(start, stop):
-            same = mine == tl.load(drawn + r * size + t, mask=here, other=0)
-            w = tl.load(weights + r) if WEIGHTED else 1.0
-            count += tl.where(same, w, 0.0)
-            before += (same & (r < i)).to(tl.int32)
+        count, before = count_label(
+            mine, drawn + t, weights, here, start, stop, i, size, WEIGHTED, SIDE
+        )
         extra = count - 2.0 * g
         new = (before == 0) & (g < least) & (count != 0.0)
         first += tl.where(new, extra, 0.0)
