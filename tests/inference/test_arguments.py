@@ -30,8 +30,10 @@ def test_refuses_data_that_are_no_predictions(call):
 def test_refuses_what_is_no_lens(name):
     with pytest.raises(TypeError, match=r"`lens` must be an object: TopLabel\(…\), not the class"):
         CALLS[name](DATA, lens=lenses.TopLabel)
-    with pytest.raises(TypeError, match=r"`lens` must be a lens, such as .* found 'top'\."):
-        CALLS[name](DATA, lens="top")
+    with pytest.raises(TypeError, match=r"`lens` must be a lens, such as .* found 3\."):
+        CALLS[name](DATA, lens=3)
+    with pytest.raises(ValueError, match=r"`lens` must be canonical, top, .* found 'tip'\."):
+        CALLS[name](DATA, lens="tip")
 
 
 def test_progress_of_parts_is_progress_of_the_whole():
@@ -55,25 +57,25 @@ WRONG = {
         lambda: cal.estimate(DATA, ETA, resampler=cal.resampling.Bootstrap),
         r"`resampler` must be one such as Exact\(\); found <class ",
     ),
-    "partition, a word": (
-        lambda: cal.cellwise(DATA, "width"),
-        r"`partition` must be one such as EqualWidth\(10\); found 'width'\.",
+    "partition, a number": (
+        lambda: cal.cellwise(DATA, 10),
+        r"`partition` must be one such as EqualWidth\(10\); found 10\.",
     ),
     "partition, a class": (
         lambda: cal.classwise(DATA, partitions.EqualWidth),
         r"`partition` must be one such as EqualWidth\(10\); found <class ",
     ),
     "distance": (
-        lambda: cal.classwise(DATA, partitions.EqualWidth(3), "tv"),
-        r"`distance` must be a function; found 'tv'\.",
+        lambda: cal.classwise(DATA, partitions.EqualWidth(3), 1.0),
+        r"`distance` must be a function; found 1\.0\.",
     ),
     "lenses": (
-        lambda: cal.evaluate(DATA, lenses=lenses.TopLabel()),
-        r"`lenses` must be a list; found TopLabel\(\)\.",
+        lambda: cal.evaluate(DATA, lenses=3),
+        r"`lenses` must be a list; found 3\.",
     ),
     "statistics": (
-        lambda: cal.evaluate(DATA, statistics="tree"),
-        r"`statistics` must be a list; found 'tree'\.",
+        lambda: cal.evaluate(DATA, statistics=3),
+        r"`statistics` must be a list; found 3\.",
     ),
     "models": (
         lambda: cal.compare([DATA, DATA]),

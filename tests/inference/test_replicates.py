@@ -21,7 +21,7 @@ from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK,
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, Resampler
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
-from calibrant.statistics.statistic import as_statistic
+from calibrant.statistics.spelled import as_statistic
 
 SEED = 11
 KEY = make_key(SEED)

@@ -180,6 +180,7 @@ def power(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from calibrant.resampling import Tempered
     >>> data = Predictions(np.linspace(0.01, 0.99, 500), np.zeros(500, int))
     >>> found = power(data, {"far too confident": Tempered(3.0)}, rng=0)

@@ -99,7 +99,7 @@ def adjustment(families: Iterable[Evidence]) -> Adjust:
     return adjust
 
 
-def tests_of_page(found: Evaluation, adjust: Adjust, n_tests: int) -> Evaluation:
+def judged_tests(found: Evaluation, adjust: Adjust, n_tests: int) -> Evaluation:
     """Return the tests, and what they say, as part of a page with so many tests."""
     verdicts = [
         replace(verdict, pvalue=float(adjust(np.array(verdict.pvalue))), n_tests=n_tests)
@@ -142,7 +142,7 @@ def judged_together(found: Boxes) -> Boxes:
     n_tests += sum(diagram.series[0].function.n_cells for diagram in cells)
     n_tests += 0 if classes is None else len(classes.classes) + 1
     return Boxes(
-        tests_of_page(found.evaluation, adjust, n_tests),
+        judged_tests(found.evaluation, adjust, n_tests),
         tuple(_judged(drawing, adjust) for drawing in found.drawings),
         None if found.curve is None else curve_of_page(found.curve, adjust),
         classes,

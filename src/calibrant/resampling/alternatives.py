@@ -28,7 +28,7 @@ class Tempered:
 
     Examples
     --------
-    >>> Tempered(2.0)(np.array([[0.9, 0.1]])).tolist()
+    >>> Tempered(2.0)(np.array([[0.9, 0.1]])).round(6).tolist()
     [[0.75, 0.25]]
     """
 

@@ -36,6 +36,7 @@ class Exact(Resampler):
 
     Examples
     --------
+    >>> import numpy as np
     >>> data = Predictions([0.0, 0.5, 1.0], [0, 0, 1])
     >>> Exact().draw(data, np.uint64(1), 0).labels[[0, 2]].tolist()
     [0, 1]
