@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from calibrant.engine.tuples import Order, Rows
+
 LINE = 64  # bytes of a cache line
 
 
@@ -36,6 +38,49 @@ def expect(name: str, array: Any, shape: tuple[int | None, ...], kinds: str) -> 
         raise TypeError(
             f"`{name}` must be an array of kind {kinds!r} and shape {shape}; found {found}."
         )
+
+
+def expect_rows(rows: Rows) -> None:
+    """Refuse rows whose arrays do not fit together, labels of no outcome and a false event."""
+    expect("probs", rows.probs, (None, None), "f")
+    n, m = rows.probs.shape
+    expect("labels", rows.labels, (n,), "i")
+    within("labels", rows.labels, m)
+    expect_weights(rows)
+    if rows.event != -1 and not (m == 2 and rows.event in (0, 1)):
+        raise IndexError(f"`event` must be one of two outcomes, or -1; found {rows.event}.")
+    if m == 2 and rows.event == -1:
+        raise IndexError("`event` must be one of the two outcomes.")
+
+
+def expect_weights(rows: Rows) -> None:
+    """Refuse weights that are neither one for each row nor a single one for all."""
+    if rows.step not in (0, 1):
+        raise IndexError(f"`step` must be 0 or 1; found {rows.step}.")
+    expect("weights", rows.weights, (rows.probs.shape[0] if rows.step else None,), "f")
+
+
+def expect_order(order: Order, n: int, n_cells: int) -> None:
+    """Refuse an order of rows that are not there, and cells that begin or end nowhere."""
+    expect("order.rows", order.rows, (None,), "i")
+    expect("order.starts", order.starts, (n_cells + 1,), "i")
+    within("order.rows", order.rows, n)
+    within("order.starts", order.starts, order.rows.size + 1)
+    if (np.diff(order.starts) < 0).any():
+        raise IndexError("`order.starts` must not decrease.")
+
+
+def expect_span(span: tuple[int, int], n_cells: int) -> None:
+    """Refuse a span that reaches beyond the cells."""
+    if not 0 <= span[0] <= span[1] <= n_cells:
+        raise IndexError(f"`span` must lie within {n_cells} cells; found {span}.")
+
+
+def expect_edges(edges: Any) -> None:
+    """Refuse edges that do not bound one interval."""
+    expect("edges", edges, (None,), "f")
+    if edges.size < 2:
+        raise IndexError(f"`edges` must be at least two; found {edges.size}.")
 
 
 def within(name: str, array: NDArray[Any], limit: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import draws, threads
-from calibrant.engine.arrays import expect, within, zeros
+from calibrant.engine.arrays import expect, expect_edges, expect_weights, within, zeros
 from calibrant.engine.compile import kernel
 from calibrant.engine.draws import draw_row
 from calibrant.engine.grid import interval
@@ -28,6 +28,8 @@ class Tables(NamedTuple):
 
 def class_boxes(rows: Rows, edges: Floats) -> tuple[NDArray[Any], Floats, Floats]:
     """Return the interval of every entry (n, m), and weight and sum of each one's: (m · k,)."""
+    expect_edges(edges)
+    expect_weights(rows)
     n, m = rows.probs.shape
     k = edges.size - 1
     cells = np.empty((n, m), np.uint8 if k <= 256 else np.int32)
@@ -42,13 +44,24 @@ def class_sums(
     rows: Rows, cells: NDArray[Any], offsets: NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
     """Return weight and sum of the entries of each cell, where cells (n, m) are known."""
-    expect("cells", cells, rows.probs.shape, "iu")
-    within("cells", cells, int(np.diff(offsets).max()))
+    expect_weights(rows)
+    _expect_cells(cells, offsets, rows.probs.shape)
 
     def work(span: tuple[int, int], tables: Tables) -> None:
         _class_sums(rows, span, 1.0 / unit_of(rows), offsets, cells, tables)
 
     return _added(rows, int(offsets[-1]), work)
+
+
+def _expect_cells(cells: NDArray[Any], offsets: NDArray[np.int64], shape: tuple[int, ...]) -> None:
+    """Refuse cells (n, m) that a class does not have."""
+    expect("cells", cells, shape, "iu")
+    expect("offsets", offsets, (shape[1] + 1,), "i")
+    sizes = np.diff(offsets)
+    if offsets[0] != 0 or (sizes < 0).any() or (cells.max(axis=0) >= sizes).any():
+        raise IndexError("`cells` must be among those that `offsets` give to each class.")
+    if cells.min() < 0:
+        raise IndexError("`cells` must be at least 0.")
 
 
 def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Floats]:
@@ -123,8 +136,11 @@ def class_counts(
 ) -> Floats:
     """Return the weight of the classes that are drawn, in their cells: (all cells, replicates)."""
     drawing, m = draws.checked(source), source.probs.shape[1]
-    expect("cells", cells, source.probs.shape, "iu")
-    expect("offsets", offsets, (m + 1,), "i")
+    expect_weights(rows)
+    expect("probs", rows.probs, source.probs.shape, "f")
+    _expect_cells(cells, offsets, source.probs.shape)
+    if source.table is not None:
+        within("table", source.table, m)
     out = np.zeros((int(offsets[-1]), replicates.size))
     keys = draws.replicate_keys(source.key, replicates)
     u, labels = zeros((2, replicates.size), np.int64)

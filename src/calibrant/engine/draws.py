@@ -206,6 +206,8 @@ def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int3
     drawing = checked(source)
     n, m = source.probs.shape
     expect("times", times, (n,), "iu")
+    if times.min(initial=0) < 0:
+        raise IndexError("`times` must not be negative.")
     out = np.empty(int(times.sum(dtype=np.int64)), np.int32)
     keys = replicate_keys(source.key, Replicates(replicate, replicate + 1))
     _draw_copies(drawing, times, keys[0], thresholds_room(m), out)

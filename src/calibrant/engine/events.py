@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect, zeros
+from calibrant.engine.arrays import expect, expect_order, expect_span, expect_weights, zeros
 from calibrant.engine.compile import kernel
 from calibrant.engine.draws import Keys, row_key, uniform
 from calibrant.engine.tuples import Order, Rows
@@ -26,7 +26,9 @@ def event_counts(
     keys : of the rows, and of the replicates
     """
     expect("cuts", cuts, (rows.probs.shape[0], 2), "i")
-    expect("order.rows", order.rows, (rows.probs.shape[0],), "i")
+    expect_weights(rows)
+    expect_order(order, rows.probs.shape[0], order.starts.size - 1)
+    expect_span(span, order.starts.size - 1)
     shape = span[1] - span[0], keys[1].size
     out = zeros(shape, np.int64 if rows.step == 0 else np.float64)
     _event_counts(rows, order, cuts, keys, span, out)

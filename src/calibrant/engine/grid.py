@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect
+from calibrant.engine.arrays import expect, expect_edges
 from calibrant.engine.compile import helper, kernel
 
 Array = NDArray[Any]
@@ -68,6 +68,7 @@ def intervals(
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Return the interval of each row along one column (n,), and which ones hold rows (k,)."""
     expect("probs", probs, (None, None), "f")
+    expect_edges(edges)
     _expect_columns(probs, (column, 1))
     cells = np.empty(probs.shape[0], np.int32)
     occupied = np.zeros(edges.size - 1, np.bool_)
@@ -93,6 +94,7 @@ def box_keys(probs: Array, columns: tuple[int, int], edges: NDArray[np.float64])
     columns : the first one, and how many
     """
     expect("probs", probs, (None, None), "f")
+    expect_edges(edges)
     _expect_columns(probs, columns)
     digits = Digits.of(columns[1], edges.size - 1)
     keys = np.empty((probs.shape[0], digits.words), np.uint64)
@@ -122,7 +124,10 @@ def simplex_keys(
     c_i = k (p_1 + … + p_i) over some columns; equal fractions rank by their index.
     """
     expect("probs", probs, (None, None), "f")
+    expect_edges(edges)
     _expect_columns(probs, columns)
+    if digits.length < 2 * columns[1] or digits.per_word < 1:
+        raise IndexError(f"`digits` must be two for each of {columns[1]} columns; found {digits}.")
     keys = np.zeros((probs.shape[0], digits.words), np.uint64)
     parts = np.empty(columns[1], np.int64), np.empty(columns[1])
     _simplex_keys(probs, columns, edges, (digits.base, digits.per_word), parts, keys)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import draws
-from calibrant.engine.arrays import expect, zeros
+from calibrant.engine.arrays import expect, expect_order, expect_rows, expect_span, within, zeros
 from calibrant.engine.compile import helper, kernel
 from calibrant.engine.draws import FEW, draw_row
 from calibrant.engine.sums import add_predictions, unit_of
@@ -51,6 +51,14 @@ class Room(NamedTuple):
         )
 
 
+def expect_outcomes(source: Source, m: int) -> None:
+    """Refuse a source that may draw an outcome that is not there."""
+    if source.table is not None:
+        within("table", source.table, m)
+    elif source.probs.shape[1] > m:
+        raise IndexError(f"`probs` must have no more than {m} classes.")
+
+
 def null_totals(
     rows: Rows, cells: Cells, source: Source, replicates: Replicates, wanted: tuple[int, int]
 ) -> Totals:
@@ -61,8 +69,11 @@ def null_totals(
     n, m = rows.probs.shape
     drawing, n_classes = draws.checked(source), source.probs.shape[1]
     expect("probs", source.probs, (n, None), "f")
-    expect("order.rows", cells.order.rows, (n,), "i")
-    expect("order.starts", cells.order.starts, (cells.mass.size + 1,), "i")
+    expect_rows(rows)
+    expect_order(cells.order, n, cells.mass.size)
+    expect_outcomes(source, m)
+    if not 0 <= wanted[0] <= wanted[1] <= 3:
+        raise IndexError(f"`wanted` must be a span of three norms; found {wanted}.")
     totals = Totals.zeros(replicates.size)
     room = Room.of(n_classes, m, replicates.size)
     keys = draws.replicate_keys(source.key, replicates)
@@ -248,7 +259,11 @@ def cell_counts(
     """Return the weight of each outcome in cells span[0] … span[1] - 1: (replicates, cells, m)."""
     n, m = rows.probs.shape
     drawing, n_classes = draws.checked(source), source.probs.shape[1]
-    expect("order.rows", order.rows, (n,), "i")
+    expect_rows(rows)
+    expect("probs", source.probs, (n, None), "f")
+    expect_order(order, n, order.starts.size - 1)
+    expect_span(span, order.starts.size - 1)
+    expect_outcomes(source, m)
     out = np.zeros((replicates.size, span[1] - span[0], m))
     room = Room.of(n_classes, m, replicates.size)
     _cell_counts(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect, zeros
+from calibrant.engine.arrays import expect_order, expect_rows, zeros
 from calibrant.engine.compile import helper, kernel
 from calibrant.engine.draws import ONE, replicate_keys, row_key, uniform
 from calibrant.engine.null import Cells
@@ -75,8 +75,8 @@ def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Repli
 
     A replicate that happens to have no rows at all is replaced by the data.
     """
-    expect("order.rows", cells.order.rows, (rows.probs.shape[0],), "i")
-    expect("order.starts", cells.order.starts, (cells.mass.size + 1,), "i")
+    expect_rows(rows)
+    expect_order(cells.order, rows.probs.shape[0], cells.mass.size)
     out = Totals.zeros(replicates.size)
     keys = zeros(-(-replicates.size // SIDE) * SIDE, np.uint64)
     keys[: replicates.size] = replicate_keys(key, replicates)

@@ -143,6 +143,8 @@ def top_classes(probs: Array, k: int) -> NDArray[np.int32]:
     Equal entries rank by class.
     """
     expect("probs", probs, (None, None), "f")
+    if not 1 <= k <= probs.shape[1]:
+        raise IndexError(f"`k` must be from 1 to {probs.shape[1]}; found {k}.")
     out = np.empty((probs.shape[0], k), np.int32)
 
     def work(start: int, stop: int) -> None:
@@ -211,6 +213,7 @@ def against_rest(rows: Rows, event: Array) -> tuple[Array, NDArray[np.int32]]:
     event : (n,) the class of each row, or (1,) one for all
     """
     n, m = rows.probs.shape
+    expect("labels", rows.labels, (n,), "i")
     expect("event", event, (n if event.size > 1 else 1,), "iu")
     within("event", event, m)
     probs = np.empty((n, 2), rows.probs.dtype)

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect, within
+from calibrant.engine.arrays import (
+    expect,
+    expect_edges,
+    expect_order,
+    expect_rows,
+    expect_span,
+    within,
+)
 from calibrant.engine.compile import helper, kernel
 from calibrant.engine.grid import interval
 from calibrant.engine.rows import Ranked, check_ranked
@@ -56,6 +63,7 @@ def unit_of(rows: Rows) -> float:
 
 def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int) -> Sums:
     """Add up rows whose cells (n,) are known, in the order in which they stand."""
+    expect_rows(rows)
     n, m = rows.probs.shape
     column, count = (rows.event, 1) if m == 2 else (0, m)
     expect("cells", cells, (n,), "i")
@@ -79,6 +87,8 @@ def add_intervals(rows: Rows, edges: Floats) -> Sums:
 
     edges : (k + 1,) as `grid.edges` returns them; intervals without rows have sums of 0
     """
+    expect_rows(rows)
+    expect_edges(edges)
     n, unit = rows.probs.shape[0], unit_of(rows)
     expect("probs", rows.probs, (n, 2), "f")
 
@@ -250,7 +260,12 @@ def by_cell(
     rows: Rows, order: Order, span: tuple[int, int], tables: CellTables, norms: CellNorms
 ) -> None:
     """Add up cells span[0] … span[1] - 1 of sorted rows, for where there are many cells."""
-    expect("order.rows", order.rows, (rows.probs.shape[0],), "i")
+    expect_rows(rows)
+    n, m = rows.probs.shape
+    expect_order(order, n, norms.mass.size)
+    expect_span(span, norms.mass.size)
+    for table in (tables.predicted, tables.observed):
+        expect("tables", table, (span[1] - span[0] if tables.step else 1, m), "f")
     _by_cell(
         rows, order, span, 1.0 / unit_of(rows), np.empty((3, rows.probs.shape[1])), tables, norms
     )

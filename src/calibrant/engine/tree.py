@@ -263,6 +263,9 @@ def walk(probs: Array, nodes: NDArray[np.int32], thresholds: Floats) -> NDArray[
     expect("nodes", nodes, (thresholds.size, 3), "i")
     if nodes[:, 0].max() >= probs.shape[1]:
         raise IndexError("`nodes` must cut coordinates that `probs` has.")
+    inner = nodes[nodes[:, 0] >= 0, 1:]
+    if inner.size and not 0 <= inner.min() <= inner.max() < thresholds.size:
+        raise IndexError("`nodes` must have children that are there.")
     cells = np.empty(probs.shape[0], np.int32)
 
     def work(start: int, stop: int) -> None:
