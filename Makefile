@@ -27,9 +27,9 @@ demo: $(PACKAGE) ## Evaluate predictions that come with the package: a table her
 
 # Several processes: on two cores the tests take three quarters of the time once the kernels
 # are compiled, and no longer than in one process when each must compile them for itself.
-# More than four would mostly compile. PYTEST_ARGS="-n 0" runs them in one.
+# More than four would mostly compile. Tests of a group share a cluster, in one process. PYTEST_ARGS="-n 0" runs them in one.
 test: $(TEST) ## Run the tests and the examples in docstrings
-	$(BIN)/python -m pytest -n auto --maxprocesses=4 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadgroup $(PYTEST_ARGS)
 
 # SEED=7 COUNT=1000 gives the same files again; each kind of file has so many.
 SEED ?= $(shell date +%s)

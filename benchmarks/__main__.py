@@ -15,6 +15,7 @@ from benchmarks import (
     inference_peers,
     point_estimates,
     recalibration_peers,
+    scale,
 )
 
 # A section is a module with `report() -> str`, which checks results before it times them.
@@ -25,6 +26,7 @@ SECTIONS = (
     inference_peers,
     recalibration_peers,
     growth,
+    scale,
     import_time,
     device,
 )

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Power,
         Slice,
         Slices,
+        Tally,
         Verdict,
         calibration_test,
         cellwise,
@@ -59,9 +60,10 @@ if TYPE_CHECKING:
         power,
         slices,
     )
-    from calibrant.loading import load, load_models
+    from calibrant.loading import load, load_models, scan
     from calibrant.predictions import Predictions
     from calibrant.reporting import report
+    from calibrant.scanning import Scan
     from calibrant.scores import accuracy, brier_score, decompose, log_score, spherical_score
     from calibrant.statistics import ece
     from calibrant.trajectory import Trajectory, TrajectoryRow
@@ -84,9 +86,11 @@ __all__ = [
     "Recalibration",
     "RecalibrationRow",
     "ReliabilityDiagram",
+    "Scan",
     "ScorePlane",
     "Slice",
     "Slices",
+    "Tally",
     "Trajectory",
     "TrajectoryRow",
     "Verdict",
@@ -116,6 +120,7 @@ __all__ = [
     "reliability_diagram",
     "report",
     "resampling",
+    "scan",
     "score_plane",
     "scores",
     "slices",
@@ -149,6 +154,7 @@ _HOMES = {
         "Slice",
         "Power",
         "Slices",
+        "Tally",
         "Verdict",
         "calibration_test",
         "cellwise",
@@ -159,9 +165,10 @@ _HOMES = {
         "power",
         "slices",
     ),
-    "loading": ("load", "load_models"),
+    "loading": ("load", "load_models", "scan"),
     "predictions": ("Predictions",),
     "reporting": ("report",),
+    "scanning": ("Scan",),
     "statistics": ("ece",),
     "scores": ("accuracy", "brier_score", "decompose", "log_score", "spherical_score"),
     "trajectory": ("Trajectory", "TrajectoryRow"),

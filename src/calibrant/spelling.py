@@ -18,6 +18,7 @@ from calibrant.lenses.lens import check_lens
 from calibrant.partitions import Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
+from calibrant.scanning import Scan
 
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
@@ -42,7 +43,7 @@ MEASURES: dict[str, Distance] = {
 }
 
 
-def as_lens(lens: Any, data: Predictions) -> Lens:
+def as_lens(lens: Any, data: Predictions | Scan) -> Lens:
     """Return a lens, or the one that a text names for these data.
 
     Examples
@@ -66,7 +67,7 @@ def as_lens(lens: Any, data: Predictions) -> Lens:
     raise not_one("lens", lens, LENSES)
 
 
-def as_groups(name: str, text: str, data: Predictions) -> Lens:
+def as_groups(name: str, text: str, data: Predictions | Scan) -> Lens:
     """Return the lens of groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
     groups = [_members(name, part, data) for part in text.split("|")]
     lens = lenses.Groups(groups)
@@ -115,7 +116,7 @@ def as_distance(distance: Any) -> Distance:
     return found
 
 
-def named_class(name: str, word: str, data: Predictions) -> str:
+def named_class(name: str, word: str, data: Predictions | Scan) -> str:
     """Return the name of a class that is given by name, or by index."""
     if word in data.classes:
         return word
@@ -143,7 +144,7 @@ def not_one(name: str, found: str, wanted: str) -> ValueError:
     return ValueError(f"`{name}` must be {wanted}; found {found!r}.")
 
 
-def _members(name: str, part: str, data: Predictions) -> list[str]:
+def _members(name: str, part: str, data: Predictions | Scan) -> list[str]:
     """Return the classes of a group: names or indices, separated by commas, or a range 0-2."""
     members: list[str] = []
     for item in part.split(","):

@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 from calibrant.predictions import Predictions
+from calibrant.scanning import Scan
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +26,7 @@ def takes_arrays(verb: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(verb)
     def call(data: Any, *rest: Any, **settings: Any) -> Any:
-        if not isinstance(data, Predictions | Mapping):
+        if not isinstance(data, Predictions | Scan | Mapping):
             if "labels" in settings:
                 data = Predictions(data, settings.pop("labels"))
             elif rest and hasattr(rest[0], "__len__") and not isinstance(rest[0], str):
@@ -35,9 +36,15 @@ def takes_arrays(verb: Callable[P, T]) -> Callable[P, T]:
     return cast(Callable[P, T], call)
 
 
-def check_data(data: Any) -> None:
-    """Refuse anything but Predictions."""
-    if not isinstance(data, Predictions):
+def check_data(data: Any, *, scans: bool = False) -> None:
+    """Refuse anything but Predictions and, for functions that take `scans`, a Scan."""
+    if isinstance(data, Scan):
+        if not scans:
+            raise TypeError(
+                "`data` must be Predictions here: this needs all rows at once, and scanned ones"
+                " come in batches. Use scan.load() if they fit into memory."
+            )
+    elif not isinstance(data, Predictions):
         raise TypeError(
             f"`data` must be Predictions; found {type(data).__name__}. Make them with"
             " Predictions(probs, labels)."

@@ -10,10 +10,12 @@ from apart import tell
 from calibrant import Predictions
 from calibrant.engine import (
     classes,
+    counted,
     draws,
     events,
     grid,
     isotonic,
+    laws,
     null,
     resample,
     rows,
@@ -77,7 +79,14 @@ def event_counts(order=ORDER, cuts=CUTS, span=(0, CELLS), some=BINARY):
 
 
 def cell_counts(order=ORDER, source=SOURCE, span=(0, CELLS), some=ROWS):
-    return null.cell_counts(some, order, source, REPLICATES, span)
+    return counted.cell_counts(some, order, source, REPLICATES, span)
+
+
+def add_counts(order=ORDER, source=None, at=None, tables=None):
+    at = np.arange(CELLS) if at is None else at
+    tables = np.zeros((CELLS, M, REPLICATES.size)) if tables is None else tables
+    source = SOURCE if source is None else source
+    return counted.add_counts(ROWS, order, source, REPLICATES, (at, tables))
 
 
 def class_counts(cells=OF_ENTRIES, offsets=OFFSETS, source=SOURCE, some=ROWS):
@@ -233,19 +242,43 @@ CALLS = {
     "cell_counts, span": lambda: cell_counts(span=(0, 10**6)),
     "cell_counts, few predictions": lambda: cell_counts(source=source_of(PROBS[:5])),
     "cell_counts, no outcome": lambda: cell_counts(source=source_of(table=FALSE_TABLE)),
+    # counted
+    "add_counts, few rows": lambda: add_counts(order=SHORT),
+    "add_counts, few places": lambda: add_counts(at=np.arange(2)),
+    "add_counts, no place": lambda: add_counts(at=np.arange(CELLS) + FAR),
+    "add_counts, place below 0": lambda: add_counts(at=np.arange(CELLS) - FAR),
+    "add_counts, few outcomes": lambda: add_counts(tables=np.zeros((CELLS, 1, REPLICATES.size))),
+    "add_counts, few replicates": lambda: add_counts(tables=np.zeros((CELLS, M, 1))),
+    "add_counts, few numbers": lambda: add_counts(
+        source=source_of()._replace(numbers=np.arange(3))
+    ),
+    "table_totals, few cells": lambda: counted.table_totals(
+        np.zeros((CELLS, M, 2)), np.zeros((2, M)), MASS, (0, 3)
+    ),
+    "table_totals, few masses": lambda: counted.table_totals(
+        np.zeros((CELLS, M, 2)), np.zeros((CELLS, M)), MASS[:1], (0, 3)
+    ),
+    # laws
+    "power_sums, few cells": lambda: laws.power_sums(PROBS[:, 0], OF_ROWS[:3], CELLS),
+    "power_sums, no cell": lambda: laws.power_sums(PROBS[:, 0], OF_ROWS, 1),
+    "add_values, few cells": lambda: sums.add_values(PROBS[:, 0], OF_ROWS[:3], CELLS),
+    "add_values, no cell": lambda: sums.add_values(PROBS[:, 0], OF_ROWS, 1),
     # resample
+    "resampled_sums, few rows": lambda: resample.resampled_sums(ROWS, SHORT, KEY, REPLICATES, 1.0),
     "resampled_totals, few cells": lambda: resampled(FEW),
     "resampled_totals, no cells": lambda: resampled(OPEN),
     "resampled_totals, no rows": lambda: resampled(BEYOND),
     "resampled_totals, no label": lambda: resampled(some=ROWS._replace(labels=FALSE_LABELS)),
     "poisson_times, below 0": lambda: resample.poisson_times(-1, 0, KEY, 0),
     # classes
-    "class_boxes, one edge": lambda: classes.class_boxes(ROWS, EDGES[:1]),
-    "class_sums, few cells": lambda: classes.class_sums(ROWS, OF_ENTRIES[:3], OFFSETS),
-    "class_sums, no cell": lambda: classes.class_sums(ROWS, OF_ENTRIES + np.uint8(200), OFFSETS),
-    "class_sums, few offsets": lambda: classes.class_sums(ROWS, OF_ENTRIES, OFFSETS[:2]),
+    "class_boxes, one edge": lambda: classes.class_boxes(ROWS, EDGES[:1], 1.0),
+    "class_sums, few cells": lambda: classes.class_sums(ROWS, OF_ENTRIES[:3], OFFSETS, 1.0),
+    "class_sums, no cell": lambda: classes.class_sums(
+        ROWS, OF_ENTRIES + np.uint8(200), OFFSETS, 1.0
+    ),
+    "class_sums, few offsets": lambda: classes.class_sums(ROWS, OF_ENTRIES, OFFSETS[:2], 1.0),
     "class_sums, false offsets": lambda: classes.class_sums(
-        ROWS, OF_ENTRIES, np.array([0, FAR, FAR + 1, 3])
+        ROWS, OF_ENTRIES, np.array([0, FAR, FAR + 1, 3]), 1.0
     ),
     "class_counts, few cells": lambda: class_counts(OF_ENTRIES[:3]),
     "class_counts, no cell": lambda: class_counts(OF_ENTRIES.astype(np.int32) + np.int32(FAR)),

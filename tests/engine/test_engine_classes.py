@@ -35,7 +35,9 @@ def exact_sums(data, cells, offsets):
 @settings(max_examples=40)
 @given(problems(), st.sampled_from((1, 2, 3, 10, 256, 257)))
 def test_intervals_of_every_entry(data, k):
-    cells, mass, sums = CLASSES.class_boxes(data.rows, engine.grid.edges(k))
+    unit = engine.sums.unit_of(data.rows)
+    cells, mass, limbs = CLASSES.class_boxes(data.rows, engine.grid.edges(k), unit)
+    sums = engine.sums.value(limbs) * unit
     expected = [[oracles.interval(p, k) for p in row] for row in data.probs.astype(float).tolist()]
     assert cells.tolist() == expected
     offsets = np.arange(data.m + 1) * k
@@ -48,7 +50,9 @@ def test_sums_in_cells_that_are_known(data, draw):
     counts = draw.draw(st.lists(st.integers(1, 4), min_size=data.m, max_size=data.m))
     offsets = np.concatenate(([0], np.cumsum(counts)))
     cells = np.random.default_rng(0).integers(0, counts, (data.n, data.m)).astype(np.int32)
-    mass, sums = CLASSES.class_sums(data.rows, cells, offsets)
+    unit = engine.sums.unit_of(data.rows)
+    mass, limbs = CLASSES.class_sums(data.rows, cells, offsets, unit)
+    sums = engine.sums.value(limbs) * unit
     assert (mass.tolist(), sums.tolist()) == exact_sums(data, cells.tolist(), offsets)
 
 

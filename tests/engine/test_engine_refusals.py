@@ -18,7 +18,10 @@ def outcomes():
     return apart.outcomes(Path(__file__).parent / "bad_calls.py")
 
 
-MODULES = ("classes", "draws", "events", "grid", "null", "resample", "rows", "sums", "tree")
+MODULES = (
+    *("classes", "counted", "draws", "events", "grid", "laws", "null", "resample", "rows", "sums"),
+    "tree",
+)
 
 
 def checked_functions():

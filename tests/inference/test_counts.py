@@ -10,8 +10,9 @@ from chance import agrees
 from calibrant import Predictions, calibration_test, engine
 from calibrant.calibration import find_cells
 from calibrant.engine.tuples import Replicates
-from calibrant.inference import counts as module
-from calibrant.inference.counts import CountDistributions, cell_counts
+from calibrant.inference import convolution as module
+from calibrant.inference.convolution import cell_counts
+from calibrant.inference.counts import CountDistributions
 from calibrant.inference.problem import Problem
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth

@@ -530,7 +530,7 @@ def long_work(progress):
 @pytest.mark.parametrize("count", ["1", "2"])
 def test_progress_grows_and_ends_at_its_total(monkeypatch, count):
     monkeypatch.setenv("CALIBRANT_THREADS", count)
-    for module in ("frequencies", "classes", "label_blocks"):
+    for module in ("frequencies", "class_cells", "label_blocks"):
         monkeypatch.setattr(f"calibrant.inference.{module}.ROOM", 1000)
     told = []
     for work in long_work(lambda done, total: told.append((done, total))):

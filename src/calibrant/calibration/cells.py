@@ -165,12 +165,7 @@ class Cells:
         """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
         if (data is None or data is self.data) and self.there is not None:
             return self.there.totals()
-        mass, one, two = self.norms(data)
-        shares = (mass / mass.sum())[:, None]
-        totals = engine.totals.Totals.zeros(1)
-        for norm, values in enumerate((one, np.sqrt(two), two)):
-            engine.totals.add_cells(totals, norm, values[:, None], shares)
-        return totals
+        return totals_of(*self.norms(data))
 
     @property
     def by_order(self) -> Any:
@@ -183,6 +178,15 @@ class Cells:
         marks = np.searchsorted(self.order.starts, np.arange(size, self.data.n, size))
         ends = np.unique(np.append(marks, self.n_cells))
         yield from zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
+
+
+def totals_of(mass: Floats, one: Floats, two: Floats) -> Any:
+    """Return the totals of cells with this weight, 1-norm and squared 2-norm (cells,)."""
+    shares = (mass / mass.sum())[:, None]
+    totals = engine.totals.Totals.zeros(1)
+    for norm, values in enumerate((one, np.sqrt(two), two)):
+        engine.totals.add_cells(totals, norm, values[:, None], shares)
+    return totals
 
 
 def _two(n_cells: int, m: int) -> tuple[Floats, Floats]:

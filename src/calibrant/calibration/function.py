@@ -7,9 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.calibration.cells import Cells, find_cells
+from calibrant.calibration.tally import CellTally, check_scannable
 from calibrant.checks.arrays import TOLERANCE
+from calibrant.lenses import Canonical
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
+from calibrant.scanning import Scan
 from calibrant.spelling import as_partition
 
 Array = NDArray[Any]
@@ -101,21 +104,30 @@ class CalibrationFunction:
         return f"calibration function of {len(self.classes)} outcomes on {self.n_cells} cells"
 
 
-def calibration_function(data: Predictions, partition: Partition) -> CalibrationFunction:
+def calibration_function(data: Predictions | Scan, partition: Partition) -> CalibrationFunction:
     """Estimate the calibration function of `data` by histogram regression on `partition`.
 
     Parameters
     ----------
-    data : Predictions
+    data : Predictions or Scan
         Predictions and outcomes.
     partition : Partition
-        The cells.
+        The cells; of a Scan, such that do not depend on the rows.
 
     Returns
     -------
     CalibrationFunction
     """
-    return on_cells(find_cells(data, as_partition(partition)))
+    partition = as_partition(partition)
+    if not isinstance(data, Scan):
+        return on_cells(find_cells(data, partition))
+    check_scannable(partition, data.m)
+    (found,) = data.add_up(CellTally(Canonical(), (partition,), data.unit))
+    assert found is not None
+    event = 1 if data.m == 2 else None
+    return CalibrationFunction(
+        found.fitted, data.classes, event, *found.sums.finish(), data.weighted
+    )
 
 
 def on_cells(cells: Cells) -> CalibrationFunction:

@@ -54,14 +54,32 @@ class CellSums:
     event: int | None
 
     @classmethod
-    def of(cls, data: Predictions, cells: NDArray[np.int32], n_cells: int) -> Self:
-        """Add up rows whose cells (n,) are known."""
+    def of(
+        cls,
+        data: Predictions,
+        cells: NDArray[np.int32],
+        n_cells: int,
+        unit: float | None = None,
+    ) -> Self:
+        """Add up rows whose cells (n,) are known; `unit` is that of all rows, if these are some."""
         rows = data.rows
-        return cls(engine.sums.add_up(rows, cells, n_cells), engine.sums.unit_of(rows), data.event)
+        unit = engine.sums.unit_of(rows) if unit is None else unit
+        return cls(engine.sums.add_up(rows, cells, n_cells, unit), unit, data.event)
 
     def add(self, data: Predictions, cells: NDArray[np.int32]) -> Self:
         """Return the sums with further rows, whose cells (n,) are among the same ones."""
         return self.merge(type(self).of(data, cells, self.sums.mass.size))
+
+    def placed(self, at: NDArray[np.int32], n_cells: int) -> Self:
+        """Return the same sums among more cells: cell c at place at[c], others without rows."""
+        mass, observed, limbs = self.sums
+        wide = type(self.sums)(
+            np.zeros(n_cells),
+            np.zeros((n_cells, observed.shape[1])),
+            np.zeros((3, n_cells, limbs.shape[2]), np.int64),
+        )
+        wide.mass[at], wide.observed[at], wide.limbs[:, at] = mass, observed, limbs
+        return type(self)(wide, self.unit, self.event)
 
     def merge(self, other: Self) -> Self:
         """Return the sums over the rows of both."""

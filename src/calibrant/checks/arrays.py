@@ -80,22 +80,27 @@ def weights(value: Any, n: int, *, source: Source = ARRAYS) -> NDArray[np.float6
         raise ValueError(f"`weights` must be of shape ({n},); found {array.shape}.")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"`weights` must be numbers; found {array.dtype}.")
-    array = np.array(array, np.float64)
+    array = plausible_weights(np.array(array, np.float64), source)
+    if not array.any():
+        raise ValueError("`weights` must not all be zero.")
+    return rounded(array)
+
+
+def plausible_weights(array: NDArray[np.float64], source: Source) -> NDArray[np.float64]:
+    """Return weights of some rows, or refuse those that no row can have."""
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
         raise ValueError(
             f"`weights` must be finite and not negative; {source.row(int(bad[0]))} has"
             f" {array[bad[0]]}{more(bad.size)}."
         )
-    if not array.any():
-        raise ValueError("`weights` must not all be zero.")
     extreme = np.flatnonzero((array > 0) & ((array < 1e-100) | (array > 1e100)))
     if extreme.size:
         raise ValueError(
             "`weights` must be 0 or between 1e-100 and 1e100;"
             f" {source.row(int(extreme[0]))} has {array[extreme[0]]}{more(extreme.size)}."
         )
-    return rounded(array)
+    return array
 
 
 def mask(value: Any, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -116,8 +121,13 @@ def rounded(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Then no sum of them is rounded, in whatever order it is made.
     """
-    unit = 2.0 ** (np.ceil(np.log2(weights.max() * weights.size)) - 53)
+    unit = weight_unit(float(weights.max()), weights.size)
     return np.asarray(np.rint(weights / unit) * unit)
+
+
+def weight_unit(largest: float, n: int) -> float:
+    """Return what n weights of at most `largest` are rounded to multiples of."""
+    return float(2.0 ** (np.ceil(np.log2(largest * n)) - 53))
 
 
 def _floats(name: str, value: Any) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, final
 import typer
 
 if TYPE_CHECKING:
+    from calibrant import Predictions, Scan
     from calibrant.inference import Verdict
 
 FailBelow = Annotated[
@@ -59,6 +60,16 @@ class Gates:
             f" with {resamples} no p-value is below {limit:g}.",
             param_hint="--fail-below",
         )
+
+    def check_rows(self, data: "Predictions | Scan") -> None:
+        """Refuse limits of the size for rows that are read in batches, of which it is not known."""
+        if hasattr(data, "fragments"):
+            for option in ("fail_above", "require_below"):
+                if getattr(self, option) is not None:
+                    raise typer.BadParameter(
+                        "needs all rows at once; those of folders are read in batches.",
+                        param_hint=f"--{option.replace('_', '-')}",
+                    )
 
     def failures(self, verdict: "Verdict") -> list[str]:
         """Say why gates are closed."""

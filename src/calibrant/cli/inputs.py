@@ -1,5 +1,6 @@
 """From the files and options of a command to predictions."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -15,7 +16,7 @@ from calibrant.cli.progress import progress_after
 from calibrant.cli.regions import parse_region
 
 if TYPE_CHECKING:
-    from calibrant import Predictions
+    from calibrant import Predictions, Scan
 
 
 @final
@@ -38,6 +39,47 @@ class Inputs:
     model: options.Model = None
     id: options.Id = None
     by: options.By = None
+    row: options.Row = None
+    engine: options.Engine = None
+
+    def open(self, file: Path) -> "Predictions | Scan":
+        """Load the only model of a file, or look at files that are read in batches."""
+        return self.scan(file) if self._streams(file) else self.load(file)
+
+    def open_all(self, file: Path) -> "dict[str, Predictions] | dict[str, Scan]":
+        """Load the models of a file, or look at files that are read in batches."""
+        if self._streams(file):
+            return {"": self.scan(file)}
+        return self.load_all([file], paired=False)
+
+    def _streams(self, file: Path) -> bool:
+        """Whether rows are read in batches: of folders, patterns, addresses, or if asked for."""
+        several = any(mark in str(file) for mark in "*?[") and not file.exists()
+        asked = self.row is not None or self.engine is not None
+        return file.is_dir() or several or asked or _address(file) != str(file)
+
+    def scan(self, file: Path) -> "Scan":
+        """Look at the files of a folder, pattern or address, which are read when needed."""
+        from calibrant.loading import scan  # noqa: PLC0415
+
+        for option in ("region", "ignore", "model", "id", "cluster", "by"):
+            if getattr(self, option) is not None:
+                raise typer.BadParameter(
+                    "is for files that are loaded; rows of folders are read in batches.",
+                    param_hint=f"--{option}",
+                )
+        with progress_after(1.0, "reading footers"):
+            return scan(
+                _address(file),
+                label=self.label,
+                probs=_split(self.probs),
+                classes=_split(self.classes),
+                weight=self.weight,
+                row=self.row,
+                logits=self.logits,
+                normalize=self.normalize,
+                engine=self.engine,
+            )
 
     def load(self, file: Path) -> "Predictions":
         """Load the only model of a file, and keep the rows of the region."""
@@ -84,12 +126,13 @@ def takes_inputs(*more: str) -> Callable[[Callable[..., None]], Callable[..., No
     Parameters
     ----------
     *more : str
-        Which of `id` and `by` it takes as well.
+        Which of `id`, `by`, `row` and `engine` it takes as well.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(Inputs, include_extras=True)
-        shared = [field for field in fields(Inputs) if field.name not in {"id", "by"} - set(more)]
+        others = {"id", "by", "row", "engine"} - set(more)
+        shared = [field for field in fields(Inputs) if field.name not in others]
         names = {field.name for field in shared}
         own = [p for p in signature(command).parameters.values() if p.name != "inputs"]
 
@@ -109,7 +152,13 @@ def takes_inputs(*more: str) -> Callable[[Callable[..., None]], Callable[..., No
     return decorate
 
 
-def readings(models: Mapping[str, "Predictions"]) -> dict[str, Any]:
+def _address(file: Path) -> str:
+    """Return a path, or an address such as s3://bucket/folder, which a path writes otherwise."""
+    text = re.sub(r"^([a-z][a-z0-9+.-]+):/(?!/)", r"\1://", str(file))
+    return re.sub("^file://", "file:///", text)
+
+
+def readings(models: Mapping[str, "Predictions | Scan"]) -> dict[str, Any]:
     """Return what was read for each model, as plain values."""
     return {name: data.reading.to_dict() for name, data in models.items() if data.reading}
 

@@ -13,6 +13,14 @@ File = Annotated[
         " - for standard input.",
     ),
 ]
+FileOrFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Predictions and labels: CSV, TSV, Parquet, Arrow, NPZ, JSON or JSON lines;"
+        " - for standard input; or a folder or pattern of Parquet, which is read in batches.",
+    ),
+]
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE…", help="Files of predictions and labels.")
 ]
@@ -31,6 +39,14 @@ Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, separate
 Model = Annotated[
     str | None,
     typer.Option(help="Column that names the model of a row; COLUMN=NAME takes one model."),
+]
+Row = Annotated[
+    str | None,
+    typer.Option(help="Of a folder: column of unique whole numbers, by which labels are drawn."),
+]
+Engine = Annotated[
+    str | None,
+    typer.Option(help="Of a folder: who reads. local, dask://host:8786 or spark://host:7077."),
 ]
 Id = Annotated[
     str | None, typer.Option(help="Column that names each row: rows of models are joined by it.")

@@ -13,7 +13,7 @@ from calibrant import tables
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from calibrant import Predictions
+    from calibrant import Predictions, Scan
 
 SCHEMA = "calibrant/2"
 WIDTH = 100  # of sentences, and of tables that are not read in a terminal
@@ -32,7 +32,7 @@ def print_json(command: str, body: dict[str, Any]) -> None:
     typer.echo(json.dumps({"schema": SCHEMA, "command": command, **_plain(body)}, indent=2))
 
 
-def print_readings(models: Mapping[str, "Predictions"]) -> None:
+def print_readings(models: Mapping[str, "Predictions | Scan"]) -> None:
     """Write which columns were taken for what, once for models that were read alike."""
     alike: dict[str, list[str]] = {}
     for name, data in models.items():

@@ -12,7 +12,7 @@ import typer
 from calibrant.cli.errors import translated
 
 if TYPE_CHECKING:
-    from calibrant import Predictions
+    from calibrant import Predictions, Scan
     from calibrant.distances import Distance
     from calibrant.lenses import Lens
     from calibrant.partitions import Partition
@@ -23,14 +23,14 @@ T = TypeVar("T")
 SUBJECT = re.compile(r"^`(lens|partition|distance|statistic)` (?=must be )")
 
 
-def parse_lens(text: str, data: "Predictions") -> "Lens":
+def parse_lens(text: str, data: "Predictions | Scan") -> "Lens":
     """Return the lens that a text names."""
     from calibrant.spelling import as_lens  # noqa: PLC0415
 
     return said("--lens", lambda: as_lens(text, data))
 
 
-def parse_groups(text: str, data: "Predictions") -> "Lens":
+def parse_groups(text: str, data: "Predictions | Scan") -> "Lens":
     """Return the lens of groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
     from calibrant.spelling import as_groups  # noqa: PLC0415
 
@@ -58,7 +58,7 @@ def parse_statistic(text: str) -> "Statistic":
     return said("--statistic", lambda: as_statistic(text))
 
 
-def named_class(option: str, word: str, data: "Predictions") -> str:
+def named_class(option: str, word: str, data: "Predictions | Scan") -> str:
     """Return the name of a class that is given by name, or by index."""
     from calibrant import spelling  # noqa: PLC0415
 
@@ -66,15 +66,15 @@ def named_class(option: str, word: str, data: "Predictions") -> str:
 
 
 def parse_questions(
-    data: "Predictions",
+    data: "Predictions | Scan",
     lens: Sequence[str] | None,
     statistic: Sequence[str] | None,
     partition: Sequence[str] | None,
     distance: Sequence[str] | None,
 ) -> dict[str, Any]:
     """Return the lenses and statistics that were asked for; None where nothing was."""
-    from calibrant import distances, partitions, statistics  # noqa: PLC0415
-    from calibrant.inference.families import default_tree  # noqa: PLC0415
+    from calibrant import distances, statistics  # noqa: PLC0415
+    from calibrant.inference.families import default_partitions  # noqa: PLC0415
 
     if statistic and (partition or distance):
         raise typer.BadParameter(
@@ -86,7 +86,7 @@ def parse_questions(
         cells = distinct("--partition", partition, parse_partition)
         measures = distinct("--distance", distance, parse_distance)
         found = statistics.grid(
-            cells or [partitions.EqualWidth(10), default_tree(data)],
+            cells or default_partitions(data),
             measures or [distances.total_variation, distances.euclidean],
         )
         chosen = list(found)

@@ -1,31 +1,34 @@
 """Models seen through one lens, for one picture."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from calibrant.inference.plans import Plan
-from calibrant.inference.problem import Problem, check_hypothesis
+from calibrant.inference.problem import check_hypothesis
+from calibrant.inference.scanned import problem_of
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
+from calibrant.scanning import Scan
 from calibrant.spelling import as_lens
 from calibrant.verbs import check_data
 
-Models = Predictions | Mapping[str, Predictions]
+Models = Predictions | Scan | Mapping[str, Predictions | Scan]
 
 
-def named(data: Models) -> Mapping[str, Predictions]:
-    """Return models by name; one that is alone has none."""
+def named(data: Models, *, scans: bool = False) -> Mapping[str, Any]:
+    """Return models by name; one that is alone has none. `scans` says whether any may be a Scan."""
     models = data if isinstance(data, Mapping) else {"": data}
     if not models:
         raise ValueError("`data` must be at least one model; found none.")
     for model in models.values():
-        check_data(model)
+        check_data(model, scans=scans)
     return models
 
 
-def first(data: Models) -> Predictions:
+def first(data: Models) -> Any:
     """Return a model, or the first of several."""
-    return next(iter(named(data).values()))
+    return next(iter(named(data, scans=True).values()))
 
 
 def default_lens(models: Mapping[str, Predictions], most: int = 2) -> Lens:
@@ -58,10 +61,11 @@ def refuse_clusters(picture: str, resampler: Resampler) -> None:
         )
 
 
-def look(models: Mapping[str, Predictions], lens: Lens, plan: Plan) -> dict[str, Problem]:
+def look(models: Mapping[str, Any], lens: Lens, plan: Plan) -> dict[str, Any]:
     """Look at each model through the lens, and check that one picture can show them all."""
     problems = {
-        name: Problem.of(model, lens, plan.resampler, plan.key) for name, model in models.items()
+        name: problem_of(model, lens, plan.resampler, plan.key, laws=True)
+        for name, model in models.items()
     }
     (_, first), *others = problems.items()
     check_hypothesis(first)

@@ -1,6 +1,8 @@
 """From predictions to a reliability diagram, §4.4."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -8,12 +10,11 @@ from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.diagram import Floats, ReliabilityDiagram, Series
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named
-from calibrant.inference import Cellwise
 from calibrant.inference.cells import of_problem
 from calibrant.inference.plans import Plan, Progress, part
+from calibrant.inference.scanned import AnyProblem, ScannedProblem
 from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexCells
-from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.spelling import as_partition
 from calibrant.verbs import takes_arrays
@@ -42,7 +43,7 @@ def reliability_diagram(
 
     Parameters
     ----------
-    data : Predictions or mapping of str to Predictions
+    data : Predictions, Scan, or mapping of str to such
         The predictions; more than one model, by name, for one picture of two outcomes.
     lens : Lens or str, optional
         What aspect of the predictions is shown. Default: canonical for up to four classes, and for
@@ -68,11 +69,12 @@ def reliability_diagram(
 
     Examples
     --------
+    >>> from calibrant import Predictions
     >>> data = Predictions([0.2] * 100 + [0.8] * 100, [0, 1] * 50 + [1] * 80 + [0] * 20)
     >>> print(reliability_diagram(data, rng=0))
     reliability diagram of 2 outcomes: 1 of 2 cells are off at 5% (family-wise)
     """
-    models = named(data)
+    models = named(data, scans=True)
     plan = Plan.of(first(models), resampler, n_resamples, rng, progress)
     chosen = chosen_lens(models, lens, LARGEST)
     problems = look(models, chosen, plan)
@@ -83,8 +85,10 @@ def reliability_diagram(
     series = []
     for i, (name, problem) in enumerate(problems.items()):
         mine = replace(plan, progress=part(progress, i, len(models)))
+        histogram = _histogram(problem, edges)
         cells = of_problem(problem, cut, mine, fraction("level", level))
-        series.append(_series(name, problem.seen, cut, cells, edges))
+        corners = cut.vertices(cells.function.fitted) if isinstance(cut, SimplexCells) else None
+        series.append(Series(name, cells, histogram(), corners))
     return ReliabilityDiagram(
         series=tuple(series),
         classes=seen.classes,
@@ -124,15 +128,23 @@ def _edges(partition: Partition) -> Floats:
     return np.arange(bins + 1) / bins
 
 
-def _series(
-    name: str, seen: Predictions, partition: Partition, cells: Cellwise, edges: Floats
-) -> Series:
-    histogram = None
-    if seen.m == 2:
+def _histogram(problem: AnyProblem, edges: Floats) -> Callable[[], Floats | None]:
+    """Return what gives the shares of the rows between edges; None if there are more outcomes.
+
+    The cells of scanned rows are asked for at once, and looked at when they were found.
+    """
+    seen = problem.seen
+    if seen.m != 2:
+        return lambda: None
+    if not isinstance(problem, ScannedProblem):
         weights = seen.weights if seen.weighted else None
         counts = np.histogram(seen.probs[:, seen.event], edges, weights=weights)[0]
-        histogram = counts / counts.sum()
-    corners = None
-    if isinstance(partition, SimplexCells):
-        corners = partition.vertices(cells.function.fitted)
-    return Series(name, cells, histogram, corners)
+        return lambda: np.asarray(counts / counts.sum())
+    cells: Any = problem.shared.cells(EqualWidth(edges.size - 1))
+
+    def shares() -> Floats:
+        out = np.zeros(edges.size - 1)
+        out[cells.fitted.keys[:, 0].astype(int)] = cells.proportions
+        return out
+
+    return shares

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from calibrant.engine import classes as classes
+    from calibrant.engine import counted as counted
     from calibrant.engine import densities as densities
     from calibrant.engine import drawn as drawn
     from calibrant.engine import draws as draws
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from calibrant.engine import isotonic as isotonic
     from calibrant.engine import kernels as kernels
     from calibrant.engine import landmarks as landmarks
+    from calibrant.engine import laws as laws
     from calibrant.engine import line as line
     from calibrant.engine import matching as matching
     from calibrant.engine import median as median
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 COMPILED = (
     "classes",
+    "counted",
     "densities",
     "draws",
     "events",
@@ -49,6 +52,7 @@ COMPILED = (
     "drawn",
     "kernels",
     "landmarks",
+    "laws",
     "line",
     "matching",
     "median",

@@ -13,10 +13,11 @@ from calibrant.engine.arrays import expect, expect_edges, expect_weights, within
 from calibrant.engine.compile import kernel
 from calibrant.engine.draws import draw_row
 from calibrant.engine.grid import interval
-from calibrant.engine.sums import EXACT, cut, unit_of, value, whole
+from calibrant.engine.sums import EXACT, cut, whole
 from calibrant.engine.tuples import Replicates, Rows, Source
 
 Floats = NDArray[np.float64]
+Limbs = NDArray[np.int64]  # (3, all cells), as those of `engine.sums`
 
 
 class Tables(NamedTuple):
@@ -26,8 +27,11 @@ class Tables(NamedTuple):
     limbs: Floats  # (3, all cells)
 
 
-def class_boxes(rows: Rows, edges: Floats) -> tuple[NDArray[Any], Floats, Floats]:
-    """Return the interval of every entry (n, m), and weight and sum of each one's: (m · k,)."""
+def class_boxes(rows: Rows, edges: Floats, unit: float) -> tuple[NDArray[Any], Floats, Limbs]:
+    """Return the interval of every entry (n, m), and weight and limbs of each one's: (m · k,).
+
+    unit : a power of 2 that no weight exceeds, in which limbs are counted
+    """
     expect_edges(edges)
     expect_weights(rows)
     n, m = rows.probs.shape
@@ -35,20 +39,20 @@ def class_boxes(rows: Rows, edges: Floats) -> tuple[NDArray[Any], Floats, Floats
     cells = np.empty((n, m), np.uint8 if k <= 256 else np.int32)
 
     def work(span: tuple[int, int], tables: Tables) -> None:
-        _class_boxes(rows, span, 1.0 / unit_of(rows), edges, cells, zeros((4, m)), tables)
+        _class_boxes(rows, span, 1.0 / unit, edges, cells, zeros((4, m)), tables)
 
     return cells, *_added(rows, m * k, work)
 
 
 def class_sums(
-    rows: Rows, cells: NDArray[Any], offsets: NDArray[np.int64]
-) -> tuple[Floats, Floats]:
-    """Return weight and sum of the entries of each cell, where cells (n, m) are known."""
+    rows: Rows, cells: NDArray[Any], offsets: NDArray[np.int64], unit: float
+) -> tuple[Floats, Limbs]:
+    """Return weight and limbs of the entries of each cell, where cells (n, m) are known."""
     expect_weights(rows)
     _expect_cells(cells, offsets, rows.probs.shape)
 
     def work(span: tuple[int, int], tables: Tables) -> None:
-        _class_sums(rows, span, 1.0 / unit_of(rows), offsets, cells, tables)
+        _class_sums(rows, span, 1.0 / unit, offsets, cells, tables)
 
     return _added(rows, int(offsets[-1]), work)
 
@@ -64,7 +68,7 @@ def _expect_cells(cells: NDArray[Any], offsets: NDArray[np.int64], shape: tuple[
         raise IndexError("`cells` must be at least 0.")
 
 
-def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Floats]:
+def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Limbs]:
     """Add up tables over blocks of rows; few blocks, since tables may be large."""
     n = rows.probs.shape[0]
     length = min(EXACT, max(-(-n // (2 * threads.count())), 1 << 12))
@@ -73,7 +77,7 @@ def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Floats]:
     threads.run(lambda start, stop: work((start, stop), parts[start // length]), spans)
     mass = np.sum([part.mass for part in parts], axis=0)
     limbs = np.sum([whole(part.limbs) for part in parts], axis=0)
-    return mass, value(limbs) * unit_of(rows)
+    return mass, limbs
 
 
 @kernel

@@ -42,6 +42,14 @@ def row_key(key, i):
 
 
 @helper
+def number(numbers, first, i):
+    """Return the number of row i in the whole data set."""
+    if numbers is None:
+        return first + i
+    return numbers[i]
+
+
+@helper
 def uniform(row, replicate):
     """Whole number below 2^52 from the hashes of a row and a replicate."""
     return np.int64(mix(row + replicate) >> np.uint64(12))
@@ -134,7 +142,7 @@ def draw(many, cuts, row, replicates, u, labels):
 def draw_row(source, i, replicates, cuts, u, labels):
     """Draw the outcome of row i in every replicate: labels (size,)."""
     thresholds(source.probs, i, cuts)
-    row = row_key(source.key, source.first + i)
+    row = row_key(source.key, number(source.numbers, source.first, i))
     draw(source.many, cuts, row, replicates, u, labels)
     see(source.table, i, labels)
 
@@ -237,6 +245,7 @@ class Drawing(NamedTuple):
     table: Array | None
     key: np.uint64
     first: int
+    numbers: NDArray[np.int64] | None
     many: bool | None  # None for few classes: another type, for which less is compiled
 
 
@@ -246,6 +255,8 @@ def checked(source: Source) -> Drawing:
     n, m = source.probs.shape
     if source.table is not None:
         expect("table", source.table, (n if source.table.shape[0] > 1 else 1, m), "iu")
+    if source.numbers is not None:
+        expect("numbers", source.numbers, (n,), "i")
     return Drawing(*source, many=None if m <= FEW else True)
 
 

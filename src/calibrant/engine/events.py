@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, expect_order, expect_span, expect_weights, zeros
 from calibrant.engine.compile import kernel
-from calibrant.engine.draws import Keys, row_key, uniform
+from calibrant.engine.draws import Keys, number, row_key, uniform
 from calibrant.engine.tuples import Order, Rows
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ def _event_counts(rows, order, cuts, keys, span, out):
         at = c - span[0]
         for s in range(order.starts[c], order.starts[c + 1]):
             i = np.int64(order.rows[s])
-            row = row_key(key, rows.first + i)
+            row = row_key(key, number(rows.numbers, rows.first, i))
             low, high = cuts[i, 0], cuts[i, 1]
             if rows.step == 0:
                 for t in range(replicates.shape[0]):

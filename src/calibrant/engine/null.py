@@ -251,34 +251,3 @@ def _many_outcomes(rows, cells, source, block, wanted, room, totals):
         else:
             dense_norms(room.counts, room.predicted, 1.0 / mass, wanted[1] > 1, room.norm)
         collect(room.norm, mass / cells.total, wanted, totals)
-
-
-def cell_counts(
-    rows: Rows, order: Order, source: Source, replicates: Replicates, span: tuple[int, int]
-) -> Floats:
-    """Return the weight of each outcome in cells span[0] … span[1] - 1: (replicates, cells, m)."""
-    n, m = rows.probs.shape
-    drawing, n_classes = draws.checked(source), source.probs.shape[1]
-    expect_rows(rows)
-    expect("probs", source.probs, (n, None), "f")
-    expect_order(order, n, order.starts.size - 1)
-    expect_span(span, order.starts.size - 1)
-    expect_outcomes(source, m)
-    out = np.zeros((replicates.size, span[1] - span[0], m))
-    room = Room.of(n_classes, m, replicates.size)
-    _cell_counts(
-        rows, order, drawing, draws.replicate_keys(source.key, replicates), span, room, out
-    )
-    return out
-
-
-@kernel
-def _cell_counts(rows, order, source, keys, span, room, out):
-    labels = room.labels[0]
-    for c in range(span[0], span[1]):
-        for s in range(order.starts[c], order.starts[c + 1]):
-            i = np.int64(order.rows[s])
-            draw_row(source, i, keys, room.cuts, room.u, labels)
-            w = rows.weights[i * rows.step]
-            for t in range(labels.shape[0]):
-                out[t, c - span[0], labels[t]] += w

@@ -4,6 +4,7 @@ That number is an exact function of (key, replicate, row), as labels are: how ma
 thresholds of the Poisson distribution the hash reaches. So blocks of rows can be drawn apart.
 """
 
+from collections.abc import Iterator
 from math import exp, factorial
 from typing import NamedTuple
 
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect_order, expect_rows, zeros
 from calibrant.engine.compile import helper, kernel
-from calibrant.engine.draws import ONE, replicate_keys, row_key, uniform
+from calibrant.engine.draws import ONE, number, replicate_keys, row_key, uniform
 from calibrant.engine.null import Cells
 from calibrant.engine.sums import cut, unit_of
 from calibrant.engine.totals import Totals, add_cells
-from calibrant.engine.tuples import Replicates, Rows
+from calibrant.engine.tuples import Order, Replicates, Rows
 
 Floats = NDArray[np.float64]
 
@@ -50,14 +51,20 @@ def _poisson_times(first, key, replicate, cuts, out):
 
 
 class Sums(NamedTuple):
-    """Sums over the rows of some cells, in a few replicates beside one another."""
+    """Sums over the rows of some cells, in several replicates beside one another."""
 
-    mass: Floats  # (cells, SIDE)
-    observed: Floats  # (cells, m, SIDE)
-    limbs: Floats  # (3, cells, m, SIDE) of the predictions
+    mass: Floats  # (cells, size)
+    observed: Floats  # (cells, m, size)
+    limbs: Floats  # (3, cells, m, size) of the predictions
+
+    @classmethod
+    def zeros(cls, n_cells: int, m: int, size: int) -> "Sums":
+        """Return the sums of no rows."""
+        shape = n_cells, m, size
+        return cls(np.zeros((n_cells, size)), np.zeros(shape), np.zeros((3, *shape)))
 
     def norms(self, event: int, scale: float) -> tuple[Floats, Floats]:
-        """Return the 1-norm and the squared 2-norm of each cell's deviation: (cells, SIDE)."""
+        """Return the 1-norm and the squared 2-norm of each cell's deviation: (cells, size)."""
         high, middle, low = self.limbs
         off = self.observed - (high + (middle + low)) / scale
         if event >= 0:  # both of two outcomes are off by the same
@@ -69,6 +76,12 @@ class Sums(NamedTuple):
             two += off[:, j] * off[:, j]
         return one, two
 
+    def add_to(self, totals: Totals, event: int, scale: float, total: float) -> None:
+        """Add these cells to the totals, with their shares of the weight of all rows."""
+        one, two = self.norms(event, scale)
+        for norm, values in enumerate((one, np.sqrt(two), two)):
+            add_cells(totals, norm, values, self.mass / total)
+
 
 def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Replicates) -> Totals:
     """Return the totals of all norms over fixed cells, in which rows stand so many times.
@@ -78,14 +91,34 @@ def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Repli
     expect_rows(rows)
     expect_order(cells.order, rows.probs.shape[0], cells.mass.size)
     out = Totals.zeros(replicates.size)
+    for span, keys in _groups(key, replicates):
+        found = _beside(rows, cells, (key, keys), CUTS)
+        for whole, part in zip(out, found, strict=True):
+            whole[:, span] = part[:, : span.stop - span.start]
+    return out
+
+
+def resampled_sums(
+    rows: Rows, order: Order, key: np.uint64, replicates: Replicates, unit: float
+) -> Sums:
+    """Return the sums of all cells of some rows, which stand so many times in each replicate."""
+    expect("order.rows", order.rows, (rows.probs.shape[0],), "i")
+    n_cells, m = order.starts.size - 1, rows.probs.shape[1]
+    out = Sums.zeros(n_cells, m, replicates.size)
+    for span, keys in _groups(key, replicates):
+        sums = Sums.zeros(n_cells, m, SIDE)
+        _resample(rows, order, (0, n_cells), (key, keys, CUTS, 1.0 / unit), np.empty(SIDE), sums)
+        for whole, part in zip(out, sums, strict=True):
+            whole[..., span] = part[..., : span.stop - span.start]
+    return out
+
+
+def _groups(key: np.uint64, replicates: Replicates) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
+    """Yield groups of SIDE replicates: where they stand, and their keys, the last padded."""
     keys = zeros(-(-replicates.size // SIDE) * SIDE, np.uint64)
     keys[: replicates.size] = replicate_keys(key, replicates)
     for start in range(0, replicates.size, SIDE):
-        found = _beside(rows, cells, (key, keys[start : start + SIDE]), CUTS)
-        for whole, part in zip(out, found, strict=True):
-            span = whole[:, start : start + SIDE]
-            span[:] = part[:, : span.shape[1]]
-    return out
+        yield slice(start, min(start + SIDE, replicates.size)), keys[start : start + SIDE]
 
 
 def _beside(
@@ -98,19 +131,25 @@ def _beside(
     step = max(1, ENTRIES // (m * SIDE))
     for first in range(0, cells.mass.size, step):
         last = min(first + step, cells.mass.size)
-        shape = last - first, m, SIDE
-        sums = Sums(np.zeros(shape[::2]), np.zeros(shape), np.zeros((3, *shape)))
+        sums = Sums.zeros(last - first, m, SIDE)
         _resample(rows, cells.order, (first, last), (*keys, cuts, scale), np.empty(SIDE), sums)
-        one, two = sums.norms(rows.event, scale)
-        for norm, values in enumerate((one, np.sqrt(two), two)):
-            add_cells(totals, norm, values, sums.mass / cells.total)
+        sums.add_to(totals, rows.event, scale, cells.total)
         weight += sums.mass.sum(axis=0)
+    if (weight == 0).any():
+        replace_empty(totals, weight, _beside(rows, cells, keys, ONCE))
+    return rescaled(totals, weight, cells.total)
+
+
+def replace_empty(totals: Totals, weight: Floats, data: Totals) -> None:
+    """Put the totals of the data in place of those of replicates without rows."""
     empty = weight == 0
-    if empty.any():
-        once = _beside(rows, cells, keys, ONCE)
-        for mine, theirs in zip(totals, once, strict=True):
-            mine[:, empty] = theirs[:, empty]
-    ratio = np.where(empty, 1.0, cells.total / np.where(empty, 1.0, weight))
+    for mine, theirs in zip(totals, data, strict=True):
+        mine[:, empty] = np.broadcast_to(theirs, mine.shape)[:, empty]
+
+
+def rescaled(totals: Totals, weight: Floats, total: float) -> Totals:
+    """Return totals whose shares are those of the weight of each replicate, where it has any."""
+    ratio = np.where(weight == 0, 1.0, total / np.where(weight == 0, 1.0, weight))
     return Totals(totals.high * ratio, totals.low * ratio, totals.worst)
 
 
@@ -120,7 +159,7 @@ def _resample(rows, order, span, draws, times, sums):
     for c in range(span[1] - span[0]):
         for s in range(order.starts[span[0] + c], order.starts[span[0] + c + 1]):
             i = np.int64(order.rows[s])
-            row = row_key(key, rows.first + i)
+            row = row_key(key, number(rows.numbers, rows.first, i))
             w = rows.weights[i * rows.step]
             y = rows.labels[i]
             for t in range(SIDE):

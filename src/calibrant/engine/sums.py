@@ -61,8 +61,11 @@ def unit_of(rows: Rows) -> float:
     return float(2.0 ** np.ceil(np.log2(rows.weights.max())))
 
 
-def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int) -> Sums:
-    """Add up rows whose cells (n,) are known, in the order in which they stand."""
+def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int, unit: float | None = None) -> Sums:
+    """Add up rows whose cells (n,) are known, in the order in which they stand.
+
+    unit : that of the limbs, if other rows than these belong to the data; `unit_of` these
+    """
     expect_rows(rows)
     n, m = rows.probs.shape
     column, count = (rows.event, 1) if m == 2 else (0, m)
@@ -70,7 +73,7 @@ def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int) -> Sums:
     within("cells", cells, n_cells)
     size = max(min(EXACT, -(-n // threads.count())), 1)
     parts: dict[int, Sums] = {}
-    unit = unit_of(rows)
+    unit = unit_of(rows) if unit is None else unit
 
     def work(start: int, stop: int) -> None:
         limbs = np.zeros((3, n_cells, count))
@@ -149,6 +152,29 @@ def _add_ranked_intervals(ranked, span, edges, table):
         if middle != 0.0:
             table[c, 3] += middle
             table[c, 4] += low
+
+
+def add_values(values: Floats, cells: NDArray[np.int32], n_cells: int) -> NDArray[np.int64]:
+    """Add up numbers (n,) between -1 and 1 in cells (n,): limbs (3, cells)."""
+    expect("values", values, (None,), "f")
+    expect("cells", cells, values.shape, "i")
+    within("cells", cells, n_cells)
+    out = np.zeros((3, n_cells), np.int64)
+    for start, stop in threads.blocks(values.size, EXACT):
+        limbs = np.zeros((3, n_cells))
+        _add_values(values, cells, (start, stop), limbs)
+        out += whole(limbs)
+    return out
+
+
+@kernel
+def _add_values(values, cells, span, limbs):
+    for i in range(span[0], span[1]):
+        high, middle, low = cut(values[i])
+        c = cells[i]
+        limbs[0, c] += high
+        limbs[1, c] += middle
+        limbs[2, c] += low
 
 
 def merged(a: Sums, b: Sums) -> Sums:

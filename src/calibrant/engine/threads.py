@@ -10,8 +10,11 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import local
+from typing import Any, TypeVar
 
 ENTRIES = 1 << 19  # numbers that a block of rows reads
+
+T = TypeVar("T")
 
 _here = local()
 
@@ -80,6 +83,16 @@ def run_here(
         work(start, stop)
         if progress is not None:
             progress(stop, spans[-1][1])
+
+
+def alone(work: Callable[..., T], *arguments: Any) -> T:
+    """Do work whose blocks run one after the other: for one of several processes."""
+    before = getattr(_here, "within", False)
+    _here.within = True
+    try:
+        return work(*arguments)
+    finally:
+        _here.within = before
 
 
 def _enter() -> None:

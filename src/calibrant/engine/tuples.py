@@ -13,7 +13,8 @@ class Rows(NamedTuple):
     """Predictions, outcomes and weights of consecutive rows.
 
     `weights` has one entry a row and `step` is 1; or it has a single one and `step` is 0.
-    `first` is the number of the first row in the whole data set, of which these may be a part.
+    `first` is the number of the first row in the whole data set, of which these may be a part;
+    or `numbers` has those of all rows, which then need not be consecutive.
     `event` is the one of two outcomes that the problem is about; -1 if there are more.
     """
 
@@ -23,6 +24,7 @@ class Rows(NamedTuple):
     step: int
     first: int
     event: int
+    numbers: NDArray[np.int64] | None = None  # (n,)
 
 
 class Order(NamedTuple):
@@ -43,6 +45,7 @@ class Source(NamedTuple):
     table: Array | None  # (n, m) or (1, m) integers
     key: np.uint64
     first: int  # number of row 0 in the whole data set
+    numbers: NDArray[np.int64] | None = None  # (n,) those of all rows, if they are not consecutive
 
 
 class Replicates(NamedTuple):

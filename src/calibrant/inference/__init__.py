@@ -11,6 +11,7 @@ from calibrant.inference.estimation import Estimate, estimate
 from calibrant.inference.evaluation import Evaluation, EvaluationRow, evaluate
 from calibrant.inference.groups import Slice, Slices, slices
 from calibrant.inference.powers import Power, PowerRow, power
+from calibrant.inference.tally import Tally
 from calibrant.inference.testing import CalibrationTest, calibration_test
 from calibrant.inference.verdicts import Verdict
 
@@ -27,6 +28,7 @@ __all__ = [
     "PowerRow",
     "Slice",
     "Slices",
+    "Tally",
     "Verdict",
     "calibration_test",
     "cellwise",

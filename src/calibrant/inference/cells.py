@@ -14,14 +14,16 @@ from calibrant.calibration.function import on_cells
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.inference.counts import CountDistributions
-from calibrant.inference.frequencies import Summary, frequencies, moments, standardise
+from calibrant.inference.frequencies import Summary, frequencies, problem_moments, standardise
 from calibrant.inference.plans import Plan, Progress, Settings
-from calibrant.inference.problem import Problem, check_hypothesis
+from calibrant.inference.problem import check_hypothesis
 from calibrant.inference.pvalues import pvalue
+from calibrant.inference.scanned import AnyProblem, problem_of
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
+from calibrant.scanning import Scan
 from calibrant.spelling import as_lens, as_partition
 from calibrant.verbs import check_data, takes_arrays
 
@@ -128,7 +130,7 @@ class Cellwise:
 
 @takes_arrays
 def cellwise(
-    data: Predictions,
+    data: Predictions | Scan,
     partition: Partition | str,
     *,
     lens: Lens | str = Canonical(),
@@ -149,7 +151,7 @@ def cellwise(
 
     Parameters
     ----------
-    data : Predictions
+    data : Predictions or Scan
         Predictions and outcomes.
     partition : Partition
         The cells.
@@ -180,19 +182,19 @@ def cellwise(
     >>> found.lower[:, 1].round(2).tolist(), found.upper[:, 1].round(2).tolist()
     ([-0.06, -0.07], [0.07, 0.06])
     """
-    check_data(data)
+    check_data(data, scans=True)
     lens, partition = as_lens(lens, data), as_partition(partition)
     plan = Plan.of(data, resampler, n_resamples, rng, progress)
-    problem = Problem.of(data, lens, plan.resampler, plan.key)
+    problem = problem_of(data, lens, plan.resampler, plan.key, laws=True)
     check_hypothesis(problem)
     return of_problem(problem, partition, plan, fraction("level", level))
 
 
-def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float) -> Cellwise:
+def of_problem(problem: AnyProblem, partition: Partition, plan: Plan, level: float) -> Cellwise:
     """Do what `cellwise` does for a problem that is seen through its lens already."""
     cells = problem.shared.cells(partition)
     function = on_cells(cells)
-    centre, spread = moments(problem, cells)
+    centre, spread = problem_moments(problem, cells)
     summary = Summary.empty(function.predicted, centre, spread, plan.n_resamples, level)
     exact = None
     score = partial(_standardise, function, centre, spread)

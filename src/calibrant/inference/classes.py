@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from calibrant import tables
 from calibrant.checks.seeds import Rng, as_seed
 from calibrant.distances import Distance, name_of, total_variation
-from calibrant.engine import threads
 from calibrant.inference.adjustment import max_t
-from calibrant.inference.class_cells import ClassCells
+from calibrant.inference.class_cells import class_values
 from calibrant.inference.plans import (
     Plan,
     Progress,
@@ -24,17 +23,17 @@ from calibrant.inference.plans import (
 from calibrant.inference.problem import Problem
 from calibrant.inference.pvalues import pvalue, shown
 from calibrant.inference.replicates import values_and_replicates
+from calibrant.inference.scanned_classes import scanned_classes
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
+from calibrant.scanning import Scan
 from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics import ExpectedMiscalibration, Statistic
 from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
-
-ROOM = 1 << 21  # numbers in a block of counts
 
 
 @final
@@ -153,7 +152,7 @@ class Classwise:
 
 @takes_arrays
 def classwise(
-    data: Predictions,
+    data: Predictions | Scan,
     partition: Partition | str = EqualWidth(15),
     distance: Distance | str = total_variation,
     *,
@@ -168,10 +167,11 @@ def classwise(
 
     Parameters
     ----------
-    data : Predictions
+    data : Predictions or Scan
         Predictions and outcomes.
     partition : Partition, default EqualWidth(15)
-        Cells of each marginal; for `EqualWidth` there is no loop over classes.
+        Cells of each marginal; for `EqualWidth` there is no loop over classes. A Scan takes no
+        other.
     distance : callable, default total_variation
         Function of two distributions.
     n_resamples : int, default 999
@@ -193,28 +193,19 @@ def classwise(
     >>> found.values.tolist(), found.adjusted_pvalues.round(3).tolist()
     ([0.25, 0.25, 0.0], [0.003, 0.003, 1.0])
     """
-    check_data(data)
+    check_data(data, scans=True)
     partition, distance = as_partition(partition), as_distance(distance)
     check_progress(progress)
     resampler = Exact().respecting(data)
     plan = Plan(resampler, check_resamples(n_resamples, least=0), as_seed(rng), progress)
-    cells = ClassCells.of(data, partition)
-    null = np.empty((data.m, plan.n_resamples))
-
-    def work(b0: int, b1: int) -> None:
-        null[:, b0:b1] = cells.distances(cells.drawn(plan.key, b0, b1), distance)
-
-    size = min(max(1, ROOM // int(cells.offsets[-1])), 128)
-    if resampler.flips_signs:
-        null = _flipped(data, ExpectedMiscalibration(partition, distance), plan)
+    if isinstance(data, Scan):
+        values, null = scanned_classes(data, partition, distance, plan)
     else:
-        threads.run(work, threads.blocks(plan.n_resamples, size), progress)
-    return Classwise(
-        classes=data.classes,
-        values=cells.distances(cells.observed, distance)[:, 0],
-        null=null,
-        settings=plan.settings(partition=partition, distance=name_of(distance)),
-    )
+        values, null = class_values(data, partition, distance, plan)
+        if resampler.flips_signs:
+            null = _flipped(data, ExpectedMiscalibration(partition, distance), plan)
+    made_with = plan.settings(partition=partition, distance=name_of(distance))
+    return Classwise(data.classes, values, null, made_with)
 
 
 def _flipped(data: Predictions, statistic: Statistic, plan: Plan) -> Floats:

@@ -1,25 +1,20 @@
 """Exact distributions of the number of events in each cell of a binary problem.
 
 The number of events among independent rows with probabilities p_i is Poisson-binomial. Its
-distribution is built by blocks: within a block row by row, then by convolving neighbours.
+distribution is a function of sums over the rows: see `laws`.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.calibration import Cells
+from calibrant.calibration.law_sums import LawSums
+from calibrant.inference.laws import laws
 
 Floats = NDArray[np.float64]
-
-BLOCK = 128  # rows that are added one by one
-CHUNK = BLOCK << 8  # rows whose blocks are laid out together
-DIRECT = 1 << 13  # lengths up to which the plain sum is faster than the Fourier transform
-NEGLIGIBLE = 1e-25  # ends of a distribution below this are dropped; a draw resolves 1e-16
 
 
 @final
@@ -42,14 +37,9 @@ class CountDistributions:
     lows: NDArray[np.int64]
 
     @classmethod
-    def of(cls, cells: Cells, p: Floats) -> "CountDistributions":
-        """Return the distributions for rows in these cells with probabilities p (n,)."""
-        parts = []
-        order = cells.order
-        for first, last in cells.blocks(CHUNK):
-            starts = order.starts[first : last + 1]
-            mine = p[order.rows[starts[0] : starts[-1]]]
-            parts += [cell_counts(mine[a:b]) for a, b in pairwise(starts - starts[0])]
+    def of(cls, sums: LawSums) -> "CountDistributions":
+        """Return the distributions that follow from sums over the rows of every cell."""
+        parts = laws(sums)
         offsets = np.cumsum([0, *(pmf.size for _, pmf in parts)])
         cdf = np.concatenate([np.cumsum(pmf) / pmf.sum() for _, pmf in parts])
         return cls(cdf, offsets, np.array([low for low, _ in parts], np.int64))
@@ -87,39 +77,3 @@ class CountDistributions:
             cdf = self.cdf[self.offsets[c] : self.offsets[c + 1] - 1]
             numbers[:] = self.lows[c] + cdf.searchsorted(numbers, "right")
         return drawn
-
-
-def cell_counts(p: Floats) -> tuple[int, Floats]:
-    """Return (low, pmf) with pmf[k] = P(low + k events) for independent events p (n,).
-
-    Examples
-    --------
-    >>> low, pmf = cell_counts(np.array([0.5, 0.5]))
-    >>> low, pmf.tolist()
-    (0, [0.25, 0.5, 0.25])
-    """
-    parts = [
-        part for start in range(0, p.size, CHUNK) for part in _by_block(p[start : start + CHUNK])
-    ]
-    while len(parts) > 1:
-        pairs = zip(parts[::2], parts[1::2], strict=False)
-        parts = [_sum(a, b) for a, b in pairs] + ([parts[-1]] if len(parts) % 2 else [])
-    return parts[0] if parts else (0, np.ones(1))
-
-
-def _by_block(p: Floats) -> list[tuple[int, Floats]]:
-    found = engine.events.block_counts(p, BLOCK)
-    spans = zip(found.lows.tolist(), found.spans.tolist(), strict=True)
-    return [(low, found.pmf[a:b].copy()) for low, (a, b) in spans]
-
-
-def _sum(a: tuple[int, Floats], b: tuple[int, Floats]) -> tuple[int, Floats]:
-    short = min(a[1].size, b[1].size)
-    if short <= DIRECT:
-        pmf = np.convolve(a[1], b[1])
-    else:
-        from scipy.signal import fftconvolve  # noqa: PLC0415 (slow to import, rarely needed)
-
-        pmf = np.maximum(fftconvolve(a[1], b[1]), 0.0)
-    keep = np.flatnonzero(pmf > NEGLIGIBLE)
-    return a[0] + b[0] + int(keep[0]), pmf[keep[0] : keep[-1] + 1]

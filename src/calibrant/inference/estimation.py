@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.inference.plans import Plan, Progress, Settings
-from calibrant.inference.problem import Problem
 from calibrant.inference.pvalues import spread
 from calibrant.inference.replicates import values_and_replicates
+from calibrant.inference.scanned import problem_of
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Bootstrap, Resampler, check_resampler
+from calibrant.scanning import Scan
 from calibrant.spelling import as_lens
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
@@ -90,7 +91,7 @@ def _quantiles(replicates: NDArray[np.float64], levels: Any) -> tuple[float, flo
 
 @takes_arrays
 def estimate(
-    data: Predictions,
+    data: Predictions | Scan,
     statistic: AnyStatistic,
     *,
     lens: Lens | str = Canonical(),
@@ -103,7 +104,7 @@ def estimate(
 
     Parameters
     ----------
-    data : Predictions
+    data : Predictions or Scan
         Predictions and outcomes.
     statistic : Statistic or callable
         An object of `statistics`, or any function of `Predictions`.
@@ -130,12 +131,12 @@ def estimate(
     >>> found.value, round(found.standard_error, 2)
     (0.6, 0.07)
     """
-    check_data(data)
+    check_data(data, scans=True)
     lens = as_lens(lens, data)
     chosen = as_statistic(statistic)
     check_resampler(resampler)
     plan = Plan.of(data, resampler, n_resamples, rng, progress)
-    problem = Problem.of(data, lens, plan.resampler, plan.key)
+    problem = problem_of(data, lens, plan.resampler, plan.key)
     (value,), (found,) = values_and_replicates(problem, [chosen], plan)
     made_with = plan.settings(statistic=chosen, lens=lens)
     return Estimate(value, found, made_with, lambda level: chosen.interval(problem.seen, level))

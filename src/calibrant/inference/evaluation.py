@@ -12,16 +12,18 @@ from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, name_of
 from calibrant.inference.adjustment import adjust
 from calibrant.inference.detection import POWER, Detector, too_confident
-from calibrant.inference.families import chosen_lenses, chosen_statistics, omnibus
+from calibrant.inference.families import chosen_lenses, chosen_statistics, omnibus, said_of
 from calibrant.inference.plans import Plan, Progress, Settings, part
-from calibrant.inference.problem import Problem, check_hypothesis
+from calibrant.inference.problem import check_hypothesis
 from calibrant.inference.pvalues import pvalue, spread
 from calibrant.inference.replicates import values_and_replicates
+from calibrant.inference.scanned import AnyProblem, ScannedProblem, problem_of
 from calibrant.inference.verdicts import Verdict, judge
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
+from calibrant.scanning import Scan
 from calibrant.statistics import Statistic
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
@@ -164,7 +166,7 @@ class Evaluation:
 
 @takes_arrays
 def evaluate(
-    data: Predictions,
+    data: Predictions | Scan,
     *,
     lenses: Lens | str | Sequence[Lens | str] | None = None,
     statistics: AnyStatistic | Sequence[AnyStatistic] | None = None,
@@ -184,8 +186,9 @@ def evaluate(
 
     Parameters
     ----------
-    data : Predictions
-        Predictions and outcomes.
+    data : Predictions or Scan
+        Predictions and outcomes. Of scanned rows, statistics on cells are tested if none are
+        chosen, and how far off they are is not worked out.
     lenses : sequence of Lens, optional
         Default: canonical and, for more than two classes, top label.
     statistics : sequence of Statistic, optional
@@ -211,30 +214,30 @@ def evaluate(
     >>> evaluate(Predictions(p, labels), rng=0)
     <evaluation of 500 rows, 2 classes: no evidence of miscalibration>
     """
-    check_data(data)
+    check_data(data, scans=True)
     chosen, tested = chosen_lenses(data, lenses), chosen_statistics(statistics)
     return through_all(data, chosen, tested, Plan.of(data, resampler, n_resamples, rng, progress))
 
 
 def through_all(
-    data: Predictions,
+    data: Predictions | Scan,
     lenses: Sequence[Lens],
     statistics: Sequence[Statistic] | None,
     plan: Plan,
 ) -> Evaluation:
     """Test statistics through lenses; the omnibus ones, if there are none."""
-    problems = [Problem.of(data, lens, plan.resampler, plan.key) for lens in lenses]
+    problems = [problem_of(data, lens, plan.resampler, plan.key, laws=True) for lens in lenses]
     rows, verdicts = judged(problems, statistics, plan)
     if statistics is None:
         pairs = zip(problems, verdicts, strict=True)
         verdicts = tuple(_with_detectable(*pair, rows, len(lenses)) for pair in pairs)
-    said = "omnibus" if statistics is None else statistics
+    said = said_of(data) if statistics is None else statistics
     made_with = plan.settings(lenses=lenses, statistics=said)
     return Evaluation(verdicts, rows, data.n, data.m, made_with)
 
 
 def judged(
-    problems: Sequence[Problem], statistics: Sequence[Statistic] | None, plan: Plan
+    problems: Sequence[AnyProblem], statistics: Sequence[Statistic] | None, plan: Plan
 ) -> tuple[tuple[EvaluationRow, ...], tuple[Verdict, ...]]:
     """Return the tests of all problems, adjusted together, and what they say of each problem."""
     found = []
@@ -251,10 +254,10 @@ def judged(
 
 
 def _with_detectable(
-    problem: Problem, verdict: Verdict, rows: Sequence[EvaluationRow], n_lenses: int
+    problem: AnyProblem, verdict: Verdict, rows: Sequence[EvaluationRow], n_lenses: int
 ) -> Verdict:
     """Add what would have been seen, where nothing was: over-confidence, with 80 % power."""
-    if verdict.rejected or not problem.draws_own_labels:
+    if isinstance(problem, ScannedProblem) or verdict.rejected or not problem.draws_own_labels:
         return verdict
     if problem.data.probs.size > LOOKED_AT or verdict.n_resamples < FINEST:
         return verdict
@@ -266,7 +269,7 @@ def _with_detectable(
     return replace(verdict, detectable=size)
 
 
-def _examine(problem: Problem, statistics: Sequence[Statistic] | None, plan: Plan) -> list[Test]:
+def _examine(problem: AnyProblem, statistics: Sequence[Statistic] | None, plan: Plan) -> list[Test]:
     """Return the tests of one problem; the omnibus ones, if no statistics are chosen."""
     check_hypothesis(problem)
     tested = omnibus(problem.seen) if statistics is None else statistics

@@ -20,20 +20,25 @@ from calibrant.statistics import (
 from calibrant.statistics.spelled import as_statistic
 
 BANDWIDTH = 0.1  # in total variation
+MANY = 32  # outcomes beyond which cells of several would be too many
 ALL_PAIRS = 4_000  # rows up to which the kernel of three outcomes or more looks at all pairs,
 PAIRED = 10 * ALL_PAIRS**2  # if these are no more numbers to compare
 RANKS = ((50_000, 128), (float("inf"), 64))  # rows, and landmarks that stand for all others
 
 
-def omnibus(data: Predictions) -> tuple[Statistic, ...]:
+def omnibus(data: Any) -> tuple[Statistic, ...]:
     """Return the statistics that are tested together, by the number of outcomes and rows.
 
     They complement each other. Cox's test sees predictions that are too high or too low as a
     whole, too confident or too timid; for more than two outcomes the log score and the totals
     of the classes do. The kernel sees whatever neighbours have in common. They were chosen by
     their power on real predictions, see `docs/measures.md`. Rows in clusters leave statistics of
-    sums over rows: a tree instead of the kernel, and the totals.
+    sums over rows: a tree instead of the kernel, and the totals. Of scanned rows there are
+    statistics on cells alone: how far off predictions are as a whole, and within 15 intervals, or
+    by the class of a probability of one half or more.
     """
+    if not isinstance(data, Predictions):
+        return _on_cells(data)
     if data.clusters is not None:
         on_tree = ExpectedMiscalibration(default_tree(data), squared_euclidean)
         return on_tree, ExpectedMiscalibration(EqualWidth(1), total_variation)
@@ -46,7 +51,21 @@ def omnibus(data: Predictions) -> tuple[Statistic, ...]:
     return kernel, Surprise(), ExpectedMiscalibration(EqualWidth(1), total_variation)
 
 
-def chosen_lenses(data: Predictions, lenses: Any) -> tuple[Lens, ...]:
+def _on_cells(data: Any) -> tuple[Statistic, ...]:
+    """Return the statistics that are tested together if rows come in batches."""
+    whole = ExpectedMiscalibration(EqualWidth(1), total_variation)
+    if data.m > MANY:
+        return (whole,)
+    parts = EqualWidth(15) if data.m == 2 else EqualWidth(2)
+    return whole, ExpectedMiscalibration(parts, total_variation)
+
+
+def said_of(data: Any) -> str:
+    """Return what settings say of the statistics that nobody chose."""
+    return "omnibus" if isinstance(data, Predictions) else "omnibus on cells"
+
+
+def chosen_lenses(data: Any, lenses: Any) -> tuple[Lens, ...]:
     """Return what somebody chose; else canonical and, for more than two classes, top label."""
     if lenses is None:
         return (Canonical(),) if data.m == 2 else (Canonical(), TopLabel())
@@ -64,6 +83,13 @@ def default_tree(data: Predictions) -> Partition:
     size = max(2, min(1000, n // 10))
     weight = float(f"{size * data.weights.sum() / n:.3g}") if data.weighted else size
     return VarianceTree(weight)
+
+
+def default_partitions(data: Any) -> list[Partition]:
+    """Return the cells of tables: equal widths and, if all rows are at hand, a tree."""
+    if not isinstance(data, Predictions):
+        return [EqualWidth(10)]
+    return [EqualWidth(10), default_tree(data)]
 
 
 def chosen_statistics(statistics: Any) -> tuple[Statistic, ...] | None:

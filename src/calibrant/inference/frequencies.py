@@ -11,9 +11,11 @@ from calibrant.calibration import Cells
 from calibrant.calibration.cells import Known
 from calibrant.engine import threads
 from calibrant.inference.blocks import block_of
-from calibrant.inference.clusters import sums_of
+from calibrant.inference.moments import moments
 from calibrant.inference.plans import Plan, part
 from calibrant.inference.problem import Problem
+from calibrant.inference.scanned import AnyProblem, ScannedProblem
+from calibrant.inference.scanned_blocks import scanned_blocks
 from calibrant.predictions import Predictions
 
 Floats = NDArray[np.float64]
@@ -23,8 +25,11 @@ SIDE = 256  # replicates that are drawn together
 OUTLINE = 49  # points of an ellipse, the first again at the end
 
 
-def frequencies(problem: Problem, cells: Cells, plan: Plan) -> Iterator[tuple[int, int, Floats]]:
+def frequencies(problem: AnyProblem, cells: Cells, plan: Plan) -> Iterator[tuple[int, int, Floats]]:
     """Yield the outcome frequencies (n_resamples, cells, m) of one span of cells after another."""
+    if isinstance(problem, ScannedProblem):
+        yield 0, cells.n_cells, _of_tables(problem, cells, plan)
+        return
     signs = problem.resampler.flips_signs
     if problem.rows_change or not (problem.lens.rowwise or signs):
         yield 0, cells.n_cells, _of_data_sets(problem, cells, plan)
@@ -43,6 +48,13 @@ def frequencies(problem: Problem, cells: Cells, plan: Plan) -> Iterator[tuple[in
         threads.run(work, threads.blocks(size, SIDE), part(plan.progress, number, len(spans)))
         out /= mass
         yield first, last, out
+
+
+def _of_tables(problem: ScannedProblem, cells: Cells, plan: Plan) -> Floats:
+    """Return the frequencies of scanned rows."""
+    mass = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
+    found = [block.counts(cells, 0, cells.n_cells) for block in scanned_blocks(problem, plan)]
+    return np.concatenate(found) / mass
 
 
 def _of_data_sets(problem: Problem, cells: Cells, plan: Plan) -> Floats:
@@ -71,23 +83,11 @@ def _deviations(cells: Cells, drawn: Predictions) -> Floats:
     return np.where(means.mass[:, None] > 0, means.observed - means.predicted, np.nan)
 
 
-def moments(problem: Problem, cells: Cells) -> tuple[Floats, Floats]:
+def problem_moments(problem: AnyProblem, cells: Cells) -> tuple[Floats, Floats]:
     """Return mean and standard deviation (cells, m) of the deviations under the hypothesis."""
-    data, probs = cells.data, problem.seen_probs
-    divisor = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
-    if problem.resampler.flips_signs:
-        sums = sums_of(problem, cells)
-        return sums.centre / divisor, sums.spread / divisor
-    mean, variance = np.zeros((2, cells.n_cells, data.m))
-    for j in range(data.m):
-        p = probs[:, j].astype(np.float64)
-        mean[:, j] = np.bincount(cells.of_rows, data.weights * p, cells.n_cells)
-        spread = data.weights**2 * (p * (1.0 - p))
-        variance[:, j] = np.bincount(cells.of_rows, spread, cells.n_cells)
-    centre = np.zeros_like(mean)
-    if probs is not data.probs:
-        centre = mean / divisor - cells.means().predicted
-    return centre, np.sqrt(variance) / divisor
+    if isinstance(problem, ScannedProblem):
+        return problem.moments(cells)
+    return moments(problem, cells)
 
 
 def standardise(deviations: Floats, centre: Floats, spread: Floats) -> Floats:

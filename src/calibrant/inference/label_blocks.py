@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, NoReturn, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Cells
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.tuples import Replicates
 from calibrant.inference.counts import CountDistributions
 from calibrant.inference.problem import Problem
 from calibrant.predictions import Predictions
@@ -120,7 +120,7 @@ class LabelBlock:
     def events(self, cells: Cells, first: int, last: int) -> Floats:
         """Return the weight of the event in cells first … last - 1: (cells, size)."""
         problem, cuts = self.problem, self.problem.cuts
-        rows, key = problem.seen.rows, problem.source.key
+        rows, key = problem.rows, problem.source.key
         if cuts is None:
             return np.ascontiguousarray(self._counts(cells, first, last)[:, :, rows.event].T)
         keys = key, engine.draws.replicate_keys(key, self.replicates)
@@ -129,8 +129,8 @@ class LabelBlock:
 
     def _counts(self, cells: Cells, first: int, last: int) -> Floats:
         problem, span = self.problem, (first, last)
-        found: Floats = engine.null.cell_counts(
-            problem.seen.rows, cells.order, problem.source, self.replicates, span
+        found: Floats = engine.counted.cell_counts(
+            problem.rows, cells.order, problem.source, self.replicates, span
         )
         return found
 
@@ -144,11 +144,28 @@ class LabelBlock:
         events = self.events(cells, first, last).T
         return both_outcomes(events, cells.mass[first:last], self.problem.seen.event)
 
+    def add_counts(self, cells: Cells, at: NDArray[np.int32], table: Floats) -> None:
+        """Add what is counted in these cells to those at other places of a table.
+
+        table : (places, size) of the event of two outcomes, else (places, m, size)
+        """
+        problem = self.problem
+        if problem.seen.m == 2 and problem.lens.rowwise:
+            table[at] += self.events(cells, 0, cells.n_cells)
+        elif problem.lens.rowwise:
+            places = at.astype(np.int64)
+            engine.counted.add_counts(
+                problem.rows, cells.order, problem.source, self.replicates, (places, table)
+            )
+        else:
+            counts = self.counts(cells, 0, cells.n_cells).transpose(1, 2, 0)
+            table[at] += counts if problem.seen.m > 2 else counts[:, problem.seen.event]
+
     def labels(self) -> Iterator[NDArray[np.int32]]:
         """Yield the labels (n,) of each replicate."""
         problem = self.problem
         step = max(1, ROOM // problem.data.n)
-        plain = Source(problem.source.probs, None, problem.source.key, problem.source.first)
+        plain = problem.source._replace(table=None)
         for start in range(self.replicates.start, self.replicates.stop, step):
             some = Replicates(start, min(start + step, self.replicates.stop))
             for drawn in engine.draws.draw_labels(plain, some):
@@ -208,10 +225,7 @@ class CountBlock:
 
     def _counts_of(self, cells: Cells) -> CountDistributions:
         if not self.problem.exact_counts or self.problem.cuts is None:
-            raise ValueError(
-                "`draws` must be 'labels' here: counts are drawn only for two outcomes without"
-                " weights, through a lens about one class such as TopLabel()."
-            )
+            refuse_counts()
         return self.problem.event_distributions(cells)
 
     def counts(self, cells: Cells, first: int, last: int) -> Floats:
@@ -226,6 +240,14 @@ class CountBlock:
     def data_sets(self) -> Iterator[Predictions]:
         """Refuse: there are no labels."""
         yield from self.labels()  # type: ignore[misc]
+
+
+def refuse_counts() -> NoReturn:
+    """Say where counts can be drawn."""
+    raise ValueError(
+        "`draws` must be 'labels' here: counts are drawn only for two outcomes without weights,"
+        " through a lens about one class such as TopLabel()."
+    )
 
 
 def joined(totals: list[Any]) -> Any:

@@ -8,7 +8,6 @@ import numpy as np
 
 from calibrant.checks.parameters import function, whole
 from calibrant.checks.seeds import Rng, as_seed, make_key
-from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler, check_resampler
 
 Progress = Callable[[int, int], None]
@@ -47,7 +46,7 @@ class Plan:
     @classmethod
     def of(
         cls,
-        data: Predictions,
+        data: Any,
         resampler: Resampler,
         n_resamples: Any,
         rng: Rng,

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Cells
-from calibrant.engine.tuples import Source
+from calibrant.calibration.law_sums import LawSums
+from calibrant.engine.tuples import Rows, Source
 from calibrant.inference.counts import CountDistributions
 from calibrant.lenses import Lens, Outcomes
 from calibrant.predictions import Predictions
@@ -41,6 +42,10 @@ class Problem:
         Of the draws.
     shared : Shared
         The problem as the lens shows it.
+    first : int, default 0
+        The number of row 0, if these are some rows of many.
+    numbers : array of shape (n,), optional
+        The numbers of all rows, if they are not consecutive.
     """
 
     data: Predictions
@@ -48,11 +53,23 @@ class Problem:
     resampler: Resampler
     key: np.uint64
     shared: Shared
+    first: int = 0
+    numbers: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, data: Predictions, lens: Lens, resampler: Resampler, key: np.uint64) -> "Problem":
         """Look through the lens."""
         return cls(data, lens, resampler, key, Shared(lens(data)))
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the hypothesis is that the model is calibrated, not another one."""
+        return self.probs is self.data.probs
+
+    @property
+    def rows(self) -> Rows:
+        """The rows as the lens shows them and the engine takes them, with their numbers."""
+        return self.seen.rows._replace(first=self.first, numbers=self.numbers)
 
     @property
     def seen(self) -> Predictions:
@@ -86,7 +103,8 @@ class Problem:
         """What the engine draws outcomes from."""
         table = self.outcomes.table if self.lens.rowwise else None
         assert self.probs is not None
-        return Source(self.probs, table, self.resampler.label_key(self.key), 0)
+        key = self.resampler.label_key(self.key)
+        return Source(self.probs, table, key, self.first, self.numbers)
 
     @cached_property
     def cuts(self) -> NDArray[np.int64] | None:
@@ -139,16 +157,22 @@ class Problem:
         plain = not (self.seen.weighted or self.rows_change or self.resampler.flips_signs)
         return plain and self.seen.m == 2 and self.lens.rowwise
 
-    def event_distributions(self, cells: Cells) -> CountDistributions:
-        """Return the exact distribution of the number of events in each cell."""
+    @property
+    def event_probs(self) -> Floats:
+        """The probability that a row draws the event (n,)."""
         if self.cuts is None:
             assert self.seen.event is not None
-            return CountDistributions.of(cells, self.seen_probs[:, self.seen.event].astype(float))
+            return self.seen_probs[:, self.seen.event].astype(float)
         low, high = np.minimum(self.cuts, 1 << 52).T
-        return CountDistributions.of(cells, (high - low) * 2.0**-52)
+        return np.asarray((high - low) * 2.0**-52)
+
+    def event_distributions(self, cells: Cells) -> CountDistributions:
+        """Return the exact distribution of the number of events in each cell."""
+        sums = LawSums.of(self.event_probs, cells.of_rows, cells.n_cells)
+        return CountDistributions.of(sums)
 
 
-def check_hypothesis(problem: Problem) -> None:
+def check_hypothesis(problem: Any) -> None:
     """Refuse a resampler that does not draw labels under a hypothesis."""
     check_resampler(problem.resampler)
     if not (problem.calibrated or problem.resampler.draws_data_sets) and problem.probs is None:

@@ -12,6 +12,8 @@ from calibrant.engine import threads
 from calibrant.inference.blocks import block_of
 from calibrant.inference.plans import Plan
 from calibrant.inference.problem import Problem
+from calibrant.inference.scanned import AnyProblem, ScannedProblem
+from calibrant.inference.scanned_blocks import scanned_replicates
 from calibrant.statistics import Statistic
 from calibrant.statistics.statistic import Block, Evaluate, Observed
 
@@ -23,9 +25,11 @@ FEW = 16  # replicates in a block of a function of the user's, or of data sets t
 
 
 def values_and_replicates(
-    problem: Problem, statistics: Sequence[Statistic], plan: Plan
+    problem: AnyProblem, statistics: Sequence[Statistic], plan: Plan
 ) -> tuple[list[float], Floats]:
     """Return the statistics of the data, and those of every replicate: (statistics, B)."""
+    if isinstance(problem, ScannedProblem):
+        return scanned_replicates(problem, statistics, plan)
     prepared = [statistic.prepare(problem.shared) for statistic in statistics]
     observed = Observed(problem.seen)
     values = [float(evaluate(observed)[0]) for evaluate in prepared]

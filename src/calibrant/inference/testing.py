@@ -8,14 +8,16 @@ from numpy.typing import NDArray
 
 from calibrant.checks.seeds import Rng
 from calibrant.inference.adjustment import strongest
-from calibrant.inference.families import omnibus
+from calibrant.inference.families import omnibus, said_of
 from calibrant.inference.plans import Plan, Progress, Settings
-from calibrant.inference.problem import Problem, check_hypothesis
+from calibrant.inference.problem import check_hypothesis
 from calibrant.inference.pvalues import pvalue, shown, spread
 from calibrant.inference.replicates import values_and_replicates
+from calibrant.inference.scanned import problem_of
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
+from calibrant.scanning import Scan
 from calibrant.spelling import as_lens
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
@@ -108,7 +110,7 @@ class CalibrationTest:
 
 @takes_arrays
 def calibration_test(
-    data: Predictions,
+    data: Predictions | Scan,
     statistic: AnyStatistic | None = None,
     *,
     lens: Lens | str = Canonical(),
@@ -123,7 +125,7 @@ def calibration_test(
 
     Parameters
     ----------
-    data : Predictions
+    data : Predictions or Scan
         Predictions and outcomes.
     statistic : Statistic or callable, optional
         Large if calibration is bad: an object of `statistics`, or any function of
@@ -156,15 +158,15 @@ def calibration_test(
     >>> calibration_test(data, rng=0).pvalue
     0.001
     """
-    check_data(data)
+    check_data(data, scans=True)
     lens = as_lens(lens, data)
     one = None if statistic is None else as_statistic(statistic)
     plan = Plan.of(data, resampler, n_resamples, rng, progress)
-    problem = Problem.of(data, lens, plan.resampler, plan.key)
+    problem = problem_of(data, lens, plan.resampler, plan.key)
     check_hypothesis(problem)
     chosen = omnibus(problem.seen) if one is None else (one,)
     values, nulls = values_and_replicates(problem, chosen, plan)
-    made_with = plan.settings(statistic="omnibus" if one is None else one, lens=lens)
+    made_with = plan.settings(statistic=said_of(data) if one is None else one, lens=lens)
     parts: tuple[Part, ...] = ()
     value, null = values[0], nulls[0]
     if one is None:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from calibrant.inference.adjustment import holm
 from calibrant.inference.clusters import sums_of
 from calibrant.inference.families import default_tree
-from calibrant.inference.frequencies import moments, standardise
+from calibrant.inference.frequencies import problem_moments, standardise
 from calibrant.inference.problem import Problem
+from calibrant.inference.scanned import AnyProblem, ScannedProblem
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
@@ -30,7 +31,6 @@ BALANCED = (
     " classes, which makes a calibrated model look miscalibrated"
 )
 CELLS = EqualWidth(10)  # in which directions are looked for
-EXACTLY = 1 << 16  # rows of a cell up to which the distribution of its count is worked out
 
 
 class Tested(Protocol):
@@ -76,6 +76,8 @@ class Verdict:
     detectable : float or None
         Where nothing was shown: by how much, as `size` measures it, a model would have to be too
         confident for these tests to show it in four of five data sets.
+    scanned : bool
+        Whether rows were read in batches, so that their size was not worked out.
     """
 
     lens: Lens
@@ -89,6 +91,7 @@ class Verdict:
     interval: tuple[float, float] | None
     balanced: bool = False
     detectable: float | None = None
+    scanned: bool = False
 
     @property
     def rejected(self) -> bool:
@@ -139,6 +142,8 @@ class Verdict:
 
     def _told_size(self) -> str:
         """Say how far off they are, or may be."""
+        if self.scanned:
+            return "how far off they are is not worked out for scanned rows"
         if self.size is None:
             return "cells hold too few rows to say how far off they are"
         if self.interval is None:
@@ -186,12 +191,16 @@ class Verdict:
         return self.sentence
 
 
-def judge(problem: Problem, rows: Sequence[Tested], n_tests: int, n_resamples: int) -> Verdict:
+def judge(problem: AnyProblem, rows: Sequence[Tested], n_tests: int, n_resamples: int) -> Verdict:
     """Say what tests through one lens mean."""
     p = min(row.adjusted_pvalue for row in rows)
     bias = _bias(problem)
     direction = _direction(problem, bias) if bias is not None and p <= ALPHA else None
-    size, interval = _size(problem)
+    size = interval = None
+    weights_tell = False
+    if isinstance(problem, Problem):
+        size, interval = _size(problem)
+        weights_tell = balanced(problem.data)
     return Verdict(
         problem.lens,
         subject_of(problem),
@@ -202,7 +211,8 @@ def judge(problem: Problem, rows: Sequence[Tested], n_tests: int, n_resamples: i
         bias,
         size,
         interval,
-        balanced(problem.data),
+        weights_tell,
+        isinstance(problem, ScannedProblem),
     )
 
 
@@ -220,7 +230,7 @@ def balanced(data: Predictions) -> bool:
     return bool(enough and np.allclose(low, high) and not np.allclose(low, low[0]))
 
 
-def subject_of(problem: Problem) -> str:
+def subject_of(problem: AnyProblem) -> str:
     """Return what the problem is about, as a sentence names it."""
     seen = problem.seen
     if seen.event is not None:
@@ -231,17 +241,21 @@ def subject_of(problem: Problem) -> str:
     return f"the probabilities of {problem.lens}"
 
 
-def _bias(problem: Problem) -> float | None:
+def _bias(problem: AnyProblem) -> float | None:
     """Return mean prediction minus rate; None if there are more than two outcomes."""
     seen = problem.seen
     if seen.event is None:
         return None
+    if isinstance(problem, ScannedProblem):
+        cells: Any = [problem.shared.cells(cut) for cut in (CELLS, EqualWidth(1))]
+        _, (predicted,), (observed,) = cells[1].means()
+        return float(predicted[seen.event] - observed[seen.event])
     predicted = seen.probs[:, seen.event].astype(np.float64)
     gaps = predicted - (seen.labels == seen.event)
     return float(seen.weights @ gaps / seen.weights.sum())
 
 
-def _direction(problem: Problem, bias: float) -> Literal["high", "low", "both"] | None:
+def _direction(problem: AnyProblem, bias: float) -> Literal["high", "low", "both"] | None:
     """Return what significant cells have in common, or what the mean of all rows shows."""
     high, low = _directions(problem, CELLS)
     if high and low:
@@ -250,15 +264,15 @@ def _direction(problem: Problem, bias: float) -> Literal["high", "low", "both"] 
     return ("high" if bias > 0 else "low") if high or low else None
 
 
-def _directions(problem: Problem, partition: Partition) -> tuple[bool, bool]:
+def _directions(problem: AnyProblem, partition: Partition) -> tuple[bool, bool]:
     """Return whether predictions are too high, and too low, in some cells, by Holm's procedure."""
     from scipy.special import ndtr  # noqa: PLC0415
 
     event = problem.seen.event
     cells = problem.shared.cells(partition)
-    centre, spread = moments(problem, cells)
+    centre, spread = problem_moments(problem, cells)
     means = cells.means()
-    if problem.exact_counts and cells.mass.max() <= EXACTLY:
+    if problem.exact_counts:
         far = problem.event_distributions(cells).scores(means.observed[:, event] * cells.mass)
     else:
         far = standardise(means.observed - means.predicted, centre, spread)

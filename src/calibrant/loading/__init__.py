@@ -8,5 +8,6 @@ storing columns is one module; `assembly` makes a `Table` of checked rows of the
 from calibrant.loading.files import from_frame, load
 from calibrant.loading.models import load_models
 from calibrant.loading.reading import Reading
+from calibrant.loading.scanned import scan
 
-__all__ = ["Reading", "from_frame", "load", "load_models"]
+__all__ = ["Reading", "from_frame", "load", "load_models", "scan"]

@@ -84,6 +84,13 @@ class FittedFunction:
         place = np.searchsorted(self.names, found).clip(max=self.n_cells - 1)
         return np.where(self.names[place] == found, place, -1).astype(np.int32)
 
+    def join(self, other: "FittedFunction") -> tuple["FittedFunction", Cells, Cells]:
+        """Return the cells of both, and where those of each are among them."""
+        both = np.concatenate((self.names, other.names))
+        names, places = np.unique(both, return_inverse=True)
+        at = places.astype(np.int32)
+        return FittedFunction(names, self.name_cells), at[: self.n_cells], at[self.n_cells :]
+
 
 def _named(name_cells: NameCells, probs: NDArray[Any]) -> NDArray[Any]:
     names = np.asarray(name_cells(probs))

@@ -1,7 +1,7 @@
 """Cells of a regular grid, named by keys: shared by the partitions that do not look at data."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, final
 
@@ -56,6 +56,14 @@ class FittedGrid:
         numbers = np.full(len(both), -1, np.int32)
         numbers[ranks[: self.n_cells]] = np.arange(self.n_cells)
         return numbers[ranks[self.n_cells :]][cells]
+
+    def join(self, other: "FittedGrid") -> tuple["FittedGrid", Cells, Cells]:
+        """Return the cells of both, and where those of each are among them."""
+        if np.array_equal(self.keys, other.keys):
+            same = np.arange(self.n_cells, dtype=np.int32)
+            return self, same, same
+        keys, ranks = ranked(np.concatenate((self.keys, other.keys)))
+        return replace(self, keys=keys), ranks[: self.n_cells], ranks[self.n_cells :]
 
 
 def ranked(keys: Keys) -> tuple[Keys, Cells]:

@@ -96,6 +96,11 @@ class Held:
         self._set((probs, labels, classes, weights, event, reading, beside))
         return self
 
+    def know_top(self, top: Top) -> Self:
+        """Remember the most probable class of every row, which a check found; return these rows."""
+        object.__setattr__(self, "_top", top)
+        return self
+
     @property
     def probs(self) -> Array:
         """Predicted probabilities (n, m)."""

@@ -12,7 +12,7 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.reporting.contents import Settings, compute
 from calibrant.reporting.page import render
-from calibrant.verbs import takes_arrays
+from calibrant.verbs import check_data, takes_arrays
 
 
 @takes_arrays
@@ -60,6 +60,8 @@ def report(
     models = dict(data) if isinstance(data, Mapping) else {"": data}
     if not models:
         raise ValueError("`data` must be at least one model; found none.")
+    for model in models.values():
+        check_data(model)
     heading = title or "Calibration report"
     _check_text("title", heading)
     settings = Settings(as_seed(rng), check_resamples(n_resamples), groups, region)

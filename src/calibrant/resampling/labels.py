@@ -1,7 +1,7 @@
 """Rows that stay: labels are drawn again, or the signs of clusters flipped."""
 
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Any, Literal, final
 
 from calibrant.predictions import Predictions
 from calibrant.resampling.resampler import Array, Resampler, Rho, check_rho, hypothesis
@@ -59,7 +59,7 @@ class Exact(Resampler):
         """Return what labels are drawn from: distributions (n, m)."""
         return hypothesis(self.rho, data)
 
-    def respecting(self, data: Predictions) -> Resampler:
+    def respecting(self, data: Any) -> Resampler:
         """Return `WildClusters` of the same hypothesis if there are clusters."""
         return self if data.clusters is None else WildClusters(self.rho)
 

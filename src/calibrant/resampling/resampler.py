@@ -56,7 +56,7 @@ class Resampler:
         """Whether replicates flip the signs of clusters, and have no labels."""
         return False
 
-    def respecting(self, data: Predictions) -> "Resampler":
+    def respecting(self, data: Any) -> "Resampler":
         """Return what stands for this resampler if rows of these data depend on each other."""
         if data.clusters is None or self.flips_signs:
             return self

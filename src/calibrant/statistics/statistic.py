@@ -65,12 +65,17 @@ class Shared:
     ----------
     data : Predictions
         The problem, as a lens shows it.
+    find : callable, default find_cells
+        Finds the cells of a partition.
     """
 
-    __slots__ = ("_cells", "_known", "_norms", "data")
+    __slots__ = ("_cells", "_find", "_known", "_norms", "data")
 
-    def __init__(self, data: Predictions) -> None:
+    def __init__(
+        self, data: Predictions, find: Callable[[Predictions, Partition], Cells] = find_cells
+    ) -> None:
         self.data = data
+        self._find = find
         self._cells: list[tuple[Partition, Cells]] = []
         self._norms: dict[int, set[int]] = {}
         self._known: dict[Any, Any] = {}
@@ -80,7 +85,7 @@ class Shared:
         for known, cells in self._cells:
             if known is partition or known == partition:
                 return cells
-        cells = find_cells(self.data, partition)
+        cells = self._find(self.data, partition)
         self._cells.append((partition, cells))
         return cells
 

@@ -63,6 +63,7 @@ class Ties:
                 f"`{type(statistic).__name__}()` needs a problem with two outcomes; found"
                 f" {shared.data.m}. Look through a lens such as `TopLabel()` or `Marginal(…)`."
             )
+        _ = shared.data.labels  # scanned rows refuse, before they are read for their values
         return cls(shared.cells(BY_EVENT[event]), event)
 
     @cached_property

@@ -9,7 +9,7 @@ from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.inputs import Inputs, readings, takes_inputs
 from calibrant.cli.options import (
     DistanceTexts,
-    File,
+    FileOrFolder,
     Json,
     LensTexts,
     PartitionTexts,
@@ -29,15 +29,15 @@ from calibrant.cli.parsing import parse_questions
 from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
-    from calibrant import Evaluation, Predictions
+    from calibrant import Evaluation, Predictions, Scan
     from calibrant.inference import Slices
 
 MOST = 30  # groups that are printed
 
 
-@takes_inputs("by")
+@takes_inputs("by", "row", "engine")
 def evaluate(
-    file: File,
+    file: FileOrFolder,
     lens: LensTexts = None,
     statistic: StatisticTexts = None,
     partition: PartitionTexts = None,
@@ -52,7 +52,7 @@ def evaluate(
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
 
-        models = inputs.load_all([file], paired=False)
+        models = inputs.open_all(file)
         bodies = {}
         for name, data in models.items():
             asked = parse_questions(data, lens, statistic, partition, distance)
@@ -60,7 +60,7 @@ def evaluate(
                 found = cal.evaluate(
                     data, **asked, n_resamples=resamples, rng=seed, progress=progress
                 )
-            scores = cal.scores.all_scores(data)
+            scores = {} if isinstance(data, cal.Scan) else cal.scores.all_scores(data)
             bodies[name] = {"scores": scores, **drawn(found.settings), **found.to_dict()}
             groups = _slices(data, resamples, seed)
             if groups is not None:
@@ -75,11 +75,11 @@ def evaluate(
             print_readings(models)
 
 
-def _slices(data: "Predictions", resamples: int, seed: int) -> "Slices | None":
+def _slices(data: "Predictions | Scan", resamples: int, seed: int) -> "Slices | None":
     """Look at the groups that --by asks for."""
     import calibrant as cal  # noqa: PLC0415
 
-    if not data.columns:
+    if isinstance(data, cal.Scan) or not data.columns:
         return None
     with progress_after(1.0, "groups") as progress:
         return cal.slices(
@@ -98,7 +98,9 @@ def _print_slices(groups: "Slices | None") -> None:
 
 
 def _print_json(
-    body: dict[str, Any], models: Mapping[str, "Predictions"], found: Mapping[str, dict[str, Any]]
+    body: dict[str, Any],
+    models: Mapping[str, "Predictions | Scan"],
+    found: Mapping[str, dict[str, Any]],
 ) -> None:
     """Write what was found of the only model, or of each model of a long file."""
     read = readings(models)
@@ -132,5 +134,6 @@ def print_evaluation(
     print_title(f"{name}: {many(found.n, 'row')}, {found.m} classes{where}")
     for verdict in found.verdicts:
         print_sentence(verdict.sentence)
-    typer.echo("\n" + ", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items()) + "\n")
+    told = ", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items())
+    typer.echo(f"\n{told}\n" if told else "")
     print_table("Tests", HEADER, [row.cells() for row in found.rows], heading=(0,))

@@ -9,7 +9,7 @@ from calibrant.cli.gates import FailAbove, FailBelow, Gates, RequireBelow
 from calibrant.cli.inputs import Inputs, readings, takes_inputs
 from calibrant.cli.options import (
     DistanceText,
-    File,
+    FileOrFolder,
     Json,
     LensText,
     PartitionText,
@@ -22,7 +22,7 @@ from calibrant.cli.parsing import parse_distance, parse_lens, parse_partition, p
 from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
-    from calibrant import Predictions
+    from calibrant import Predictions, Scan
     from calibrant.inference import Evaluation
     from calibrant.statistics import Statistic
 
@@ -32,9 +32,9 @@ Worst = Annotated[bool, typer.Option("--worst", help="Test the worst cell instea
 Null = Annotated[bool, typer.Option("--null", help="Put the null distributions into the JSON.")]
 
 
-@takes_inputs()
+@takes_inputs("row", "engine")
 def run_test(
-    file: File,
+    file: FileOrFolder,
     lens: LensText = "canonical",
     statistic: StatisticText = None,
     partition: PartitionText = None,
@@ -57,7 +57,8 @@ def run_test(
         import calibrant as cal  # noqa: PLC0415
         from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
 
-        data = inputs.load(file)
+        data = inputs.open(file)
+        gates.check_rows(data)
         chosen = parse_lens(lens, data)
         tested = _statistics(data, statistic, partition, distance, worst)
         with progress_after(1.0, "resampling") as progress:
@@ -94,11 +95,15 @@ def _plain(found: "Evaluation", null: bool) -> dict[str, Any]:
 
 
 def _statistics(
-    data: "Predictions", statistic: str | None, partition: str | None, distance: str, worst: bool
+    data: "Predictions | Scan",
+    statistic: str | None,
+    partition: str | None,
+    distance: str,
+    worst: bool,
 ) -> "list[Statistic] | None":
     """Return what to test; None for the default, a few statistics together."""
     from calibrant import statistics  # noqa: PLC0415
-    from calibrant.inference.families import default_tree  # noqa: PLC0415
+    from calibrant.inference.families import default_partitions  # noqa: PLC0415
 
     measure = parse_distance(distance)
     chosen = bool(partition or worst)
@@ -110,6 +115,6 @@ def _statistics(
         return [parse_statistic(statistic)]
     if not chosen and distance == "tv":
         return None
-    cells = default_tree(data) if partition is None else parse_partition(partition)
+    cells = default_partitions(data)[-1] if partition is None else parse_partition(partition)
     kind = statistics.WorstMiscalibration if worst else statistics.ExpectedMiscalibration
     return [kind(cells, measure)]

@@ -1,0 +1,95 @@
+"""Sums from which the distribution of the number of events in a cell follows.
+
+With v = p (1 - p) and w = 1 - 2p, the cumulants of a Bernoulli variable are polynomials in v, those
+of odd orders times w. So sums of powers give those of a cell's count, to order 12. Where its
+variance is small that is not enough: then rows of moderate p are needed themselves, and of the
+others, which are nearly impossible or nearly certain, the sums of powers of p or of 1 - p.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.engine import threads
+from calibrant.engine.arrays import expect, within
+from calibrant.engine.compile import kernel
+from calibrant.engine.sums import EXACT, cut, whole
+
+Floats = NDArray[np.float64]
+
+POWERS = 6  # of v; one less times w
+ENDS = 7  # powers of p, and of 1 - p, of rows near the ends
+MODERATE = 2.0**-10  # v from which a row is not near an end
+RARE = 2 * POWERS  # where the sums of p^k begin, after p, v … v^6 and w v … w v^5
+SURE = RARE + ENDS
+COLUMNS = SURE + ENDS
+
+
+class PowerSums(NamedTuple):
+    """Sums over the rows of every cell."""
+
+    rows: NDArray[np.int64]  # (cells, 2) how many there are, and how many that are nearly certain
+    limbs: NDArray[np.int64]  # (3, cells, COLUMNS), as those of `engine.sums`
+
+
+def power_sums(p: Floats, cells: NDArray[np.int32], n_cells: int) -> PowerSums:
+    """Add up powers over rows with probabilities p (n,) in these cells (n,)."""
+    expect("p", p, (None,), "f")
+    expect("cells", cells, p.shape, "i")
+    within("cells", cells, n_cells)
+    size = max(min(EXACT, -(-p.size // threads.count())), 1)
+    spans = threads.blocks(p.size, size)
+    parts: list[PowerSums | None] = [None] * len(spans)
+
+    def work(start: int, stop: int) -> None:
+        rows = np.zeros((n_cells, 2), np.int64)
+        sums = np.zeros((n_cells, COLUMNS, 3))
+        _power_sums(p, cells, (start, stop), rows, sums)
+        parts[start // size] = PowerSums(rows, whole(np.moveaxis(sums, 2, 0)))
+
+    threads.run(work, spans)
+    found = [part for part in parts if part is not None]
+    rows = sum((part.rows for part in found), np.zeros((n_cells, 2), np.int64))
+    limbs = sum((part.limbs for part in found), np.zeros((3, n_cells, COLUMNS), np.int64))
+    return PowerSums(rows, limbs)
+
+
+@kernel
+def _power_sums(p, cells, span, rows, sums):
+    for i in range(span[0], span[1]):
+        a = p[i]
+        b = 1.0 - a
+        v = a * b
+        w = b - a
+        c = cells[i]
+        table = sums[c]
+        rows[c, 0] += 1
+        high, middle, low = cut(a)
+        table[0, 0] += high
+        table[0, 1] += middle
+        table[0, 2] += low
+        x = v
+        for j in range(1, POWERS + 1):
+            high, middle, low = cut(x)
+            table[j, 0] += high
+            table[j, 1] += middle
+            table[j, 2] += low
+            if j < POWERS:
+                high, middle, low = cut(w * x)
+                table[POWERS + j, 0] += high
+                table[POWERS + j, 1] += middle
+                table[POWERS + j, 2] += low
+            x *= v
+        if v < MODERATE:
+            sure = a > 0.5
+            rows[c, 1] += sure
+            first = SURE if sure else RARE
+            end = b if sure else a
+            x = end
+            for k in range(ENDS):
+                high, middle, low = cut(x)
+                table[first + k, 0] += high
+                table[first + k, 1] += middle
+                table[first + k, 2] += low
+                x *= end

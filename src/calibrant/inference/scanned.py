@@ -1,0 +1,226 @@
+"""A problem whose rows are read in batches: it offers what problems in memory do, by the cell.
+
+A statistic asks for cells and for what is counted in them; the first question starts a pass over
+the rows that answers for all cells that were asked for. What asks for rows is refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.calibration.tally import MEMORY, CellState, CellTally, check_scannable
+from calibrant.inference.counts import CountDistributions
+from calibrant.inference.label_blocks import refuse_counts
+from calibrant.inference.moments import MomentTally, moments_from
+from calibrant.inference.problem import Problem
+from calibrant.inference.scanned_cells import Outline, ScannedCells
+from calibrant.inference.tallies import EventProbs
+from calibrant.lenses import Lens
+from calibrant.partitions import Partition
+from calibrant.predictions import Predictions
+from calibrant.resampling import Bootstrap, Exact, Resampler
+from calibrant.scanning import Scan
+from calibrant.statistics import Shared, Statistic
+from calibrant.statistics.statistic import OfFunction
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ScannedProblem:
+    """Scanned rows, the lens they are seen through, and what replicates are drawn from.
+
+    Parameters
+    ----------
+    scan : Scan
+        The rows.
+    sample : Problem
+        The same problem with a single row, which knows everything but the rows.
+    laws : bool, default False
+        Whether distributions of counts are going to be asked for, where they are known.
+    asked : list of ScannedCells
+        All cells that were asked for.
+    """
+
+    scan: Scan
+    sample: Problem
+    laws: bool = False
+    asked: list[ScannedCells] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, scan: Scan, lens: Lens, resampler: Resampler, key: np.uint64, laws: bool = False
+    ) -> "ScannedProblem":
+        """Look through the lens at a row of equal probabilities; refuse what cannot be scanned."""
+        row = np.full((1, scan.m), 1.0 / scan.m)
+        weights = np.ones(1) if scan.weighted else None
+        one = Predictions.trusted(row, np.zeros(1, np.int32), scan.classes, weights, 1)
+        problem = cls(scan, Problem.of(one, lens, resampler, key), laws)
+        problem.check()
+        return problem
+
+    @property
+    def lens(self) -> Lens:
+        """What rows are seen through."""
+        return self.sample.lens
+
+    @property
+    def resampler(self) -> Resampler:
+        """The source of data sets."""
+        return self.sample.resampler
+
+    @property
+    def key(self) -> np.uint64:
+        """The key of the draws."""
+        return self.sample.key
+
+    @property
+    def data(self) -> Scan:
+        """The rows as they were given."""
+        return self.scan
+
+    @property
+    def probs(self) -> Any:
+        """What the labels of a row are drawn from; None if they stay."""
+        return self.sample.probs
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the hypothesis is that the model is calibrated, not another one."""
+        return self.sample.calibrated
+
+    @cached_property
+    def seen(self) -> Any:
+        """What is known of the rows as the lens shows them."""
+        one = self.sample.seen
+        n = self.scan.n * one.n
+        return Outline(n, one.classes, one.event, self.scan.weighted)
+
+    @cached_property
+    def shared(self) -> Shared:
+        """What statistics share: cells that are found when they are asked for."""
+        return Shared(self.seen, self._find)
+
+    def _find(self, _: Any, partition: Partition) -> Any:
+        check_scannable(partition, self.seen.m)
+        cells = ScannedCells(self.seen, partition, self.settle)
+        self.asked.append(cells)
+        return cells
+
+    @property
+    def exact_counts(self) -> bool:
+        """Whether the distribution of a cell's count is known: two outcomes and no weights."""
+        return self.sample.exact_counts
+
+    @property
+    def cuts(self) -> Any:
+        """Whether rows of two outcomes draw by cuts: those of a single row, or None."""
+        return self.sample.cuts
+
+    @property
+    def rows_change(self) -> bool:
+        """Whether rows are drawn again, not only labels."""
+        return self.sample.rows_change
+
+    @property
+    def draws_counts(self) -> bool:
+        """Whether counts of cells are drawn, and not labels of rows."""
+        return getattr(self.resampler, "draws", "labels") == "counts"
+
+    @property
+    def wants_laws(self) -> bool:
+        """Whether distributions of counts are going to be asked for."""
+        return self.exact_counts and (self.laws or self.draws_counts)
+
+    def event_distributions(self, cells: Any) -> CountDistributions:
+        """Return the exact distribution of the number of events in each cell."""
+        assert cells.found.laws is not None
+        return CountDistributions.of(cells.found.laws)
+
+    def check(self) -> None:
+        """Refuse lenses and resamplers whose work cannot be added up over rows."""
+        name = type(self.resampler).__name__
+        if not isinstance(self.resampler, Exact | Bootstrap):
+            raise ValueError(
+                f"`resampler` must be Exact() or Bootstrap() for scanned data; {name} is not"
+                f" offered. {MEMORY}"
+            )
+        if (self.scan.weighted or self.rows_change) and not self.lens.rowwise:
+            raise ValueError(
+                "`lens` must keep a row for a row where scanned rows have weights or are drawn"
+                f" again; {self.lens} does not. {MEMORY}"
+            )
+        if not self.draws_counts:
+            check_numbered(self.scan)
+        elif not self.exact_counts or self.cuts is None:
+            refuse_counts()
+
+    def check_statistics(self, statistics: Sequence[Statistic]) -> None:
+        """Refuse functions of whole data sets."""
+        for statistic in statistics:
+            if isinstance(statistic, OfFunction):
+                raise ValueError(
+                    "`statistic` must be an ExpectedMiscalibration or WorstMiscalibration for"
+                    f" scanned data; found {statistic}. {MEMORY}"
+                )
+            distance = getattr(statistic, "distance", None)
+            if self.rows_change and getattr(distance, "norm", None) is None:
+                raise ValueError(
+                    "`statistic` must have a distance that is made of a norm, such as"
+                    " total_variation, where scanned rows are drawn again; found"
+                    f" {statistic}. {MEMORY}"
+                )
+
+    def moments(self, cells: Any) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation (cells, m) of the deviations under the hypothesis."""
+        own, unit = self.calibrated, self.scan.unit
+        tally = MomentTally(
+            self.lens, self.resampler, cells.partition, cells.fitted, self.seen.m, unit
+        )
+        return moments_from(self.scan.add_up(tally), cells, unit, own)
+
+    def settle(self, progress: Any = None) -> None:
+        """Find all cells that were asked for and add them up, in one pass."""
+        new = [cells for cells in self.asked if "found" not in cells.__dict__]
+        if new:
+            partitions = tuple(cells.partition for cells in new)
+            probs = EventProbs(self.lens, self.resampler) if self.wants_laws else None
+            tally = CellTally(self.lens, partitions, self.scan.unit, probs)
+            states: list[CellState | None] = self.scan.add_up(tally, progress)
+            for cells, state in zip(new, states, strict=True):
+                cells.__dict__["found"] = state
+
+
+AnyProblem = Problem | ScannedProblem
+
+
+def problem_of(
+    data: Predictions | Scan,
+    lens: Lens,
+    resampler: Resampler,
+    key: np.uint64,
+    *,
+    laws: bool = False,
+) -> AnyProblem:
+    """Look at rows in memory, or at scanned ones, through a lens.
+
+    laws : whether distributions of counts are going to be asked for
+    """
+    if isinstance(data, Scan):
+        return ScannedProblem.of(data, lens, resampler, key, laws)
+    return Problem.of(data, lens, resampler, key)
+
+
+def check_numbered(scan: Scan) -> None:
+    """Refuse rows without numbers, by which labels are drawn."""
+    if not scan.numbered:
+        raise ValueError(
+            "`row` must name a column of unique whole numbers for this test: labels are redrawn row"
+            " by row, and a frame has no order. With two outcomes, Exact(draws='counts') does not"
+            " need it."
+        )

@@ -1,0 +1,217 @@
+"""Replicates of scanned problems: tables that passes over the rows fill in."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.calibration.tally import MEMORY
+from calibrant.engine import threads
+from calibrant.engine.tuples import Replicates
+from calibrant.inference.label_blocks import CountBlock, both_outcomes, event_totals
+from calibrant.inference.plans import Plan, Progress
+from calibrant.inference.scanned import ScannedProblem
+from calibrant.inference.scanned_cells import ScannedCells
+from calibrant.inference.tallies import CountTally, RowState, RowTally
+from calibrant.predictions import Predictions
+from calibrant.statistics import Statistic
+from calibrant.statistics.statistic import Observed
+
+Floats = NDArray[np.float64]
+
+TABLES = 1 << 25  # numbers in the tables of one worker: 256 MiB
+LEAST = 32  # replicates of a pass: with fewer, reading takes longer than drawing
+READING = 60  # replicates that take as long as reading and adding up a row
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TableBlock:
+    """Replicates of a scanned problem, from tables of what was counted.
+
+    Parameters
+    ----------
+    problem : ScannedProblem
+        What was drawn.
+    replicates : Replicates
+        Which ones.
+    tables : dict
+        Cells, by identity → counts (cells, size) of the event of two outcomes, else
+        (cells, m, size).
+    """
+
+    problem: ScannedProblem
+    replicates: Replicates
+    tables: dict[int, Floats]
+
+    @property
+    def size(self) -> int:
+        """Number of replicates."""
+        return self.replicates.size
+
+    @property
+    def rows_change(self) -> bool:
+        """Whether rows are drawn again: no."""
+        return False
+
+    @property
+    def refit(self) -> bool:
+        """Whether partitions are fitted again: no, predictions stay."""
+        return False
+
+    def totals(self, cells: Any) -> Any:
+        """Return norms of the cells' deviations, summed and largest."""
+        wanted = self.problem.shared.wanted(cells)
+        if self.problem.seen.m == 2:
+            return event_totals(self, cells, wanted)
+        table = self.tables[id(cells)]
+        return engine.counted.table_totals(table, cells.predictions, cells.mass, wanted)
+
+    def events(self, cells: Any, first: int, last: int) -> Floats:
+        """Return the weight of the event in cells first … last - 1: (cells, size)."""
+        return self.tables[id(cells)][first:last].copy()
+
+    def counts(self, cells: Any, first: int, last: int) -> Floats:
+        """Return the weight of each outcome in cells first … last - 1: (size, cells, m)."""
+        if self.problem.seen.m > 2:
+            return self.tables[id(cells)][first:last].transpose(2, 0, 1)
+        events = self.events(cells, first, last).T
+        return both_outcomes(events, cells.mass[first:last], self.problem.seen.event)
+
+    def labels(self) -> Iterator[NDArray[np.int32]]:
+        """Refuse: there are no rows."""
+        yield self.problem.seen.labels
+
+    def data_sets(self) -> Iterator[Predictions]:
+        """Refuse: there are no rows."""
+        yield self.problem.seen.probs
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SumBlock:
+    """Replicates of a scanned problem in which rows were drawn again.
+
+    Parameters
+    ----------
+    problem : ScannedProblem
+        What was drawn.
+    replicates : Replicates
+        Which ones.
+    sums : dict
+        Cells, by identity → sums over their rows in every replicate.
+    """
+
+    problem: ScannedProblem
+    replicates: Replicates
+    sums: dict[int, RowState]
+
+    @property
+    def size(self) -> int:
+        """Number of replicates."""
+        return self.replicates.size
+
+    @property
+    def rows_change(self) -> bool:
+        """Whether rows are drawn again: yes."""
+        return True
+
+    @property
+    def refit(self) -> bool:
+        """Whether partitions are fitted again: none of them looks at the rows."""
+        return False
+
+    def totals(self, cells: Any) -> Any:
+        """Return norms of the cells' deviations, summed and largest."""
+        mass, observed, limbs = self.sums[id(cells)]
+        units = np.array([2.0**-bits for bits in engine.sums.LIMBS]).reshape(3, 1, 1, 1)
+        sums = engine.resample.Sums(mass, observed, limbs * units)
+        totals = engine.totals.Totals.zeros(self.size)
+        event, total = self.problem.seen.event, float(cells.mass.sum())
+        sums.add_to(totals, -1 if event is None else event, 1.0 / self.problem.scan.unit, total)
+        weight = mass.sum(axis=0)
+        if (weight == 0).any():
+            engine.resample.replace_empty(totals, weight, cells.totals())
+        return engine.resample.rescaled(totals, weight, total)
+
+    def counts(self, cells: Any, first: int, last: int) -> Floats:  # noqa: ARG002
+        """Refuse: means of cells change with their rows, so counts alone say nothing."""
+        raise ValueError("`counts` are for replicates whose rows stay.")
+
+    def labels(self) -> Iterator[NDArray[np.int32]]:
+        """Refuse: there are no rows."""
+        yield self.problem.seen.labels
+
+    def data_sets(self) -> Iterator[Predictions]:
+        """Refuse: there are no rows."""
+        yield self.problem.seen.probs
+
+
+def scanned_replicates(
+    problem: ScannedProblem, statistics: Sequence[Statistic], plan: Plan
+) -> tuple[list[float], Floats]:
+    """Return the statistics of the data, and those of every replicate: (statistics, B)."""
+    problem.check_statistics(statistics)
+    prepared = [statistic.prepare(problem.shared) for statistic in statistics]
+    problem.settle(part_of(plan, 0, READING))
+    observed = Observed(problem.seen)
+    values = [float(evaluate(observed)[0]) for evaluate in prepared]
+    out = np.empty((len(statistics), plan.n_resamples))
+    if problem.draws_counts:
+        counted: Any = CountBlock(problem, Replicates(0, plan.n_resamples))  # type: ignore[arg-type]
+        out[:] = [evaluate(counted) for evaluate in prepared]
+        return values, out
+    for block in scanned_blocks(problem, plan):
+        for row, evaluate in zip(out, prepared, strict=True):
+            row[block.replicates.start : block.replicates.stop] = evaluate(block)
+    return values, out
+
+
+def scanned_blocks(problem: ScannedProblem, plan: Plan) -> Iterator[TableBlock | SumBlock]:
+    """Yield all replicates, as many in a pass over the rows as tables have room for."""
+    m, again = problem.seen.m, problem.rows_change
+    each = 4 * m + 1 if again else (1 if m == 2 else m)
+    entries = sum(cells.n_cells for cells in problem.asked) * each
+    size = TABLES // entries
+    if size < min(LEAST, plan.n_resamples):
+        raise ValueError(
+            f"the tables of this test are too large for scanned data ({entries:,} cells times"
+            f" outcomes); use a coarser partition. {MEMORY}"
+        )
+    for cells in problem.asked:
+        _check_rows(cells, m, again)
+    for start, stop in threads.blocks(plan.n_resamples, size):
+        some = Replicates(start, stop)
+        progress = part_of(plan, READING + start, some.size)
+        found: Any = problem.scan.add_up(_tally(problem, some), progress)
+        tables = {id(cells): table for cells, table in zip(problem.asked, found, strict=True)}
+        yield (SumBlock if again else TableBlock)(problem, some, tables)
+
+
+def _tally(problem: ScannedProblem, replicates: Replicates) -> Any:
+    """Return what is added up in these replicates."""
+    cells = tuple((cells.partition, cells.fitted) for cells in problem.asked)
+    lens, key, m = problem.lens, problem.key, problem.seen.m
+    if problem.rows_change:
+        return RowTally(lens, key, cells, m, problem.scan.unit, replicates)
+    return CountTally(lens, problem.resampler, key, cells, m, replicates)
+
+
+def _check_rows(cells: ScannedCells, m: int, again: bool) -> None:
+    """Refuse cells of few rows and many outcomes, whose norms depend on the order of the rows."""
+    if m > engine.draws.FEW and not again and (cells.data.weighted or (cells.mass < m // 2).any()):
+        raise ValueError(
+            f"cells of {m} outcomes must have {m // 2} rows or more, without weights, if they are"
+            f" scanned; use a coarser partition, or a lens such as TopLabel(). {MEMORY}"
+        )
+
+
+def part_of(plan: Plan, before: int, size: int) -> Progress | None:
+    """Report the rows of a pass as progress of the whole, in replicates that take as long."""
+    if plan.progress is None:
+        return None
+    report, total = plan.progress, READING + plan.n_resamples
+    return lambda done, rows: report(1000 * before + 1000 * size * done // rows, 1000 * total)

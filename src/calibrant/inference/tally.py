@@ -1,0 +1,234 @@
+"""A test of rows that come in batches and are not kept: for loops that see each row once."""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant.calibration import Cells
+from calibrant.calibration.cells import Known
+from calibrant.calibration.tally import CellState, CellTally
+from calibrant.checks.seeds import Rng, as_seed
+from calibrant.engine.tuples import Replicates
+from calibrant.inference.label_blocks import CountBlock, LabelBlock
+from calibrant.inference.plans import Plan, check_resamples
+from calibrant.inference.problem import Problem, check_hypothesis
+from calibrant.inference.scanned import ScannedProblem
+from calibrant.inference.scanned_blocks import TableBlock
+from calibrant.inference.tallies import EventProbs
+from calibrant.inference.testing import CalibrationTest
+from calibrant.lenses import Canonical, Lens
+from calibrant.lenses.lens import check_lens
+from calibrant.predictions import Predictions
+from calibrant.resampling import Exact, Resampler, check_resampler
+from calibrant.scanning import Batch
+from calibrant.statistics import Statistic
+from calibrant.statistics.spelled import as_statistic
+from calibrant.statistics.statistic import Observed
+
+Floats = NDArray[np.float64]
+
+
+class Added(NamedTuple):
+    """The rows that were added: what a problem must know of them."""
+
+    n: int
+    m: int
+    classes: tuple[str, ...]
+    weighted: bool = False
+    unit: float = 1.0
+    numbered: bool = True
+    clusters: None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    """Cells that were seen, their sums, and what was drawn in them."""
+
+    cells: CellState
+    drawn: Floats | None  # (cells, size), or (cells, m, size)
+
+    def plus(self, other: "_Part") -> "_Part":
+        """Return the cells, sums and draws of the rows of both."""
+        fitted, mine, theirs = self.cells.fitted.join(other.cells.fitted)
+        drawn = None
+        if self.drawn is not None and other.drawn is not None:
+            drawn = np.zeros((fitted.n_cells, *self.drawn.shape[1:]))
+            drawn[mine] = self.drawn
+            drawn[theirs] += other.drawn
+        return _Part(self.cells.merge(other.cells), drawn)
+
+
+@final
+class Tally:
+    """Add up batches of predictions and outcomes, and test them at any time.
+
+    The result is that of `calibration_test` of all rows at once, to the last bit, and none of them
+    is kept. Tallies of parts can be merged, in any order.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        On cells that do not depend on the rows, such as
+        ``ExpectedMiscalibration(EqualWidth(15))``.
+    lens : Lens, default Canonical()
+        What aspect of the predictions is tested.
+    resampler : Resampler, default Exact()
+        ``Exact(draws="counts")`` needs little memory for any number of resamples.
+    n_resamples : int, default 999
+        Number of data sets drawn under the hypothesis.
+    rng : int, Generator or None
+        The same seed gives the same draws. Tallies that are merged need the same one.
+
+    Examples
+    --------
+    >>> from calibrant import partitions, statistics
+    >>> eta = statistics.ExpectedMiscalibration(partitions.EqualWidth(10))
+    >>> tally = Tally(eta, rng=0)
+    >>> for labels in ([1] * 30, [0] * 20):
+    ...     tally.update([0.9] * len(labels), labels)
+    >>> tally.n, tally.result().pvalue
+    (50, 0.001)
+    """
+
+    __slots__ = ("_numbered", "_parts", "_plan", "_problem", "lens", "n", "statistic")
+
+    def __init__(
+        self,
+        statistic: Statistic,
+        *,
+        lens: Lens = Canonical(),
+        resampler: Resampler = Exact(),
+        n_resamples: int = 999,
+        rng: Rng = None,
+    ) -> None:
+        check_lens(lens)
+        self.statistic = as_statistic(statistic)
+        self.lens = lens
+        self.n = 0
+        check_resampler(resampler)
+        self._plan = Plan(resampler, check_resamples(n_resamples), as_seed(rng))
+        self._problem: ScannedProblem | None = None
+        self._parts: list[_Part] = []
+        self._numbered: bool | None = None
+
+    def update(self, probs: Any, labels: Any, rows: ArrayLike | None = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        probs : array_like of shape (n, m) or (n,)
+            As in `Predictions`, which may also be given in place of both.
+        labels : array_like of shape (n,)
+            Outcomes.
+        rows : array_like of int of shape (n,), optional
+            The numbers of the rows in the whole data set, by which labels are drawn. Default: in
+            the order in which they come.
+        """
+        data = probs if isinstance(probs, Predictions) else Predictions(probs, labels)
+        batch = Batch(data, self.n, self._numbers(rows, data.n))
+        problem = self._problem_of(data)
+        partitions = tuple(cells.partition for cells in problem.asked)
+        event_probs = EventProbs(self.lens, self._plan.resampler) if problem.wants_laws else None
+        tally = CellTally(self.lens, partitions, 1.0, event_probs)
+        states = tally.update(tally.zero(), batch)
+        found = [_Part(state, self._draw(batch, state)) for state in states if state is not None]
+        self._add(found, data.n)
+
+    def merge(self, other: "Tally") -> None:
+        """Add the rows of another tally of the same statistic, lens and draws."""
+        mine = (self.statistic, self.lens, self._plan.settings())
+        if not isinstance(other, Tally) or mine != (
+            other.statistic,
+            other.lens,
+            other._plan.settings(),
+        ):
+            raise ValueError("`other` must be a Tally of the same statistic, lens, draws and seed.")
+        if not self._plan_draws_counts() and False in (self._numbered, other._numbered):
+            raise ValueError(
+                "`rows` must have been given to `update` of tallies that are merged: labels are"
+                " drawn by the number of a row, and both counted from 0."
+            )
+        if other._problem is not None:
+            self._problem = self._problem or other._problem
+            self._add(other._parts, other.n)
+
+    def result(self) -> CalibrationTest:
+        """Return the test of all rows that were added."""
+        if self._problem is None:
+            raise ValueError("`update` must have been called before there is a result.")
+        sample = self._problem.sample.data
+        added: Any = Added(self.n, sample.m, sample.classes)
+        problem = replace(self._problem, scan=added, asked=[])
+        evaluate = self.statistic.prepare(problem.shared)
+        for cells, part in zip(problem.asked, self._parts, strict=True):
+            cells.__dict__["found"] = part.cells
+        some = Replicates(0, self._plan.n_resamples)
+        tables = {id(c): part.drawn for c, part in zip(problem.asked, self._parts, strict=True)}
+        block: Any = TableBlock(problem, some, tables)  # type: ignore[arg-type]
+        if problem.draws_counts:
+            block = CountBlock(problem, some)  # type: ignore[arg-type]
+        value = float(evaluate(Observed(problem.seen))[0])
+        settings = self._plan.settings(statistic=self.statistic, lens=self.lens)
+        return CalibrationTest(value, np.asarray(evaluate(block)), problem.calibrated, settings)
+
+    def _plan_draws_counts(self) -> bool:
+        return getattr(self._plan.resampler, "draws", "labels") == "counts"
+
+    def _numbers(self, rows: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
+        """Return the numbers of rows, given always or never."""
+        if self._numbered is not None and self._numbered != (rows is not None):
+            raise ValueError("`rows` must be given to every `update`, or to none.")
+        self._numbered = rows is not None
+        if rows is None:
+            return None
+        numbers = np.ascontiguousarray(rows)
+        if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
+            raise ValueError(f"`rows` must be a whole number for each of the {n:,} rows.")
+        return numbers.astype(np.int64)
+
+    def _problem_of(self, data: Predictions) -> ScannedProblem:
+        """Return what is known of the problem from the first batch on."""
+        if data.weighted or data.clusters is not None:
+            raise ValueError(
+                "`probs` must have no weights and no clusters: a Tally cannot know all of them."
+            )
+        if self._problem is None:
+            added: Any = Added(0, data.m, data.classes)
+            plan = self._plan
+            problem = ScannedProblem.of(added, self.lens, plan.resampler, plan.key)
+            check_hypothesis(problem)
+            problem.check_statistics([self.statistic])
+            self.statistic.prepare(problem.shared)
+            self._problem = problem
+        elif data.classes != self._problem.sample.data.classes:
+            raise ValueError(
+                f"`probs` must have the same classes in every batch; found {data.classes}."
+            )
+        return self._problem
+
+    def _draw(self, batch: Batch, state: CellState) -> Floats | None:
+        """Draw the outcomes of a batch in its cells."""
+        plan, size = self._plan, self._plan.n_resamples
+        if self._plan_draws_counts():
+            return None
+        problem = replace(
+            Problem.of(batch.data, self.lens, plan.resampler, plan.key),
+            first=batch.first,
+            numbers=batch.numbers,
+        )
+        inner = () if problem.seen.m == 2 else (problem.seen.m,)
+        table = np.zeros((state.fitted.n_cells, *inner, size))
+        cells = Cells(problem.seen, Known(state.fitted, state.fitted.assign(problem.seen.probs)))
+        at = np.arange(state.fitted.n_cells, dtype=np.int32)
+        LabelBlock(problem, Replicates(0, size), {}).add_counts(cells, at, table)
+        return table
+
+    def _add(self, found: list[_Part], n: int) -> None:
+        pairs = zip(self._parts, found, strict=True)
+        self._parts = [mine.plus(theirs) for mine, theirs in pairs] if self._parts else list(found)
+        self.n += n
+
+    def __repr__(self) -> str:
+        return f"<tally of {self.n:,} rows: {self.statistic}, {self.lens}>"

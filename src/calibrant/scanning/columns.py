@@ -1,0 +1,165 @@
+"""From the columns of an Arrow batch to checked Predictions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.checks import arrays
+from calibrant.checks.labels import Classes, decoded
+from calibrant.checks.parameters import Source
+from calibrant.predictions import Predictions
+
+Array = NDArray[Any]
+Where = Callable[[int], str]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns hold what, and how they are read.
+
+    Parameters
+    ----------
+    label : str
+        The labels.
+    probs : tuple of str
+        The probabilities: one column for each class, a single one of lists, or P(class 1).
+    lists : bool
+        Whether the only column of `probs` holds a list for each row.
+    single : bool
+        Whether it holds the type of 32-bit floats; else rows are read as 64-bit floats.
+    known : Classes
+        The classes that labels may be of.
+    weight : str, optional
+        The weights.
+    row : str, optional
+        The numbers of the rows, if they have some that do not depend on where they lie.
+    logits, normalize : bool
+        Whether these are logits, or probabilities that were rounded.
+    """
+
+    label: str
+    probs: tuple[str, ...]
+    lists: bool
+    single: bool
+    known: Classes
+    weight: str | None = None
+    row: str | None = None
+    logits: bool = False
+    normalize: bool = False
+
+    @property
+    def m(self) -> int:
+        """Number of classes."""
+        return len(self.known.names)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        others = [name for name in (self.weight, self.row) if name is not None]
+        return [*self.probs, self.label, *others]
+
+    def predictions(self, table: Any, where: Where, unit: float | None) -> Predictions:
+        """Check a batch of rows and return it.
+
+        Parameters
+        ----------
+        table : pyarrow.RecordBatch
+            The rows.
+        where : function of a row
+            Words for the place of a row of the batch.
+        unit : float or None
+            What weights are rounded to multiples of; None if there are none.
+        """
+        source = Source(
+            where,
+            self._words,
+            probs="the probabilities",
+            logits="the logits",
+            labels="the labels",
+            hint="Are these logits? Then say so with `logits`.",
+            rounded_hint="Were they rounded? Then say so with `normalize`.",
+        )
+        matrix = self._matrix(table, where)
+        if self.logits:
+            probs, top = arrays.softmax(matrix, owned=True, source=source), None
+        else:
+            probs, top = arrays.checked(matrix, owned=True, source=source, normalize=self.normalize)
+        labels = decoded(self._labels(table), table.num_rows, self.known, source)
+        weights = None
+        if self.weight is not None and unit is not None:
+            weights = np.rint(self.weights(table, where) / unit) * unit
+        return Predictions.trusted(probs, labels, self.known.names, weights, 1).know_top(top)
+
+    def weights(self, table: Any, where: Where) -> NDArray[np.float64]:
+        """Return the weights of a batch, checked but not rounded."""
+        array = _plain(table.column(self.weight)).astype(np.float64)
+        return arrays.plausible_weights(array, Source(where))
+
+    def numbers(self, table: Any, where: Where) -> NDArray[np.int64] | None:
+        """Return the numbers of the rows of a batch; None if they follow from their place."""
+        if self.row is None:
+            return None
+        column = table.column(self.row)
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise ValueError(f"`row` must name every row; {where(row)} has no number.")
+        numbers = np.ascontiguousarray(_plain(column), np.int64)
+        if numbers.size and (numbers < 0).any():
+            row = int(np.argmax(numbers < 0))
+            raise ValueError(f"`row` must not be negative; {where(row)} has {numbers[row]}.")
+        if np.unique(numbers).size < numbers.size:
+            values, times = np.unique(numbers, return_counts=True)
+            twice = values[np.argmax(times > 1)]
+            raise ValueError(f"`row` must be unique; {twice} stands twice near {where(0)}.")
+        return numbers
+
+    def _words(self, j: int) -> str:
+        """Return the words for a column of the matrix."""
+        if self.lists:
+            return f"entry {j} of column {self.probs[0]!r}"
+        return f"column {self.probs[min(j, len(self.probs) - 1)]!r}"
+
+    def _matrix(self, table: Any, where: Where) -> Array:
+        """Return the numbers (n, m), or (n,) of a single column, in an array of their own."""
+        dtype = np.float32 if self.single else np.float64
+        if self.lists:
+            return _of_lists(table.column(self.probs[0]), self.m, dtype, where)
+        if len(self.probs) == 1:
+            return np.array(_plain(table.column(self.probs[0])), dtype)
+        out = np.empty((table.num_rows, len(self.probs)), dtype)
+        for j, name in enumerate(self.probs):
+            out[:, j] = _plain(table.column(name))
+        return out
+
+    def _labels(self, table: Any) -> Any:
+        """Return the labels as NumPy has them; missing ones are None or NaN."""
+        column = table.column(self.label)
+        if str(column.type).startswith("dictionary"):
+            column = column.dictionary_decode()
+        return _plain(column)
+
+
+def _plain(column: Any) -> Array:
+    """Return an Arrow column as a NumPy array; missing numbers are NaN."""
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _of_lists(column: Any, m: int, dtype: Any, where: Where) -> Array:
+    """Return a column of lists, each of m numbers, as rows of a matrix."""
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise ValueError(f"the probabilities must be finite; {where(row)} has none.")
+    flat = column.flatten()
+    if len(flat) != m * len(column) or hasattr(column, "offsets"):
+        lengths = np.asarray(column.value_lengths())
+        off = np.flatnonzero(lengths != m)
+        if off.size:
+            raise ValueError(
+                f"each list must have {m} probabilities, as the first one has; {where(int(off[0]))}"
+                f" has {lengths[off[0]]}."
+            )
+    return np.array(_plain(flat), dtype).reshape(-1, m)

@@ -1,0 +1,192 @@
+"""Groups of rows of Parquet files: the one list from which rows have their numbers."""
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from calibrant.checks.parameters import listed
+
+ENDINGS = (".parquet", ".pq")
+WILD = ("*", "?", "[")
+
+
+class Fragment(NamedTuple):
+    """A group of rows of a file.
+
+    `start` is the number of the file's first row among all rows, `first` that of the group's;
+    `total` is how many rows the file had when it was listed, and `stamp` its size and time.
+    """
+
+    path: str
+    group: int
+    start: int
+    first: int
+    n: int
+    total: int
+    stamp: tuple[int, int] | None
+
+    @property
+    def name(self) -> str:
+        """What the file is called, without its folder."""
+        return self.path.rsplit("/", 1)[-1]
+
+    def tables(self, file: Any, names: list[str], size: int) -> Iterator[Any]:
+        """Yield the rows in batches of at most so many."""
+        yield from file.iter_batches(
+            size, row_groups=[self.group], columns=names, use_threads=False
+        )
+
+    def check_rows(self, found: int) -> None:
+        """Refuse a group that does not have as many rows as it had."""
+        if found != self.n:
+            raise ValueError(
+                f"{self.name} changed while it was read (a group had {self.n:,} rows, now"
+                f" {found:,})."
+            )
+
+    @contextmanager
+    def unchanged(self, file: Any) -> Iterator[None]:
+        """Refuse a file that is not as it was, and turn what a reader says into a sentence."""
+        if file.metadata.num_rows != self.total:
+            raise ValueError(
+                f"{self.name} changed while it was read ({self.total:,} rows, now"
+                f" {file.metadata.num_rows:,})."
+            )
+        try:
+            yield
+        except (OSError, EOFError) as error:
+            raise ValueError(f"{self.name} cannot be read any more; {_reason(error)}.") from None
+        if self.stamp is not None and self.stamp != _stamp(self.path):
+            raise ValueError(f"{self.name} changed while it was read.")
+
+
+class FrameFragment(NamedTuple):
+    """A part of a frame of Dask or Spark, which a worker has at hand."""
+
+    table: Any  # pyarrow.Table or RecordBatch
+    first: int
+    name: str
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.table.num_rows)
+
+    def tables(self, names: list[str], size: int) -> Iterator[Any]:
+        """Yield the rows in batches of at most so many."""
+        for start in range(0, self.n, size):
+            yield self.table.slice(start, size).select(names)
+
+
+def listed_files(path: Any) -> list[str]:
+    """Return the Parquet files that a path, folder, pattern or list of them means, sorted as text.
+
+    Sorted as text, since other tools have other orders, and rows have their numbers from this one.
+    """
+    if isinstance(path, str | os.PathLike):
+        found = _files_of(os.fspath(path))
+    elif isinstance(path, Sequence) and path and all(isinstance(p, str | Path) for p in path):
+        found = [file for one in path for file in _files_of(os.fspath(one))]
+    else:
+        raise TypeError(
+            "`path` must be a file, a folder, a pattern, a list of them, or a frame of Dask or"
+            f" Spark; found {path!r}."
+        )
+    if len(set(found)) < len(found):
+        twice = sorted({file for file in found if found.count(file) > 1})
+        raise ValueError(f"`path` must name each file once; found {listed(twice)} twice.")
+    return sorted(found)
+
+
+def _files_of(path: str) -> list[str]:
+    if "://" in path:
+        return _remote_files(path)
+    if os.path.isdir(path):
+        found = [
+            str(file).replace(os.sep, "/")
+            for file in Path(path).rglob("*")
+            if file.is_file() and _is_data(file.relative_to(path).parts)
+        ]
+        if not found:
+            raise FileNotFoundError(f"`path` must hold Parquet files; {path!r} holds none.")
+        return found
+    if os.path.isfile(path):
+        return [path]
+    if any(mark in path for mark in WILD):
+        found = [file for file in glob.glob(path, recursive=True) if os.path.isfile(file)]
+        if found:
+            return found
+        raise FileNotFoundError(f"`path` must match Parquet files; {path!r} matches none.")
+    raise FileNotFoundError(f"`path` must be a file or folder; {path!r} does not exist.")
+
+
+def _is_data(parts: Sequence[str]) -> bool:
+    """Whether this is a Parquet file, and neither it nor a folder around it is hidden."""
+    return parts[-1].lower().endswith(ENDINGS) and not any(p.startswith(("_", ".")) for p in parts)
+
+
+def _remote_files(uri: str) -> list[str]:
+    from pyarrow import fs  # noqa: PLC0415 (an extra)
+
+    system, path = fs.FileSystem.from_uri(uri)
+    info = system.get_file_info(path)
+    if info.type == fs.FileType.File:
+        return [uri]
+    found = system.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
+    root = uri[: len(uri) - len(path.strip("/"))] if uri.endswith(path.strip("/")) else uri
+    inside = [file.path for file in found if file.type == fs.FileType.File]
+    kept = [file for file in inside if _is_data(Path(file).relative_to(path).parts)]
+    if not kept:
+        raise FileNotFoundError(f"`path` must hold Parquet files; {uri!r} holds none.")
+    return [root + file.lstrip("/") for file in kept]
+
+
+def open_parquet(path: str) -> Any:
+    """Open a Parquet file and read its footer."""
+    import pyarrow  # noqa: PLC0415 (an extra)
+    from pyarrow import fs, parquet  # noqa: PLC0415
+
+    name = path.rsplit("/", 1)[-1]
+    try:
+        if "://" in path:
+            system, inner = fs.FileSystem.from_uri(path)
+            return parquet.ParquetFile(system.open_input_file(inner))
+        return parquet.ParquetFile(path)
+    except FileNotFoundError:
+        raise ValueError(f"{name} vanished: it was listed, but is not there any more.") from None
+    except (OSError, pyarrow.ArrowInvalid) as error:
+        raise ValueError(
+            f"{name} must be a whole Parquet file; it is damaged or cut short ({_reason(error)})."
+        ) from None
+
+
+def fragments_of(path: str, file: Any, start: int) -> list[Fragment]:
+    """Return the groups of rows of an open file whose first row has this number."""
+    metadata = file.metadata
+    found, first, stamp = [], start, _stamp(path)
+    for group in range(metadata.num_row_groups):
+        n = metadata.row_group(group).num_rows
+        if n:
+            found.append(Fragment(path, group, start, first, n, metadata.num_rows, stamp))
+        first += n
+    return found
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """Return size and time of a local file; None of others."""
+    if "://" in path:
+        return None
+    try:
+        status = os.stat(path)
+    except OSError:
+        return (-1, -1)
+    return status.st_size, status.st_mtime_ns
+
+
+def _reason(error: BaseException) -> str:
+    """Return the first line of what a library says."""
+    line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return line.strip().rstrip(".")[:120]

@@ -1,0 +1,218 @@
+"""Predictions that are read when they are needed, in batches."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, TypeVar, final
+
+import numpy as np
+
+from calibrant.checks.arrays import weight_unit
+from calibrant.predictions import Predictions
+from calibrant.scanning.batches import Batch, Reader
+from calibrant.scanning.columns import Columns
+from calibrant.scanning.fragments import Fragment
+from calibrant.workers import Threads, Workers
+
+S = TypeVar("S")
+Progress = Callable[[int, int], None]
+
+
+class Reduction(Protocol[S]):
+    """What is added up over the rows of a data set.
+
+    Law: `merge` is exact, associative and commutative, and ``update`` of two batches one after
+    the other is ``merge`` of their updates. So the result depends on the rows alone.
+    """
+
+    def zero(self) -> S:
+        """Return the state of no rows."""
+        ...
+
+    def update(self, state: S, batch: Batch) -> S:
+        """Return the state with further rows; `state` is nobody else's, and may be changed."""
+        ...
+
+    def merge(self, a: S, b: S) -> S:
+        """Return the state of the rows of both, neither of which is changed."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a worker does with fragments: read, check and add up.
+
+    Parameters
+    ----------
+    reader : Reader
+        How fragments are read.
+    reduction : Reduction
+        What is added up.
+    """
+
+    reader: Reader
+    reduction: Any
+
+    def __call__(self, fragments: Iterable[Fragment]) -> Any:
+        """Return the state of the rows of some fragments."""
+        return self.on_batches(self.reader.batches(fragments))
+
+    def on_batches(self, batches: Iterable[Batch]) -> Any:
+        """Return the state of the rows of batches."""
+        state = self.reduction.zero()
+        for batch in batches:
+            state = self.reduction.update(state, batch)
+        return state
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Scan:
+    """Predictions in files, read in batches whenever something is asked of them.
+
+    `calibrant.scan` makes them. Functions take a Scan where they take `Predictions`, if what they
+    do can be added up over rows; else they say so before anything is read.
+
+    Parameters
+    ----------
+    columns : Columns
+        Which columns hold what.
+    fragments : tuple of Fragment
+        Where the rows are.
+    workers : Workers
+        Who reads them.
+    reading : Reading, optional
+        Which columns were taken for what, and which were left out.
+    """
+
+    columns: Columns
+    fragments: tuple[Any, ...]
+    workers: Workers = field(default_factory=Threads)
+    reading: Any = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return sum(fragment.n for fragment in self.fragments)
+
+    @property
+    def m(self) -> int:
+        """Number of classes."""
+        return self.columns.m
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return self.columns.known.names
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.columns.weight is not None
+
+    @property
+    def clusters(self) -> None:
+        """Clusters of rows that depend on each other: none, rows are taken as independent."""
+        return None
+
+    @property
+    def numbered(self) -> bool:
+        """Whether rows have numbers: by their place, or by a column."""
+        return self.columns.row is not None or self.workers.ordered
+
+    @cached_property
+    def largest_weight(self) -> float:
+        """The largest weight; of rows without weights, 1."""
+        if not self.weighted:
+            return 1.0
+        reader = Reader(self.columns)
+        found = self.workers.reduce(self.fragments, LargestWeight(reader), max, None)
+        if not found > 0:
+            raise ValueError("the weights must not all be zero.")
+        return float(found)
+
+    @property
+    def unit(self) -> float:
+        """The smallest power of 2 that no weight exceeds."""
+        return float(2.0 ** np.ceil(np.log2(self.largest_weight)))
+
+    @property
+    def reader(self) -> Reader:
+        """What turns fragments into batches."""
+        if not self.weighted:
+            return Reader(self.columns)
+        return Reader(self.columns, weight_unit(self.largest_weight, self.n))
+
+    def add_up(self, reduction: Reduction[S], progress: Progress | None = None) -> S:
+        """Add up all rows; `progress` is called with the numbers of rows that are done, and all."""
+        found: S = self.workers.reduce(
+            self.fragments, Work(self.reader, reduction), reduction.merge, progress
+        )
+        return found
+
+    def load(self) -> Predictions:
+        """Read all rows into memory, in the order of their numbers."""
+        batches: list[Batch] = self.add_up(Everything())
+        batches.sort(key=lambda batch: batch.first)
+        data = [batch.data for batch in batches]
+        weights = np.concatenate([one.weights for one in data]) if self.weighted else None
+        whole = Predictions.trusted(
+            np.concatenate([one.probs for one in data]),
+            np.concatenate([one.labels for one in data]),
+            self.classes,
+            weights,
+            1,
+        )
+        if self.columns.row is None:
+            return whole
+        numbers = np.concatenate([batch.numbers for batch in batches])
+        return whole.take(np.argsort(numbers, kind="stable"))
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        shown = self.classes if self.m <= 4 else (*self.classes[:3], "…")
+        files = len({getattr(fragment, "path", 0) for fragment in self.fragments})
+        return f"Scan(n={self.n}, m={self.m}, classes={shown}, files={files}, on={self.workers})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LargestWeight:
+    """The work of finding the largest weight, from one column alone.
+
+    Parameters
+    ----------
+    reader : Reader
+        How fragments are read.
+    """
+
+    reader: Reader
+
+    def __call__(self, fragments: Iterable[Fragment]) -> float:
+        """Return the largest weight of some fragments."""
+        columns = self.reader.columns
+        largest = 0.0
+        for table, _, where in self.reader.tables(fragments, [str(columns.weight)]):
+            largest = max(largest, float(columns.weights(table, where).max(initial=0.0)))
+        return largest
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """What keeps all batches."""
+
+    def zero(self) -> list[Batch]:
+        """Return no batches."""
+        return []
+
+    def update(self, state: list[Batch], batch: Batch) -> list[Batch]:
+        """Keep a batch."""
+        return [*state, batch]
+
+    def merge(self, a: list[Batch], b: list[Batch]) -> list[Batch]:
+        """Keep the batches of both."""
+        return a + b

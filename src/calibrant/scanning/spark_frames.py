@@ -1,0 +1,79 @@
+"""Frames of Spark, of whatever Spark can read: Delta, Iceberg, tables of a catalog."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+from calibrant.scanning.fragments import FrameFragment
+from calibrant.workers.spark import collected, merged, result
+
+Progress = Callable[[int, int], None]
+
+
+class Whole(NamedTuple):
+    """All rows of a frame: Spark says where they are."""
+
+    n: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SparkFrame:
+    """The executors that compute a frame; its rows have no order.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        The columns that are read.
+    """
+
+    frame: Any
+
+    @property
+    def ordered(self) -> bool:
+        """Whether fragments know the numbers of their rows: no, a column must tell."""
+        return False
+
+    def reduce(
+        self,
+        fragments: Sequence[Any],
+        work: Callable[[Iterable[Any]], Any],
+        merge: Callable[[Any, Any], Any],
+        progress: Progress | None,
+    ) -> Any:
+        """Return the merged states of all partitions."""
+        found = collected(self.frame, _OnBatches(work))
+        if progress is not None:
+            progress(fragments[0].n, fragments[0].n)
+        return merged(found, merge)
+
+    def __repr__(self) -> str:
+        return "SparkFrame()"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _OnBatches:
+    """What a task does with the batches of its partition."""
+
+    work: Callable[[Iterable[Any]], Any]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the result of all rows of a partition."""
+        from pyspark import TaskContext  # noqa: PLC0415
+
+        context = TaskContext.get()
+        number = 0 if context is None else context.partitionId()
+        parts = (
+            FrameFragment(batch, 0, f"batch {i} of partition {number}")
+            for i, batch in enumerate(batches)
+            if batch.num_rows
+        )
+        yield result(number, self.work, parts)
+
+
+def arrow_schema(frame: Any) -> Any:
+    """Return the Arrow schema of a frame's columns."""
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
+
+    return to_arrow_schema(frame.schema)

@@ -1,0 +1,136 @@
+"""The executors of Spark."""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, final
+
+from calibrant.engine import threads
+from calibrant.workers.tasks import tasks
+from calibrant.workers.versions import refuse_version
+
+Progress = Callable[[int, int], None]
+
+TASKS = 4  # for each core
+RESULT = "number long, version string, error binary, state binary"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """The executors of a Spark session, classic or Connect.
+
+    A task reads its fragments with pyarrow and returns its state as a row of a frame: rows of
+    attempts that failed never arrive, so nothing is counted twice.
+
+    Parameters
+    ----------
+    session : SparkSession
+        Connected to the cluster.
+    """
+
+    session: Any
+
+    @classmethod
+    def of(cls, engine: Any) -> "Spark":
+        """Return the executors of a session, or of the master at spark://host:port."""
+        if not isinstance(engine, str):
+            return cls(engine)
+        try:
+            from pyspark.sql import SparkSession  # noqa: PLC0415
+        except ImportError:
+            raise ImportError(
+                "`engine` means Spark, but `pyspark` cannot be imported; install calibrant[spark]."
+            ) from None
+        return cls(SparkSession.builder.master(engine).appName("calibrant").getOrCreate())
+
+    @property
+    def ordered(self) -> bool:
+        """Whether fragments know the numbers of their rows: yes, they are those of files."""
+        return True
+
+    def reduce(
+        self,
+        fragments: Sequence[Any],
+        work: Callable[[Iterable[Any]], Any],
+        merge: Callable[[Any, Any], Any],
+        progress: Progress | None,
+    ) -> Any:
+        """Return the merged states; each task has a partition of its own."""
+        groups = tasks(fragments, TASKS * self._cores())
+        numbers = self.session.range(0, len(groups), 1, len(groups))
+        found = collected(numbers, _OnGroups(work, groups))
+        if progress is not None:
+            total = sum(fragment.n for fragment in fragments)
+            progress(total, total)
+        return merged(found, merge)
+
+    def _cores(self) -> int:
+        try:
+            return max(1, int(self.session.sparkContext.defaultParallelism))
+        except Exception:  # Connect has no context
+            return 8
+
+    def __repr__(self) -> str:
+        return "Spark()"
+
+
+def collected(frame: Any, task: Callable[[Iterator[Any]], Iterator[Any]]) -> list[Any]:
+    """Return the rows that tasks give for the partitions of a frame."""
+    try:
+        rows: list[Any] = frame.mapInArrow(task, RESULT).collect()
+    except Exception as error:
+        if "No module named 'calibrant'" in str(error):
+            refuse_version("a Spark executor", None)
+        raise
+    return rows
+
+
+def merged(rows: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
+    """Return the merged states of tasks, or raise the error of the first that failed."""
+    ordered = sorted(rows, key=lambda row: int(row["number"]))
+    for row in ordered:
+        refuse_version("a Spark executor", row["version"])
+        if row["error"] is not None:
+            raise pickle.loads(row["error"])
+    return reduce(merge, (pickle.loads(row["state"]) for row in ordered))
+
+
+def result(number: int, work: Callable[..., Any], argument: Any) -> Any:
+    """Return an Arrow batch of one row: the state of a task, or why it failed.
+
+    Our own sentences are ValueErrors, which no further attempt would mend: they come back. Anything
+    else fails the task, and Spark tries again.
+    """
+    import pyarrow  # noqa: PLC0415 (an extra)
+
+    from calibrant import __version__  # noqa: PLC0415
+
+    error = state = None
+    try:
+        state = pickle.dumps(threads.alone(work, argument), pickle.HIGHEST_PROTOCOL)
+    except ValueError as found:
+        error = pickle.dumps(found)
+    columns = {
+        "number": pyarrow.array([number], pyarrow.int64()),
+        "version": pyarrow.array([__version__]),
+        "error": pyarrow.array([error], pyarrow.binary()),
+        "state": pyarrow.array([state], pyarrow.binary()),
+    }
+    return pyarrow.RecordBatch.from_pydict(columns)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _OnGroups:
+    """What a task does with the numbers of groups of fragments."""
+
+    work: Callable[[Iterable[Any]], Any]
+    groups: Sequence[Sequence[Any]]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the result of every group."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield result(number, self.work, self.groups[number])

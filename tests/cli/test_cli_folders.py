@@ -1,0 +1,76 @@
+"""Folders, patterns and addresses are read in batches, by the same commands."""
+
+import json
+
+import polars as pl
+import pytest
+from command import run, write
+
+QUICK = ("--resamples", "99", "--seed", "3")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder of three files, and one file of the same rows."""
+    whole = write(tmp_path / "whole.parquet")
+    frame = pl.read_parquet(whole).with_row_index("nr")
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for i in range(3):
+        frame.slice(100 * i, 100).write_parquet(parts / f"part-{i}.parquet")
+    return parts, whole
+
+
+def answer(*words):
+    found = run(*words, *QUICK, "--json")
+    assert found.exit_code == 0, found.output
+    body = json.loads(found.stdout)
+    return body["rows"], body["n"]
+
+
+@pytest.mark.parametrize("command", ["test", "evaluate"])
+def test_a_folder_gives_what_a_file_of_its_rows_gives(folder, command):
+    parts, whole = folder
+    asked = (command, "--lens", "top", "--partition", "width:10", "--distance", "tv")
+    expected = answer(*asked, whole)
+    for path in (parts, parts / "part-*.parquet", parts.as_uri()):
+        assert answer(*asked, path) == expected
+    for option in (("--engine", "local"), ("--row", "nr")):
+        assert answer(*asked, parts, *option) == expected
+    # One file can be read in batches, too.
+    assert answer(*asked, whole, "--engine", "local") == expected
+
+
+def test_without_choices_statistics_on_cells_are_tested(folder):
+    parts, _ = folder
+    for command in ("test", "evaluate"):
+        found = run(command, parts, *QUICK)
+        assert found.exit_code == 0, found.output
+        assert "expected total variation on one cell" in found.output
+        assert "not worked out for scanned rows" in " ".join(found.output.split())
+        assert "Left out: 'nr'" in " ".join(found.output.split())
+    found = run("test", parts, "--distance", "euclidean", *QUICK)
+    assert "expected euclidean on 10 equal widths" in found.output
+    gate = run("test", parts, "--fail-below", "0.5", "--lens", "top", *QUICK)
+    assert gate.exit_code in (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--require-below", "0.1"), "--require-below: needs all rows at once"),
+        (("--fail-above", "0.1"), "--fail-above: needs all rows at once"),
+        (("--region", "dog > 0.1"), "--region: is for files that are loaded"),
+        (("--model", "label"), "--model: is for files that are loaded"),
+        (("--ignore", "nr"), "--ignore: is for files that are loaded"),
+        (("--statistic", "cox", "--lens", "top"), "must look at cells alone"),
+        (("--partition", "tree:10"), "must not depend on the rows"),
+        (("--label", "nothing"), "`label` must name columns"),
+        (("--engine", "carrier pigeon"), "`engine` must be"),
+    ],
+)
+def test_refusals(folder, words, sentence):
+    parts, _ = folder
+    found = run("test", parts, *words, *QUICK)
+    assert found.exit_code in (1, 2)
+    assert sentence.replace("`", "") in " ".join(found.output.split()).replace("`", "")

@@ -1,0 +1,174 @@
+"""Dask gives the bits that rows in memory give, also if a worker is killed."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from clusters import dask_client
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "scanning"))
+from folders import predictions, rows_of, table, write
+
+import calibrant as cal
+from calibrant.lenses import Canonical, TopLabel
+from calibrant.partitions import EqualWidth
+from calibrant.resampling import Exact
+from calibrant.scanning import Batch, Scan
+from calibrant.statistics import ExpectedMiscalibration
+from calibrant.workers import dask
+from calibrant.workers.versions import refuse_version
+
+pytestmark = pytest.mark.xdist_group("dask")
+
+ETA = ExpectedMiscalibration(EqualWidth(5))
+ROWS = rows_of(3_000, weighted=True)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with dask_client() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("rows"), table(*ROWS), (700, 701, 2_000), 300)
+
+
+@pytest.mark.parametrize("lens", [Canonical(), TopLabel()], ids=str)
+def test_row_groups(client, folder, lens):
+    scan, done = cal.scan(folder, engine=client), []
+    made = [
+        cal.calibration_test(
+            data, ETA, lens=lens, n_resamples=19, rng=1, progress=lambda *two: done.append(two)
+        )
+        for data in (predictions(*ROWS), scan)
+    ]
+    assert made[0].to_dict() == made[1].to_dict()
+    assert done[-1][0] == done[-1][1]
+    assert repr(scan).endswith(f"on=Dask({client.scheduler.address!r}))")
+
+
+def test_all_verbs(client, folder):
+    both = predictions(*ROWS), cal.scan(folder, engine=client)
+    for call in (
+        lambda data: cal.classwise(data, n_resamples=9, rng=1).to_dict(),
+        lambda data: cal.cellwise(data, EqualWidth(3), n_resamples=9, rng=1).to_dict(),
+        lambda data: cal.estimate(data, ETA, n_resamples=9, rng=1).replicates.tolist(),
+        lambda data: cal.calibration_function(data, EqualWidth(3)).predicted.tolist(),
+    ):
+        assert call(both[0]) == call(both[1])
+    assert np.array_equal(both[1].load().probs, both[0].probs)
+
+
+def test_an_address_of_a_scheduler(client, folder, monkeypatch):
+    address = client.scheduler.address.replace("tcp://", "dask://")
+    scan = cal.scan(folder, engine=address)
+    try:
+        assert (
+            cal.classwise(scan, n_resamples=0).mean
+            == cal.classwise(predictions(*ROWS), n_resamples=0).mean
+        )
+    finally:
+        scan.workers.client.close()
+    monkeypatch.setattr(dask, "PATIENCE", "1s")
+    with pytest.raises(ValueError, match=r"none answers at tcp://127\.0\.0\.1:1"):
+        cal.scan(folder, engine="dask://127.0.0.1:1")
+
+
+def test_frames(client, folder):
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = dataframe.read_parquet(folder)  # files in their own order: 000, 001, …
+    expected = cal.calibration_test(predictions(*ROWS), ETA, n_resamples=19, rng=1).to_dict()
+    scan = cal.scan(frame, engine=client)
+    assert (scan.n, scan.m) == (3_000, 4)
+    assert cal.calibration_test(scan, ETA, n_resamples=19, rng=1).to_dict() == expected
+    # The client that is there is taken if none is given; other partitions change nothing.
+    other = cal.scan(frame.repartition(npartitions=7))
+    assert cal.calibration_test(other, ETA, n_resamples=19, rng=1).to_dict() == expected
+    spoilt = frame.assign(prob_0=frame["prob_0"] + 0.5)
+    with pytest.raises(ValueError, match=r"sum to 1 in each row; row \d+ of partition \d+"):
+        cal.calibration_test(cal.scan(spoilt, engine=client), ETA)
+
+
+class Slow:
+    """A reduction that takes its time, so that a worker can be killed in the middle."""
+
+    def zero(self):
+        return [0, 0]
+
+    def update(self, state, batch: Batch):
+        time.sleep(0.3)
+        return [state[0] + batch.data.n, state[1] + int(batch.data.labels.sum())]
+
+    def merge(self, a, b):
+        return [a[0] + b[0], a[1] + b[1]]
+
+
+def test_a_worker_that_is_killed(client, folder):
+    """Its tasks are done again, and every row counts once."""
+    scan = cal.scan(folder, engine=client)
+    killed = []
+
+    def kill(done, total):
+        if not killed and done < total:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    assert scan.add_up(Slow(), kill) == [3_000, int(ROWS[1].sum())]
+    assert killed
+    client.wait_for_workers(2, timeout=60)
+    found = cal.calibration_test(scan, ETA, n_resamples=19, rng=1)
+    assert (
+        found.to_dict()
+        == cal.calibration_test(predictions(*ROWS), ETA, n_resamples=19, rng=1).to_dict()
+    )
+
+
+def test_the_first_bad_row_is_named(client, tmp_path):
+    probs, labels, _ = rows_of(400, 3)
+    for row in (170, 350):
+        probs[row] = 0.1
+    folder = write(tmp_path, table(probs, labels), (100, 150, 300), 10)
+    with pytest.raises(ValueError, match=r"row 20 of part-002\.parquet \(row 170 of all\)"):
+        cal.calibration_test(cal.scan(folder, engine=client), ETA)
+
+
+def test_counts_need_no_order(client, folder):
+    """Frames have one here; what does not need it must not ask for it."""
+    rows = ROWS[:2]
+    exact = {"lens": TopLabel(), "resampler": Exact(draws="counts"), "rng": 1}
+    scan = cal.scan(folder, engine=client)
+    plain = Scan(
+        type(scan.columns)(**{**_fields(scan.columns), "weight": None}),
+        scan.fragments,
+        scan.workers,
+    )
+    assert (
+        cal.calibration_test(plain, ETA, **exact).to_dict()
+        == cal.calibration_test(predictions(*rows), ETA, **exact).to_dict()
+    )
+
+
+def _fields(columns):
+    return {name: getattr(columns, name) for name in columns.__slots__}
+
+
+def test_versions():
+    with pytest.raises(ValueError, match="the worker cannot import calibrant; install it"):
+        refuse_version("the worker", None)
+    with pytest.raises(ValueError, match=r"the worker has calibrant 0\.0\.1, and here is"):
+        refuse_version("the worker", "0.0.1")
+    refuse_version("the worker", cal.__version__)
+
+
+def test_dask_is_named_where_it_is_missing(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(
+        ImportError, match=r"`distributed` cannot be imported; install calibrant\[dask"
+    ):
+        cal.scan(folder, engine="dask://127.0.0.1:1")
