@@ -50,8 +50,8 @@ def report() -> str:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return (
         f"## Rows in files\n\n{rows:,} rows of {CLASSES} classes, float32, ten Parquet files in"
-        f" groups of {GROUP:,}. Results were compared to the last bit first; the second of two calls"
-        f" is timed. The largest memory was {peak:.1f} GB, with the rows loaded for comparison.\n\n"
+        f" groups of {GROUP:,}. Results were compared to the last bit first; the second of two"
+        f" calls is timed. The largest memory was {peak:.1f} GB, with the rows loaded for comparison.\n\n"
         "| what | CPU s | beside reading |\n|---|---|---|\n" + "\n".join(lines)
     )
 

@@ -48,7 +48,7 @@ def default_lens(models: Mapping[str, Predictions], most: int = 2) -> Lens:
 
 def chosen_lens(data: Models, lens: Lens | str | None, most: int = 2) -> Lens:
     """Return the lens that somebody chose, or the default."""
-    models = named(data)
+    models = named(data, scans=True)
     return default_lens(models, most) if lens is None else as_lens(lens, first(models))
 
 
