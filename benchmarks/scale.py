@@ -51,7 +51,7 @@ def report() -> str:
     return (
         f"## Rows in files\n\n{rows:,} rows of {CLASSES} classes, float32, ten Parquet files in"
         f" groups of {GROUP:,}. Results were compared to the last bit first; the second of two"
-        f" calls is timed. The largest memory was {peak:.1f} GB, with the rows loaded for comparison.\n\n"
+        f" calls is timed. The largest memory was {peak:.1f} GB, with the rows loaded once.\n\n"
         "| what | CPU s | beside reading |\n|---|---|---|\n" + "\n".join(lines)
     )
 

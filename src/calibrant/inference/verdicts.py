@@ -212,7 +212,7 @@ def judge(problem: AnyProblem, rows: Sequence[Tested], n_tests: int, n_resamples
         size,
         interval,
         weights_tell,
-        isinstance(problem, ScannedProblem),
+        scanned=isinstance(problem, ScannedProblem),
     )
 
 
