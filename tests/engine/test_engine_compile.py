@@ -1,5 +1,6 @@
 """Compiled code is found by name, stored under a digest, and its helpers are plain Python too."""
 
+import os
 from hashlib import sha256
 from pathlib import Path
 
@@ -67,3 +68,37 @@ def test_thresholds_in_python_are_those_of_the_compiled_loop(dtype):
         out = engine.draws.thresholds_room(5)
         engine.draws.thresholds(probs, i, out)
         assert out[1:3].tolist() == expected[i].tolist()
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o777], ids=["private", "open to others"])
+def test_a_package_that_cannot_be_written_to(monkeypatch, tmp_path, caplog, mode):
+    """Workers of a cluster have no home: code is kept among temporary files, or nowhere."""
+    make, refused = module.numba.njit, []
+
+    def njit(*function, **options):
+        if not function and options.get("cache") and not refused:
+            refused.append(options)
+            return lambda _: (_ for _ in ()).throw(RuntimeError("no locator available"))
+        return make(*function, **options)
+
+    folder = tmp_path / f"calibrant-{os.getuid()}"
+    folder.mkdir()
+    folder.chmod(mode)
+    monkeypatch.setattr(module.numba, "njit", njit)
+    monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(module.numba.config, "CACHE_DIR", module.numba.config.CACHE_DIR)
+
+    def one_more(x):
+        return x + 1
+
+    with caplog.at_level("INFO", logger="calibrant"):
+        compiled = module.kernel(one_more)
+    assert compiled(1) == 2
+    assert len(refused) == 1
+    if mode == 0o700:
+        assert f"machine code is kept in {folder}" in caplog.text
+        assert any(folder.rglob("*.nbi"))
+    else:
+        assert "machine code is not kept on disk" in caplog.text
+        assert "somebody else could write to it" in caplog.text
+        assert not any(folder.rglob("*.nbi"))

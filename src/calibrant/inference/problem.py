@@ -163,8 +163,9 @@ class Problem:
         if self.cuts is None:
             assert self.seen.event is not None
             return self.seen_probs[:, self.seen.event].astype(float)
-        low, high = np.minimum(self.cuts, 1 << 52).T
-        return np.asarray((high - low) * 2.0**-52)
+        width = np.minimum(self.cuts[:, 1], 1 << 52)
+        width -= self.cuts[:, 0]
+        return width * 2.0**-52
 
     def event_distributions(self, cells: Cells) -> CountDistributions:
         """Return the exact distribution of the number of events in each cell."""
