@@ -11,7 +11,7 @@ from calibrant import engine
 from calibrant.checks.seeds import make_key
 from calibrant.distances import euclidean, total_variation
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
-from calibrant.partitions import EqualWidth, FromFunction, SimplexCells
+from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells
 from calibrant.resampling import Exact
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
 
@@ -115,6 +115,24 @@ def test_standard_errors(both, lens):
         ]
         assert made[0].value == made[1].value
         assert made[0].replicates.tolist() == made[1].replicates.tolist()
+
+
+@pytest.mark.parametrize("k", [1, 4, 15])
+@pytest.mark.parametrize("lens", ["top", "class", "chain"])
+def test_bins_of_equal_mass(both, lens, k):
+    """Found digit by digit, in two passes of 32 bits and four of 64."""
+    eta = ExpectedMiscalibration(EqualMass(k))
+    made = [
+        cal.calibration_test(rows, eta, lens=LENSES[lens], n_resamples=9, rng=1) for rows in both
+    ]
+    assert made[0].to_dict() == made[1].to_dict()
+    cells = [
+        cal.cellwise(rows, EqualMass(k), lens=LENSES[lens], n_resamples=9, rng=1) for rows in both
+    ]
+    assert cells[0].to_dict() == cells[1].to_dict()
+    lows = [one.function.fitted.lows for one in cells]
+    assert lows[0].dtype == lows[1].dtype
+    assert lows[0].tolist() == lows[1].tolist()
 
 
 def test_an_empty_replicate_is_the_data(tmp_path):

@@ -10,11 +10,12 @@ import pytest
 from folders import predictions, rows_of, table, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import problems
 
 import calibrant as cal
 from calibrant.calibration.tally import CellTally
 from calibrant.lenses import Canonical, TopLabel
-from calibrant.partitions import EqualWidth
+from calibrant.partitions import EqualMass, EqualWidth
 from calibrant.resampling import Exact
 from calibrant.scanning import Scan
 from calibrant.scanning.scan import Work
@@ -45,6 +46,19 @@ def test_any_cut_into_files_and_groups(tmp_path_factory, cuts, group, form, work
         if before is not None:
             os.environ["CALIBRANT_THREADS"] = before
     assert found.to_dict() == EXPECTED
+
+
+@settings(max_examples=40)
+@given(problems(m=2, max_n=30), st.integers(1, 6), st.integers(1, 9))
+def test_bins_of_equal_mass_are_those_of_all_rows(tmp_path_factory, data, k, group):
+    """Also with ties, zeros, vertices, and weights of 0."""
+    weights = data.weights if data.weighted else None
+    whole = table(np.asarray(data.probs), np.asarray(data.labels), weights)
+    scan = cal.scan(write(tmp_path_factory.mktemp("mass"), whole, (), group))
+    memory = cal.Predictions(data.probs, data.labels, ["0", "1"], weights)
+    one, two = (cal.calibration_function(rows, EqualMass(k)) for rows in (memory, scan))
+    assert one.fitted.lows.tolist() == two.fitted.lows.tolist()
+    assert one.mass.tolist() == two.mass.tolist()
 
 
 @pytest.fixture(scope="module")

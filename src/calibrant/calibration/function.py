@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.calibration.cells import Cells, find_cells
+from calibrant.calibration.quantiles import kept_cells
 from calibrant.calibration.tally import CellTally, check_scannable
 from calibrant.checks.arrays import TOLERANCE
 from calibrant.lenses import Canonical
@@ -122,9 +123,10 @@ def calibration_function(data: Predictions | Scan, partition: Partition) -> Cali
     if not isinstance(data, Scan):
         return on_cells(find_cells(data, partition))
     check_scannable(partition, data.m)
-    (found,) = data.add_up(CellTally(Canonical(), (partition,), data.unit))
-    assert found is not None
     event = 1 if data.m == 2 else None
+    cut = kept_cells(data, Canonical(), partition, event)
+    (found,) = data.add_up(CellTally(Canonical(), (cut,), data.unit))
+    assert found is not None
     return CalibrationFunction(
         found.fitted, data.classes, event, *found.sums.finish(), data.weighted
     )

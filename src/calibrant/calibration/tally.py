@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calibrant.calibration.law_sums import LawSums
 from calibrant.calibration.sums import CellSums
 from calibrant.lenses import Lens
-from calibrant.partitions import Partition
+from calibrant.partitions import EqualMass, Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 from calibrant.scanning import Batch
@@ -88,10 +88,10 @@ class CellTally:
 def check_scannable(partition: Partition, m: int) -> None:
     """Refuse a partition of m outcomes that must see all rows before it knows its cells."""
     check_partition(partition)
-    if not partition.fixed:
+    if not (partition.fixed or isinstance(partition, EqualMass)):
         raise ValueError(
             f"`partition` must not depend on the rows for scanned data; {partition} does. Use"
-            f" EqualWidth(…) or SimplexCells(…). {MEMORY}"
+            f" EqualWidth(…), SimplexCells(…) or EqualMass(…). {MEMORY}"
         )
     row = Predictions.trusted(np.full((1, m), 1.0 / m), np.zeros(1, np.int32), ("",) * m)
     if not hasattr(partition.fit(row), "join"):

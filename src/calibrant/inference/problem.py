@@ -164,7 +164,7 @@ class Problem:
             assert self.seen.event is not None
             return self.seen_probs[:, self.seen.event].astype(float)
         width = np.minimum(self.cuts[:, 1], 1 << 52)
-        width -= self.cuts[:, 0]
+        width -= np.minimum(self.cuts[:, 0], 1 << 52)
         return width * 2.0**-52
 
     def event_distributions(self, cells: Cells) -> CountDistributions:

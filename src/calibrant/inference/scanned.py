@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.calibration.quantiles import kept_cells
 from calibrant.calibration.tally import MEMORY, CellState, CellTally, check_scannable
 from calibrant.inference.counts import CountDistributions
 from calibrant.inference.label_blocks import refuse_counts
@@ -179,16 +180,18 @@ class ScannedProblem:
     def moments(self, cells: Any) -> tuple[Floats, Floats]:
         """Return mean and standard deviation (cells, m) of the deviations under the hypothesis."""
         own, unit = self.calibrated, self.scan.unit
-        tally = MomentTally(
-            self.lens, self.resampler, cells.partition, cells.fitted, self.seen.m, unit
-        )
+        tally = MomentTally(self.lens, self.resampler, cells.cut, cells.fitted, self.seen.m, unit)
         return moments_from(self.scan.add_up(tally), cells, unit, own)
 
     def settle(self, progress: Any = None) -> None:
         """Find all cells that were asked for and add them up, in one pass."""
         new = [cells for cells in self.asked if "found" not in cells.__dict__]
         if new:
-            partitions = tuple(cells.partition for cells in new)
+            for cells in new:
+                cells.__dict__["cut"] = kept_cells(
+                    self.scan, self.lens, cells.partition, self.seen.event
+                )
+            partitions = tuple(cells.cut for cells in new)
             probs = EventProbs(self.lens, self.resampler) if self.wants_laws else None
             tally = CellTally(self.lens, partitions, self.scan.unit, probs)
             states: list[CellState | None] = self.scan.add_up(tally, progress)

@@ -193,7 +193,7 @@ def scanned_blocks(problem: ScannedProblem, plan: Plan) -> Iterator[TableBlock |
 
 def _tally(problem: ScannedProblem, replicates: Replicates) -> Any:
     """Return what is added up in these replicates."""
-    cells = tuple((cells.partition, cells.fitted) for cells in problem.asked)
+    cells = tuple((cells.cut, cells.fitted) for cells in problem.asked)
     lens, key, m = problem.lens, problem.key, problem.seen.m
     if problem.rows_change:
         return RowTally(lens, key, cells, m, problem.scan.unit, replicates)

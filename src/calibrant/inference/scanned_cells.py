@@ -81,6 +81,11 @@ class ScannedCells:
     settle: Callable[[], None]
 
     @cached_property
+    def cut(self) -> Partition:
+        """What rows are located with: the partition, or its bins once they were found."""
+        return self.partition
+
+    @cached_property
     def found(self) -> CellState:
         """The cells and their sums, with those of all cells that were asked for."""
         self.settle()

@@ -201,6 +201,12 @@ class Tally:
             check_hypothesis(problem)
             problem.check_statistics([self.statistic])
             self.statistic.prepare(problem.shared)
+            for cells in problem.asked:
+                if not cells.partition.fixed:
+                    raise ValueError(
+                        "`partition` must not depend on the rows of a Tally;"
+                        f" {cells.partition} does."
+                    )
             self._problem = problem
         elif data.classes != self._problem.sample.data.classes:
             raise ValueError(

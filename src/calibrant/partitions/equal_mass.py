@@ -53,9 +53,7 @@ class EqualMass:
         present = data.weights > 0
         values, where = np.unique(data.probs[present, data.event], return_inverse=True)
         mass = np.bincount(where, data.weights[present])
-        middle = np.cumsum(mass) - 0.5 * mass
-        reached = self.k * middle / mass.sum() + 1e-9  # sums of weights are rounded
-        bins = np.floor(reached).clip(max=self.k - 1)
+        bins = bins_of(mass, self.k)
         return FittedIntervals(values[np.diff(bins, prepend=-1) > 0], data.event)
 
     def locate(self, data: Predictions) -> tuple["FittedIntervals", Cells]:
@@ -65,6 +63,13 @@ class EqualMass:
 
     def __str__(self) -> str:
         return f"{self.k} equal masses"
+
+
+def bins_of(mass: NDArray[Any], k: int) -> NDArray[np.float64]:
+    """Return the bin of each of some values with this weight, in their order: (values,)."""
+    middle = np.cumsum(mass) - 0.5 * mass
+    reached = k * middle / mass.sum() + 1e-9  # sums of weights are rounded
+    return np.asarray(np.floor(reached).clip(max=k - 1))
 
 
 @final
@@ -93,3 +98,10 @@ class FittedIntervals:
         values = points(probs, 2)[:, self.coordinate]
         bins = np.searchsorted(self.lows, values, side="right") - 1
         return bins.clip(min=0).astype(np.int32)
+
+    def join(self, other: "FittedIntervals") -> tuple["FittedIntervals", Cells, Cells]:
+        """Return the cells of both, and where those of each are among them: they are the same."""
+        if not np.array_equal(self.lows, other.lows):
+            raise ValueError("`other` must be of the same bins; their ends depend on the rows.")
+        same = np.arange(self.n_cells, dtype=np.int32)
+        return self, same, same
