@@ -261,8 +261,8 @@ CALLS = {
     # laws
     "power_sums, few cells": lambda: laws.power_sums(PROBS[:, 0], OF_ROWS[:3], CELLS),
     "power_sums, no cell": lambda: laws.power_sums(PROBS[:, 0], OF_ROWS, 1),
-    "add_values, few cells": lambda: sums.add_values(PROBS[:, 0], OF_ROWS[:3], CELLS),
-    "add_values, no cell": lambda: sums.add_values(PROBS[:, 0], OF_ROWS, 1),
+    "add_values, few cells": lambda: laws.add_values(PROBS[:, 0], OF_ROWS[:3], CELLS),
+    "add_values, no cell": lambda: laws.add_values(PROBS[:, 0], OF_ROWS, 1),
     # resample
     "resampled_sums, few rows": lambda: resample.resampled_sums(ROWS, SHORT, KEY, REPLICATES, 1.0),
     "resampled_totals, few cells": lambda: resampled(FEW),

@@ -109,5 +109,5 @@ def test_totals_of_tables_are_those_of_rows(data):
 
 @pytest.mark.parametrize("values", [[1.0, -1.0, 0.25], [2.0**-84, 2.0**-40, -(2.0**-84)]])
 def test_values_are_added_exactly(values):
-    limbs = engine.sums.add_values(np.array(values), np.zeros(3, np.int32), 1)
+    limbs = engine.laws.add_values(np.array(values), np.zeros(3, np.int32), 1)
     assert exact(limbs[:, 0]) == sum(map(Fraction, values))

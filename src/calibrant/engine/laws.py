@@ -93,3 +93,26 @@ def _power_sums(p, cells, span, rows, sums):
                 table[first + k, 1] += middle
                 table[first + k, 2] += low
                 x *= end
+
+
+def add_values(values: Floats, cells: NDArray[np.int32], n_cells: int) -> NDArray[np.int64]:
+    """Add up numbers (n,) between -1 and 1 in cells (n,): limbs (3, cells)."""
+    expect("values", values, (None,), "f")
+    expect("cells", cells, values.shape, "i")
+    within("cells", cells, n_cells)
+    out = np.zeros((3, n_cells), np.int64)
+    for start, stop in threads.blocks(values.size, EXACT):
+        limbs = np.zeros((3, n_cells))
+        _add_values(values, cells, (start, stop), limbs)
+        out += whole(limbs)
+    return out
+
+
+@kernel
+def _add_values(values, cells, span, limbs):
+    for i in range(span[0], span[1]):
+        high, middle, low = cut(values[i])
+        c = cells[i]
+        limbs[0, c] += high
+        limbs[1, c] += middle
+        limbs[2, c] += low

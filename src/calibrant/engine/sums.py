@@ -154,29 +154,6 @@ def _add_ranked_intervals(ranked, span, edges, table):
             table[c, 4] += low
 
 
-def add_values(values: Floats, cells: NDArray[np.int32], n_cells: int) -> NDArray[np.int64]:
-    """Add up numbers (n,) between -1 and 1 in cells (n,): limbs (3, cells)."""
-    expect("values", values, (None,), "f")
-    expect("cells", cells, values.shape, "i")
-    within("cells", cells, n_cells)
-    out = np.zeros((3, n_cells), np.int64)
-    for start, stop in threads.blocks(values.size, EXACT):
-        limbs = np.zeros((3, n_cells))
-        _add_values(values, cells, (start, stop), limbs)
-        out += whole(limbs)
-    return out
-
-
-@kernel
-def _add_values(values, cells, span, limbs):
-    for i in range(span[0], span[1]):
-        high, middle, low = cut(values[i])
-        c = cells[i]
-        limbs[0, c] += high
-        limbs[1, c] += middle
-        limbs[2, c] += low
-
-
 def merged(a: Sums, b: Sums) -> Sums:
     """Return the sums over the rows of both: the same bits whichever is first."""
     return Sums(a.mass + b.mass, a.observed + b.observed, a.limbs + b.limbs)

@@ -64,7 +64,7 @@ def _limbs(
         p = probs[:, j].astype(np.float64)
         terms = weights * p, weights**2 * (p * (1.0 - p))
         for kind, values in enumerate(terms):
-            out[:, kind, :, j] = engine.sums.add_values(values, of_rows, n_cells)
+            out[:, kind, :, j] = engine.laws.add_values(values, of_rows, n_cells)
     return out
 
 
