@@ -58,8 +58,8 @@ def test_sums_are_exact(values):
 
 
 def test_many_equal_rows():
-    """Floats would have lost the last digits: 2^24 limbs are added before they become integers."""
-    p = np.full(3 << 24, 0.1)
+    """Limbs of so many rows are added as floats, and then as integers."""
+    p = np.full(engine.sums.EXACT + 3, 0.1)
     found = LAWS.power_sums(p, np.zeros(p.size, np.int32), 1)
     assert exact(found.limbs[:, 0, 0]) == p.size * Fraction(0.1)
 
