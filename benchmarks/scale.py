@@ -41,6 +41,9 @@ def report() -> str:
             "top-label test in batches, any number of resamples": cpu(lambda: top(scan)),
             "the same in memory": cpu(lambda: top(data)),
             "all classes in batches, estimates": cpu(lambda: cal.classwise(scan, n_resamples=0)),
+            "the same, with labels redrawn 99 times": cpu(
+                lambda: cal.classwise(scan, n_resamples=99, rng=0)
+            ),
         }
         times |= {f"top-label test on {name}": spent for name, spent in on_clusters(folder, top)}
     finally:

@@ -102,6 +102,10 @@ def test_counts_of_cells(both, lens):
         return
     memory, scanned = (call() for call in calls)
     assert memory.to_dict() == scanned.to_dict()
+    settings = {"lens": LENSES[lens], "resampler": exact, "n_resamples": 99, "rng": 1}
+    cells = [cal.cellwise(rows, EqualWidth(4), **settings) for rows in both]
+    assert cells[0].to_dict() == cells[1].to_dict()
+    assert cells[0].largest.tolist() == cells[1].largest.tolist()
 
 
 @pytest.mark.parametrize("lens", ["top", "groups", "canonical"])

@@ -160,18 +160,19 @@ def scanned_replicates(
     observed = Observed(problem.seen)
     values = [float(evaluate(observed)[0]) for evaluate in prepared]
     out = np.empty((len(statistics), plan.n_resamples))
-    if problem.draws_counts:
-        counted: Any = CountBlock(problem, Replicates(0, plan.n_resamples))  # type: ignore[arg-type]
-        out[:] = [evaluate(counted) for evaluate in prepared]
-        return values, out
     for block in scanned_blocks(problem, plan):
         for row, evaluate in zip(out, prepared, strict=True):
             row[block.replicates.start : block.replicates.stop] = evaluate(block)
     return values, out
 
 
-def scanned_blocks(problem: ScannedProblem, plan: Plan) -> Iterator[TableBlock | SumBlock]:
+def scanned_blocks(
+    problem: ScannedProblem, plan: Plan
+) -> Iterator[TableBlock | SumBlock | CountBlock]:
     """Yield all replicates, as many in a pass over the rows as tables have room for."""
+    if problem.draws_counts:
+        yield CountBlock(problem, Replicates(0, plan.n_resamples))  # type: ignore[arg-type]
+        return
     m, again = problem.seen.m, problem.rows_change
     each = 4 * m + 1 if again else (1 if m == 2 else m)
     entries = sum(cells.n_cells for cells in problem.asked) * each

@@ -19,7 +19,7 @@ RESULT = "number long, version string, error binary, state binary"
 @final
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """The executors of a Spark session, classic or Connect.
+    """The executors of a Spark session.
 
     A task reads its fragments with pyarrow and returns its state as a row of a frame: rows of
     attempts that failed never arrive, so nothing is counted twice.
