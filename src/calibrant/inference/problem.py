@@ -62,11 +62,6 @@ class Problem:
         return cls(data, lens, resampler, key, Shared(lens(data)))
 
     @property
-    def calibrated(self) -> bool:
-        """Whether the hypothesis is that the model is calibrated, not another one."""
-        return self.probs is self.data.probs
-
-    @property
     def rows(self) -> Rows:
         """The rows as the lens shows them and the engine takes them, with their numbers."""
         return self.seen.rows._replace(first=self.first, numbers=self.numbers)
