@@ -12,6 +12,7 @@ from bad_calls import CALLS
 from calibrant import Predictions, engine
 from calibrant.partitions import EqualWidth, SimplexCells
 
+
 @pytest.fixture(scope="module")
 def outcomes():
     """Return what became of every bad call."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import draws
-from calibrant.engine.arrays import expect, expect_order, expect_rows, expect_span, within, zeros
+from calibrant.engine.arrays import expect, expect_order, expect_rows, within, zeros
 from calibrant.engine.compile import helper, kernel
 from calibrant.engine.draws import FEW, draw_row
 from calibrant.engine.sums import add_predictions, unit_of

@@ -102,8 +102,9 @@ def resampled_sums(
     rows: Rows, order: Order, key: np.uint64, replicates: Replicates, unit: float
 ) -> Sums:
     """Return the sums of all cells of some rows, which stand so many times in each replicate."""
-    expect("order.rows", order.rows, (rows.probs.shape[0],), "i")
     n_cells, m = order.starts.size - 1, rows.probs.shape[1]
+    expect_rows(rows)
+    expect_order(order, rows.probs.shape[0], n_cells)
     out = Sums.zeros(n_cells, m, replicates.size)
     for span, keys in _groups(key, replicates):
         sums = Sums.zeros(n_cells, m, SIDE)

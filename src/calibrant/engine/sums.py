@@ -62,10 +62,7 @@ def unit_of(rows: Rows) -> float:
 
 
 def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int, unit: float | None = None) -> Sums:
-    """Add up rows whose cells (n,) are known, in the order in which they stand.
-
-    unit : that of the limbs, if other rows than these belong to the data; `unit_of` these
-    """
+    """Add up rows whose cells (n,) are known; `unit` is that of all rows, if these are some."""
     expect_rows(rows)
     n, m = rows.probs.shape
     column, count = (rows.event, 1) if m == 2 else (0, m)
