@@ -4,7 +4,8 @@
 
 tries COUNT mutants of each kind of file. File number i of a seed is always the same, so that
 SEED 1 i gives it again. What ends the process (an abort, ten seconds for one file) is found by
-whoever started it: the number of the file that is being loaded stands in the progress file.
+whoever started it: the number of the file that is being loaded stands in the progress file. Memory
+that loading takes must stay below four times what the file unpacks to, and 500 MB.
 """
 
 import csv
@@ -16,12 +17,14 @@ import signal
 import struct
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pyarrow.ipc
 import pyarrow.parquet
+from memory import Peak
 
 from calibrant import load
 
@@ -95,6 +98,7 @@ WORDS = [
     *(b'"prob_cat":', b'"prob_cat":0.5,', b"\\", b"\\u0031", b"cat", b"x" * 3000, b"=", b"'"),
 ]
 SIZES = [2**61, 2**40, 2**33, 2**31 - 1, 2**30, -1, 0, 2**63 - 1]
+MIB = 1 << 20
 VARINTS = [b"\xff" * 4 + b"\x0f", b"\xfe" + b"\xff" * 7 + b"\x3f", b"\x80" * 4 + b"\x08", b"\x01"]
 
 
@@ -111,6 +115,9 @@ def mutant(rng, kind):
     for _ in range(rng.integers(1, 4)):
         at = int(rng.integers(first, max(first + 1, len(content) - 4)))
         change(rng, content, at, text)
+    if packed and rng.random() < 0.01:  # a few KB that become up to 200 MB
+        at = int(rng.integers(len(content) + 1))
+        content[at:at] = content[at : at + 40] * int(rng.integers(1, 5_000_000))
     if kind == "parquet" and rng.random() < 0.7:  # the footer stays where it says
         footer = int.from_bytes(content[-8:-4], "little") + len(content) - length
         content[-8:-4] = (footer & 0xFFFFFFFF).to_bytes(4, "little")
@@ -211,12 +218,19 @@ def disagreement(data, columns):
     return f"other labels {wrong[:3]}" if wrong else ""
 
 
-def verdict(path, content, kind):
-    """Load a file; return what is wrong with what became of it, if anything is."""
-    path.write_bytes(content)
+def unpacked(content, kind):
+    """Return the bytes of a file when it is unpacked, as far as it can be."""
+    try:
+        return len(gzip.decompress(content)) if kind == "csv.gz" else len(content)
+    except (OSError, EOFError, zlib.error):
+        return len(content)
+
+
+def loaded(path):
+    """Load a file; return the data, or what is wrong with how it is refused."""
     signal.alarm(10)
     try:
-        data = load(path)
+        return load(path)
     except (ValueError, TypeError) as error:
         said = str(error)
         good = said.startswith(f"{path}: ") and "\n" not in said and len(said) < 900
@@ -225,6 +239,18 @@ def verdict(path, content, kind):
         return f"raises {error!r}"[:300]
     finally:
         signal.alarm(0)
+
+
+def verdict(path, content, kind):
+    """Load a file; return what is wrong with what became of it, if anything is."""
+    path.write_bytes(content)
+    peak = Peak()
+    data = loaded(path)
+    grown = peak.grown()
+    if grown > 4 * unpacked(content, kind) + 500 * MIB:
+        return f"takes {grown // MIB} MB"
+    if isinstance(data, str):
+        return data
     try:
         columns = parsed(path, content, kind)
     except AssertionError as error:

@@ -30,8 +30,9 @@ RULE = (
 )
 NOTE = (
     "Changes are 95 % intervals. p is exact for the model as it is. After a map its hypothesis is"
-    " that outcomes are drawn from the cross-fitted predictions; other outcomes chose the map, so a"
-    " large p says little, and a small one that the map is not right yet."
+    " that the outcome of each row is drawn from its cross-fitted prediction. It would be exact if"
+    " the maps were given, but each was fitted to the outcomes of other rows: a large p then says"
+    " little, and a small one that the map is not right yet."
 )
 
 
@@ -198,8 +199,14 @@ class Recalibration:
             if not any(np.isfinite(row.log_score) for row in self.rows):
                 return "Leave it as it is: every log score is infinite, so none can be preferred."
             return "Leave it as it is: no method improves the log score by a standard error."
+        after = f"Use {chosen.name}: on rows it has not seen,"
+        if np.isinf(first.log_score):
+            return (
+                f"{after} its log score is {chosen.log_score:.4f}. The model's own is infinite, since"
+                " outcomes occurred to which it gives probability 0."
+            )
         gain = f"from {first.log_score:.4f} to {chosen.log_score:.4f}"
-        return f"Use {chosen.name}: on rows it has not seen, the log score falls {gain}."
+        return f"{after} the log score falls {gain}."
 
     def _repr_html_(self) -> str:
         return tables.html(HEADER, [row.cells() for row in self.rows])
