@@ -150,6 +150,18 @@ def test_an_open_quote_in_a_column_that_is_not_used(tmp_path):
     assert load(path).probs[:, 0].tolist() == [0.75, 0.25]
 
 
+def test_a_quote_in_the_middle_of_a_cell_does_not_swallow_rows(tmp_path):
+    """The next quote closes it, some rows later, and the last line is as it should be."""
+    path = tmp_path / "x.csv"
+    good = 'a,0.75,0.25,"x"\nb,0.25,0.75,"y"\n'
+    cut = 'a,0.5,0.5,"cut "here"\nb,0.5,0.5,x\na,0.5,0.5,"cut "there"\n'
+    path.write_text(f"label,prob_a,prob_b,note\n{good}{cut}{good}")
+    with pytest.raises(ValueError, match=r"a quote that is opened must be closed; look at line 4"):
+        load(path)
+    path.write_text(f"label,prob_a,prob_b,note\n{good}" + good.replace("x", "one\n\nrow") + "\n \n")
+    assert load(path).probs[:, 0].tolist() == [0.75, 0.25] * 2
+
+
 def test_a_cut_gzip_file_of_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "x.csv.gz"
     path.write_bytes(gzip.compress(CSV.encode() + b"\xe4\xff,0.5,0.5\n" * 300)[:-9])

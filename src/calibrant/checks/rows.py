@@ -61,8 +61,8 @@ def rescale(probs: Array, rounding: float) -> None:
     def work(start: int, stop: int) -> None:
         rows = probs[start:stop]
         total = totals(rows)
-        off = np.abs(total - 1.0) > rounding
-        rows[off] = rows[off] / total[off, None]
+        total[np.abs(total - 1.0) <= rounding] = 1.0
+        np.divide(rows, total[:, None], out=rows, casting="same_kind")
 
     threads.run(work, threads.row_blocks(probs.shape))
 

@@ -138,12 +138,16 @@ class Delimited:
         return pl.DataFrame(columns)
 
     def _refuse_lost_rows(self, frame: pl.DataFrame) -> None:
-        """Refuse a file whose last line is not the last row: a quote may not have been closed.
+        """Refuse a file of which lines are lost in a cell, since a quote was not closed.
 
-        From there to the end all would be one cell, without a word.
+        Polars would take all up to the next quote, or to the end, as one cell, without a word.
+        Cells that have more lines than one, as they may between quotes, cost a second look.
         """
+        if not records.has_quotes(self.path):
+            return
         last = records.last_record(self.path, self.separator)
-        if last is None or not frame.height or not _same(frame, last, self.index):
+        whole = records.count_lines(self.path) == self.skip + frame.height
+        if not whole or last is None or not frame.height or not _same(frame, last, self.index):
             records.refuse_open_quotes(self.path, self.separator)
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:

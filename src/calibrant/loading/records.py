@@ -7,9 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from calibrant.loading import text
 
 TAIL = 1 << 16  # bytes that hold the last line
+BLOCK = 1 << 18  # bytes that are looked at together
+END = ord("\n")
 LONGEST = (1 << 31) - 1  # characters of a cell, as many as the csv module can be told
 MISSING = ("na", "n/a", "null", "none", "-", "?", "#n/a", "missing")
 
@@ -56,6 +60,24 @@ def last_record(path: Path, separator: str) -> list[str] | None:
         if any(cell.strip() for cell in cells):
             return [cell.strip() for cell in cells]
     return None
+
+
+def has_quotes(path: Path) -> bool:
+    """Whether there is a quote anywhere; only then can a row have more lines than one."""
+    with path.open("rb", buffering=0) as file:
+        return any(b'"' in block for block in iter(lambda: file.read(BLOCK), b""))
+
+
+def count_lines(path: Path) -> int:
+    """Return how many lines there are up to the last that is not blank."""
+    ends, after = 0, 0  # the ends of all lines, and those after the last line that is not blank
+    with path.open("rb", buffering=0) as file:
+        for block in iter(lambda: file.read(BLOCK), b""):
+            filled = block.rstrip()
+            count = int(np.count_nonzero(np.frombuffer(block, np.uint8) == END))
+            after = block.count(b"\n", len(filled)) + (0 if filled else after)
+            ends += count
+    return ends - after + 1
 
 
 def refuse_open_quotes(path: Path, separator: str) -> None:
