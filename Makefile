@@ -31,12 +31,13 @@ demo: $(PACKAGE) ## Evaluate predictions that come with the package: a table her
 test: $(TEST) ## Run the tests and the examples in docstrings
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadgroup $(PYTEST_ARGS)
 
-# SEED=7 COUNT=1000 gives the same files again; each kind of file has so many.
+# SEED=7 COUNT=1000 gives the same files and calls again; each kind of file has so many.
 SEED ?= $(shell date +%s)
 COUNT ?= 1000
-fuzz: $(TEST) ## Load mutated files and compare them with what another parser finds
+fuzz: $(TEST) ## Load mutated files, compare them with what another parser finds, and make odd calls
 	@echo "SEED=$(SEED) COUNT=$(COUNT)"
 	$(BIN)/python -W ignore tests/loading/fuzzing.py $(SEED) $(COUNT) 2>fuzz.log || (tail -n 3 fuzz.log; exit 1)
+	$(BIN)/python -W ignore tests/odd_calls.py $(SEED) $(COUNT) 2>fuzz.log || (tail -n 3 fuzz.log; exit 1)
 
 lint: $(LINT) ## Check style, types, layers and spelling
 	$(BIN)/ruff check .

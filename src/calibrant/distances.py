@@ -91,7 +91,9 @@ def squared_euclidean(p: Array, q: Array) -> Array:
 
 def measure(distance: Distance, p: Array, q: Array) -> Array:
     """Return distance(p, q) as float64 (…), or refuse what it returned."""
-    found = np.asarray(distance(p, q), np.float64)
+    found = np.asarray(distance(p, q))
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"`distance` must return numbers; it returned {found.dtype}.")
     if found.shape != p.shape[:-1]:
         raise ValueError(
             f"`distance` must turn arrays of shape (…, m) into (…): {p.shape} into"
@@ -102,4 +104,4 @@ def measure(distance: Distance, p: Array, q: Array) -> Array:
         raise ValueError(
             f"`distance` must be a number from 0 up; it returned {found[bad].flat[0]}."
         )
-    return np.maximum(found, 0.0)
+    return np.asarray(np.maximum(found, 0.0), np.float64)

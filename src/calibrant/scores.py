@@ -239,6 +239,7 @@ def row_scores(data: Predictions) -> Floats:
 
 def _means(data: Predictions) -> list[float]:
     """Return the log, Brier and spherical score and the accuracy."""
+    check_data(data)
     spans = threads.row_blocks(data.probs.shape)
     sums = np.empty((len(spans), 5))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calibrant import distances, lenses, partitions
-from calibrant.checks.parameters import function
+from calibrant.checks.parameters import brief, function
 from calibrant.distances import Distance
 from calibrant.lenses import Lens
 from calibrant.lenses.lens import check_lens
@@ -141,7 +141,7 @@ def positive(name: str, text: str, word: str) -> float:
 
 def not_one(name: str, found: str, wanted: str) -> ValueError:
     """Return the error of a text that names nothing."""
-    return ValueError(f"`{name}` must be {wanted}; found {found!r}.")
+    return ValueError(f"`{name}` must be {wanted}; found {brief(found)}.")
 
 
 def _members(name: str, part: str, data: Predictions | Scan) -> list[str]:

@@ -15,6 +15,7 @@ from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
 from calibrant.scanning import Scan
 from calibrant.spelling import as_partition
+from calibrant.verbs import check_data
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -121,6 +122,7 @@ def calibration_function(data: Predictions | Scan, partition: Partition) -> Cali
     """
     partition = as_partition(partition)
     if not isinstance(data, Scan):
+        check_data(data)
         return on_cells(find_cells(data, partition))
     check_scannable(partition, data.m)
     event = 1 if data.m == 2 else None

@@ -13,12 +13,12 @@ def whole(name: str, value: Any, *, least: int, most: int | None = None) -> int:
         number = index(value)
     except TypeError:
         raise TypeError(
-            f"`{name}` must be a whole number; found {value!r} ({type(value).__name__})."
+            f"`{name}` must be a whole number; found {brief(value)} ({type(value).__name__})."
         ) from None
     if isinstance(value, bool) or number < least:
-        raise ValueError(f"`{name}` must be a whole number from {least}; found {value!r}.")
+        raise ValueError(f"`{name}` must be a whole number from {least}; found {brief(value)}.")
     if most is not None and number > most:
-        raise ValueError(f"`{name}` must be at most {most:,}; found {value!r}.")
+        raise ValueError(f"`{name}` must be at most {most:,}; found {brief(value)}.")
     return number
 
 
@@ -27,9 +27,9 @@ def finite(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"`{name}` must be a number; found {value!r}.") from None
+        raise TypeError(f"`{name}` must be a number; found {brief(value)}.") from None
     if not isfinite(number):
-        raise ValueError(f"`{name}` must be finite; found {value!r}.")
+        raise ValueError(f"`{name}` must be finite; found {brief(value)}.")
     return number
 
 
@@ -37,7 +37,7 @@ def positive(name: str, value: Any) -> float:
     """Return `value` if it is a finite number above 0; a whole number as an int."""
     number = finite(name, value)
     if isinstance(value, bool) or number <= 0:
-        raise ValueError(f"`{name}` must be a number above 0; found {value!r}.")
+        raise ValueError(f"`{name}` must be a number above 0; found {brief(value)}.")
     return int(number) if number.is_integer() else number
 
 
@@ -46,21 +46,29 @@ def fraction(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"`{name}` must be a number; found {value!r}.") from None
+        raise TypeError(f"`{name}` must be a number; found {brief(value)}.") from None
     if not 0 < number < 1:
-        raise ValueError(f"`{name}` must be between 0 and 1; found {value!r}.")
+        raise ValueError(f"`{name}` must be between 0 and 1; found {brief(value)}.")
     return number
+
+
+def one_of(name: str, value: Any, known: Iterable[str]) -> None:
+    """Refuse `value` if it is none of some words."""
+    words = tuple(known)
+    if not isinstance(value, str) or value not in words:
+        *first, last = map(repr, words)
+        raise ValueError(f"`{name}` must be {', '.join(first)} or {last}; found {brief(value)}.")
 
 
 def function(name: str, value: Any) -> None:
     """Refuse `value` if it cannot be called."""
     if not callable(value):
-        raise TypeError(f"`{name}` must be a function; found {value!r}.")
+        raise TypeError(f"`{name}` must be a function; found {brief(value)}.")
 
 
 def listed(names: Iterable[Any], limit: int = 5) -> str:
     """Write the first few of `names` for a sentence: 'a', 'b' (and 3 more)."""
-    names = [name.item() if hasattr(name, "item") else name for name in names]
+    names = [name.item() if getattr(name, "size", 0) == 1 else name for name in names]
     text = ", ".join(short(repr(name)) for name in names[:limit])
     return text if len(names) <= limit else f"{text} (and {len(names) - limit} more)"
 
@@ -68,6 +76,11 @@ def listed(names: Iterable[Any], limit: int = 5) -> str:
 def short(text: str, limit: int = 60) -> str:
     """Cut a long text for a sentence."""
     return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def brief(value: Any) -> str:
+    """Write a value for a sentence, on one line and not without end."""
+    return short(" ".join(repr(value).split()), 200)
 
 
 def more(count: int) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.checks.parameters import brief
+
 Rng = int | np.random.Generator | None
 
 
@@ -31,10 +33,10 @@ def generator(rng: Any) -> np.random.Generator:
 
 
 def _seed(rng: Any) -> int | None:
-    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool)
+    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool | np.timedelta64)
     if rng is not None and not whole:
         raise TypeError(
-            f"`rng` must be a whole number, a numpy.random.Generator or None; found {rng!r}."
+            f"`rng` must be a whole number, a numpy.random.Generator or None; found {brief(rng)}."
         )
     if rng is not None and int(rng) < 0:
         raise ValueError(f"`rng` must be a whole number from 0; found {rng}.")

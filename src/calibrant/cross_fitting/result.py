@@ -202,8 +202,8 @@ class Recalibration:
         after = f"Use {chosen.name}: on rows it has not seen,"
         if np.isinf(first.log_score):
             return (
-                f"{after} its log score is {chosen.log_score:.4f}. The model's own is infinite, since"
-                " outcomes occurred to which it gives probability 0."
+                f"{after} its log score is {chosen.log_score:.4f}. The model's own is infinite,"
+                " since outcomes occurred to which it gives probability 0."
             )
         gain = f"from {first.log_score:.4f} to {chosen.log_score:.4f}"
         return f"{after} the log score falls {gain}."

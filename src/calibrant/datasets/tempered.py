@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.checks.parameters import finite, whole
+from calibrant.checks.parameters import brief, finite, whole
 from calibrant.checks.seeds import Rng, generator
 from calibrant.datasets import draw
 from calibrant.predictions import Predictions
@@ -81,7 +81,7 @@ def _alpha(alpha: ArrayLike, m: int) -> NDArray[np.float64]:
     try:
         array = np.asarray(alpha, np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"`alpha` must be a number or {m} numbers; found {alpha!r}.") from None
+        raise TypeError(f"`alpha` must be a number or {m} numbers; found {brief(alpha)}.") from None
     if array.shape not in ((), (m,)):
         raise ValueError(f"`alpha` must be a number or {m} numbers; found shape {array.shape}.")
     bad = array[~((array >= LEAST_ALPHA) & np.isfinite(array))]

@@ -80,7 +80,7 @@ def reliability_diagram(
     problems = look(models, chosen, plan)
     seen = next(iter(problems.values())).seen
     _check_number_of_outcomes(seen.m, len(models))
-    cut = as_partition(partition or default_partition(seen.m))
+    cut = as_partition(default_partition(seen.m) if partition is None else partition)
     edges = _edges(cut)
     series = []
     for i, (name, problem) in enumerate(problems.items()):

@@ -1,10 +1,10 @@
 """Which lenses and statistics are looked at if nobody chooses: the omnibus test."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from calibrant.checks.parameters import brief
 from calibrant.distances import squared_euclidean, total_variation
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
@@ -103,9 +103,12 @@ def chosen_statistics(statistics: Any) -> tuple[Statistic, ...] | None:
 
 def as_tuple(name: str, values: Any) -> tuple[Any, ...]:
     """Return a list as a tuple; refuse an empty one, and what is no list."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(f"`{name}` must be a list; found {values!r}.")
-    found = tuple(values)
+    try:
+        found = tuple(values)
+    except TypeError:
+        found = None
+    if found is None or isinstance(values, str):
+        raise TypeError(f"`{name}` must be a list; found {brief(values)}.")
     if not found:
         raise ValueError(f"`{name}` must not be empty.")
     return found

@@ -167,7 +167,8 @@ def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
     if isinstance(by, Mapping) and by:
         return by
     names = [by] if isinstance(by, str) else by
-    if not names or not isinstance(names, list | tuple):
+    named = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+    if not named or not names:
         raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}, or their names.")
     missing = sorted(set(names) - set(data.columns))
     if missing:

@@ -32,7 +32,7 @@ def values_and_replicates(
         return scanned_replicates(problem, statistics, plan)
     prepared = [statistic.prepare(problem.shared) for statistic in statistics]
     observed = Observed(problem.seen)
-    values = [float(evaluate(observed)[0]) for evaluate in prepared]
+    values = [float(_numbers(evaluate, observed)[0]) for evaluate in prepared]
     return values, replicates(problem, statistics, prepared, plan)
 
 
@@ -72,13 +72,22 @@ def _on_host(problem: Problem, tasks: list[Task], plan: Plan, threaded: bool) ->
 def _fill(block: Block, tasks: list[Task], start: int) -> None:
     """Write what statistics make of a block to their rows, from replicate `start` on."""
     for row, evaluate in tasks:
-        found = np.asarray(evaluate(block))
-        if found.shape != (block.size,):
-            raise ValueError(
-                "`statistic` must give a number for each of"
-                f" {block.size} replicates; it gave shape {found.shape}."
-            )
-        row[start : start + block.size] = found
+        row[start : start + block.size] = _numbers(evaluate, block)
+
+
+def _numbers(evaluate: Evaluate, block: Block) -> Floats:
+    """Return what a statistic gives for each replicate of a block, or refuse it."""
+    found = np.asarray(evaluate(block))
+    if found.shape != (block.size,):
+        raise ValueError(
+            f"`statistic` must give a number for each of {block.size} replicates; it gave shape"
+            f" {found.shape}."
+        )
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"`statistic` must give numbers; it gave {found.dtype}.")
+    if np.isnan(found).any():
+        raise ValueError("`statistic` must give numbers; it gave nan.")
+    return found
 
 
 def _for_rows(problem: Problem, statistic: Statistic, prepared: Evaluate) -> Evaluate:

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from calibrant import engine
-from calibrant.checks.parameters import listed
+from calibrant.checks.parameters import brief, listed
 from calibrant.lenses.lens import Lens, Outcomes, small
 from calibrant.predictions import Predictions
 
@@ -45,11 +45,16 @@ class Groups(Lens):
     def __init__(self, groups: Sequence[Members] | Mapping[str, Members]) -> None:
         names = tuple(str(name) for name in groups) if isinstance(groups, Mapping) else None
         listing = groups.values() if isinstance(groups, Mapping) else groups
-        members = tuple(tuple(group) for group in listing)
+        try:
+            members = tuple(tuple(group) for group in listing)
+        except TypeError:
+            raise TypeError(
+                f"`groups` must be a list of the classes of each group; found {brief(groups)}."
+            ) from None
         if len(members) < 2 or not all(members):
             raise ValueError(
                 "`groups` must be at least two groups with at least one class each; found"
-                f" {members!r}."
+                f" {brief(members)}."
             )
         object.__setattr__(self, "groups", members)
         object.__setattr__(self, "names", names)

@@ -7,9 +7,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.parameters import function, listed, whole
+from calibrant.checks.parameters import brief, function, listed, whole
 from calibrant.lenses.lens import Lens, Outcomes, small
 from calibrant.predictions import Predictions
+
+MOST = 1_000_000  # outcomes; each has a column
 
 
 @final
@@ -54,8 +56,14 @@ class Induced(Lens):
     ) -> None:
         function("psi", psi)
         if isinstance(outcomes, int | np.integer):
-            outcomes = range(whole("outcomes", outcomes, least=2))
-        values = tuple(outcomes)
+            outcomes = range(whole("outcomes", outcomes, least=2, most=MOST))
+        try:
+            values = tuple(outcomes)
+        except TypeError:
+            raise TypeError(
+                f"`outcomes` must be the values that `psi` may return, or how many there are; found"
+                f" {brief(outcomes)}."
+            ) from None
         if len(values) < 2 or len({str(value) for value in values}) != len(values):
             raise ValueError(
                 f"`outcomes` must be at least two different values; found {listed(values)}."
@@ -91,7 +99,10 @@ class Induced(Lens):
                 f"`psi` must return an outcome for each of the {len(probs):,} rows; it returned"
                 f" {len(values):,}."
             )
-        unknown = {value for value in values if value not in place}
+        try:
+            unknown = {value for value in values if value not in place}
+        except TypeError:  # a list or an array
+            unknown = {brief(values[0])}
         if unknown:
             raise ValueError(
                 f"`psi` must return one of the outcomes {listed(place)}; for class {y} it returned"
@@ -104,6 +115,11 @@ class Induced(Lens):
         if not self.vectorized:
             return [self.psi(y, mu) for mu in probs]
         values = self.psi(y, probs)
+        if not np.ndim(values):
+            raise ValueError(
+                f"`psi` must return an outcome for each of the {len(probs):,} rows; it returned"
+                f" {brief(values)}."
+            )
         return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any, TypedDict, final
 
 from calibrant.checks.labels import Classes, as_tuple, class_names
 from calibrant.checks.meaning import meaning
+from calibrant.checks.parameters import brief
 
 LOGITS_HINT = "Are these logits? Then say so with `logits`."
 PERCENT_HINT = "Are these percentages? Divide them by 100."
@@ -105,7 +106,7 @@ class Options:
 
 def _check_name(option: str, value: Any) -> None:
     if value is not None and not isinstance(value, str):
-        raise TypeError(f"`{option}` must be the name of a column; found {value!r}.")
+        raise TypeError(f"`{option}` must be the name of a column; found {brief(value)}.")
 
 
 def _names(option: str, value: Any) -> tuple[str, ...]:
@@ -113,7 +114,7 @@ def _names(option: str, value: Any) -> tuple[str, ...]:
         return (value,)
     names = as_tuple(value) if hasattr(value, "__iter__") else (None,)
     if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"`{option}` must be names of columns; found {value!r}.")
+        raise TypeError(f"`{option}` must be names of columns; found {brief(value)}.")
     return names
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.checks.parameters import positive
+from calibrant.checks.parameters import one_of, positive
 from calibrant.partitions.partition import Cells, points
 from calibrant.predictions import Predictions
 
@@ -46,8 +46,7 @@ class VarianceTree:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "min_size", positive("min_size", self.min_size))
-        if self.split not in ("mean", "median"):
-            raise ValueError(f"`split` must be 'mean' or 'median'; found {self.split!r}.")
+        one_of("split", self.split, ("mean", "median"))
 
     @property
     def fixed(self) -> bool:

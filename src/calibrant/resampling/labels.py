@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
+from calibrant.checks.parameters import one_of
 from calibrant.predictions import Predictions
 from calibrant.resampling.resampler import Array, Resampler, Rho, check_rho, hypothesis
 
@@ -47,8 +48,7 @@ class Exact(Resampler):
 
     def __post_init__(self) -> None:
         check_rho(self.rho)
-        if self.draws not in ("labels", "counts"):
-            raise ValueError(f"`draws` must be 'labels' or 'counts'; found {self.draws!r}.")
+        one_of("draws", self.draws, ("labels", "counts"))
 
     @property
     def identity(self) -> bool:

@@ -116,10 +116,12 @@ def hypothesis(rho: Rho | None, data: Predictions) -> Array:
     returned = rho(data.probs)
     try:
         probs = np.array(returned, np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
+        probs = None
+    if probs is None or np.iscomplexobj(returned):
         raise TypeError(
             f"`rho` must return an array of probabilities; it returned {type(returned).__name__}."
-        ) from None
+        )
     if probs.shape != data.probs.shape:
         raise ValueError(
             f"`rho` must turn predictions of shape {data.probs.shape} into the same shape; it"

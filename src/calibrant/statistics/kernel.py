@@ -1,13 +1,13 @@
 """The squared kernel calibration error, which needs no cells."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NoReturn, Self, final
+from typing import Any, Literal, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.checks.parameters import whole
+from calibrant.checks.parameters import one_of, whole
 from calibrant.predictions import Predictions
 from calibrant.statistics import bandwidths, kernel_sample
 from calibrant.statistics.kernel_forms import Form, FullForm, LineForm, LowRankForm
@@ -90,8 +90,7 @@ class KernelMiscalibration(Statistic):
     def __post_init__(self) -> None:
         bandwidths.parse(self.bandwidth)
         for name, known in (("kernel", KERNELS), ("distance", DISTANCES), ("form", FORMS)):
-            if getattr(self, name) not in known:
-                _refuse(name, getattr(self, name), known)
+            one_of(name, getattr(self, name), known)
         if not isinstance(self.unbiased, bool):
             raise TypeError(f"`unbiased` must be True or False; found {self.unbiased!r}.")
         whole("rank", self.rank, least=1)
@@ -187,9 +186,3 @@ class KernelMiscalibration(Statistic):
         distance = "" if self.distance == "total_variation" else f" of {self.distance} distance"
         form = "" if self.form == "auto" else f", {self.form}"
         return f"{bias}{kind}kernel {scales}{distance}{form}"
-
-
-def _refuse(name: str, found: Any, known: Any) -> NoReturn:
-    """Say which words a parameter takes."""
-    words = ", ".join(repr(word) for word in known)
-    raise ValueError(f"`{name}` must be one of {words}; found {found!r}.")

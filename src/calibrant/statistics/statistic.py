@@ -242,7 +242,7 @@ def as_float(value: Any, where: str) -> float:
     """Return what a statistic gave as a float, or refuse it."""
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = None
     if found is None or isinstance(value, str | bytes):
         raise TypeError(
