@@ -1,0 +1,144 @@
+"""Data sets that say the same in other words give the same numbers, to 1e-12.
+
+Random data sets, the same in every run: with ties and vertices, in both precisions, of two to five
+classes. Each is told in another order of rows or classes, with copies in place of weights, under
+other names, or in two parts; and every statistic through every lens must not notice. `make fuzz`
+tries more of them, with LAWS_SEED and LAWS_SETS.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from calibrant import Predictions, accuracy, brier_score, lenses, log_score, spherical_score
+from calibrant import statistics as st
+from calibrant.calibration import CellSums, find_cells
+from calibrant.distances import squared_euclidean, total_variation
+from calibrant.partitions import EqualMass, EqualWidth, SimplexCells, VarianceTree
+
+SEED = int(os.environ.get("LAWS_SEED", "41"))
+SETS = int(os.environ.get("LAWS_SETS", "10"))
+SCORES = (log_score, brier_score, spherical_score, accuracy)
+CELLS = (EqualWidth(10), SimplexCells(4), VarianceTree(12), VarianceTree(8, "median"))
+TREES = CELLS[2:]  # whose cells do not depend on the order of classes
+ALL = (
+    *(st.ExpectedMiscalibration(cells, total_variation) for cells in CELLS),
+    *(st.WorstMiscalibration(cells, squared_euclidean) for cells in CELLS),
+    *(st.SquaredMiscalibration(cells) for cells in CELLS),
+    st.KernelMiscalibration(0.1),
+    st.KernelMiscalibration(0.1, kernel="gaussian", distance="euclidean", unbiased=False),
+    st.Surprise(),
+)
+OF_TWO = (
+    *(st.ExpectedMiscalibration(EqualMass(7)), st.Cox(), st.Spiegelhalter(), st.AveragedTwoBin()),
+    *(st.SmoothMiscalibration(), st.CutoffMiscalibration(), st.KolmogorovMiscalibration()),
+    *(st.ScoreMiscalibration(brier_score), st.ScoreMiscalibration(log_score)),
+)
+
+
+def data_set(rng, *, weighted=False, ties=True):
+    """Return predictions in a random form, of which the last row has its outcome likely."""
+    m, n = int(rng.integers(2, 6)), int(rng.integers(20, 90))
+    probs = rng.dirichlet(np.full(m, rng.choice([0.2, 1.0, 5.0])), n)
+    if ties and rng.random() < 0.6:
+        probs = rng.multinomial(20, probs) / 20
+    labels = (rng.random((n, 1)) > 0.9 * probs.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    probs = probs.astype(rng.choice([np.float32, np.float64])) if ties else probs
+    weights = rng.integers(1, 4, n) if weighted else None
+    return Predictions(probs, labels, weights=weights)
+
+
+def views(m):
+    """Return lenses on m classes."""
+    found = [lenses.Canonical(), lenses.TopLabel(), lenses.Pooled()]
+    found += [lenses.Marginal(j) for j in range(m)]
+    if m > 2:
+        found += [lenses.TopK(2), lenses.Groups([[0, 1], range(2, m)])]
+    return found
+
+
+def measured(data, statistics=(*ALL, *OF_TWO), through=None):
+    """Return every statistic through every lens, and the scores."""
+    found = {}
+    for lens in views(data.m) if through is None else through:
+        seen = lens(data)
+        for k, statistic in enumerate(statistics):
+            if seen.m == 2 or statistic not in OF_TWO:
+                found[f"{k} {statistic} through {lens}"] = statistic(seen)
+    return found | {score.__name__: score(data) for score in SCORES}
+
+
+def same(found, expected):
+    """Compare to 1e-12: relative where values are large, since log scores and Cox's test may be."""
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
+
+
+@pytest.fixture(params=range(SETS))
+def rng(request):
+    return np.random.default_rng([SEED, request.param])
+
+
+def test_the_order_of_rows(rng):
+    data = data_set(rng, weighted=rng.random() < 0.5)
+    same(measured(data.take(rng.permutation(data.n))), measured(data))
+
+
+def test_copies_for_weights(rng):
+    data = data_set(rng, weighted=True)
+    rows = rng.permutation(np.repeat(np.arange(data.n), data.weights.astype(int)))
+    copies = Predictions(data.probs[rows], data.labels[rows])
+    same(measured(copies), measured(data))
+
+
+def test_other_names(rng):
+    data = data_set(rng)
+    names = [f"class {chr(122 - j)}" for j in range(data.m)]
+    named = Predictions(data.probs, [names[y] for y in data.labels], classes=names)
+    assert list(measured(named).values()) == list(measured(data).values())
+
+
+def test_the_order_of_classes(rng):
+    data = data_set(rng, ties=False)
+    order = rng.permutation(data.m)
+    place = np.argsort(order)
+    moved = Predictions(data.probs[:, order], place[data.labels])
+    symmetric = [s for s in ALL if getattr(s, "partition", TREES[0]) in TREES]
+    for a, b in (
+        (lenses.Canonical(), lenses.Canonical()) if data.m > 2 else (lenses.TopLabel(),) * 2,
+        (lenses.TopLabel(), lenses.TopLabel()),
+        *((lenses.Marginal(j), lenses.Marginal(int(place[j]))) for j in range(data.m)),
+    ):
+        statistics = symmetric if isinstance(a, lenses.Canonical) else (*ALL, *OF_TWO)
+        found, expected = measured(moved, statistics, [b]), measured(data, statistics, [a])
+        same(list(found.values()), list(expected.values()))
+
+
+def test_two_parts(rng):
+    data = data_set(rng)
+    cut = int(rng.integers(1, data.n))
+    order = rng.permutation(data.n)
+    parts = [data.take(order[:cut]), data.take(order[cut:])]
+    for score in SCORES:
+        share = cut / data.n
+        merged = share * score(parts[0]) + (1 - share) * score(parts[1])
+        assert merged == pytest.approx(score(data), rel=1e-12, abs=1e-12)
+    for partition in CELLS:
+        cells = find_cells(data, partition)
+        first, second = (
+            CellSums.of(part, cells.of_rows[rows], cells.n_cells)
+            for part, rows in zip(parts, (order[:cut], order[cut:]), strict=True)
+        )
+        merged = second.merge(first).finish()
+        gaps = total_variation(merged.observed, merged.predicted)
+        expected = st.ExpectedMiscalibration(partition, total_variation)(data)
+        assert merged.mass @ gaps / data.n == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_another_number_would_be_noticed():
+    data = data_set(np.random.default_rng(3), weighted=True)
+    other = data.with_labels((data.labels + (np.arange(data.n) == 7)) % data.m)
+    found, expected = measured(other), measured(data)
+    assert any(abs(found[name] - expected[name]) > 1e-6 for name in found)
+    with pytest.raises(AssertionError):
+        same(found, expected)
