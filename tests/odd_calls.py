@@ -35,7 +35,7 @@ def odd_call(rng):
             rng, [NUMBERS, THINGS, *[ODDS[name]] * 4] if name in ODDS else [NUMBERS, THINGS]
         )
         value = pick(rng, pool)
-        large = name in COSTLY and isinstance(value, int | float) and abs(value) > 1e6
+        large = name in COSTLY and isinstance(value, int | float | np.uint64) and abs(value) > 1e6
         given[str(name)] = -1 if large else value
     return function, given
 

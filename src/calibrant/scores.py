@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibration import isotonic
+from calibrant.checks.parameters import short
 from calibrant.engine import threads
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
@@ -197,7 +198,7 @@ def event_losses(score: Score, p: Floats) -> Floats:
     if score is log_score:
         with np.errstate(divide="ignore"):
             return -np.stack((np.log(p), np.log1p(-p)))
-    raise ValueError(f"`score` must be `brier_score` or `log_score`; found {_name(score)}.")
+    raise ValueError(f"`score` must be `brier_score` or `log_score`; found {short(_name(score))}.")
 
 
 def least_loss(score: Score, events: Any, mass: Any) -> Any:

@@ -1,10 +1,27 @@
-"""Files that are written whole or not at all."""
+"""Files: paths that can be one, and files that are written whole or not at all."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
+
+from calibrant.checks.parameters import brief
+
+
+def as_path(path: Any) -> Path:
+    """Return a path, or refuse what cannot be one."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"`path` must be the path of a file; found {brief(path)}.")
+    found = Path(path)
+    try:
+        found.exists()
+    except OSError as error:  # such as a name that is too long
+        raise FileNotFoundError(
+            f"`path` must be a file; {brief(str(path))} cannot be one ({error.strerror})."
+        ) from None
+    return found
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from calibrant.checks.convert import column_names, columns, to_numpy
 from calibrant.checks.distinct import distinct
 from calibrant.checks.meaning import Meaning, is_truth, meaning, shown, written
-from calibrant.checks.parameters import ARRAYS, Source, listed, more, whole
+from calibrant.checks.parameters import ARRAYS, Source, brief, listed, more, whole
 
 Array = NDArray[Any]
 
@@ -40,7 +40,7 @@ def as_tuple(classes: Iterable[Any]) -> tuple[Any, ...]:
     try:
         return tuple(classes)
     except TypeError:
-        raise TypeError(f"`classes` must be a list of names; found {classes!r}.") from None
+        raise TypeError(f"`classes` must be a list of names; found {brief(classes)}.") from None
 
 
 def class_names(classes: Iterable[Any] | None, m: int) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def class_names(classes: Iterable[Any] | None, m: int) -> tuple[str, ...]:
     if classes is None:
         return tuple(str(j) for j in range(m))
     if isinstance(classes, str):
-        raise TypeError(f"`classes` must be a list of names; found the string {classes!r}.")
+        raise TypeError(f"`classes` must be a list of names; found the string {brief(classes)}.")
     names = tuple(written(name) for name in as_tuple(classes))
     if len(names) != m:
         raise ValueError(f"`classes` must name the {m} classes; found {len(names)}.")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.checks.parameters import brief
 from calibrant.checks.seeds import Rng, derive
 from calibrant.cross_fitting.changes import Change
 from calibrant.cross_fitting.folds import Folds, apply_to_folds, fit_without, make_folds
@@ -137,21 +138,22 @@ def _check_method(method: Any) -> None:
     """Refuse what cannot be fitted."""
     if isinstance(method, type) or not callable(getattr(method, "fit", None)):
         raise TypeError(
-            f"`methods` must be methods of recalibration such as Temperature(); found {method!r}."
+            "`methods` must be methods of recalibration such as Temperature(); found"
+            f" {brief(method)}."
         )
 
 
 def _named(methods: Any) -> Mapping[str, Method]:
     """Return methods by their names: in words, or as they are written if words are the same."""
     if isinstance(methods, str) or not isinstance(methods, Iterable):
-        raise TypeError(f"`methods` must be a list of methods; found {methods!r}.")
+        raise TypeError(f"`methods` must be a list of methods; found {brief(methods)}.")
     found = list(methods)
     for method in found:
         _check_method(method)
     times = Counter(map(str, found))
     named = {str(m) if times[str(m)] == 1 else repr(m): m for m in found}
     if not found or len(named) < len(found):
-        raise ValueError(f"`methods` must be at least one, and differ; found {found!r}.")
+        raise ValueError(f"`methods` must be at least one, and differ; found {brief(found)}.")
     return named
 
 

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import tables
+from calibrant.checks.parameters import brief
 from calibrant.cross_fitting.changes import Change
 from calibrant.cross_fitting.folds import Folds, apply_to_folds
 from calibrant.inference import CalibrationTest
@@ -157,7 +158,7 @@ class Recalibration:
             if row.name == wanted:
                 return row
         known = ", ".join(repr(row.name) for row in self.rows)
-        raise ValueError(f"`name` must be one of {known}; found {name!r}.")
+        raise ValueError(f"`name` must be one of {known}; found {brief(name)}.")
 
     def map(self, name: str | None = None) -> Map:
         """Return the map of a method, or of the recommended one, fitted to all rows."""

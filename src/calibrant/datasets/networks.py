@@ -4,7 +4,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from calibrant.checks.parameters import listed
+from calibrant.checks.parameters import brief, listed
 from calibrant.predictions import Predictions
 
 NETWORKS = ("lenet", "resnet", "densenet")
@@ -41,7 +41,7 @@ def cifar10(name: str) -> Predictions:
     (10000, 10, 'dog')
     """
     if name not in NETWORKS:
-        raise ValueError(f"`name` must be one of {listed(NETWORKS)}; found {name!r}.")
+        raise ValueError(f"`name` must be one of {listed(NETWORKS)}; found {brief(name)}.")
     file = files("calibrant.datasets").joinpath(f"{name}.npz")
     if not file.is_file():
         raise FileNotFoundError(

@@ -93,7 +93,7 @@ def _alpha(alpha: ArrayLike, m: int) -> NDArray[np.float64]:
 def _positive(name: str, value: Any) -> float:
     found = finite(name, value)
     if found <= 0:
-        raise ValueError(f"`{name}` must be positive; found {value!r}.")
+        raise ValueError(f"`{name}` must be positive; found {brief(value)}.")
     return found
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from calibrant.checks.parameters import positive
+from calibrant.checks.parameters import brief, positive
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.bands import check_level
 from calibrant.diagrams.curve import (
@@ -217,5 +217,5 @@ def _diagram(
 def _checked_width(bandwidth: float) -> float:
     width = float(positive("bandwidth", bandwidth))
     if not 1e-3 <= width <= 1:
-        raise ValueError(f"`bandwidth` must be from 0.001 to 1; found {bandwidth!r}.")
+        raise ValueError(f"`bandwidth` must be from 0.001 to 1; found {brief(bandwidth)}.")
     return width

@@ -184,7 +184,7 @@ def _groups(
 ) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
     """Yield column, group and which rows (n,) of every group; small ones together."""
     for column, values in by.items():
-        texts = np.array([str(value) for value in values])
+        texts = np.array([str(value) for value in np.atleast_1d(values)])
         if texts.shape != (data.n,):
             raise ValueError(
                 f"`by` must have a value for each of the {data.n:,} rows; column {column!r} has"

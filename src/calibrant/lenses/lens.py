@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.checks.parameters import brief
 from calibrant.predictions import Predictions
 
 Array = NDArray[Any]
@@ -155,4 +156,4 @@ def check_lens(lens: Any) -> None:
     if isinstance(lens, type) and issubclass(lens, Lens):
         raise TypeError(f"`lens` must be an object: {lens.__name__}(…), not the class itself.")
     if not isinstance(lens, Lens):
-        raise TypeError(f"`lens` must be a lens, such as lenses.TopLabel(); found {lens!r}.")
+        raise TypeError(f"`lens` must be a lens, such as lenses.TopLabel(); found {brief(lens)}.")

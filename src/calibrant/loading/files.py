@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.checks import convert
+from calibrant.checks.files import as_path
 from calibrant.loading.assembly import read_columns
 from calibrant.loading.column_store import ColumnStore
 from calibrant.loading.columnar import Columnar, arrow, parquet
@@ -176,9 +177,7 @@ def read_table(file: Path, options: Options) -> Table:
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file that is there, or of standard input."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"`path` must be the path of a file; found {path!r}.")
-    file = Path(path)
+    file = as_path(path)
     if file == STANDARD_INPUT:
         return file
     if file.is_dir():

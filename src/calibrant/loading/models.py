@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from calibrant.checks.parameters import listed
+from calibrant.checks.parameters import brief, listed
 from calibrant.loading.failures import one_sentence
 from calibrant.loading.files import checked_path, name_of, read_table
 from calibrant.loading.options import Columns, Options
@@ -63,7 +63,7 @@ def load_models(
         with one_sentence(name_of(path)):
             for key, table in _models(name, read_table(checked_path(path), options)).items():
                 if key in tables:
-                    raise ValueError(f"models must have different names; found {key!r} twice.")
+                    raise ValueError(f"models must have different names; found {brief(key)} twice.")
                 tables[key] = table
     if chosen is not None:
         tables = {chosen: _chosen(tables, chosen)}

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant.checks.parameters import brief
 from calibrant.predictions import Predictions
 
 Cells = NDArray[np.int32]
@@ -51,7 +52,9 @@ class Partition(Protocol):
 def check_partition(partition: Any) -> None:
     """Refuse anything but a partition."""
     if isinstance(partition, type) or not hasattr(partition, "locate"):
-        raise TypeError(f"`partition` must be one such as EqualWidth(10); found {partition!r}.")
+        raise TypeError(
+            f"`partition` must be one such as EqualWidth(10); found {brief(partition)}."
+        )
 
 
 def points(probs: ArrayLike, m: int) -> NDArray[Any]:

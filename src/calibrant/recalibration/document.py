@@ -8,8 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.files import whole_file
-from calibrant.checks.parameters import brief
+from calibrant.checks.files import as_path, whole_file
 
 Floats = NDArray[np.float64]
 Shape = tuple[int | None, ...]
@@ -117,9 +116,7 @@ def distributions(name: str, value: Any, shape: Shape) -> Floats:
 
 def read(path: str | os.PathLike[str]) -> Fields:
     """Return the object in a file, or say in a sentence why there is none."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"`path` must be the path of a file; found {brief(path)}.")
-    place = Path(path)
+    place = as_path(path)
     if not place.is_file():
         what = "is a folder" if place.is_dir() else "does not exist"
         raise FileNotFoundError(f"`path` must be a file; {str(place)!r} {what}.")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.checks.arrays import probabilities
 from calibrant.checks.labels import class_names
-from calibrant.checks.parameters import listed
+from calibrant.checks.parameters import brief, listed
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
 from calibrant.recalibration import document
@@ -180,5 +180,5 @@ def stages(fitted: Map) -> tuple[Map, ...]:
 def checked_classes(classes: Any) -> tuple[str, ...]:
     """Return the names of at least two classes, or refuse them."""
     if isinstance(classes, str) or not isinstance(classes, list | tuple) or len(classes) < 2:
-        raise ValueError(f"`classes` must be the names of at least two; found {classes!r}.")
+        raise ValueError(f"`classes` must be the names of at least two; found {brief(classes)}.")
     return class_names(classes, len(classes))

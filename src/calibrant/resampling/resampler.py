@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Cells
-from calibrant.checks.parameters import function
+from calibrant.checks.parameters import brief, function
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.predictions import Predictions
 
@@ -142,4 +142,4 @@ def hypothesis(rho: Rho | None, data: Predictions) -> Array:
 def check_resampler(resampler: Any) -> None:
     """Refuse what cannot draw data sets."""
     if not isinstance(resampler, Resampler):
-        raise TypeError(f"`resampler` must be one such as Exact(); found {resampler!r}.")
+        raise TypeError(f"`resampler` must be one such as Exact(); found {brief(resampler)}.")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.checks.parameters import positive
+from calibrant.checks.parameters import brief, positive
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def _one(value: Any) -> Bandwidth:
     if isinstance(value, str | tuple | list):
         raise ValueError(
             "`bandwidth` must be a number above 0, 'median', ('median', share) or several of"
-            f" these; found {value!r}."
+            f" these; found {brief(value)}."
         )
     return Bandwidth(float(positive("bandwidth", value)), of_median=False)
 

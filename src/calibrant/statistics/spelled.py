@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from calibrant.checks.parameters import brief
 from calibrant.spelling import as_partition, not_one, positive
 from calibrant.statistics.clinical import Cox, Spiegelhalter
 from calibrant.statistics.cumulative import CutoffMiscalibration, KolmogorovMiscalibration
@@ -41,7 +42,7 @@ def as_statistic(statistic: Any) -> Statistic:
     if isinstance(statistic, str):
         return _named(statistic)
     if isinstance(statistic, type) or not callable(statistic):
-        raise TypeError(f"`statistic` must be a function; found {statistic!r}.")
+        raise TypeError(f"`statistic` must be a function; found {brief(statistic)}.")
     return OfFunction(statistic)
 
 
