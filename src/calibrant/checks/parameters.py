@@ -60,6 +60,12 @@ def one_of(name: str, value: Any, known: Iterable[str]) -> None:
         raise ValueError(f"`{name}` must be {', '.join(first)} or {last}; found {brief(value)}.")
 
 
+def truth(name: str, value: Any) -> None:
+    """Refuse `value` if it is neither True nor False."""
+    if type(value).__name__ not in ("bool", "bool_"):  # Python's and NumPy's
+        raise TypeError(f"`{name}` must be True or False; found {brief(value)}.")
+
+
 def function(name: str, value: Any) -> None:
     """Refuse `value` if it cannot be called."""
     if not callable(value):

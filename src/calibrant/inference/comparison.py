@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import tables
+from calibrant.checks.parameters import truth
 from calibrant.checks.seeds import Rng
 from calibrant.inference.differences import Difference, differences, size_of
 from calibrant.inference.evaluation import Evaluation, through_all
@@ -148,6 +149,7 @@ def compare(
     'sharp is further off than fine'
     """
     _check_models(models)
+    truth("paired", paired)
     if paired:
         _check_pairs(models)
     smallest = min(models.values(), key=lambda data: data.n)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.checks.parameters import brief, one_of, whole
+from calibrant.checks.parameters import one_of, truth, whole
 from calibrant.predictions import Predictions
 from calibrant.statistics import bandwidths, kernel_sample
 from calibrant.statistics.kernel_forms import Form, FullForm, LineForm, LowRankForm
@@ -91,8 +91,7 @@ class KernelMiscalibration(Statistic):
         bandwidths.parse(self.bandwidth)
         for name, known in (("kernel", KERNELS), ("distance", DISTANCES), ("form", FORMS)):
             one_of(name, getattr(self, name), known)
-        if not isinstance(self.unbiased, bool):
-            raise TypeError(f"`unbiased` must be True or False; found {brief(self.unbiased)}.")
+        truth("unbiased", self.unbiased)
         whole("rank", self.rank, least=1)
         whole("seed", self.seed, least=0)
         if isinstance(self.bandwidth, list):
