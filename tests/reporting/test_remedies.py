@@ -29,7 +29,7 @@ def test_a_model_that_is_too_sure(tmp_path):
     names = {"calibrant": cal, "data": data, "new": data.probs}
     assert np.array_equal(eval(code, names), found.map()(data.probs))
     assert "Before and after" in text
-    assert "cross-fitted predictions" in text  # what the p-values are of
+    assert "cross-fitted prediction" in text  # what the p-values are of
 
 
 def test_a_calibrated_model_is_left_alone(tmp_path):

@@ -19,9 +19,9 @@ HEADER = (
     "method",
     "log score",
     "change",
-    "Brier score",
+    "Brier",
     "change",
-    "miscalibration",
+    "size²",
     "refinement",
     "p",
 )
@@ -30,10 +30,11 @@ RULE = (
     " of the difference"
 )
 NOTE = (
-    "Changes are 95 % intervals. p is exact for the model as it is. After a map its hypothesis is"
-    " that the outcome of each row is drawn from its cross-fitted prediction. It would be exact if"
-    " the maps were given, but each was fitted to the outcomes of other rows: a large p then says"
-    " little, and a small one that the map is not right yet."
+    "Changes are 95 % intervals; size² is the squared miscalibration without bias. p is exact for"
+    " the model as it is. After a map its hypothesis is that the outcome of each row is drawn from"
+    " its cross-fitted prediction. It would be exact if the maps were given, but each was fitted to"
+    " the outcomes of other rows: a large p then says little, and a small one that the map is not"
+    " right yet."
 )
 
 
