@@ -31,7 +31,8 @@ PYTHON_ONLY = {
     *("record(step, data)", "Predictions.from_logits", "distributions", "calibration_test"),
     *("Cox().fit", "Cox()(data)", "exact_pvalue", "unbiased", "rank", "seed"),
     *("confidence", "summary", "not significant", "title", "score", "brier_score", "log_score"),
-    *("decompose", "least", "alternatives"),
+    *("decompose", "least", "alternatives", "join", "rows", "update", "paired"),
+    *("distributed", "pyspark"),
 }
 
 
