@@ -17,7 +17,8 @@ def trees():
     return {
         path.as_posix(): ast.parse((SOURCE / path).read_text("utf-8"))
         for path in paths
-        if path.parts[0] not in ("cli", "device", "engine", "recalibration") or path.name == "threads.py"
+        if path.parts[0] not in ("cli", "device", "engine", "recalibration")
+        or path.name == "threads.py"
     }
 
 
