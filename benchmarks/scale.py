@@ -97,7 +97,7 @@ def on_clusters(folder: Path, top: Callable) -> list[tuple[str, float]]:
     except ImportError:
         return found
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster) as client,
     ):
         scan = cal.scan(folder, engine=client)

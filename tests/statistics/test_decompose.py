@@ -160,5 +160,5 @@ def test_refusals():
     with pytest.raises(ValueError, match=r"`score` must be .* found 'brier'"):
         decompose(two, "brier")
     with pytest.raises(TypeError, match="lens"):
-        decompose(two, lens="top")
+        decompose(two, lens=3)
     assert decompose(two, lens=Canonical()).score == 0.5
