@@ -11,6 +11,7 @@ from calibrant import engine
 from calibrant.calibration import Cells
 from calibrant.engine.tuples import Replicates
 from calibrant.inference.problem import Problem
+from calibrant.inference.replicated import Replicated
 from calibrant.predictions import Predictions
 
 Array = NDArray[Any]
@@ -109,7 +110,7 @@ def sums_of(problem: Problem, cells: Cells) -> ClusterSums:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class SignBlock:
+class SignBlock(Replicated):
     """Replicates in which the signs of clusters are flipped.
 
     Parameters
@@ -122,21 +123,6 @@ class SignBlock:
 
     problem: Problem
     replicates: Replicates
-
-    @property
-    def size(self) -> int:
-        """Number of replicates."""
-        return self.replicates.size
-
-    @property
-    def rows_change(self) -> bool:
-        """Whether rows are drawn again: no."""
-        return False
-
-    @property
-    def refit(self) -> bool:
-        """Whether partitions are fitted again: no, predictions stay."""
-        return False
 
     def _signs(self) -> Iterator[tuple[slice, Floats]]:
         """Yield some replicates, and the sign of each cluster in them: (clusters, some)."""

@@ -12,6 +12,7 @@ from calibrant.calibration import Cells
 from calibrant.engine.tuples import Replicates
 from calibrant.inference.counts import CountDistributions
 from calibrant.inference.problem import Problem
+from calibrant.inference.replicated import Replicated
 from calibrant.predictions import Predictions
 
 Floats = NDArray[np.float64]
@@ -54,7 +55,7 @@ def event_totals(block: Binary, cells: Cells, wanted: tuple[int, int]) -> Any:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelBlock:
+class LabelBlock(Replicated):
     """Replicates in which labels are drawn again, by the row.
 
     Parameters
@@ -70,21 +71,6 @@ class LabelBlock:
     problem: Problem
     replicates: Replicates
     found: dict[int, Any]
-
-    @property
-    def size(self) -> int:
-        """Number of replicates."""
-        return self.replicates.size
-
-    @property
-    def rows_change(self) -> bool:
-        """Whether rows are drawn again: no."""
-        return False
-
-    @property
-    def refit(self) -> bool:
-        """Whether partitions are fitted again: no, predictions stay."""
-        return False
 
     @property
     def drawing(self) -> Any:
@@ -182,7 +168,7 @@ class LabelBlock:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class CountBlock:
+class CountBlock(Replicated):
     """Replicates in which the number of events is drawn, by the cell.
 
     Parameters
@@ -195,21 +181,6 @@ class CountBlock:
 
     problem: Problem
     replicates: Replicates
-
-    @property
-    def size(self) -> int:
-        """Number of replicates."""
-        return self.replicates.size
-
-    @property
-    def rows_change(self) -> bool:
-        """Whether rows are drawn again: no."""
-        return False
-
-    @property
-    def refit(self) -> bool:
-        """Whether partitions are fitted again: no, predictions stay."""
-        return False
 
     def totals(self, cells: Cells) -> Any:
         """Return norms of the cells' deviations, summed and largest."""

@@ -228,9 +228,7 @@ def _row(
 
 def _families(data: Predictions) -> dict[str, Callable[[float], Rho]]:
     """Return ways of being off, each by an amount from 0."""
-    event = data.event
-    if event is None:
-        event = int((data.weights @ data.probs).argmax())
+    event = shifted_class(data)
     about = f"“{data.classes[event]}”"
     return {
         "too confident": too_confident,
@@ -238,6 +236,11 @@ def _families(data: Predictions) -> dict[str, Callable[[float], Rho]]:
         f"too high for {about}": lambda amount: Shifted(event, -amount),
         f"too low for {about}": lambda amount: Shifted(event, amount),
     }
+
+
+def shifted_class(data: Predictions) -> int:
+    """Return the class whose log-odds are shifted: the event, or the most probable of more."""
+    return data.event if data.event is not None else int((data.weights @ data.probs).argmax())
 
 
 def _checked(alternatives: Any) -> dict[str, Rho]:

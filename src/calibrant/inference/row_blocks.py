@@ -13,6 +13,7 @@ from calibrant.calibration.cells import Known
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.inference.label_blocks import joined
 from calibrant.inference.problem import Problem
+from calibrant.inference.replicated import Replicated
 from calibrant.predictions import Predictions
 
 Floats = NDArray[np.float64]
@@ -20,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class RowBlock:
+class RowBlock(Replicated):
     """Replicates in which rows are drawn again, and perhaps their labels.
 
     Parameters
@@ -33,11 +34,6 @@ class RowBlock:
 
     problem: Problem
     replicates: Replicates
-
-    @property
-    def size(self) -> int:
-        """Number of replicates."""
-        return self.replicates.size
 
     @property
     def rows_change(self) -> bool:

@@ -13,6 +13,7 @@ from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates
 from calibrant.inference.label_blocks import CountBlock, both_outcomes, event_totals
 from calibrant.inference.plans import Plan, Progress
+from calibrant.inference.replicated import Replicated
 from calibrant.inference.scanned import ScannedProblem
 from calibrant.inference.scanned_cells import ScannedCells
 from calibrant.inference.tallies import CountTally, RowState, RowTally
@@ -29,7 +30,7 @@ READING = 60  # replicates that take as long as reading and adding up a row
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class TableBlock:
+class TableBlock(Replicated):
     """Replicates of a scanned problem, from tables of what was counted.
 
     Parameters
@@ -46,21 +47,6 @@ class TableBlock:
     problem: ScannedProblem
     replicates: Replicates
     tables: dict[int, Floats]
-
-    @property
-    def size(self) -> int:
-        """Number of replicates."""
-        return self.replicates.size
-
-    @property
-    def rows_change(self) -> bool:
-        """Whether rows are drawn again: no."""
-        return False
-
-    @property
-    def refit(self) -> bool:
-        """Whether partitions are fitted again: no, predictions stay."""
-        return False
 
     def totals(self, cells: Any) -> Any:
         """Return norms of the cells' deviations, summed and largest."""
@@ -92,7 +78,7 @@ class TableBlock:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class SumBlock:
+class SumBlock(Replicated):
     """Replicates of a scanned problem in which rows were drawn again.
 
     Parameters
@@ -110,19 +96,9 @@ class SumBlock:
     sums: dict[int, RowState]
 
     @property
-    def size(self) -> int:
-        """Number of replicates."""
-        return self.replicates.size
-
-    @property
     def rows_change(self) -> bool:
         """Whether rows are drawn again: yes."""
         return True
-
-    @property
-    def refit(self) -> bool:
-        """Whether partitions are fitted again: none of them looks at the rows."""
-        return False
 
     def totals(self, cells: Any) -> Any:
         """Return norms of the cells' deviations, summed and largest."""

@@ -90,15 +90,14 @@ def _alternatives(
     data: "Predictions", temperatures: list[float], shifts: list[float]
 ) -> dict[str, Any] | None:
     """Return what to draw labels from, by name; None for the default, a search."""
+    from calibrant.inference.powers import shifted_class  # noqa: PLC0415
     from calibrant.resampling import Shifted, Tempered  # noqa: PLC0415
 
     found: dict[str, Any] = {}
     for value in temperatures:
         name = f"too {'confident' if value > 1 else 'timid'}"
         found[f"{name}, {value:g}"] = Tempered(value)
-    event = data.event
-    if event is None:
-        event = int((data.weights @ data.probs).argmax())
     for value in shifts:
-        found[f"too {'low' if value > 0 else 'high'}, {value:+g}"] = Shifted(event, value)
+        name = f"too {'low' if value > 0 else 'high'}, {value:+g}"
+        found[name] = Shifted(shifted_class(data), value)
     return found or None
