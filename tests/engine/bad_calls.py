@@ -97,8 +97,8 @@ def walk(nodes, thresholds=3):
     return tree.walk(PROBS, np.array(nodes, np.int32).reshape(-1, 3), np.zeros(thresholds))
 
 
-def pool(counts, losses, size=2, event=1):
-    return isotonic.pool(counts, event, losses, 0, isotonic.Pools.start(size))
+def pool(events, losses, cells=4):
+    return isotonic.pool(events, np.full(cells, 2.0), losses, 0, isotonic.Pools.start(2))
 
 
 def source_of(probs=PROBS, table=None):
@@ -217,11 +217,11 @@ CALLS = {
     "block_counts, no length": lambda: events.block_counts(PROBS[:, 0], 0),
     "block_counts, length below 0": lambda: events.block_counts(PROBS[:, 0], -1),
     # isotonic
-    "pool, more replicates": lambda: pool(np.ones((3, 4, 2)), np.ones((2, 4))),
-    "pool, one outcome": lambda: pool(np.ones((2, 4, 1)), np.ones((2, 4))),
-    "pool, no event": lambda: pool(np.ones((2, 4, 2)), np.ones((2, 4)), event=2),
-    "pool, few losses": lambda: pool(np.ones((2, 4, 2)), np.ones((2, 3))),
-    "pool, integers": lambda: pool(np.ones((2, 4, 2), int), np.ones((2, 4))),
+    "pool, more replicates": lambda: pool(np.ones((4, 3)), np.ones((2, 4))),
+    "pool, one dimension": lambda: pool(np.ones(4), np.ones((2, 4))),
+    "pool, little mass": lambda: pool(np.ones((4, 2)), np.ones((2, 4)), cells=3),
+    "pool, few losses": lambda: pool(np.ones((4, 2)), np.ones((2, 3))),
+    "pool, integers": lambda: pool(np.ones((4, 2), int), np.ones((2, 4))),
     "tally, a table": lambda: isotonic.tally(PROBS, PROBS[:, 0]),
     "tally, integers": lambda: isotonic.tally(np.arange(3), np.arange(3)),
     # null

@@ -28,12 +28,13 @@ def minimax(cells):
 
 
 def pooled(counts, cuts=(), losses=None):
-    """Pool counts (size, cells, 2), handed over in parts."""
+    """Pool counts (size, cells, 2), handed over in parts; cells have as many rows in each."""
+    mass = counts[0].sum(axis=1)
     pools = isotonic.Pools.start(counts.shape[0])
     losses = np.zeros((2, counts.shape[1])) if losses is None else losses
     for first, last in zip((0, *cuts), (*cuts, counts.shape[1]), strict=True):
         part = slice(first, last)
-        pools = isotonic.pool(counts[:, part], 1, losses[:, part], first, pools)
+        pools = isotonic.pool(counts[:, part, 1].T, mass[part], losses[:, part], first, pools)
     return pools
 
 

@@ -29,21 +29,20 @@ def test_running_totals_of_nothing():
 
 def make(size, cells, seed=0):
     rng = np.random.default_rng(seed)
-    counts = rng.integers(0, 5, (size, cells, 2)).astype(float)
-    return counts, rng.random(cells) * 9, rng.random(cells), rng.normal(size=(3, cells))
+    events = rng.integers(0, 5, (cells, size)).astype(float)
+    return events, rng.random(cells) * 9, rng.random(cells), rng.normal(size=(3, cells))
 
 
-@pytest.mark.parametrize("event", [0, 1])
 @pytest.mark.parametrize("cut", [0, 2, 7])
-def test_paths_step_by_step(event, cut):
-    counts, predicted, gaps, _ = make(4, 7)
+def test_paths_step_by_step(cut):
+    events, predicted, gaps, _ = make(4, 7)
     found = paths.Paths.start(4)
     for part in (slice(0, cut), slice(cut, 7)):
-        paths.walk(counts[:, part], event, predicted[part], gaps[part], found)
+        paths.walk(events[part], predicted[part], gaps[part], found)
     for t in range(4):
-        events = list(accumulate(counts[t, :, event].tolist()))
-        path = [a - b for a, b in zip(events, predicted.tolist(), strict=True)]
-        assert found.events[t] == events[-1]
+        so_far = list(accumulate(events[:, t].tolist()))
+        path = [a - b for a, b in zip(so_far, predicted.tolist(), strict=True)]
+        assert found.events[t] == so_far[-1]
         assert found.largest[t] == max(0.0, *path)
         assert found.smallest[t] == min(0.0, *path)
         # The compiled sum may fuse a product with an addition.
@@ -51,14 +50,13 @@ def test_paths_step_by_step(event, cut):
         assert found.square[t] == pytest.approx(gaps @ np.square(path), rel=1e-14)
 
 
-@pytest.mark.parametrize("event", [0, 1])
 @pytest.mark.parametrize("cut", [0, 2, 7])
-def test_sums_of_residuals(event, cut):
-    counts, predicted, _, factors = make(4, 7)
+def test_sums_of_residuals(cut):
+    events, predicted, _, factors = make(4, 7)
     found = np.zeros((3, 4))
     for part in (slice(0, cut), slice(cut, 7)):
-        paths.add_residuals(counts[:, part], event, predicted[part], factors[:, part], found)
-    expected = factors @ (counts[:, :, event] - predicted).T
+        paths.add_residuals(events[part], predicted[part], factors[:, part], found)
+    expected = factors @ (events - predicted[:, None])
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
 
 
@@ -94,33 +92,26 @@ def test_small_chances_keep_their_digits():
 
 
 def test_refuses_arrays_that_do_not_fit():
-    counts, predicted, gaps, factors = make(2, 3)
+    events, predicted, gaps, factors = make(2, 3)
     start = paths.Paths.start(2)
-    with pytest.raises(TypeError, match=r"`counts` must be an array of kind 'f' and shape"):
-        paths.walk(counts[:, :, :1], 1, predicted, gaps, start)
+    with pytest.raises(TypeError, match=r"`events` must be an array of kind 'f' and shape"):
+        paths.walk(events[:, :1], predicted, gaps, start)
     with pytest.raises(TypeError, match=r"`predicted` must be an array of kind 'f' and shape"):
-        paths.walk(counts, 1, predicted[:2], gaps, start)
+        paths.walk(events, predicted[:2], gaps, start)
     with pytest.raises(TypeError, match=r"`gaps` must be an array of kind 'f' and shape"):
-        paths.walk(counts, 1, predicted, gaps[:2], start)
-    with pytest.raises(TypeError, match=r"`paths\.events` must be an array of kind 'f'"):
-        paths.walk(counts, 1, predicted, gaps, paths.Paths.start(3))
+        paths.walk(events, predicted, gaps[:2], start)
+    with pytest.raises(TypeError, match=r"`events` must be an array of kind 'f'"):
+        paths.walk(events, predicted, gaps, paths.Paths.start(3))
+    with pytest.raises(TypeError, match=r"`area` must be an array of kind 'f'"):
+        paths.walk(events, predicted, gaps, start._replace(area=np.zeros(1)))
     with pytest.raises(TypeError, match=r"`factors` must be an array of kind 'f' and shape"):
-        paths.add_residuals(counts, 1, predicted, factors[:, :2], np.zeros((3, 2)))
-    with pytest.raises(TypeError, match=r"`sums` must be an array of kind 'f' and shape"):
-        paths.add_residuals(counts, 1, predicted, factors, np.zeros((3, 4)))
+        paths.add_residuals(events, predicted, factors[:, :2], np.zeros((3, 2)))
+    with pytest.raises(TypeError, match=r"`events` must be an array of kind 'f' and shape"):
+        paths.add_residuals(events, predicted, factors, np.zeros((3, 4)))
     with pytest.raises(TypeError, match=r"`terms` must be an array of kind 'f' and shape"):
         paths.running_totals(np.zeros(3, int))
     with pytest.raises(TypeError, match=r"`sizes` must be an array of kind 'i' and shape"):
         paths.reach(np.array([0.5]), np.array([1.0]), np.array([0.5]), 1.0)
-
-
-@pytest.mark.parametrize("event", [-1, 2])
-def test_refuses_an_event_that_is_not_there(event):
-    counts, predicted, gaps, factors = make(2, 3)
-    with pytest.raises(IndexError, match=r"`event` must be 0 or 1\."):
-        paths.walk(counts, event, predicted, gaps, paths.Paths.start(2))
-    with pytest.raises(IndexError, match=r"`event` must be 0 or 1\."):
-        paths.add_residuals(counts, event, predicted, factors, np.zeros((3, 2)))
 
 
 def test_refuses_sizes_below_zero():

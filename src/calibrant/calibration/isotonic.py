@@ -75,23 +75,29 @@ def isotonic(data: Predictions, column: int) -> IsotonicFunction:
     """
     p, occurred = data.probs[:, column], data.labels == column
     if data.weighted:
-        values, counts = _weighed(p, occurred, data.weights)
+        values, mass, events = _weighed(p, occurred, data.weights)
     else:
-        sorts = np.sort(p[~occurred]), np.sort(p[occurred])
-        values, counts = engine.isotonic.tally(*sorts)
-    pools = engine.isotonic.Pools.start(1)
+        values, mass, events = tallied(p, occurred)
     losses = np.zeros((2, values.size))
-    pools = engine.isotonic.pool(counts[None], 1, losses, 0, pools)
-    last = pools.last[0, : pools.height[0]]
-    return IsotonicFunction(values, counts[:, 0] + counts[:, 1], counts[:, 1], last)
+    pools = engine.isotonic.Pools.start(1)
+    pools = engine.isotonic.pool(events[:, None], mass, losses, 0, pools)
+    return IsotonicFunction(values, mass, events, pools.last[0, : pools.height[0]])
 
 
-def _weighed(p: Array, occurred: Array, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the different predictions, and the weight of the other outcome and of the event."""
+def tallied(p: Array, occurred: Array) -> tuple[Floats, Floats, Floats]:
+    """Return the different predictions, and how many rows and events have each: (points,).
+
+    Both outcomes are sorted apart, which is faster than to find the order of all rows.
+    """
+    values, counts = engine.isotonic.tally(np.sort(p[~occurred]), np.sort(p[occurred]))
+    return values, counts[:, 0] + counts[:, 1], counts[:, 1].copy()
+
+
+def _weighed(p: Array, occurred: Array, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the different predictions, and the weight of rows and of events at each."""
     order = np.argsort(p)
     order = order[weights[order] > 0]
     p, occurred, weights = p[order], occurred[order], weights[order]
     starts = np.flatnonzero(np.concatenate(([True], p[1:] != p[:-1])))
-    both = [np.where(side, weights, 0.0) for side in (~occurred, occurred)]
-    counts = [np.add.reduceat(each, starts) for each in both]
-    return p[starts].astype(np.float64), np.stack(counts, axis=1)
+    events = np.add.reduceat(np.where(occurred, weights, 0.0), starts)
+    return p[starts].astype(np.float64), np.add.reduceat(weights, starts), events

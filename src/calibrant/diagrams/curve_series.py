@@ -113,8 +113,8 @@ def cumulative_series(name: str, problem: Problem, plan: Plan, level: float) -> 
     predicted = np.cumsum(np.add.reduceat(ties.predicted, np.concatenate(([0], ends[:-1] + 1))))
 
     def evaluate(block: Block) -> Floats:
-        counts = block.counts(cells, 0, cells.n_cells)[:, :, ties.event]
-        off = (np.cumsum(counts, axis=1) - predicted) / ties.total
+        events = block.events(cells, 0, cells.n_cells).T
+        off = (np.cumsum(events, axis=1) - predicted) / ties.total
         return np.concatenate((np.zeros((block.size, 1)), off), axis=1)
 
     y, band = band_of(evaluate, problem, plan, level, even=True)

@@ -1,5 +1,6 @@
 """Arrays for kernels to work in, and checks of those that they are handed."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ def zeros(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArra
     Those of NumPy begin at any 16 bytes, and kernels that read four or eight numbers at a time
     are a tenth slower where every other read straddles two lines.
     """
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    count = shape if isinstance(shape, int) else prod(shape)
+    size = count * np.dtype(dtype).itemsize
     buffer = np.zeros(size + LINE, np.uint8)
     start = -buffer.ctypes.data % LINE
     return buffer[start : start + size].view(dtype).reshape(shape)
@@ -60,14 +62,20 @@ def expect_weights(rows: Rows) -> None:
     expect("weights", rows.weights, (rows.probs.shape[0] if rows.step else None,), "f")
 
 
-def expect_order(order: Order, n: int, n_cells: int) -> None:
-    """Refuse an order of rows that are not there, and cells that begin or end nowhere."""
+def expect_order(order: Order, n: int, n_cells: int, span: tuple[int, int] | None = None) -> None:
+    """Refuse an order of rows that are not there, and cells that begin or end nowhere.
+
+    span : the cells that are looked at, where it is not all of them
+    """
     expect("order.rows", order.rows, (None,), "i")
     expect("order.starts", order.starts, (n_cells + 1,), "i")
-    within("order.rows", order.rows, n)
-    within("order.starts", order.starts, order.rows.size + 1)
-    if (np.diff(order.starts) < 0).any():
+    first, last = (0, n_cells) if span is None else span
+    expect_span((first, last), n_cells)
+    starts = order.starts[first : last + 1]
+    within("order.starts", starts, order.rows.size + 1)
+    if (np.diff(starts) < 0).any():
         raise IndexError("`order.starts` must not decrease.")
+    within("order.rows", order.rows[starts[0] : starts[-1]], n)
 
 
 def expect_span(span: tuple[int, int], n_cells: int) -> None:

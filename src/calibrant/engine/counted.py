@@ -4,7 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import draws
-from calibrant.engine.arrays import expect, expect_order, expect_rows, expect_span, within, zeros
+from calibrant.engine.arrays import (
+    expect,
+    expect_order,
+    expect_span,
+    expect_weights,
+    within,
+    zeros,
+)
 from calibrant.engine.compile import kernel
 from calibrant.engine.draws import draw_row
 from calibrant.engine.null import Room, dense_norms, expect_outcomes
@@ -18,7 +25,6 @@ def cell_counts(
     rows: Rows, order: Order, source: Source, replicates: Replicates, span: tuple[int, int]
 ) -> Floats:
     """Return the weight of each outcome in cells span[0] … span[1] - 1: (replicates, cells, m)."""
-    expect_order(order, rows.probs.shape[0], order.starts.size - 1)
     expect_span(span, order.starts.size - 1)
     some = Order(order.rows, order.starts[span[0] : span[1] + 1])
     out = np.zeros((span[1] - span[0], rows.probs.shape[1], replicates.size))
@@ -40,12 +46,12 @@ def add_counts(
     n, m = rows.probs.shape
     at, out = tables
     drawing, n_classes = draws.checked(source), source.probs.shape[1]
-    expect_rows(rows)
+    expect("probs", rows.probs, (n, m), "f")
+    expect_weights(rows)
     expect("probs", source.probs, (n, None), "f")
     expect_outcomes(source, m)
-    expect("order.rows", order.rows, (n,), "i")
-    within("order.rows", order.rows, n)
-    expect("places", at, (order.starts.size - 1,), "i")
+    expect("places", at, (None,), "i")
+    expect_order(order, n, at.size)
     expect("tables", out, (None, m, replicates.size), "f")
     within("places", at, out.shape[0])
     keys = draws.replicate_keys(source.key, replicates)

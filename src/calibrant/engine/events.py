@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect, expect_order, expect_span, expect_weights, zeros
+from calibrant.engine.arrays import expect, expect_order, expect_weights, zeros
 from calibrant.engine.compile import kernel
 from calibrant.engine.draws import Keys, number, row_key, uniform
 from calibrant.engine.tuples import Order, Rows
@@ -27,8 +27,7 @@ def event_counts(
     """
     expect("cuts", cuts, (rows.probs.shape[0], 2), "i")
     expect_weights(rows)
-    expect_order(order, rows.probs.shape[0], order.starts.size - 1)
-    expect_span(span, order.starts.size - 1)
+    expect_order(order, rows.probs.shape[0], order.starts.size - 1, span)
     shape = span[1] - span[0], keys[1].size
     out = zeros(shape, np.int64 if rows.step == 0 else np.float64)
     _event_counts(rows, order, cuts, keys, span, out)

@@ -67,40 +67,39 @@ class Pools(NamedTuple):
         return out
 
 
-def pool(counts: Floats, event: int, losses: Floats, first: int, pools: Pools) -> Pools:
+def pool(events: Floats, mass: Floats, losses: Floats, first: int, pools: Pools) -> Pools:
     """Add cells first, first + 1, … to the pools of each replicate.
 
-    counts : (size, cells, 2) weight of both outcomes
+    events : (cells, size) their weight in each cell
+    mass : (cells,) weight of the rows
     losses : (2, cells) what a row adds to the loss if the event occurs, and if not
     """
-    expect("counts", counts, (pools.height.size, None, 2), "f")
-    expect("losses", losses, (2, counts.shape[1]), "f")
-    if event not in (0, 1):
-        raise IndexError("`event` must be 0 or 1.")
-    pools = pools.with_room(int(pools.height.max(initial=0)) + counts.shape[1])
-    counts, losses = np.ascontiguousarray(counts), np.ascontiguousarray(losses)
-    _pool(counts, event, losses, first, pools)
+    expect("events", events, (None, pools.height.size), "f")
+    expect("mass", mass, events.shape[:1], "f")
+    expect("losses", losses, (2, mass.size), "f")
+    pools = pools.with_room(int(pools.height.max(initial=0)) + mass.size)
+    _pool(np.ascontiguousarray(events), mass, losses, first, pools)
     return pools
 
 
 @kernel
-def _pool(counts, event, losses, first, pools):
-    for t in range(counts.shape[0]):
+def _pool(events, mass, losses, first, pools):
+    for t in range(events.shape[1]):
         all_events, all_mass, all_loss = pools.events[t], pools.mass[t], pools.loss[t]
         height = pools.height[t]
-        for c in range(counts.shape[1]):
-            events, others = counts[t, c, event], counts[t, c, 1 - event]
-            mass, loss = events + others, 0.0
-            if events > 0.0:  # a loss may be infinite
-                loss += events * losses[0, c]
+        for c in range(events.shape[0]):
+            here, rows = events[c, t], mass[c]
+            others, loss = rows - here, 0.0
+            if here > 0.0:  # a loss may be infinite
+                loss += here * losses[0, c]
             if others > 0.0:
                 loss += others * losses[1, c]
-            while height > 0 and all_events[height - 1] * mass >= events * all_mass[height - 1]:
+            while height > 0 and all_events[height - 1] * rows >= here * all_mass[height - 1]:
                 height -= 1
-                events += all_events[height]
-                mass += all_mass[height]
+                here += all_events[height]
+                rows += all_mass[height]
                 loss += all_loss[height]
-            all_events[height], all_mass[height], all_loss[height] = events, mass, loss
+            all_events[height], all_mass[height], all_loss[height] = here, rows, loss
             pools.last[t, height] = first + c
             height += 1
         pools.height[t] = height

@@ -157,34 +157,50 @@ def add_rows(
     matching: Matching,
     sums: Whole,
 ) -> None:
-    """Add w_i k_i of at most `BLOCK` rows, in units, to the sums (size, m, rank) of their outcomes.
+    """Add w_i k_i of rows, in units, to the sums (size, m, rank) of their outcomes.
 
     chosen : the kernel and the unit
     """
     n, m = check_points(points.probs)
     size, rank = sums.shape[0], landmarks.columns.shape[1]
+    expect("weights", points.weights, (n,), "f")
+    expect("columns", landmarks.columns, (m, rank), "f")
     expect("sums", sums, (size, m, rank), "i")
     expect("places", matching.places, (size, n), "u")
-    if n > BLOCK:
-        raise ValueError(f"`points` must be at most {BLOCK} rows; found {n}.")
-    table = zeros((n, rank), np.int64)
+    expect("starts", matching.starts, (size, -(-n // BLOCK), m + 1), "u")
+    table = zeros((BLOCK, rank), np.int64)
     room = Room.of(rank), zeros(rank)
-    _fill(points, landmarks.columns, plain(chosen[0]), 1.0 / chosen[1], room, table)
-    _add_rows(table, matching.places, matching.starts[:, 0], sums)
+    scaled = plain(chosen[0]), 1.0 / chosen[1]
+    _add_rows(points, landmarks.columns, scaled, (room, table), matching, sums)
 
 
 @kernel
-def _fill(points, columns, chosen, scale, room, table):
+def _add_rows(points, columns, chosen, room, matching, sums):
+    chosen, scale = chosen
+    room, table = room
+    n = points.probs.shape[0]
+    for first in range(0, n, BLOCK):
+        last = min(first + BLOCK, n)
+        for j in range(first, last):
+            fill(
+                points.probs[j], columns, chosen, points.weights[j] * scale, room, table[j - first]
+            )
+        places = matching.places[:, first:last]
+        add_block(table, places, matching.starts[:, first // BLOCK], sums)
+
+
+@helper
+def fill(point, columns, chosen, scale, room, out):
+    """Write the kernel of a point and the landmarks, in units: (rank,)."""
     room, values = room
-    for j in range(table.shape[0]):
-        similarities(points.probs[j], columns, chosen, room, values)
-        row, w = table[j], points.weights[j] * scale
-        for i in range(values.shape[0]):
-            row[i] = np.int64(values[i] * w)
+    similarities(point, columns, chosen, room, values)
+    for i in range(values.shape[0]):
+        out[i] = np.int64(values[i] * scale)
 
 
-@kernel
-def _add_rows(table, places, starts, sums):
+@helper
+def add_block(table, places, starts, sums):
+    """Add the rows of a block, sorted by outcome, to the sums of their outcomes."""
     for t in range(sums.shape[0]):
         rows, begin = places[t], starts[t]
         for c in range(sums.shape[1]):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, within
-from calibrant.engine.compile import kernel
+from calibrant.engine.compile import helper, kernel
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -63,18 +63,32 @@ class Matching(NamedTuple):
 
 
 def sort_outcomes(outcomes: NDArray[np.int32], first: int, matching: Matching) -> None:
-    """Sort the rows of the block that begins with this row; outcomes (rows, size)."""
+    """Sort the rows of each block, from the one that begins with this row; outcomes (rows, size).
+
+    They end with a block, or with the last row.
+    """
     size, n = matching.places.shape
-    expect("outcomes", outcomes, (min(BLOCK, n - first), size), "i")
+    expect("outcomes", outcomes, (None, size), "i")
     expect("starts", matching.starts, (size, -(-n // BLOCK), None), "u")
     within("outcomes", outcomes, matching.starts.shape[2] - 1)
-    if first % BLOCK or not 0 <= first < n:
-        raise IndexError(f"`first` must be a multiple of {BLOCK} below {n}; found {first}.")
-    _sort_outcomes(outcomes, first, matching.places, matching.starts[:, first // BLOCK])
+    last = first + outcomes.shape[0]
+    if first % BLOCK or not 0 <= first < last <= n or (last % BLOCK and last < n):
+        raise IndexError(f"`outcomes` must be of whole blocks of {BLOCK} of the {n} rows.")
+    _sort_outcomes(outcomes, first, matching)
 
 
 @kernel
-def _sort_outcomes(outcomes, first, places, starts):
+def _sort_outcomes(outcomes, first, matching):
+    for begin in range(0, outcomes.shape[0], BLOCK):
+        some = outcomes[begin : begin + BLOCK]
+        starts = matching.starts[:, (first + begin) // BLOCK]
+        places = matching.places[:, first + begin : first + begin + some.shape[0]]
+        sort_block(some, places, starts)
+
+
+@helper
+def sort_block(outcomes, places, starts):
+    """Sort the rows of one block in each replicate."""
     m = starts.shape[1] - 1
     for t in range(outcomes.shape[1]):
         for c in range(m + 1):
@@ -86,7 +100,7 @@ def _sort_outcomes(outcomes, first, places, starts):
         # While rows are placed, starts[t, c] is where the next row of outcome c goes.
         for s in range(outcomes.shape[0]):
             c = outcomes[s, t]
-            places[t, first + starts[t, c]] = s
+            places[t, starts[t, c]] = s
             starts[t, c] += 1
         for c in range(m, 0, -1):
             starts[t, c] = starts[t, c - 1]

@@ -41,72 +41,74 @@ def running_totals(terms: Floats) -> Floats:
     expect("terms", terms, (None,), "f")
     largest = float(terms.sum())
     unit = 2.0 ** np.ceil(np.log2(largest)) if largest > 0 else 1.0
-    high, middle, low = (np.cumsum(limb) for limb in cut(terms / unit))
-    return np.asarray((high + (middle + low)) * unit)
+    out = np.empty(terms.size)
+    _running_totals(terms, unit, out)
+    return out
 
 
-def walk(counts: Floats, event: int, predicted: Floats, gaps: Floats, paths: Paths) -> None:
+@kernel
+def _running_totals(terms, unit, out):
+    high = middle = low = 0.0
+    for c in range(terms.shape[0]):
+        a, b, rest = cut(terms[c] / unit)
+        high += a
+        middle += b
+        low += rest
+        out[c] = (high + (middle + low)) * unit
+
+
+def walk(events: Floats, predicted: Floats, gaps: Floats, paths: Paths) -> None:
     """Take the paths on over some values.
 
-    counts : (size, cells, 2) weight of both outcomes
+    events : (cells, size) their weight at each value
     predicted : (cells,) weight of the events that were predicted up to each value
     gaps : (cells,) from each value to the next
     """
-    size, cells = _check(counts, event, predicted)
-    expect("gaps", gaps, (cells,), "f")
-    expect("paths.events", paths.events, (size,), "f")
-    _walk(np.ascontiguousarray(counts), event, predicted, gaps, paths)
+    size = paths.events.size
+    expect("events", events, (None, size), "f")
+    expect("predicted", predicted, events.shape[:1], "f")
+    expect("gaps", gaps, events.shape[:1], "f")
+    for name, array in zip(paths._fields, paths, strict=True):
+        expect(name, array, (size,), "f")
+    _walk(np.ascontiguousarray(events), predicted, gaps, paths)
 
 
 @kernel
-def _walk(counts, event, predicted, gaps, paths):
-    for t in range(counts.shape[0]):
-        events, area, square = paths.events[t], paths.area[t], paths.square[t]
-        largest, smallest = paths.largest[t], paths.smallest[t]
-        for c in range(counts.shape[1]):
-            events += counts[t, c, event]
-            off = events - predicted[c]
-            largest = max(largest, off)
-            smallest = min(smallest, off)
-            area += gaps[c] * off
-            square += gaps[c] * off * off
-        paths.events[t], paths.area[t], paths.square[t] = events, area, square
-        paths.largest[t], paths.smallest[t] = largest, smallest
+def _walk(events, predicted, gaps, paths):
+    for c in range(events.shape[0]):
+        here, g, gap = events[c], predicted[c], gaps[c]
+        for t in range(here.shape[0]):
+            so_far = paths.events[t] + here[t]
+            off = so_far - g
+            paths.events[t] = so_far
+            paths.largest[t] = max(paths.largest[t], off)
+            paths.smallest[t] = min(paths.smallest[t], off)
+            paths.area[t] += gap * off
+            paths.square[t] += gap * off * off
 
 
-def add_residuals(
-    counts: Floats, event: int, predicted: Floats, factors: Floats, sums: Floats
-) -> None:
+def add_residuals(events: Floats, predicted: Floats, factors: Floats, sums: Floats) -> None:
     """Add (events - predicted) times factors to sums (k, size), one value after the other.
 
-    counts : (size, cells, 2) weight of both outcomes
+    events : (cells, size) their weight at each value
     predicted : (cells,) weight of the events that were predicted at each value
     factors : (k, cells)
     """
-    size, cells = _check(counts, event, predicted)
-    expect("factors", factors, (sums.shape[0], cells), "f")
-    expect("sums", sums, (None, size), "f")
-    counts, factors = np.ascontiguousarray(counts), np.ascontiguousarray(factors)
-    _add_residuals(counts, event, predicted, factors, sums)
+    expect("sums", sums, (None, None), "f")
+    expect("events", events, (None, sums.shape[1]), "f")
+    expect("predicted", predicted, events.shape[:1], "f")
+    expect("factors", factors, (sums.shape[0], events.shape[0]), "f")
+    _add_residuals(np.ascontiguousarray(events), predicted, factors, sums)
 
 
 @kernel
-def _add_residuals(counts, event, predicted, factors, sums):
-    for t in range(counts.shape[0]):
-        for k in range(factors.shape[0]):
-            total = sums[k, t]
-            for c in range(counts.shape[1]):
-                total += (counts[t, c, event] - predicted[c]) * factors[k, c]
-            sums[k, t] = total
-
-
-def _check(counts: Floats, event: int, predicted: Floats) -> tuple[int, int]:
-    """Refuse what a kernel cannot use; return the numbers of replicates and of values."""
-    expect("counts", counts, (None, None, 2), "f")
-    expect("predicted", predicted, counts.shape[1:2], "f")
-    if event not in (0, 1):
-        raise IndexError("`event` must be 0 or 1.")
-    return counts.shape[0], counts.shape[1]
+def _add_residuals(events, predicted, factors, sums):
+    for c in range(events.shape[0]):
+        here, g = events[c], predicted[c]
+        for k in range(sums.shape[0]):
+            total, factor = sums[k], factors[k, c]
+            for t in range(here.shape[0]):
+                total[t] += (here[t] - g) * factor
 
 
 def reach(values: Floats, sizes: NDArray[np.int64], predicted: Floats, level: float) -> float:

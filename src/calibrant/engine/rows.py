@@ -60,24 +60,53 @@ def check(probs: Array, rounding: float, tolerance: float) -> Checked:
 
 @kernel
 def _check_short(probs, start, stop, limits, top, found):
-    rounding, tolerance = limits
-    for i in range(start, stop):
-        best = least = probs[i, 0]
-        at = 0
-        total = np.float64(best)
+    bad = uneven = 0
+    fours = stop - (stop - start) % 4
+    for i in range(start, fours, 4):  # four rows in a sweep, which do not wait for one another
+        a, b = begun(probs[i, 0]), begun(probs[i + 1, 0])
+        c, d = begun(probs[i + 2, 0]), begun(probs[i + 3, 0])
         for j in range(1, probs.shape[1]):
-            p = probs[i, j]
-            total += p
-            if p > best:
-                best = p
-                at = j
-            least = p if p < least else least
-        off = abs(total - 1.0)
-        good = least >= 0.0 and off <= tolerance  # false of what is not a number
-        found[0] += not good
-        found[1] += good and off > rounding
-        top.classes[i] = at
-        top.probs[i] = best
+            a, b = seen(a, probs[i, j], j), seen(b, probs[i + 1, j], j)
+            c, d = seen(c, probs[i + 2, j], j), seen(d, probs[i + 3, j], j)
+        for s, row in enumerate((a, b, c, d)):
+            is_bad, is_uneven = judged(row, i + s, limits, top)
+            bad += is_bad
+            uneven += is_uneven
+    for i in range(fours, stop):
+        row = begun(probs[i, 0])
+        for j in range(1, probs.shape[1]):
+            row = seen(row, probs[i, j], j)
+        is_bad, is_uneven = judged(row, i, limits, top)
+        bad += is_bad
+        uneven += is_uneven
+    found[0] += bad
+    found[1] += uneven
+
+
+@helper
+def begun(p):
+    """Return what is known of a row after its first entry: largest, its class, smallest, sum."""
+    return p, np.int32(0), p, np.float64(p)
+
+
+@helper
+def seen(row, p, j):
+    """Return what is known of a row with one more entry, that of class j."""
+    best, at, least, total = row
+    at = np.int32(j) if p > best else at
+    return p if p > best else best, at, p if p < least else least, total + p
+
+
+@helper
+def judged(row, i, limits, top):
+    """Write the top class of row i; return whether it is bad, and whether it is uneven."""
+    best, at, least, total = row
+    rounding, tolerance = limits
+    off = abs(total - 1.0)
+    good = least >= 0.0 and off <= tolerance  # false of what is not a number
+    top.classes[i] = at
+    top.probs[i] = best
+    return not good, good and off > rounding
 
 
 @helper

@@ -19,7 +19,6 @@ from calibrant.engine.arrays import (
     expect_edges,
     expect_order,
     expect_rows,
-    expect_span,
     within,
 )
 from calibrant.engine.compile import helper, kernel
@@ -262,8 +261,7 @@ def by_cell(
     """Add up cells span[0] … span[1] - 1 of sorted rows, for where there are many cells."""
     expect_rows(rows)
     n, m = rows.probs.shape
-    expect_order(order, n, norms.mass.size)
-    expect_span(span, norms.mass.size)
+    expect_order(order, n, norms.mass.size, span)
     for table in (tables.predicted, tables.observed):
         expect("tables", table, (span[1] - span[0] if tables.step else 1, m), "f")
     _by_cell(

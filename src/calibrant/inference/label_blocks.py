@@ -106,9 +106,9 @@ class LabelBlock(Replicated):
     def events(self, cells: Cells, first: int, last: int) -> Floats:
         """Return the weight of the event in cells first … last - 1: (cells, size)."""
         problem, cuts = self.problem, self.problem.cuts
+        if cuts is None or not problem.lens.rowwise:
+            return self.counts(cells, first, last)[:, :, cells.data.event].T
         rows, key = problem.rows, problem.source.key
-        if cuts is None:
-            return np.ascontiguousarray(self._counts(cells, first, last)[:, :, rows.event].T)
         keys = key, engine.draws.replicate_keys(key, self.replicates)
         found: Floats = engine.events.event_counts(rows, cells.order, cuts, keys, (first, last))
         return found

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 ROOM = 1 << 23  # outcomes of a batch, or sums of one
+SPAN = 512  # rows that are drawn and added up together: whole blocks of the engine's
 
 
 class Form(Protocol):
@@ -191,7 +192,7 @@ class LowRankForm:
         unit = unit_for(4 * self.kernel.scales.size * self.sample.mass)
         sums = np.zeros((outcomes.size, m, rank), np.int64)
         own = engine.matching.Words.zeros(outcomes.size)
-        for first in range(0, self.sample.rows.size, engine.matching.BLOCK):
+        for first in range(0, self.sample.rows.size, SPAN):
             part = self._part(first)
             drawn = outcomes.of(self.sample.rows[first : first + part.weights.size])
             matching = engine.matching.Matching.empty(outcomes.size, part.weights.size, m)
@@ -206,7 +207,7 @@ class LowRankForm:
 
     def _part(self, first: int) -> Any:
         """Return the predictions and weights of a block of rows."""
-        block = slice(first, first + engine.matching.BLOCK)
+        block = slice(first, first + SPAN)
         return engine.pairs.Points(*(part[block] for part in self.sample.points))
 
     def _lengths(self, first: int, unit: float) -> Whole:

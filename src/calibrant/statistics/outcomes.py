@@ -15,7 +15,7 @@ from calibrant.statistics.statistic import Block
 Array = NDArray[Any]
 
 STORED = 1 << 21  # labels that are laid out at a time where they cannot be drawn by the row
-READ = 1 << 16  # outcomes that are read at a time: they stay in the processor's cache
+READ = 1 << 17  # outcomes that are read at a time: they stay in the processor's cache
 
 
 class Outcomes(Protocol):

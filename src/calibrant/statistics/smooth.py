@@ -178,9 +178,8 @@ def _cosines(
     nodes = np.zeros((grid.steps + 1, replicates.size))
     most = np.zeros(replicates.size)
     places = (ties.values - grid.low) / grid.length
-    for part, counts in ties.counts(block):
-        events = counts[replicates, :, ties.event].T
-        residuals = (events - ties.predicted[part, None]) / ties.total
+    for part, events in ties.events(block):
+        residuals = (events[:, replicates] - ties.predicted[part, None]) / ties.total
         most += np.abs(residuals).sum(axis=0)
         engine.densities.add_gaussians(places[part], residuals, nodes)
     return _series(nodes), most

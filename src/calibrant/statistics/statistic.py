@@ -46,6 +46,10 @@ class Block(Protocol):
         """Return the weight of each outcome in cells first … last - 1: (size, cells, m)."""
         ...
 
+    def events(self, cells: Cells, first: int, last: int) -> Floats:
+        """Return the weight of the event of two outcomes in these cells: (cells, size)."""
+        ...
+
     def labels(self) -> Iterator[NDArray[np.int32]]:
         """Yield the labels (n,) of each replicate."""
         ...
@@ -228,6 +232,10 @@ class Observed:
     def counts(self, cells: Cells, first: int, last: int) -> Floats:
         """Return the weight of each outcome in cells first … last - 1: (1, cells, m)."""
         return cells.sums_of(first, last, self.data).observed[None]
+
+    def events(self, cells: Cells, first: int, last: int) -> Floats:
+        """Return the weight of the event of two outcomes in these cells: (cells, 1)."""
+        return cells.sums_of(first, last, self.data).observed[:, self.data.event, None]
 
     def labels(self) -> Iterator[NDArray[np.int32]]:
         """Yield the labels."""

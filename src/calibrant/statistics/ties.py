@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Cells
+from calibrant.calibration.isotonic import tallied
 from calibrant.partitions import FromFunction
 from calibrant.partitions.from_function import FittedFunction
 from calibrant.predictions import Predictions
@@ -22,7 +23,7 @@ from calibrant.statistics.statistic import Block, Observed, Shared, Statistic
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-ROOM = 1 << 20  # numbers in a block of counts
+ROOM = 1 << 20  # numbers in a block of events
 
 
 def first_outcome(probs: Array) -> Array:
@@ -67,16 +68,29 @@ class Ties:
         return cls(shared.cells(BY_EVENT[event]), event)
 
     @cached_property
-    def values(self) -> Floats:
-        """The predictions p, each once, in increasing order (cells,)."""
+    def _tallied(self) -> tuple[Floats, Floats, Floats]:
+        """The predictions, and the weight of the rows and of the events at each (cells,).
+
+        Without weights they are found by sorting, before any row is asked for its cell.
+        """
+        data = self.cells.data
+        occurred = data.labels == self.event
+        if not data.weighted:
+            return tallied(data.probs[:, self.event], occurred)
         fitted = self.cells.fitted
         assert isinstance(fitted, FittedFunction)
-        return fitted.names.astype(np.float64)
+        events = np.bincount(self.cells.of_rows, data.weights * occurred, fitted.n_cells)
+        return fitted.names.astype(np.float64), self.cells.mass, events
+
+    @property
+    def values(self) -> Floats:
+        """The predictions p, each once, in increasing order (cells,)."""
+        return self._tallied[0]
 
     @property
     def mass(self) -> Floats:
         """Number of rows, or their weight, at each value (cells,)."""
-        return self.cells.mass
+        return self._tallied[1]
 
     @cached_property
     def total(self) -> float:
@@ -104,22 +118,22 @@ class Ties:
         """Standard deviation of the mean of y - p, if calibrated: √(Σ p (1 - p)) / n."""
         return float(np.sqrt(self.variance.sum())) / self.total
 
-    def counts(self, block: Block) -> Iterator[tuple[slice, Floats]]:
-        """Yield some values at a time, with the weight of both outcomes: (size, values, 2)."""
-        if isinstance(block, Observed):  # asked for cell by cell, this takes most of the time
-            yield slice(None), self._observed(block.data)
+    def events(self, block: Block) -> Iterator[tuple[slice, Floats]]:
+        """Yield some values at a time, with the weight of the events: (values, size)."""
+        if isinstance(block, Observed) and block.data is self.cells.data:
+            yield slice(None), self._tallied[2][:, None]
             return
-        step = max(1, ROOM // (2 * block.size))
+        step = max(1, ROOM // block.size)
         for first in range(0, self.values.size, step):
             last = min(first + step, self.values.size)
-            yield slice(first, last), block.counts(self.cells, first, last)
+            yield slice(first, last), block.events(self.cells, first, last)
 
     def paths(self, block: Block) -> Any:
         """Walk along the cumulative residuals of each replicate: `engine.paths.Paths`."""
         predicted = self.predicted_so_far
         paths = engine.paths.Paths.start(block.size)
-        for part, counts in self.counts(block):
-            engine.paths.walk(counts, self.event, predicted[part], self._gaps[part], paths)
+        for part, events in self.events(block):
+            engine.paths.walk(events, predicted[part], self._gaps[part], paths)
         return paths
 
     def pools(self, block: Block, losses: Floats) -> Any:
@@ -128,26 +142,16 @@ class Ties:
         losses : (2, cells) of a row at each value, if the event occurs and if not
         """
         pools = engine.isotonic.Pools.start(block.size)
-        first = 0
-        for part, counts in self.counts(block):
-            pools = engine.isotonic.pool(counts, self.event, losses[:, part], first, pools)
-            first += counts.shape[1]
+        for part, events in self.events(block):
+            first = part.start or 0
+            pools = engine.isotonic.pool(events, self.mass[part], losses[:, part], first, pools)
         return pools
 
     def sums(self, block: Block, factors: Floats) -> Floats:
         """Return sums over the rows of (y - p) times factors (k, cells): (k, size)."""
         out = np.zeros((factors.shape[0], block.size))
-        for part, counts in self.counts(block):
-            here = self.predicted[part], factors[:, part]
-            engine.paths.add_residuals(counts, self.event, *here, out)
-        return out
-
-    def _observed(self, data: Predictions) -> Floats:
-        """Return the weight of both outcomes at each value: (1, cells, 2)."""
-        weights = np.where(data.labels == self.event, data.weights, 0.0)
-        out = np.empty((1, self.values.size, 2))
-        out[0, :, self.event] = np.bincount(self.cells.of_rows, weights, self.values.size)
-        out[0, :, 1 - self.event] = self.mass - out[0, :, self.event]
+        for part, events in self.events(block):
+            engine.paths.add_residuals(events, self.predicted[part], factors[:, part], out)
         return out
 
     @cached_property
@@ -159,5 +163,5 @@ class Ties:
 def ties_of(statistic: Statistic, data: Predictions) -> tuple[Ties, Floats]:
     """Return the ties of data, and the weight of the events at each value (cells,)."""
     ties = Ties.of(statistic, Shared(data))
-    ((_, counts),) = ties.counts(Observed(data))
-    return ties, counts[0, :, ties.event]
+    ((_, events),) = ties.events(Observed(data))
+    return ties, events[:, 0]
