@@ -80,7 +80,7 @@ class Ties:
         fitted = self.cells.fitted
         assert isinstance(fitted, FittedFunction)
         events = np.bincount(self.cells.of_rows, data.weights * occurred, fitted.n_cells)
-        return fitted.names.astype(np.float64), self.cells.mass, events
+        return fitted.names.astype(np.float64), self.cells.mass, events.astype(np.float64)
 
     @property
     def values(self) -> Floats:
