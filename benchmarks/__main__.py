@@ -16,6 +16,7 @@ from benchmarks import (
     point_estimates,
     recalibration_peers,
     scale,
+    without_bins,
 )
 
 # A section is a module with `report() -> str`, which checks results before it times them.
@@ -24,6 +25,7 @@ SECTIONS = (
     exact_tests,
     all_classes,
     inference_peers,
+    without_bins,
     recalibration_peers,
     growth,
     scale,

@@ -33,7 +33,7 @@ FIRST = {
     "test, EqualWidth(10)": START + "cal.calibration_test(data, Eta(EqualWidth(10)))",
     "test, VarianceTree(1000)": START + "cal.calibration_test(data, Eta(VarianceTree(1000)))",
     "classwise": START + "cal.classwise(data)",
-    "evaluate, default grid": START + "cal.evaluate(data)",
+    "evaluate": START + "cal.evaluate(data)",
 }
 RESIDENT = """
 import sys

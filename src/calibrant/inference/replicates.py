@@ -20,7 +20,7 @@ from calibrant.statistics.statistic import Block, Evaluate, Observed
 Floats = NDArray[np.float64]
 Task = tuple[Floats, Evaluate]  # where replicates go, and what makes them
 
-SIZES = ((1 << 18, 512), (1 << 24, 256), (float("inf"), 128))  # of blocks, by what they read
+SIZES = ((1 << 18, 512), (1 << 22, 256), (float("inf"), 128))  # of blocks, by what they read
 FEW = 16  # replicates in a block of a function of the user's, or of data sets that are laid out
 
 
