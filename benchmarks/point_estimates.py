@@ -156,8 +156,9 @@ def report() -> str:
         " Before that, every result is compared with plain NumPy in float64: calibrant agrees to"
         " 1e-9, netcal and scikit-learn to 1e-6, torchmetrics, which sums in float32, to 1e-4."
         " *From Predictions* includes the lens; *from arrays* also includes the checks of the"
-        " input, which find every row's top class and copy nothing. Memory is the peak beyond the input, as NumPy reports it,"
-        " in units of the input (predictions and labels); torch does not report it."
+        " input, which find every row's top class and copy nothing. Memory is the peak beyond the"
+        " input, as NumPy reports it, in units of the input (predictions and labels); torch does"
+        " not report it."
     )
     return "\n\n".join(["## Point estimate", text, *(section(n, m) for n, m in SHAPES)])
 

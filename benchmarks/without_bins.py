@@ -46,7 +46,9 @@ def kernel_in_blocks(data: cal.Predictions) -> float:
     total = 0.0
     for first in range(0, data.n, BLOCK):
         some = slice(first, first + BLOCK)
-        far = 0.5 * sum(np.abs(np.subtract.outer(p, q)) for p, q in zip(probs[some].T, probs.T))
+        far = np.zeros((probs[some].shape[0], data.n))
+        for j in range(M):
+            far += 0.5 * np.abs(probs[some, j, None] - probs[:, j])
         total += float((np.exp(-far / BANDWIDTH) * (off[some] @ off.T)).sum())
     own = float((off * off).sum())
     return (total - own) / (data.n * (data.n - 1))
