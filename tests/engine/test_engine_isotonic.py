@@ -95,8 +95,11 @@ def test_an_infinite_loss_counts_where_it_occurs():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @given(st.lists(st.integers(0, 5)), st.lists(st.integers(0, 5)))
 def test_tally_counts(dtype, others, events):
-    values, counts = isotonic.tally(*(np.sort(np.array(x, dtype) / 5) for x in (others, events)))
-    both = Counter(others), Counter(events)
-    keys = sorted(set(others) | set(events))
-    assert values.tolist() == (np.array(keys, dtype) / 5).astype(float).tolist()
-    assert counts.tolist() == [[both[0][k], both[1][k]] for k in keys]
+    p, occurred = np.array([*others, *events], dtype) / 5, np.arange(len(others + events))
+    order = np.random.default_rng(0).permutation(p.size)
+    found = isotonic.tally(p[order], (occurred >= len(others))[order])
+    all_rows, some = Counter(others + events), Counter(events)
+    keys = sorted(all_rows)
+    assert found[0].tolist() == (np.array(keys, dtype) / 5).astype(float).tolist()
+    assert found[1].tolist() == [all_rows[k] for k in keys]
+    assert found[2].tolist() == [some[k] for k in keys]

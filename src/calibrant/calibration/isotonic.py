@@ -77,20 +77,11 @@ def isotonic(data: Predictions, column: int) -> IsotonicFunction:
     if data.weighted:
         values, mass, events = _weighed(p, occurred, data.weights)
     else:
-        values, mass, events = tallied(p, occurred)
+        values, mass, events = engine.isotonic.tally(p, occurred)
     losses = np.zeros((2, values.size))
     pools = engine.isotonic.Pools.start(1)
     pools = engine.isotonic.pool(events[:, None], mass, losses, 0, pools)
     return IsotonicFunction(values, mass, events, pools.last[0, : pools.height[0]])
-
-
-def tallied(p: Array, occurred: Array) -> tuple[Floats, Floats, Floats]:
-    """Return the different predictions, and how many rows and events have each: (points,).
-
-    Both outcomes are sorted apart, which is faster than to find the order of all rows.
-    """
-    values, counts = engine.isotonic.tally(np.sort(p[~occurred]), np.sort(p[occurred]))
-    return values, counts[:, 0] + counts[:, 1], counts[:, 1].copy()
 
 
 def _weighed(p: Array, occurred: Array, weights: Floats) -> tuple[Floats, Floats, Floats]:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Cells
-from calibrant.calibration.isotonic import tallied
 from calibrant.partitions import FromFunction
 from calibrant.partitions.from_function import FittedFunction
 from calibrant.predictions import Predictions
@@ -76,7 +75,10 @@ class Ties:
         data = self.cells.data
         occurred = data.labels == self.event
         if not data.weighted:
-            return tallied(data.probs[:, self.event], occurred)
+            found: tuple[Floats, Floats, Floats] = engine.isotonic.tally(
+                data.probs[:, self.event], occurred
+            )
+            return found
         fitted = self.cells.fitted
         assert isinstance(fitted, FittedFunction)
         events = np.bincount(self.cells.of_rows, data.weights * occurred, fitted.n_cells)
