@@ -18,10 +18,12 @@ from pathlib import Path
 import numpy as np
 
 import calibrant as cal
-from calibrant.recalibration import Dirichlet, Isotonic, Temperature
+from calibrant.inference.families import omnibus
+from calibrant.recalibration import Dirichlet, Isotonic, Method, Temperature
 
 CLASSES, ROWS, CONCENTRATIONS = (2, 3, 10), (200, 1000, 5000), (0.1, 0.5, 2.0)
 METHODS = (Temperature(), Isotonic(), Dirichlet())
+APART = ((2, Isotonic()), (10, Isotonic()), (10, Dirichlet()))
 
 
 def draw(
@@ -54,6 +56,32 @@ def rejected(m: int, n: int, temperature: float, sets: int) -> list[str]:
     return [f"{share:.1%}" for share in (np.array(pvalues) <= 0.05).mean(axis=0)]
 
 
+def taken_apart(m: int, method: Method, sets: int) -> list[list[str]]:
+    """Return how often each statistic rejects calibrated models after a method, and why.
+
+    Of all rows, and without those whose outcome was given probability 0.
+    """
+    rng = np.random.default_rng([m, 1000])
+    found: dict[str, list[tuple[bool, bool]]] = {}
+    for seed in range(sets):
+        name = str(method)
+        after = cal.recalibrate(draw(rng, m, 1000, 0.5), [method], n_resamples=1, rng=seed)
+        data = after.predictions(name)
+        possible = data.restrict(data.probs[np.arange(data.n), data.labels] > 0)
+        for statistic in omnibus(data):
+            pvalues = [
+                cal.calibration_test(each, statistic, n_resamples=99, rng=seed).pvalue
+                for each in (data, possible)
+            ]
+            found.setdefault(str(statistic), []).append((pvalues[0] <= 0.05, pvalues[1] <= 0.05))
+        found.setdefault("an outcome of probability 0", []).append((possible.n < data.n, False))
+    shares = {name: np.mean(each, axis=0) for name, each in found.items()}
+    return [
+        [str(m), str(method), name, str(sets), f"{share[0]:.0%}", f"{share[1]:.0%}"]
+        for name, share in shares.items()
+    ]
+
+
 def write(path: Path, header: list[str], rows: list[list[str]]) -> None:
     """Write a table, and print it."""
     with path.open("w", newline="") as file:
@@ -61,8 +89,8 @@ def write(path: Path, header: list[str], rows: list[list[str]]) -> None:
     print(path.read_text(), flush=True)
 
 
-def tables(sets: int) -> tuple[list[list[str]], list[list[str]]]:
-    """Measure both on all cores; ten classes and 5,000 rows take long, and are fewer."""
+def tables(sets: int) -> tuple[list[list[str]], ...]:
+    """Measure all on all cores; ten classes and 5,000 rows take long, and are fewer."""
     rule, tests = [], []
     with ProcessPoolExecutor() as pool:
         for m, n in product(CLASSES, ROWS):
@@ -73,19 +101,23 @@ def tables(sets: int) -> tuple[list[list[str]], list[list[str]]]:
             count = max(1, sets // 8) if m * n > 20_000 else sets // 2
             start = [str(m), str(n), f"{temperature:g}", str(count)]
             tests.append((start, pool.submit(rejected, m, n, temperature, count)))
+        parts = [pool.submit(taken_apart, m, method, sets // 4) for m, method in APART]
         return (
             [[*start, *(share.result() for share in shares)] for start, shares in rule],
             [[*start, *found.result()] for start, found in tests],
+            [row for part in parts for row in part.result()],
         )
 
 
 def main(sets: int, folder: Path) -> None:
     """Print and write the tables."""
-    rule, tests = tables(sets)
+    rule, tests, parts = tables(sets)
     names = [f"concentration {each}" for each in CONCENTRATIONS]
     write(folder / "recalibration-rule.csv", ["classes", "rows", "sets", *names], rule)
     header = ["classes", "rows", "right temperature", "sets", "as it is", *map(str, METHODS)]
     write(folder / "recalibration-pvalues.csv", header, tests)
+    header = ["classes", "method", "statistic", "sets", "all rows", "without probability 0"]
+    write(folder / "recalibration-apart.csv", header, parts)
 
 
 if __name__ == "__main__":

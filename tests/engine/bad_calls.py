@@ -222,8 +222,10 @@ CALLS = {
     "pool, little mass": lambda: pool(np.ones((4, 2)), np.ones((2, 4)), cells=3),
     "pool, few losses": lambda: pool(np.ones((4, 2)), np.ones((2, 3))),
     "pool, integers": lambda: pool(np.ones((4, 2), int), np.ones((2, 4))),
-    "tally, a table": lambda: isotonic.tally(PROBS, PROBS[:, 0]),
-    "tally, integers": lambda: isotonic.tally(np.arange(3), np.arange(3)),
+    "tally, a table": lambda: isotonic.tally(PROBS, PROBS[:, 0] > 0),
+    "tally, integers": lambda: isotonic.tally(np.arange(3), np.arange(3) > 1),
+    "tally, numbers for events": lambda: isotonic.tally(PROBS[:, 0], PROBS[:, 1]),
+    "tally, few events": lambda: isotonic.tally(PROBS[:, 0], PROBS[1:, 1] > 0),
     # null
     "null_totals, few rows": lambda: null_totals(SHORT),
     "null_totals, no rows": lambda: null_totals(BEYOND),

@@ -30,15 +30,16 @@ def test_running_totals_of_nothing():
 def make(size, cells, seed=0):
     rng = np.random.default_rng(seed)
     events = rng.integers(0, 5, (cells, size)).astype(float)
-    return events, rng.random(cells) * 9, rng.random(cells), rng.normal(size=(3, cells))
+    return events, rng.random(cells) * 9, np.sort(rng.random(cells)), rng.normal(size=(3, cells))
 
 
 @pytest.mark.parametrize("cut", [0, 2, 7])
 def test_paths_step_by_step(cut):
-    events, predicted, gaps, _ = make(4, 7)
+    events, predicted, values, _ = make(4, 7)
+    gaps = np.diff(values, append=1.0)
     found = paths.Paths.start(4)
     for part in (slice(0, cut), slice(cut, 7)):
-        paths.walk(events[part], predicted[part], gaps[part], found)
+        paths.walk(events[part], part.start, predicted, values, found)
     for t in range(4):
         so_far = list(accumulate(events[:, t].tolist()))
         path = [a - b for a, b in zip(so_far, predicted.tolist(), strict=True)]
@@ -92,18 +93,21 @@ def test_small_chances_keep_their_digits():
 
 
 def test_refuses_arrays_that_do_not_fit():
-    events, predicted, gaps, factors = make(2, 3)
+    events, predicted, values, factors = make(2, 3)
     start = paths.Paths.start(2)
     with pytest.raises(TypeError, match=r"`events` must be an array of kind 'f' and shape"):
-        paths.walk(events[:, :1], predicted, gaps, start)
+        paths.walk(events[:, :1], 0, predicted, values, start)
     with pytest.raises(TypeError, match=r"`predicted` must be an array of kind 'f' and shape"):
-        paths.walk(events, predicted[:2], gaps, start)
-    with pytest.raises(TypeError, match=r"`gaps` must be an array of kind 'f' and shape"):
-        paths.walk(events, predicted, gaps[:2], start)
+        paths.walk(events, 0, predicted[:, None], values, start)
+    with pytest.raises(TypeError, match=r"`values` must be an array of kind 'f' and shape"):
+        paths.walk(events, 0, predicted, values[:2], start)
+    for first in (-1, 1):
+        with pytest.raises(IndexError, match=r"`first` must leave 3 values; found"):
+            paths.walk(events, first, predicted, values, start)
     with pytest.raises(TypeError, match=r"`events` must be an array of kind 'f'"):
-        paths.walk(events, predicted, gaps, paths.Paths.start(3))
+        paths.walk(events, 0, predicted, values, paths.Paths.start(3))
     with pytest.raises(TypeError, match=r"`area` must be an array of kind 'f'"):
-        paths.walk(events, predicted, gaps, start._replace(area=np.zeros(1)))
+        paths.walk(events, 0, predicted, values, start._replace(area=np.zeros(1)))
     with pytest.raises(TypeError, match=r"`factors` must be an array of kind 'f' and shape"):
         paths.add_residuals(events, predicted, factors[:, :2], np.zeros((3, 2)))
     with pytest.raises(TypeError, match=r"`events` must be an array of kind 'f' and shape"):

@@ -57,26 +57,30 @@ def _running_totals(terms, unit, out):
         out[c] = (high + (middle + low)) * unit
 
 
-def walk(events: Floats, predicted: Floats, gaps: Floats, paths: Paths) -> None:
-    """Take the paths on over some values.
+def walk(events: Floats, first: int, predicted: Floats, values: Floats, paths: Paths) -> None:
+    """Take the paths on over some values, from this one on.
 
-    events : (cells, size) their weight at each value
+    events : (some, size) their weight at each
     predicted : (cells,) weight of the events that were predicted up to each value
-    gaps : (cells,) from each value to the next
+    values : (cells,) the predictions; the path ends at 1
     """
     size = paths.events.size
     expect("events", events, (None, size), "f")
-    expect("predicted", predicted, events.shape[:1], "f")
-    expect("gaps", gaps, events.shape[:1], "f")
+    expect("predicted", predicted, (None,), "f")
+    expect("values", values, predicted.shape, "f")
     for name, array in zip(paths._fields, paths, strict=True):
         expect(name, array, (size,), "f")
-    _walk(np.ascontiguousarray(events), predicted, gaps, paths)
+    if not 0 <= first <= values.size - events.shape[0]:
+        raise IndexError(f"`first` must leave {events.shape[0]} values; found {first}.")
+    _walk(np.ascontiguousarray(events), first, predicted, values, paths)
 
 
 @kernel
-def _walk(events, predicted, gaps, paths):
+def _walk(events, first, predicted, values, paths):
     for c in range(events.shape[0]):
-        here, g, gap = events[c], predicted[c], gaps[c]
+        at = first + c
+        here, g = events[c], predicted[at]
+        gap = (values[at + 1] if at + 1 < values.shape[0] else 1.0) - values[at]
         for t in range(here.shape[0]):
             so_far = paths.events[t] + here[t]
             off = so_far - g

@@ -132,10 +132,10 @@ class Ties:
 
     def paths(self, block: Block) -> Any:
         """Walk along the cumulative residuals of each replicate: `engine.paths.Paths`."""
-        predicted = self.predicted_so_far
         paths = engine.paths.Paths.start(block.size)
         for part, events in self.events(block):
-            engine.paths.walk(events, predicted[part], self._gaps[part], paths)
+            first = part.start or 0
+            engine.paths.walk(events, first, self.predicted_so_far, self.values, paths)
         return paths
 
     def pools(self, block: Block, losses: Floats) -> Any:
@@ -155,11 +155,6 @@ class Ties:
         for part, events in self.events(block):
             engine.paths.add_residuals(events, self.predicted[part], factors[:, part], out)
         return out
-
-    @cached_property
-    def _gaps(self) -> Floats:
-        """From each value to the next, and from the last to 1."""
-        return np.diff(self.values, append=1.0)
 
 
 def ties_of(statistic: Statistic, data: Predictions) -> tuple[Ties, Floats]:
