@@ -167,8 +167,7 @@ def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
     if isinstance(by, Mapping) and by:
         return by
     names = [by] if isinstance(by, str) else by
-    named = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
-    if not named or not names:
+    if not _are_names(names):
         raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}, or their names.")
     missing = sorted(set(names) - set(data.columns))
     if missing:
@@ -177,6 +176,10 @@ def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
             f" {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a dict."
         )
     return {name: data.columns[name] for name in names}
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and {isinstance(name, str) for name in value} == {True}
 
 
 def _groups(
