@@ -1,6 +1,7 @@
 """Tables: the same rows as text, as lines for a terminal, as HTML and as a data frame."""
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
@@ -9,8 +10,40 @@ from operator import itemgetter
 from typing import Any, Literal
 
 Rows = Sequence[Sequence[str]]
+Lines = tuple[Sequence[str], Rows]  # the header, and the lines below it
 
 Backend = Literal["pandas", "polars"]
+
+
+class Tabular(ABC):
+    """A result that is a table: as text, in a notebook, and as a data frame."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def lines(self) -> Lines:
+        """Return header and lines of the table."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, Any]]:
+        """Return plain values for each row of a data frame."""
+
+    def table(self) -> str:
+        """Return the table as text."""
+        return text(*self.lines())
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """Return the records as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, optional
+            What the frame belongs to. Default: pandas if it was imported before, else polars.
+        """
+        return frame(self.records(), backend)
+
+    def _repr_html_(self) -> str:
+        return html(*self.lines())
 
 
 def text(header: Sequence[str], rows: Rows) -> str:

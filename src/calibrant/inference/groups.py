@@ -60,7 +60,7 @@ class Slice:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Slices:
+class Slices(tables.Tabular):
     """Groups of rows, each with its verdict.
 
     Parameters
@@ -78,20 +78,17 @@ class Slices:
         """Return plain numbers."""
         return {"rows": [row.to_dict() for row in self.rows], "settings": dict(self.settings)}
 
-    def to_frame(self, backend: tables.Backend | None = None) -> Any:
-        """Return one row a group as a data frame of polars or pandas."""
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table."""
+        return HEADER, [row.cells() for row in self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a group."""
         rows = [row.to_dict() for row in self.rows]
         for row in rows:
             low, high = row.pop("interval") or (None, None)
             row |= {"low": low, "high": high}
-        return tables.frame(rows, backend)
-
-    def table(self) -> str:
-        """Return the groups as a table."""
-        return tables.text(HEADER, [row.cells() for row in self.rows])
-
-    def _repr_html_(self) -> str:
-        return tables.html(HEADER, [row.cells() for row in self.rows])
+        return rows
 
     def __repr__(self) -> str:
         return f"<{self}>"

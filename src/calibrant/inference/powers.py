@@ -81,7 +81,7 @@ class PowerRow:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Power:
+class Power(tables.Tabular):
     """What a data set can show.
 
     Parameters
@@ -106,16 +106,13 @@ class Power:
         rows = [row.to_dict() for row in self.rows]
         return {"n": self.n, "target": self.target, "rows": rows, "settings": dict(self.settings)}
 
-    def to_frame(self, backend: tables.Backend | None = None) -> Any:
-        """Return one row a way of being off as a data frame of polars or pandas."""
-        return tables.frame([row.to_dict() for row in self.rows], backend)
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table."""
+        return HEADER, [row.cells() for row in self.rows]
 
-    def table(self) -> str:
-        """Return the rows as a table."""
-        return tables.text(HEADER, [row.cells() for row in self.rows])
-
-    def _repr_html_(self) -> str:
-        return tables.html(HEADER, [row.cells() for row in self.rows])
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a way of being off."""
+        return [row.to_dict() for row in self.rows]
 
     def __repr__(self) -> str:
         return f"<power: {str(self)[:450]}>"

@@ -72,11 +72,9 @@ def power(
         body["reading"] = readings({"": data}).get("")
         print_json("power", {**body, **drawn(found.settings), **found.to_dict()})
     else:
-        from calibrant.inference.powers import HEADER  # noqa: PLC0415
-
         print_sentence(f"{found}.")
         typer.echo()
-        print_table("Power", HEADER, [row.cells() for row in found.rows])
+        print_table("Power", *found.lines())
         print_readings({"": data})
 
 
