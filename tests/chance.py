@@ -10,7 +10,7 @@ from scipy.stats import binom
 from calibrant import Predictions
 
 BUDGET = 1e-6
-TRIALS = 600
+TRIALS = 1200
 
 
 def most(trials, rate):

@@ -158,7 +158,7 @@ def test_same_seed_same_band_and_models_side_by_side(make):
 
 # Bands. Labels are drawn here with NumPy; limits are exact binomial ones.
 
-TRIALS = 300
+TRIALS = 600
 
 
 def trials(trials, law=lambda p: p, n=40):

@@ -63,7 +63,7 @@ def rejected(make, trials, clusters, seed=0):
 
 @pytest.mark.parametrize("make", [one_label, half_shared, latent])
 def test_size_with_clusters(make):
-    assert rejected(make, 200, OF_ROWS) <= most(200, 0.07)
+    assert rejected(make, 400, OF_ROWS) <= most(400, 0.07)
 
 
 @pytest.mark.parametrize(("make", "least"), [(one_label, 0.9), (half_shared, 0.5)])

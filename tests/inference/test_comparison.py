@@ -114,7 +114,7 @@ def test_what_may_be_concluded(off, value, p, worse, sentence):
 
 def test_the_wrong_model_is_not_named():
     """η is larger for the better model, whose cells are sparse; its size is not."""
-    wrong, trials = 0, 80
+    wrong, trials = 0, 150
     for number in range(trials):
         rng = np.random.default_rng(number)
         truth = rng.dirichlet(np.ones(6), 600)
@@ -129,7 +129,7 @@ def test_the_wrong_model_is_not_named():
 
 
 def test_five_alike_models_are_not_ranked():
-    wrong, trials = 0, 50
+    wrong, trials = 0, 80
     for number in range(trials):
         rng = np.random.default_rng(number)
         p = rng.uniform(0.2, 0.9, 500)

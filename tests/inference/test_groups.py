@@ -72,7 +72,7 @@ def test_calibrated_groups_are_left_alone():
     trials, wrong = 200, 0
     for number, data in enumerate(models(3, 90, 2, trials=trials)):
         by = {"x": np.arange(90) % 3, "y": np.arange(90) < 45}
-        found = slices(data, by, least=10, n_resamples=99, rng=number)
+        found = slices(data, by, least=10, n_resamples=199, rng=number)
         wrong += any(row.verdict.rejected for row in found.rows)
     assert wrong <= most(trials, 0.05)
 

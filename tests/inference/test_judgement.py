@@ -100,14 +100,14 @@ def test_the_smallest_p_value_is_said_to_be_a_limit():
 
 @pytest.mark.parametrize("m", [2, 4])
 def test_calibrated_models_get_no_claim_in_95_of_100(m):
-    trials, claims = 200, 0
+    trials, claims = 400, 0
     for number, data in enumerate(models(m, 50, m, trials=trials)):
         found = evaluate(data, n_resamples=39, rng=number)
         claims += any(verdict.rejected for verdict in found.verdicts)
     assert claims <= most(trials, 0.05)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(problems())
 def test_any_data_have_a_verdict(data):
     found = evaluate(data, lenses=[Canonical(), TopLabel(), Marginal(0)], n_resamples=20, rng=0)

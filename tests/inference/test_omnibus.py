@@ -46,7 +46,7 @@ def test_the_p_value_by_hand():
 @pytest.mark.parametrize("case", ["binary", "three", "ties, 0 and 1", "sorted by label"])
 def test_size(case):
     """Calibrated models are rejected in at most 5 %."""
-    trials, pvalues = 300, []
+    trials, pvalues = 600, []
     for number, smooth in enumerate(models(5, 40, 2 if case == "binary" else 3, trials=trials)):
         data = smooth
         if case == "ties, 0 and 1":
