@@ -25,11 +25,12 @@ help: ## Say what there is
 demo: $(PACKAGE) ## Evaluate predictions that come with the package: a table here, and a report
 	$(BIN)/calibrant demo
 
-# Several processes: on two cores the tests take three quarters of the time once the kernels
-# are compiled, and no longer than in one process when each must compile them for itself.
-# More than four would mostly compile. Tests of a group share a cluster, in one process. PYTEST_ARGS="-n 0" runs them in one.
+# Several processes with one thread each: threads of their own would wait for each other. Tests of
+# what threads change choose their number. Tests of a file share what it makes, and a cluster, so they
+# run in one process. More than four processes would mostly compile. PYTEST_ARGS="-n 0" chooses one.
+ONE_THREAD := CALIBRANT_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1
 test: $(TEST) ## Run the tests and the examples in docstrings
-	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadgroup $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile $(PYTEST_ARGS)
 
 # SEED=7 COUNT=1000 gives the same files and calls again; each kind of file has so many.
 SEED ?= $(shell date +%s)

@@ -236,7 +236,7 @@ ODDS = {
     "rho": FUNCTIONS,
     "alternatives": MODELS,
 }
-COSTLY = {"n_resamples", "n_data_sets", "n", "m"}  # large ones are asked for, and take their time
+COSTLY = {"n_resamples", "n", "m"}  # large ones are asked for, and take their time
 
 # Each function with arguments that are fine; those of `ODDS` may also be others of their kind.
 CALLS = [
@@ -256,10 +256,7 @@ CALLS = [
     (cal.calibration_function, {"data": DATA, "partition": CELLS}),
     (cal.compare, {"models": MODELS, **FEW, "lenses": [None], "paired": [True]}),
     (cal.slices, {**GIVEN, "by": COLUMN, "lens": ["top"], "least": [5]}),
-    (
-        cal.power,
-        {**GIVEN, "alternatives": [None], "n_data_sets": [2], "alpha": [0.1], "target": [0.8]},
-    ),
+    (cal.power, {**GIVEN, "alternatives": [0.8], "alpha": [0.1]}),
     (cal.recalibrate, {**GIVEN, "methods": [None], "folds": [2]}),
     (cal.reliability_diagram, {**GIVEN, **LENS, "partition": [None], "level": [0.9]}),
     (cal.isotonic_diagram, {**GIVEN, **LENS, "level": [0.9]}),

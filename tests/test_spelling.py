@@ -81,7 +81,7 @@ def test_other_verbs():
         cal.calibration_function(DATA, VarianceTree(50)).counts.tolist()
     )
     assert str(cal.decompose(DATA, lens="top")) == str(cal.decompose(DATA, lens=lenses.TopLabel()))
-    assert cal.power(DATA, {"x": lambda p: p}, lens="top", n_data_sets=5, **QUICK).rows
+    assert cal.power(DATA, {"x": lambda p: p}, lens="top", **QUICK).rows
     models = {"a": DATA, "b": DATA}
     same(
         cal.compare(models, lenses="top", **QUICK),

@@ -1,6 +1,7 @@
 """Tables: the same rows as text, as lines for a terminal, as HTML and as a data frame."""
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
@@ -9,8 +10,40 @@ from operator import itemgetter
 from typing import Any, Literal
 
 Rows = Sequence[Sequence[str]]
+Lines = tuple[Sequence[str], Rows]  # the header, and the lines below it
 
 Backend = Literal["pandas", "polars"]
+
+
+class Tabular(ABC):
+    """A result that is a table: as text, in a notebook, and as a data frame."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def lines(self) -> Lines:
+        """Return header and lines of the table."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, Any]]:
+        """Return plain values for each row of a data frame."""
+
+    def table(self) -> str:
+        """Return the table as text."""
+        return text(*self.lines())
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """Return the records as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, optional
+            What the frame belongs to. Default: pandas if it was imported before, else polars.
+        """
+        return frame(self.records(), backend)
+
+    def _repr_html_(self) -> str:
+        return html(*self.lines())
 
 
 def text(header: Sequence[str], rows: Rows) -> str:
@@ -164,8 +197,7 @@ def cards(
     str
         A table element of the class ``cards``.
     """
-    owners = [name for name, count in groups for _ in range(count)] or [""] * len(header)
-    named = [f"{of}: {name}" if of else name for of, name in zip(owners, header, strict=True)]
+    named = _named(header, groups)
 
     def attributes(column: int, tag: str) -> str:
         if column < words:
@@ -176,6 +208,12 @@ def cards(
     above = "".join(_group(name, count) for name, count in groups)
     contents = _contents(header, rows, attributes, f"<tr>{above}</tr>" if above else "")
     return f'<table class="cards">{top}{contents}</table>'
+
+
+def _named(header: Sequence[str], groups: Sequence[tuple[str, int]]) -> list[str]:
+    """Return the names of columns, after those of their groups."""
+    owners = [name for name, count in groups for _ in range(count)] or [""] * len(header)
+    return [f"{of}: {name}" if of else name for of, name in zip(owners, header, strict=True)]
 
 
 def _group(name: str, count: int) -> str:

@@ -70,7 +70,7 @@ class TrajectoryRow:
 
 @final
 @dataclass(slots=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(tables.Tabular):
     """Scores, miscalibration and p-value of a model while it is trained.
 
     Call `record` in the training loop with predictions on rows that are not trained on.
@@ -191,24 +191,13 @@ class Trajectory:
             "rows": [row.to_dict() for row in self._rows],
         }
 
-    def to_frame(self, backend: tables.Backend | None = None) -> Any:
-        """Return the rows as a data frame.
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table."""
+        return HEADER, [row.cells() for row in self._rows]
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars"}, optional
-            What the frame belongs to. Default: pandas if it was imported before, else polars.
-
-        Returns
-        -------
-        pandas.DataFrame or polars.DataFrame
-            One row for each step.
-        """
-        return tables.frame([row.to_dict() for row in self._rows], backend)
-
-    def table(self) -> str:
-        """Return the rows as a table of text."""
-        return tables.text(HEADER, [row.cells() for row in self._rows])
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a step."""
+        return [row.to_dict() for row in self._rows]
 
     def plot(self, *others: "Trajectory", alpha: float = 0.05) -> "Figure":
         """Draw log score, accuracy, statistic and p-value over the steps: Figure 3.
@@ -234,9 +223,6 @@ class Trajectory:
         for one in drawn:
             _ = one.best  # refuses one without rows before a figure is made
         return static.trajectories(drawn, fraction("alpha", alpha))
-
-    def _repr_html_(self) -> str:
-        return tables.html(HEADER, [row.cells() for row in self._rows])
 
     def __str__(self) -> str:
         named = f" of {self.name}" if self.name else ""

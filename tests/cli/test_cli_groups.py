@@ -66,15 +66,15 @@ def test_clusters(wards):
 
 
 def test_power(wards):
-    result = run("power", wards, "--resamples", "99", "--data-sets", "20")
+    result = run("power", wards, "--resamples", "99")
     assert result.exit_code == 0
     assert result.stdout.startswith(
         "900 rows show with 80\N{NO-BREAK SPACE}% power: too confident by "
     )
-    body = json.loads(
-        run("power", wards, "--temperature", "1.5", "--data-sets", "20", "--json").stdout
-    )
-    expected = power(load(wards), {"x": Tempered(1.5)}, n_data_sets=20, rng=0).rows[0]
+    words = ("--temperature", "1.5", "--resamples", "99", "--json")
+    body = json.loads(run("power", wards, *words).stdout)
+    expected = power(load(wards), {"x": Tempered(1.5)}, n_resamples=99, rng=0).rows[0]
+    assert (body["target"], body["rows"][0]["n_data_sets"]) == (None, 20)
     assert body["rows"][0]["power"] == expected.power
     assert body["rows"][0]["truth"] == "temperature 1.5"
     refused = run("power", wards, "--temperature", "-1")

@@ -141,6 +141,9 @@ def test_rounded_values(tmp_path):
     assert result.exit_code == 1
     assert "Were they rounded? Then say so with --normalize." in result.stderr
     assert run("evaluate", path, "--normalize", *QUICK).exit_code == 0
+    both = run("evaluate", path, "--normalize", "--logits", *QUICK)
+    assert both.exit_code == 2
+    assert "must not be given with --logits" in both.stderr
 
 
 def test_columns_are_left_out(tmp_path):

@@ -32,7 +32,7 @@ PYTHON_ONLY = {
     *("Cox().fit", "Cox()(data)", "exact_pvalue", "unbiased", "rank", "seed"),
     *("confidence", "summary", "not significant", "title", "score", "brier_score", "log_score"),
     *("decompose", "least", "alternatives", "join", "rows", "update", "paired"),
-    *("distributed", "pyspark"),
+    *("distributed", "pyspark", "logits", "values"),
 }
 
 

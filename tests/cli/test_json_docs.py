@@ -39,7 +39,7 @@ def fields(value, path=""):
         ["plot", "GOOD", "-o", "OUT.svg"],
         ["plot", "GOOD", "BAD", "-o", "OUT.svg"],
         ["plot", "GOOD", "--kind", "isotonic", "-o", "OUT.svg"],
-        ["power", "GOOD", "--temperature", "2", "--shift", "0.5", "--data-sets", "10"],
+        ["power", "GOOD", "--temperature", "2", "--shift", "0.5"],
         ["recalibrate", "GOOD", "--save", "OUT.json"],
         ["recalibrate", "BAD", "--method", "vector"],
         ["apply", "MAP", "GOOD", "-o", "OUT.csv"],

@@ -190,9 +190,9 @@ def test_bands_of_a_calibrated_model_hold(make):
 def test_bands_of_another_model_are_left(make):
     left = 0
     for seed, (_, data) in enumerate(trials(100, lambda p: 0.5 * p + 0.5)):
-        lower, upper = curve(make, data, rng=seed).band.whole
-        y = curve(make, data, rng=seed).y
-        left += ((y < lower) | (y > upper)).any()
+        series = curve(make, data, rng=seed)
+        lower, upper = series.band.whole
+        left += ((series.y < lower) | (series.y > upper)).any()
     assert left > 100 - fewest(100, 0.9)
 
 

@@ -73,6 +73,14 @@ def test_even_blocks_give_every_thread_work(total, most, count):
     assert len(spans) >= min(int(count), total) / 2  # the last ones may be left out by rounding
 
 
+def test_few_numbers_are_not_worth_a_thread(monkeypatch):
+    monkeypatch.setenv("CALIBRANT_THREADS", "4")
+    assert threads.even_blocks(90, 1000, 100) == [(0, 90)]
+    assert threads.even_blocks(150, 1000, 100) == [(0, 100), (100, 150)]
+    assert len(threads.even_blocks(4000, 5000, 100)) == 4
+    assert threads.even_blocks(20, 7, 100) == threads.blocks(20, 7)
+
+
 @pytest.mark.parametrize("count", ["1", "2"])
 def test_progress_is_told_after_every_span(monkeypatch, count):
     monkeypatch.setenv("CALIBRANT_THREADS", count)

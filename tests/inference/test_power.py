@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from chance import agrees, most
+from chance import BUDGET, most
+from scipy.stats import fisher_exact
 
 from calibrant import Predictions, calibration_test, power
 from calibrant.checks.seeds import derive, make_key
@@ -26,8 +27,7 @@ def test_power_by_testing_one_data_set_after_another(lens, statistic):
         {"x": rho},
         lens=lens,
         statistic=statistic,
-        n_data_sets=12,
-        n_resamples=39,
+        n_resamples=59,
         rng=seed,
         alpha=0.1,
     )
@@ -35,19 +35,19 @@ def test_power_by_testing_one_data_set_after_another(lens, statistic):
     hits = 0
     for b in range(12):
         drawn = Exact(rho).draw(THREE, key, b)
-        test = calibration_test(drawn, statistic, lens=lens, n_resamples=39, rng=seed)
+        test = calibration_test(drawn, statistic, lens=lens, n_resamples=59, rng=seed)
         hits += test.pvalue <= 0.1
     assert found.rows[0].power == hits / 12
 
 
 def test_a_calibrated_model_is_rejected_at_the_level_of_the_test():
-    found = power(TWO, {"fine": Tempered(1.0)}, n_data_sets=1000, rng=0).rows[0]
+    found = power(TWO, {"fine": Tempered(1.0)}, n_resamples=4999, rng=0).rows[0]
     assert found.power * 1000 <= most(1000, 0.05)
     assert found.size == pytest.approx(0.0, abs=1e-15)
 
 
 def test_the_smallest_amounts_reach_the_target_and_less_does_not():
-    found = power(TWO, target=0.6, n_data_sets=100, rng=0)
+    found = power(TWO, 0.6, n_resamples=499, rng=0)
     assert [row.name for row in found.rows] == [
         "too confident",
         "too timid",
@@ -61,7 +61,7 @@ def test_the_smallest_amounts_reach_the_target_and_less_does_not():
         "a": Tempered(found.rows[0].truth.temperature ** 0.5),
         "b": Shifted(1, found.rows[2].truth.shift / 2),
     }
-    assert all(row.power < 0.6 for row in power(TWO, half, n_data_sets=100, rng=0).rows)
+    assert all(row.power < 0.6 for row in power(TWO, half, n_resamples=499, rng=0).rows)
     assert found.rows[2].bias > 0 > found.rows[3].bias
 
 
@@ -72,13 +72,16 @@ def test_power_with_labels_drawn_by_numpy():
     for trial in range(300):
         data = Predictions(TWO.probs, (rng.random(400) < truth).astype(int))
         hits += calibration_test(data, n_resamples=99, rng=trial).pvalue <= 0.05
-    found = power(TWO, {"x": Tempered(1.3)}, n_data_sets=4000, n_resamples=99, rng=0).rows[0]
-    assert agrees(hits, 300, found.power)
+    found = power(TWO, {"x": Tempered(1.3)}, n_resamples=4999, rng=0).rows[0]
+    assert found.n_data_sets == 1000
+    drawn = round(1000 * found.power)
+    table = [[hits, 300 - hits], [drawn, 1000 - drawn]]
+    assert fisher_exact(table).pvalue > BUDGET
 
 
 def test_what_can_never_be_seen():
     sure = Predictions([0.0, 1.0] * 30, [0, 1] * 30)
-    found = power(sure, n_data_sets=10, n_resamples=39, rng=0)
+    found = power(sure, n_resamples=49, rng=0)
     assert not any(row.found for row in found.rows)
     assert [row.power for row in found.rows] == [0.0] * 4
     assert str(found).startswith("Power of 60 rows")
@@ -86,7 +89,7 @@ def test_what_can_never_be_seen():
 
 def test_outcomes_are_not_looked_at():
     other = TWO.with_labels(1 - TWO.labels)
-    settings = {"n_data_sets": 20, "n_resamples": 39, "rng": 1}
+    settings = {"n_resamples": 99, "rng": 1}
     a, b = power(TWO, **settings), power(other, **settings)
     assert a.to_dict() == b.to_dict()
 
@@ -94,7 +97,7 @@ def test_outcomes_are_not_looked_at():
 def test_sizes_by_hand():
     data = Predictions([0.5, 0.9], [0, 1])
     rho = Shifted(1, np.log(3.0))
-    row = power(data, {"x": rho}, n_data_sets=10, n_resamples=19, rng=0).rows[0]
+    row = power(data, {"x": rho}, n_resamples=49, rng=0).rows[0]
     truth = np.array([0.75, 2.7 / 2.8])
     gaps = np.array([0.5, 0.9]) - truth
     assert row.bias == pytest.approx(gaps.mean(), rel=1e-12)
@@ -114,8 +117,7 @@ def test_progress_and_results():
     found = power(
         TWO,
         {"x": Tempered(2.0)},
-        n_data_sets=10,
-        n_resamples=19,
+        n_resamples=49,
         rng=0,
         progress=lambda done, total: seen.append(done / total),
     )
@@ -133,9 +135,10 @@ def test_progress_and_results():
         ({"alternatives": {}}, "must be a dict of functions"),
         ({"alternatives": {"x": 3}}, "`alternatives` must be a function"),
         ({"alternatives": {"x": lambda p: 2 * p}}, "must return probabilities that sum to 1"),
-        ({"target": 1.5}, "`target`"),
+        ({"alternatives": 1.5}, "`alternatives` must be between 0 and 1; found 1.5"),
+        ({"alternatives": None}, "must be a dict of functions, .* or the power that is searched"),
         ({"alpha": 0}, "`alpha`"),
-        ({"n_data_sets": 0}, "`n_data_sets`"),
+        ({"n_resamples": 0}, "`n_resamples`"),
     ],
 )
 def test_refusals(settings, sentence):

@@ -251,11 +251,11 @@ def test_npz_with_every_key(tmp_path):
     assert data.weights.tolist() == [1.0, 2.0]
     assert load(path, classes=["a", "b"]).classes == ("a", "b")
     np.savez(path, a=np.array([[0.0, 0.0]]), b=[1], c=[3.0], probs=[9.0])
-    data = load(path, probs="a", label="b", weight="c", logits=True)
+    data = load(path, probs="a", label="b", weight="c", values="logits")
     assert data.probs.tolist() == [[0.5, 0.5]]
     assert data.weights.tolist() == [3.0]
     np.savez(path, logits=np.asfortranarray([[0.0, 0.0], [-np.inf, 0.0]]), labels=np.eye(2))
-    assert load(path, logits=True).probs.tolist() == [[0.5, 0.5], [0.0, 1.0]]
+    assert load(path, values="logits").probs.tolist() == [[0.5, 0.5], [0.0, 1.0]]
 
 
 def test_frames_of_pandas_with_names_that_are_numbers():

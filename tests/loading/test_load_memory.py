@@ -86,7 +86,7 @@ def test_a_frame_of_one_column_is_not_written_to():
     assert from_frame(frame).probs[:, 1].tolist() == [1.0, 0.25]
     assert frame["p"].to_list() == [1.0004, 0.25]
     logits = pl.DataFrame({"y": [1, 0], "score": [3.0, -1.0]})
-    from_frame(logits, logits=True)
+    from_frame(logits, values="logits")
     assert logits["score"].to_list() == [3.0, -1.0]
 
 

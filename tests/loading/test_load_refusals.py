@@ -229,7 +229,10 @@ BAD_CSV = [
     ("label,y,prob_a,prob_b\na,a,1,0\n", r"the labels; 'label', 'y' could each be it\. Choose"),
     ("y,x,z\na,u,v\n", r"columns of probabilities must be called prob_<class>, .*found 'x', 'z'"),
     ("y,id\n1,3\n0,4\n", r"columns of probabilities must be called prob_<class>"),
-    ("y,logit_a,logit_b\na,0,1\n", r"Are 'logit_a', 'logit_b' meant\? Then say so with `logits`\."),
+    (
+        "y,logit_a,logit_b\na,0,1\n",
+        r"Are 'logit_a', 'logit_b' meant\? Then say so with `values='logits'`\.",
+    ),
     ("y,prob_a,prob_b,p_a,p_b\na,1,0,1,0\n", r"must have one prefix; found those of prob_ and p_"),
     ("y,prob,score\n1,0.5,0.5\n", r"probability of class 1; 'prob', 'score' could each be it"),
     ("y,p\nyes,0.5\nno,0.5\n", r"must be 0 and 1, or `classes` must name .*found 'no', 'yes'"),
@@ -358,7 +361,11 @@ BAD_OPTIONS = [
     ),
     ({"classes": "ab"}, TypeError, r"`classes` must be a list of names; found the string 'ab'\."),
     ({"classes": 3}, TypeError, r"`classes` must be a list of names; found 3\."),
-    ({"logits": True}, ValueError, r"columns of logits must .* Then leave out `logits`\."),
+    (
+        {"values": "logits"},
+        ValueError,
+        r"columns of logits must .* Then leave out `values='logits'`\.",
+    ),
 ]
 
 
@@ -407,15 +414,23 @@ def test_columns_without_a_type(tmp_path, values, sentence):
 def test_bad_logits(tmp_path):
     content = "y,logit_a,logit_b\na,1,0\na,inf,0\n"
     sentence = r"the logits must be finite, or -inf .*; row 1 \(line 3\) is \[inf, 0\.0\]\."
-    refused(tmp_path, "x.csv", content, sentence, logits=True)
+    refused(tmp_path, "x.csv", content, sentence, values="logits")
 
 
 GOOD = {"probs": PROBS, "labels": [0, 1]}
 BAD_ARRAYS = [
     ({"labels": [0, 1], "x": PROBS}, {}, r"must hold an array 'probs'; found 'labels', 'x'\. Name"),
     ({"probs": PROBS}, {}, r"must hold an array 'labels'; found 'probs'\. Name it with `label`\."),
-    ({"logits": PROBS, "labels": [0, 1]}, {}, r"Are there logits\? Say so with `logits`\."),
-    (GOOD, {"logits": True}, r"must hold an array 'logits'; .* Then leave out `logits`\?"),
+    (
+        {"logits": PROBS, "labels": [0, 1]},
+        {},
+        r"Are there logits\? Say so with `values='logits'`\.",
+    ),
+    (
+        GOOD,
+        {"values": "logits"},
+        r"must hold an array 'logits'; .* Then leave out `values='logits'`\?",
+    ),
     (GOOD | {"prob": PROBS}, {}, r"one array must be 'probs'; found 'probs', 'prob'\. Choose with"),
     (GOOD, {"probs": "z"}, r"`probs` must name an array; 'z' not among 'probs', 'labels'\."),
     (GOOD, {"probs": ["a", "b"]}, r"`probs` must name one array of an NPZ file; found 'a', 'b'\."),
@@ -433,7 +448,7 @@ BAD_ARRAYS = [
     (
         GOOD | {"probs": PROBS * 2},
         {},
-        r"sum to 1 in each row; row 0 sums to 2 .* Then say so with `logits`\.",
+        r"sum to 1 in each row; row 0 sums to 2 .* Then say so with `values='logits'`\.",
     ),
     (GOOD | {"classes": ["a"]}, {}, r"`classes` must name the 2 classes; found 1\."),
     (

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from calibrant import load
+from calibrant import load, load_models
 
 
 @pytest.fixture
@@ -150,11 +150,30 @@ def test_a_column_of_weights_is_not_ignored(write, name):
     assert load(path).weights.tolist() == [80.5]
     assert load(path).reading.weight == name
     assert load(path, weight=name).weights.tolist() == [80.5]
-    left_out = load(path, ignore=name)
+    (left_out,) = load_models(path, ignore=name).values()
     assert not left_out.weighted
     assert left_out.reading.left_out == (name,)
+    kept = load(path, keep=name)
+    assert not kept.weighted
+    assert kept.columns[name].tolist() == ["80.5"]
     data = load(write("y,cat,dog,w\ncat,0.5,0.5,2.5\ndog,0.5,0.5,1\n"), weight="w")
     assert data.classes == ("cat", "dog")
+
+
+def test_a_column_that_is_kept_is_nothing_else(write, tmp_path):
+    path = write("y,label,prob_a,prob_b,prob_c\na,3,0.25,0.75,9\nb,4,0.5,0.5,9\n")
+    data = load(path, keep=["label", "prob_c"])
+    assert data.classes == ("a", "b")
+    assert data.columns["prob_c"].tolist() == ["9", "9"]
+    assert load(path, keep=["y", "prob_c"], classes=["3", "4"]).reading.label == "label"
+    with pytest.raises(ValueError, match=r"must be one thing only.* 'prob_c' twice"):
+        load(path, label="y", probs=["prob_a", "prob_b", "prob_c"], keep="prob_c")
+    arrays = {"y": [0, 1], "weight": [3.0, 4.0], "probs": [[0.25, 0.75], [0.5, 0.5]]}
+    np.savez(tmp_path / "x.npz", labels=[1, 1], **arrays)
+    data = load(tmp_path / "x.npz", keep=["labels", "weight"])
+    assert not data.weighted
+    assert data.labels.tolist() == [0, 1]
+    assert data.columns["weight"].tolist() == ["3.0", "4.0"]
 
 
 def test_texts_are_no_weights(write):
@@ -166,11 +185,11 @@ def test_texts_are_no_weights(write):
 def test_logits_only_when_asked(write):
     path = write("y,logit_a,logit_b,prob_a,prob_b\na,0,0,0.25,0.75\nb,-inf,7,0.25,0.75\n")
     assert load(path).probs.tolist() == [[0.25, 0.75], [0.25, 0.75]]
-    assert load(path, logits=True).probs.tolist() == [[0.5, 0.5], [0.0, 1.0]]
-    assert load(path, probs=["logit_a", "logit_b"], logits=True).classes == ("a", "b")
-    single = load(write("y,score\n1,0\n0,-800\n"), logits=True)
+    assert load(path, values="logits").probs.tolist() == [[0.5, 0.5], [0.0, 1.0]]
+    assert load(path, probs=["logit_a", "logit_b"], values="logits").classes == ("a", "b")
+    single = load(write("y,score\n1,0\n0,-800\n"), values="logits")
     assert single.probs.tolist() == [[0.5, 0.5], [1.0, 0.0]]
-    named = load(write("y,a,b\na,0.0,0.0\nb,0.0,0.0\n"), logits=True)
+    named = load(write("y,a,b\na,0.0,0.0\nb,0.0,0.0\n"), values="logits")
     assert named.probs.tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
 

@@ -92,12 +92,12 @@ ASKED = {
     "several models": (
         "model,y,p\na,1,0.5\nb,0,0.25\n",
         r"several models must not be pooled; column 'model' names 'a', 'b'\. Take each with",
-        {"ignore": "model"},
+        {"keep": "model"},
     ),
     "a case twice": (
         "id,y,p\n7,1,0.5\n7,0,0.25\n",
-        r"different cases; column 'id' has '7' more than once\..* out with `ignore`",
-        {"ignore": ["id"]},
+        r"different cases; column 'id' has '7' more than once\..* aside with `keep=…`",
+        {"keep": ["id"]},
     ),
     "a confidence in a decision": (
         "label,prediction,confidence\n1,1,0.5\n0,1,0.25\n",
@@ -164,17 +164,17 @@ MATRIX = np.array([[0.33, 0.33, 0.33], [0.5, 0.26, 0.25], [0.25, 0.25, 0.5]])
 def test_rounded_values(write, tmp_path):
     path = write(ROUNDED)
     with pytest.raises(
-        ValueError, match=r"sums to 0\.99 .*Were they rounded\? Then say so with `no"
+        ValueError, match=r"sums to 0\.99 .*Were they rounded\? Then say so with `values='ro"
     ):
         load(path)
-    data = load(path, normalize=True)
+    data = load(path, values="rounded")
     clean = Predictions(MATRIX / MATRIX.sum(axis=1, keepdims=True), [0, 1, 2])
     np.testing.assert_array_equal(data.probs, clean.probs)
     assert str(data.reading).endswith("rows were divided by their sums.")
     np.savez(tmp_path / "x.npz", probs=MATRIX, labels=[0, 1, 2])
-    np.testing.assert_array_equal(load(tmp_path / "x.npz", normalize=True).probs, clean.probs)
+    np.testing.assert_array_equal(load(tmp_path / "x.npz", values="rounded").probs, clean.probs)
     frame = pl.read_csv(path)
-    np.testing.assert_array_equal(from_frame(frame, normalize=True).probs, clean.probs)
+    np.testing.assert_array_equal(from_frame(frame, values="rounded").probs, clean.probs)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -194,9 +194,9 @@ def test_no_sum_of_decimals_passes_by_luck(tmp_path, dtype):
             continue
         for one in probs[:30]:
             np.savez(path, probs=one[None].astype(dtype), labels=[0])
-            with pytest.raises(ValueError, match=r"`normalize`"):
+            with pytest.raises(ValueError, match=r"`values='rounded'`"):
                 load(path)
-            load(path, normalize=True)
+            load(path, values="rounded")
 
 
 def test_percentages_are_called_so(write):
@@ -204,10 +204,12 @@ def test_percentages_are_called_so(write):
         "y,prob_a,prob_b,prob_c\na,33,33,34\nb,50,20.5,29.5\n",
         "y,p\n1,73.5\n0,12\n",
     ):
-        for options in ({}, {"normalize": True}):
+        for options in ({}, {"values": "rounded"}):
             with pytest.raises(ValueError, match=r"Are these percentages\? Divide them by 100\.$"):
                 load(write(content), **options)
     with pytest.raises(ValueError, match=r"Are these logits\?"):
         load(write("y,p\n1,7.5\n0,-2\n"))
-    with pytest.raises(ValueError, match=r"`normalize` must not be given with `logits`"):
-        load(write(ROUNDED), normalize=True, logits=True)
+    with pytest.raises(
+        ValueError, match=r"`values` must be .* 'rounded' or 'logits'; found 'log-odds'\."
+    ):
+        load(write(ROUNDED), values="log-odds")

@@ -54,11 +54,11 @@ def test_a_single_column_is_the_second_of_two_classes(tmp_path, name):
 
 def test_logits_stay_logits(tmp_path):
     (tmp_path / "in.csv").write_text("logit_cat,logit_dog\n0.0,0.0\n1.0,-1.0\n")
-    rewrite(tmp_path / "in.csv", tmp_path / "out.csv", logits=True)
+    rewrite(tmp_path / "in.csv", tmp_path / "out.csv", values="logits")
     out = pl.read_csv(tmp_path / "out.csv").to_numpy()
     assert out[:, 1] - out[:, 0] == pytest.approx([0.0, 2.0])
     (tmp_path / "one.csv").write_text("logit\n3.0\n")
-    rewrite(tmp_path / "one.csv", tmp_path / "out.csv", logits=True)
+    rewrite(tmp_path / "one.csv", tmp_path / "out.csv", values="logits")
     assert pl.read_csv(tmp_path / "out.csv").item() == pytest.approx(-3.0)
 
 

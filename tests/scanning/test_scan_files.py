@@ -100,12 +100,12 @@ def test_logits_and_rounded_values(tmp_path):
     columns = {f"logit_{j}": logits[:, j] for j in range(3)}
     pq.write_table(pa.table({"label": [0, 1], **columns}), tmp_path / "a.parquet")
     expected = cal.Predictions.from_logits(logits, [0, 1]).probs
-    assert np.array_equal(cal.scan(tmp_path, logits=True).load().probs, expected)
+    assert np.array_equal(cal.scan(tmp_path, values="logits").load().probs, expected)
     folder = tmp_path / "rounded"
     write(folder, table(np.array([[0.3, 0.3, 0.3]]), [0]), ())
     with pytest.raises(ValueError, match=r"sums to 0\.9\. Were they rounded"):
         cal.scan(folder).load()
-    assert np.allclose(cal.scan(folder, normalize=True).load().probs, 1 / 3)
+    assert np.allclose(cal.scan(folder, values="rounded").load().probs, 1 / 3)
 
 
 def test_a_bad_row_is_named_with_its_file_whatever_the_order(tmp_path):

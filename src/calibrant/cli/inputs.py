@@ -17,6 +17,7 @@ from calibrant.cli.regions import parse_region
 
 if TYPE_CHECKING:
     from calibrant import Predictions, Scan
+    from calibrant.loading.options import Values
 
 
 @final
@@ -76,8 +77,7 @@ class Inputs:
                 classes=_split(self.classes),
                 weight=self.weight,
                 row=self.row,
-                logits=self.logits,
-                normalize=self.normalize,
+                values=self._values(),
                 engine=self.engine,
             )
 
@@ -108,13 +108,19 @@ class Inputs:
                 probs=_split(self.probs),
                 classes=_split(self.classes),
                 weight=self.weight,
-                logits=self.logits,
-                normalize=self.normalize,
+                values=self._values(),
                 ignore=_split(self.ignore) or (),
                 cluster=self.cluster,
                 keep=_split(self.by) or (),
             )
         return {name: self._within(data) for name, data in models.items()}
+
+    def _values(self) -> "Values":
+        if self.logits and self.normalize:
+            raise typer.BadParameter(
+                "must not be given with --logits: softmax rows sum to 1.", param_hint="--normalize"
+            )
+        return "logits" if self.logits else "rounded" if self.normalize else "probabilities"
 
     def _within(self, data: "Predictions") -> "Predictions":
         return data if self.region is None else data.restrict(parse_region(self.region, data))

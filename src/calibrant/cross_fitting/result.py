@@ -129,7 +129,7 @@ class RecalibrationRow:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Recalibration:
+class Recalibration(tables.Tabular):
     """A model before and after several methods, on rows that the maps have not seen.
 
     Parameters
@@ -185,13 +185,13 @@ class Recalibration:
             "settings": dict(self.settings),
         }
 
-    def to_frame(self, backend: tables.Backend | None = None) -> Any:
-        """Return one row a method as a data frame of polars or pandas."""
-        return tables.frame([row.record() for row in self.rows], backend)
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table."""
+        return HEADER, [row.cells() for row in self.rows]
 
-    def table(self) -> str:
-        """Return the table as text."""
-        return tables.text(HEADER, [row.cells() for row in self.rows])
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a method."""
+        return [row.record() for row in self.rows]
 
     @property
     def recommendation(self) -> str:
@@ -209,9 +209,6 @@ class Recalibration:
             )
         gain = f"from {first.log_score:.4f} to {chosen.log_score:.4f}"
         return f"{after} the log score falls {gain}."
-
-    def _repr_html_(self) -> str:
-        return tables.html(HEADER, [row.cells() for row in self.rows])
 
     def __repr__(self) -> str:
         return f"<{self}>"

@@ -104,12 +104,17 @@ def probabilities(value: Any) -> Tensor | None:
     if tensor.dtype not in (torch.float32, torch.float64) or 0 in tensor.shape:
         return None
     if tensor.dim() == 1:
-        fine = bool(((tensor >= 0) & (tensor <= 1)).all())
-        return torch.stack((1 - tensor, tensor), 1) if fine else None
+        return _both(tensor)
     if tensor.dim() != 2 or tensor.shape[1] < 2:
         return None
     tensor = tensor.contiguous()
     return tensor if _even(tensor) else None
+
+
+def _both(p: Tensor) -> Tensor | None:
+    """Return the probabilities (n, 2) of both outcomes; None if they are none."""
+    fine = bool(((p >= 0) & (p <= 1)).all())
+    return torch.stack((1 - p, p), 1) if fine else None
 
 
 def integers(value: Any, n: int, m: int) -> Tensor | None:

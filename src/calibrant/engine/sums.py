@@ -67,7 +67,6 @@ def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int, unit: float | Non
     column, count = (rows.event, 1) if m == 2 else (0, m)
     expect("cells", cells, (n,), "i")
     within("cells", cells, n_cells)
-    size = max(min(EXACT, -(-n // threads.count())), 1)
     parts: dict[int, Sums] = {}
     unit = unit_of(rows) if unit is None else unit
 
@@ -77,7 +76,7 @@ def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int, unit: float | Non
         _add_rows(rows, cells, (start, stop), column, 1.0 / unit, tables)
         parts[start] = Sums(tables.mass, tables.observed, whole(tables.limbs))
 
-    threads.run(work, threads.blocks(n, size))
+    threads.run(work, threads.even_blocks(n, EXACT, threads.FEW // m))
     return reduce(merged, parts.values())
 
 
@@ -108,7 +107,6 @@ def add_ranked_intervals(ranked: Ranked, edges: Floats) -> Sums:
 
 def _in_intervals(n: int, k: int, add: Callable[[tuple[int, int], Floats], None]) -> Sums:
     """Add up spans of rows to tables (k, 5), on several threads."""
-    size = max(min(EXACT, -(-n // threads.count())), 1)
     parts: dict[int, Sums] = {}
 
     def work(start: int, stop: int) -> None:
@@ -117,7 +115,7 @@ def _in_intervals(n: int, k: int, add: Callable[[tuple[int, int], Floats], None]
         observed, limbs = table[:, :2], table[:, 2:].T[:, :, None]
         parts[start] = Sums(observed.sum(axis=1), observed, whole(limbs))
 
-    threads.run(work, threads.blocks(n, size))
+    threads.run(work, threads.even_blocks(n, EXACT, threads.FEW // 2))
     return reduce(merged, parts.values())
 
 

@@ -13,6 +13,7 @@ from threading import local
 from typing import Any, TypeVar
 
 ENTRIES = 1 << 19  # numbers that a block of rows reads
+FEW = 1 << 16  # numbers that are read in the time that a thread takes to start
 
 T = TypeVar("T")
 
@@ -36,12 +37,13 @@ def blocks(total: int, size: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, total)) for start in range(0, total, size)]
 
 
-def even_blocks(total: int, most: int) -> list[tuple[int, int]]:
+def even_blocks(total: int, most: int, least: int = 1) -> list[tuple[int, int]]:
     """Cut range(total) into spans of at most `most`, short enough that every thread has work.
 
-    For work whose result does not depend on the cut.
+    But not shorter than `least`, which is worth the start of a thread. For work whose result does
+    not depend on the cut.
     """
-    return blocks(total, max(1, min(most, -(-total // count()))))
+    return blocks(total, min(most, max(1, least, -(-total // count()))))
 
 
 def row_blocks(shape: tuple[int, ...]) -> list[tuple[int, int]]:

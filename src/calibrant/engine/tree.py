@@ -133,6 +133,35 @@ def extreme(v, start, stop, sign):
 
 
 @helper
+def part(v, w, low, high, pivot):
+    """Order v[low:high], and w along with it: first what is less than the pivot, last what is more.
+
+    Return where the values that are equal to it begin and end, and the weight of those that are
+    less and of those that are equal.
+    """
+    less = low
+    more = high
+    at = low
+    left = 0.0
+    equal = 0.0
+    while at < more:
+        if v[at] < pivot:
+            left += w[at]
+            v[at], v[less] = v[less], v[at]
+            w[at], w[less] = w[less], w[at]
+            less += 1
+            at += 1
+        elif v[at] > pivot:
+            more -= 1
+            v[at], v[more] = v[more], v[at]
+            w[at], w[more] = w[more], w[at]
+        else:
+            equal += w[at]
+            at += 1
+    return less, more, left, equal
+
+
+@helper
 def middle_value(points, rows, span, j, values):
     """Weighted median: half the weight on either side, the mean of two where it falls between.
 
@@ -156,25 +185,7 @@ def middle_value(points, rows, span, j, values):
     below = 0.0
     while True:
         pivot = v[(low + high) // 2]
-        less = low
-        more = high
-        at = low
-        left = 0.0
-        equal = 0.0
-        while at < more:
-            if v[at] < pivot:
-                left += w[at]
-                v[at], v[less] = v[less], v[at]
-                w[at], w[less] = w[less], w[at]
-                less += 1
-                at += 1
-            elif v[at] > pivot:
-                more -= 1
-                v[at], v[more] = v[more], v[at]
-                w[at], w[more] = w[more], w[at]
-            else:
-                equal += w[at]
-                at += 1
+        less, more, left, equal = part(v, w, low, high, pivot)
         if less > low and abs(below + left - half) < close:
             return 0.5 * (extreme(v, low, less, 1.0) + pivot)
         if below + left > half:

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Classwise:
+class Classwise(tables.Tabular):
     """The expected miscalibration of every marginal.
 
     Parameters
@@ -102,11 +102,7 @@ class Classwise:
             }
         return found
 
-    def table(self) -> str:
-        """Return the classes as a table, the worst first."""
-        return tables.text(*self.rows())
-
-    def rows(self) -> tuple[list[str], list[list[str]]]:
+    def lines(self) -> tuple[list[str], list[list[str]]]:
         """Return header and lines of the table, the worst class first."""
         if not self.null.size:
             order = np.argsort(-self.values, kind="stable")
@@ -127,8 +123,8 @@ class Classwise:
         header = ["class", "estimate", "if calibrated", "p", "adjusted p"]
         return header, [lines[j] for j in order]
 
-    def to_frame(self, backend: tables.Backend | None = None) -> Any:
-        """Return one row a class as a data frame of polars or pandas."""
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a class."""
         columns = {"class": list(self.classes), "estimate": self.values.tolist()}
         if self.null.size:
             columns |= {
@@ -137,10 +133,7 @@ class Classwise:
                 "adjusted_pvalue": self.adjusted_pvalues.tolist(),
             }
         rows = zip(*columns.values(), strict=True)
-        return tables.frame([dict(zip(columns, row, strict=True)) for row in rows], backend)
-
-    def _repr_html_(self) -> str:
-        return tables.html(*self.rows())
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def __repr__(self) -> str:
         return f"<classes: {self}>"

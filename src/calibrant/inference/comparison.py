@@ -24,7 +24,7 @@ from calibrant.verbs import check_data
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparison:
+class Comparison(tables.Tabular):
     """Models side by side.
 
     Parameters
@@ -55,16 +55,15 @@ class Comparison:
             "settings": dict(self.settings),
         }
 
-    def to_frame(self, backend: tables.Backend | None = None) -> Any:
-        """Return one row a model and combination as a data frame of polars or pandas."""
-        records = [
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a model and test."""
+        return [
             {"model": name, **row.to_dict()}
             for name, evaluation in self.evaluations.items()
             for row in evaluation.rows
         ]
-        return tables.frame(records, backend)
 
-    def ranking(self) -> tuple[list[str], list[list[str]]]:
+    def lines(self) -> tuple[list[str], list[list[str]]]:
         """Return header and lines of the models' sizes, for each lens the furthest off first."""
         lines = []
         for verdicts in zip(*(e.verdicts for e in self.evaluations.values()), strict=True):
@@ -83,16 +82,9 @@ class Comparison:
         lines = [[name, *(f"{v:.4f}" for v in s.values())] for name, s in self.scores.items()]
         return header, lines
 
-    def table(self) -> str:
-        """Return how far off the models are, as a table."""
-        return tables.text(*self.ranking())
-
     def score_table(self) -> str:
         """Return the scores as a table."""
         return tables.text(*self.score_rows())
-
-    def _repr_html_(self) -> str:
-        return tables.html(*self.ranking())
 
     def __repr__(self) -> str:
         return f"<comparison of {len(self.evaluations)} models>"

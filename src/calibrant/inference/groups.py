@@ -60,7 +60,7 @@ class Slice:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Slices:
+class Slices(tables.Tabular):
     """Groups of rows, each with its verdict.
 
     Parameters
@@ -78,20 +78,17 @@ class Slices:
         """Return plain numbers."""
         return {"rows": [row.to_dict() for row in self.rows], "settings": dict(self.settings)}
 
-    def to_frame(self, backend: tables.Backend | None = None) -> Any:
-        """Return one row a group as a data frame of polars or pandas."""
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table."""
+        return HEADER, [row.cells() for row in self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a group."""
         rows = [row.to_dict() for row in self.rows]
         for row in rows:
             low, high = row.pop("interval") or (None, None)
             row |= {"low": low, "high": high}
-        return tables.frame(rows, backend)
-
-    def table(self) -> str:
-        """Return the groups as a table."""
-        return tables.text(HEADER, [row.cells() for row in self.rows])
-
-    def _repr_html_(self) -> str:
-        return tables.html(HEADER, [row.cells() for row in self.rows])
+        return rows
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -167,8 +164,7 @@ def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
     if isinstance(by, Mapping) and by:
         return by
     names = [by] if isinstance(by, str) else by
-    named = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
-    if not named or not names:
+    if not _are_names(names):
         raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}, or their names.")
     missing = sorted(set(names) - set(data.columns))
     if missing:
@@ -177,6 +173,10 @@ def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
             f" {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a dict."
         )
     return {name: data.columns[name] for name in names}
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and {isinstance(name, str) for name in value} == {True}
 
 
 def _groups(

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import exp, sqrt
+from numbers import Real
 from typing import Any, final
 
 from calibrant import tables
-from calibrant.checks.parameters import fraction, function, whole
+from calibrant.checks.parameters import fraction, function
 from calibrant.checks.seeds import Rng
 from calibrant.inference.detection import LIMIT, POWER, Detector, Rho, too_confident
 from calibrant.inference.families import omnibus
@@ -80,7 +81,7 @@ class PowerRow:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Power:
+class Power(tables.Tabular):
     """What a data set can show.
 
     Parameters
@@ -89,15 +90,15 @@ class Power:
         One for each way of being off.
     n : int
         Rows of the data.
-    target : float
-        The power that was asked for.
+    target : float or None
+        The power that was searched for; None for alternatives that the user chose.
     settings : mapping
         What it was made with.
     """
 
     rows: tuple[PowerRow, ...]
     n: int
-    target: float
+    target: float | None
     settings: Settings
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,16 +106,13 @@ class Power:
         rows = [row.to_dict() for row in self.rows]
         return {"n": self.n, "target": self.target, "rows": rows, "settings": dict(self.settings)}
 
-    def to_frame(self, backend: tables.Backend | None = None) -> Any:
-        """Return one row a way of being off as a data frame of polars or pandas."""
-        return tables.frame([row.to_dict() for row in self.rows], backend)
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table."""
+        return HEADER, [row.cells() for row in self.rows]
 
-    def table(self) -> str:
-        """Return the rows as a table."""
-        return tables.text(HEADER, [row.cells() for row in self.rows])
-
-    def _repr_html_(self) -> str:
-        return tables.html(HEADER, [row.cells() for row in self.rows])
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a way of being off."""
+        return [row.to_dict() for row in self.rows]
 
     def __repr__(self) -> str:
         return f"<power: {str(self)[:450]}>"
@@ -125,19 +123,17 @@ class Power:
             told = (f"{row.name}: {100 * row.power:.0f} %" for row in self.rows)
             return f"Power of {self.n:,} rows, if the model were {'; '.join(told)}"
         told = (f"{row.name} by {points(row.size or 0.0)}" for row in found)
-        return f"{self.n:,} rows show with {percent(self.target)} power: {'; '.join(told)}"
+        return f"{self.n:,} rows show with {percent(self.target or 0.0)} power: {'; '.join(told)}"
 
 
 @takes_arrays
 def power(
     data: Predictions,
-    alternatives: Mapping[str, Rho] | None = None,
+    alternatives: Mapping[str, Rho] | float = POWER,
     *,
     lens: Lens | str = Canonical(),
     statistic: AnyStatistic | None = None,
     alpha: float = 0.05,
-    target: float = POWER,
-    n_data_sets: int = 200,
     n_resamples: int = 999,
     rng: Rng = None,
     progress: Progress | None = None,
@@ -151,24 +147,21 @@ def power(
     ----------
     data : Predictions
         Predictions; their outcomes are not looked at.
-    alternatives : mapping of str to callable, optional
+    alternatives : mapping of str to callable, or float, default 0.8
         What labels are drawn from: functions rho of the predictions (n, m) -> (n, m), such as
-        `resampling.Tempered` and `resampling.Shifted`. Without them four families are searched for
-        the smallest amount that is seen with a power of `target`: a model that is too confident or
-        too timid by a temperature, and one whose event (of more classes, the most probable one) has
-        log-odds that are too high or too low.
+        `resampling.Tempered` and `resampling.Shifted`. Or a power: then four families are searched
+        for the smallest amount that is seen with it: a model that is too confident or too timid by
+        a temperature, and one whose event (of more classes, the most probable one) has log-odds
+        that are too high or too low.
     lens : Lens, default Canonical()
         What aspect is tested.
     statistic : Statistic or callable, optional
         Default: the omnibus test.
     alpha : float, default 0.05
         Level of the test.
-    target : float, default 0.8
-        Power that is asked for.
-    n_data_sets : int, default 200
-        Data sets that are drawn for each alternative.
     n_resamples : int, default 999
-        Size of the null distribution.
+        Size B of the null distribution. For each alternative, and each amount that is tried,
+        (B + 1) / 5 data sets are drawn: 200, of which a power of 0.8 has a standard error of 0.03.
     rng : int, Generator or None
         The same seed gives the same draws.
     progress : callable, optional
@@ -189,19 +182,19 @@ def power(
     """
     check_data(data)
     lens = as_lens(lens, data)
-    alpha, target = fraction("alpha", alpha), fraction("target", target)
-    count = whole("n_data_sets", n_data_sets, least=1)
+    alpha = fraction("alpha", alpha)
+    searched, target = _searched(data, alternatives)
     plan = Plan.of(_independent(data), Exact(), n_resamples, rng, progress)
     problem = Problem.of(data, lens, plan.resampler, plan.key)
     one = None if statistic is None else (as_statistic(statistic),)
     tested = omnibus(problem.seen) if one is None else one
-    searched = _families(data) if alternatives is None else _checked(alternatives)
+    count = max(1, (plan.n_resamples + 1) // 5)
     first = Plan(plan.resampler, plan.n_resamples, plan.seed, part(progress, 0, 1 + len(searched)))
     _, nulls = values_and_replicates(problem, tested, first)
     detector = Detector.of(problem, tested, nulls, alpha)
     rows = []
     for number, (name, family) in enumerate(searched.items(), 1):
-        rows.append(_row(detector, name, family, target if alternatives is None else None, count))
+        rows.append(_row(detector, name, family, target, count))
         if progress is not None:
             progress(1000 * (number + 1), 1000 * (1 + len(searched)))
     settings = plan.settings(
@@ -226,7 +219,7 @@ def _row(
     return PowerRow(name, truth, *detector.size(truth), detector.power(truth, count), count, found)
 
 
-def _families(data: Predictions) -> dict[str, Callable[[float], Rho]]:
+def _families(data: Predictions) -> dict[str, Callable[..., Any]]:
     """Return ways of being off, each by an amount from 0."""
     event = shifted_class(data)
     about = f"“{data.classes[event]}”"
@@ -243,15 +236,20 @@ def shifted_class(data: Predictions) -> int:
     return data.event if data.event is not None else int((data.weights @ data.probs).argmax())
 
 
-def _checked(alternatives: Any) -> dict[str, Rho]:
-    """Refuse what is no mapping of names to functions."""
+def _searched(
+    data: Predictions, alternatives: Any
+) -> tuple[dict[str, Callable[..., Any]], float | None]:
+    """Return alternatives, or else families of them and the power that is searched for."""
+    if isinstance(alternatives, Real):
+        return _families(data), fraction("alternatives", alternatives)
     if not isinstance(alternatives, Mapping) or not alternatives:
         raise TypeError(
-            "`alternatives` must be a dict of functions, such as {'too confident': Tempered(1.5)}."
+            "`alternatives` must be a dict of functions, such as {'too confident': Tempered(1.5)},"
+            " or the power that is searched for, such as 0.8."
         )
     for rho in alternatives.values():
         function("alternatives", rho)
-    return {str(name): rho for name, rho in alternatives.items()}
+    return {str(name): rho for name, rho in alternatives.items()}, None
 
 
 def _independent(data: Predictions) -> Predictions:

@@ -34,7 +34,7 @@ def _by_name(kinds: Mapping[str, Kind], options: Options, roles: Roles) -> rules
     """Choose columns of probabilities by their names alone, if that is possible."""
     if options.columns is not None:
         return rules.by_request(kinds, options.columns, options.logits)
-    rest = {name: kind for name, kind in kinds.items() if name != roles.label}
+    rest = {n: kind for n, kind in kinds.items() if n not in (roles.label, *roles.kept)}
     return rules.by_prefix(rest, options.logits) or rules.by_list(rest, options.logits)
 
 

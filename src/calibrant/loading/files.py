@@ -15,7 +15,7 @@ from calibrant.loading.failures import one_sentence
 from calibrant.loading.json_file import json_file
 from calibrant.loading.json_lines import json_lines
 from calibrant.loading.npz import npz
-from calibrant.loading.options import Options
+from calibrant.loading.options import Options, Values
 from calibrant.loading.plain_files import STANDARD_INPUT, plain_file
 from calibrant.loading.table import Table
 from calibrant.predictions import Predictions
@@ -46,9 +46,7 @@ def load(
     probs: str | Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
     weight: str | None = None,
-    logits: bool = False,
-    normalize: bool = False,
-    ignore: str | Sequence[str] = (),
+    values: Values = "probabilities",
     cluster: str | None = None,
     keep: str | Sequence[str] = (),
 ) -> Predictions:
@@ -74,16 +72,14 @@ def load(
         then class 1.
     weight : str, optional
         Name of the column of weights. Default: the only one called weight or sample_weight.
-    logits : bool, default False
-        Whether the columns hold logits: ``logit_<class>``, or those named by `probs`.
-    normalize : bool, default False
-        Whether rows whose sums are between 0.5 and 1.5 are divided by them: values were rounded.
-    ignore : str or sequence of str, default ()
-        Columns that are left out, whatever they are called.
+    values : {"probabilities", "rounded", "logits"}, default "probabilities"
+        What the columns hold. "rounded": rows whose sums are between 0.5 and 1.5 are divided by
+        them. "logits": the columns are ``logit_<class>``, or those named by `probs`.
     cluster : str, optional
         Name of the column that says which rows depend on each other: patient, document, day.
     keep : str or sequence of str, default ()
-        Columns that are kept beside the predictions, for `slices`.
+        Columns that are kept beside the predictions, for `slices`. They are taken for nothing
+        else, whatever they are called: neither for weights nor for names of models or rows.
 
     Returns
     -------
@@ -112,7 +108,7 @@ def load(
     >>> print(data.reading)
     Read labels from 'label' and probabilities from 'prob_cat' and 'prob_dog'; the event is dog.
     """
-    options = Options(label, probs, classes, weight, logits, normalize, ignore, cluster, keep)
+    options = Options(label, probs, classes, weight, values, cluster, keep)
     file = checked_path(path)
     with one_sentence(name_of(path)):
         table = read_table(file, options)
@@ -127,9 +123,7 @@ def from_frame(
     probs: str | Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
     weight: str | None = None,
-    logits: bool = False,
-    normalize: bool = False,
-    ignore: str | Sequence[str] = (),
+    values: Values = "probabilities",
     cluster: str | None = None,
     keep: str | Sequence[str] = (),
 ) -> Predictions:
@@ -141,7 +135,7 @@ def from_frame(
     ----------
     frame : data frame
         Of pandas, polars or Arrow.
-    label, probs, classes, weight, logits, normalize, ignore, cluster, keep
+    label, probs, classes, weight, values, cluster, keep
         As in `load`.
 
     Examples
@@ -150,7 +144,7 @@ def from_frame(
     >>> from_frame(pl.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8], "y": ["cat", "dog"]}))
     Predictions(n=2, m=2, classes=('cat', 'dog'))
     """
-    options = Options(label, probs, classes, weight, logits, normalize, ignore, cluster, keep)
+    options = Options(label, probs, classes, weight, values, cluster, keep)
     with one_sentence("`frame`"):
         table = read_columns(Columnar.of(convert.to_polars(frame).lazy()), options)
         table.refuse_mixtures()

@@ -40,7 +40,7 @@ def load_models(
         Whether row i must be the same for all models. Then files that name their rows in
         different orders are refused, unless `id` joins them.
     **columns
-        As in `load`.
+        As in `load`; and `ignore`, columns that are left out, whatever they are called.
 
     Returns
     -------

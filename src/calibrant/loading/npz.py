@@ -47,7 +47,7 @@ def _refuse_bombs(archive: zipfile.ZipFile, path: Path) -> None:
 
 def _table(archive: zipfile.ZipFile, options: Options) -> Table:
     names = _arrays_of(archive)
-    keys = sorted(set(names) - set(options.ignore), key=names.index)
+    keys = _not_set_aside(names, options)
     probs_key = _probs_key(keys, options)
     labels_key = _key("label", keys, LABELS, options.label)
     source = Source(
@@ -81,13 +81,20 @@ def _table(archive: zipfile.ZipFile, options: Options) -> Table:
         logits=options.logits,
         normalize=options.normalize and m > 2,
     )
-    extra = {key: _names(archive, keys, key, n) for key in beside}
+    extra = {key: _names(archive, names, key, n) for key in beside}
     return Table(probs, labels, known.names, weights, extra, chosen, source)
 
 
 def _arrays_of(archive: zipfile.ZipFile) -> list[str]:
     """Return the names of the arrays."""
     return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+
+
+def _not_set_aside(names: Sequence[str], options: Options) -> list[str]:
+    """Return arrays that may be predictions, labels or weights."""
+    named = {options.label, options.weight, *(options.columns or ())}
+    aside = {*options.ignore, *options.keep} - named
+    return [name for name in names if name not in aside]
 
 
 def _weights(
@@ -113,9 +120,9 @@ def _probs_key(keys: Sequence[str], options: Options) -> str:
         raise ValueError(f"`probs` must name one array of an NPZ file; found {listed(asked)}.")
     name = asked[0] if asked else None
     if options.logits:
-        hint = " Then leave out `logits`?" if _any(keys, PROBS) else ""
+        hint = " Then leave out `values='logits'`?" if _any(keys, PROBS) else ""
         return _key("probs", keys, LOGITS, name, hint)
-    hint = " Are there logits? Say so with `logits`." if _any(keys, LOGITS) else ""
+    hint = " Are there logits? Say so with `values='logits'`." if _any(keys, LOGITS) else ""
     return _key("probs", keys, PROBS, name, hint)
 
 

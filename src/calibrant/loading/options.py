@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, final
+from typing import Any, Literal, TypedDict, final, get_args
 
 from calibrant.checks.labels import Classes, as_tuple, class_names
 from calibrant.checks.meaning import meaning
-from calibrant.checks.parameters import brief
+from calibrant.checks.parameters import brief, one_of
 
-LOGITS_HINT = "Are these logits? Then say so with `logits`."
+LOGITS_HINT = "Are these logits? Then say so with `values='logits'`."
 PERCENT_HINT = "Are these percentages? Divide them by 100."
-ROUNDED_HINT = "Were they rounded? Then say so with `normalize`."
+ROUNDED_HINT = "Were they rounded? Then say so with `values='rounded'`."
+
+Values = Literal["probabilities", "rounded", "logits"]
 
 
 class Columns(TypedDict, total=False):
@@ -20,8 +22,7 @@ class Columns(TypedDict, total=False):
     probs: str | Sequence[str] | None
     classes: Sequence[Any] | None
     weight: str | None
-    logits: bool
-    normalize: bool
+    values: Values
     ignore: str | Sequence[str]
     cluster: str | None
     keep: str | Sequence[str]
@@ -42,40 +43,46 @@ class Options:
         Names of the classes, in the order of the columns.
     weight : str, optional
         Name of the column of weights.
-    logits : bool, default False
-        Whether the columns hold logits.
-    normalize : bool, default False
-        Whether rows are divided by their sums.
-    ignore : str or sequence of str, default ()
-        Columns that are left out, whatever they are called.
+    values : {"probabilities", "rounded", "logits"}, default "probabilities"
+        What the columns hold; rows of rounded ones are divided by their sums.
     cluster : str, optional
         Name of the column that says which rows depend on each other.
     keep : str or sequence of str, default ()
-        Columns that are kept beside the predictions.
+        Columns that are kept beside the predictions, and are nothing else.
     model, id : str, optional
         Names of the columns that name the model and the case of a row.
+    ignore : str or sequence of str, default ()
+        Columns that are left out, whatever they are called.
     """
 
     label: str | None = None
     probs: str | Sequence[str] | None = None
     classes: Sequence[Any] | None = None
     weight: str | None = None
-    logits: bool = False
-    normalize: bool = False
-    ignore: str | Sequence[str] = ()
+    values: Values = "probabilities"
     cluster: str | None = None
     keep: str | Sequence[str] = ()
     model: str | None = None
     id: str | None = None
+    ignore: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for option in ("label", "weight", "cluster", "model", "id"):
             _check_name(option, getattr(self, option))
-        for option in ("probs", "ignore", "keep"):
+        for option in ("probs", "keep", "ignore"):
             if getattr(self, option) is not None:  # what can be read only once is read here
                 object.__setattr__(self, option, _names(option, getattr(self, option)))
-        if self.normalize and self.logits:
-            raise ValueError("`normalize` must not be given with `logits`: softmax rows sum to 1.")
+        one_of("values", self.values, get_args(Values))
+
+    @property
+    def logits(self) -> bool:
+        """Whether the columns hold logits."""
+        return self.values == "logits"
+
+    @property
+    def normalize(self) -> bool:
+        """Whether rows are divided by their sums."""
+        return self.values == "rounded"
 
     @property
     def columns(self) -> Sequence[str] | None:

@@ -57,9 +57,9 @@ class Roles:
 
 def find_roles(kinds: Mapping[str, Kind], options: Options) -> Roles:
     """Return the columns that the user names, and those with usual names."""
-    label = _label(kinds, options)
-    asked = {role: _asked(kinds, options, role) for role in ("model", "id", "cluster")}
     kept = present("keep", kinds, options.keep)
+    label = _label(kinds, options, kept)
+    asked = {role: _asked(kinds, options, role) for role in ("model", "id", "cluster")}
     probs = () if options.columns is None else present("probs", kinds, options.columns)
     taken = {label, *asked.values(), *kept, *probs}
     free = [name for name in kinds if name not in taken]
@@ -106,11 +106,11 @@ def _spelled(names: Collection[str], asked: Sequence[str]) -> list[str | None]:
     return [name if name in exact else known.get(name.strip().lower()) for name in asked]
 
 
-def _label(kinds: Mapping[str, Kind], options: Options) -> str:
+def _label(kinds: Mapping[str, Kind], options: Options, kept: Sequence[str]) -> str:
     """Return the column of labels: the one asked for, or the only one with a usual name."""
     if options.label is not None:
         return present("label", kinds, [options.label])[0]
-    found = _usual_labels(kinds)
+    found = _usual_labels({name: kind for name, kind in kinds.items() if name not in kept})
     if len(found) == 1:
         return found[0]
     if found:
@@ -146,6 +146,6 @@ def _weight(kinds: Mapping[str, Kind], free: Sequence[str], options: Options) ->
     if len(found) > 1:
         raise ValueError(
             f"one column may hold weights; {listed(found)} could each be it. Choose with `weight`,"
-            " or leave the others out with `ignore`."
+            " or set the others aside with `keep=…`."
         )
     return found[0] if found else None

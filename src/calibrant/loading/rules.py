@@ -166,7 +166,7 @@ def _hint(kinds: Mapping[str, Kind], logits: bool) -> str:
     other = [name for name in kinds if _after_prefix([name], not logits)]
     floats = [name for name, kind in kinds.items() if kind in ("float", "list")]
     if other:
-        remedy = "leave out `logits`" if logits else "say so with `logits`"
+        remedy = f"{'leave out' if logits else 'say so with'} `values='logits'`"
         return f" Are {listed(other[:2])} meant? Then {remedy}."
     return f" Is it {floats[0]!r}?" if len(floats) == 1 else ""
 

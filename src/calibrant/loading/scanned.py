@@ -10,7 +10,7 @@ from calibrant.checks.parameters import listed
 from calibrant.loading import rules
 from calibrant.loading.column_store import Kind
 from calibrant.loading.failures import one_sentence
-from calibrant.loading.options import Options
+from calibrant.loading.options import Options, Values
 from calibrant.loading.reading import Reading
 from calibrant.loading.roles import Roles, find_roles, present
 from calibrant.scanning import Columns, Fragment, Scan
@@ -28,8 +28,7 @@ def scan(
     classes: Sequence[Any] | None = None,
     weight: str | None = None,
     row: str | None = None,
-    logits: bool = False,
-    normalize: bool = False,
+    values: Values = "probabilities",
     engine: Any = None,
 ) -> Scan:
     r"""Look at predictions that need not fit into memory: only footers are read here.
@@ -44,7 +43,7 @@ def scan(
         ``"2026-*/part-*.parquet"``, an address such as ``"s3://bucket/predictions"``, or a list;
         or a frame of Dask or Spark.
         Rows are numbered by files sorted as text, groups of rows in their order.
-    label, probs, classes, weight, logits, normalize
+    label, probs, classes, weight, values
         As in `load`. The columns of probabilities must be found by their names: ``prob_<class>``,
         a column of lists called probs, or one such as prob; or be named.
     row : str, optional
@@ -73,7 +72,7 @@ def scan(
     Predictions(n=6, m=3, classes=('0', '1', '2'))
     """
     _need_pyarrow()
-    options = Options(label, probs, classes, weight, logits, normalize)
+    options = Options(label, probs, classes, weight, values)
     home = type(path).__module__.partition(".")[0]
     if home in ("dask", "pyspark", "dask_expr"):
         return _of_frame(path, home, options, row, engine)

@@ -141,7 +141,7 @@ def _refuse_models(column: str, names: pl.Series) -> None:
     if len(found) > 1:
         raise ValueError(
             f"rows of several models must not be pooled; column {column!r} names"
-            f" {listed(found, 3)}. Take each with `model`, or leave the column out with `ignore`."
+            f" {listed(found, 3)}. Take each with `model`, or set the column aside with `keep=…`."
         )
 
 
@@ -150,8 +150,8 @@ def _refuse_copies(column: str, ids: pl.Series) -> None:
         twice = ids.filter(ids.is_duplicated()).head(1).to_list()
         raise ValueError(
             f"rows must be different cases; column {column!r} has {listed(twice)} more than"
-            " once. Are there several models? Take each with `model`; else leave the column out"
-            " with `ignore`."
+            " once. Are there several models? Take each with `model`; else set the column aside"
+            " with `keep=…`."
         )
 
 

@@ -66,15 +66,18 @@ def _paragraph(
 ) -> tuple[str, str]:
     """Say through one lens who is further off than whom: what it is about, and what is known."""
     pairs = [one for one in found.differences if one.lens == lens]
-    told = []
-    for worse in order:
-        better = [_other(one, worse) for one in pairs if one.worse == worse]
-        if better:
-            told.append(f"{worse} is further off than {_listed(sorted(better, key=order.index))}")
+    told = list(filter(None, (_further_off(pairs, worse, order) for worse in order)))
     unsure = [one for one in pairs if one.worse is None]
     if unsure:
         told.append(f"the data do not tell {_unsure(unsure, not told)}")
     return capital(subject), f"{'; '.join(told)}."
+
+
+def _further_off(pairs: Sequence[Difference], worse: str, order: Sequence[str]) -> str:
+    """Say which models one is further off than; nothing if there are none."""
+    better = [_other(one, worse) for one in pairs if one.worse == worse]
+    names = _listed(sorted(better, key=order.index))
+    return f"{worse} is further off than {names}" if names else ""
 
 
 def _unsure(pairs: Sequence[Difference], all_of_them: bool) -> str:
@@ -91,4 +94,4 @@ def _other(one: Difference, name: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     """Join names: "a", "a and b", "a, b and c"."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

@@ -133,7 +133,7 @@ def _sparks(drawings: Sequence[Drawing]) -> dict[str, Any]:
 def _classes(classes: Classwise | None) -> dict[str, Any]:
     if classes is None:
         return {}
-    header, rows = classes.rows()
+    header, rows = classes.lines()
     return {
         "classwise": capital(str(classes)),
         "class_header": header,

@@ -131,16 +131,9 @@ def curve_of_page(diagram: CurveDiagram, adjust: Adjust) -> CurveDiagram:
 
 def judged_together(found: Boxes) -> Boxes:
     """Adjust all boxes together; cells of a class are judged if the class is shown to be off."""
-    curves = [] if found.curve is None else [found.curve]
-    cells = [drawing.diagram for drawing in found.drawings]
-    evidence = [of_tests(found.evaluation), *map(of_cells, cells)]
-    evidence += map(of_curve, curves)
-    evidence += [] if found.classes is None else of_classes(found.classes)
+    n_tests, evidence = _of_page(found)
     adjust = adjustment(evidence)
     classes = None if found.classes is None else replace(found.classes, together=adjust)
-    n_tests = len(found.evaluation.rows) + len(curves)
-    n_tests += sum(diagram.series[0].function.n_cells for diagram in cells)
-    n_tests += 0 if classes is None else len(classes.classes) + 1
     return Boxes(
         judged_tests(found.evaluation, adjust, n_tests),
         tuple(_judged(drawing, adjust) for drawing in found.drawings),
@@ -148,6 +141,21 @@ def judged_together(found: Boxes) -> Boxes:
         classes,
         _judged_classes(found.class_drawings, classes),
     )
+
+
+def _of_page(found: Boxes) -> tuple[int, list[Evidence]]:
+    """Return the number of tests of a page, and the evidence of its boxes."""
+    cells = [drawing.diagram for drawing in found.drawings]
+    evidence = [of_tests(found.evaluation), *map(of_cells, cells)]
+    n_tests = len(found.evaluation.rows)
+    n_tests += sum(diagram.series[0].function.n_cells for diagram in cells)
+    if found.curve is not None:
+        evidence.append(of_curve(found.curve))
+        n_tests += 1
+    if found.classes is not None:
+        evidence += of_classes(found.classes)
+        n_tests += len(found.classes.classes) + 1
+    return n_tests, evidence
 
 
 def _judged(drawing: Drawing, adjust: Adjust) -> Drawing:

@@ -80,8 +80,8 @@ class Columns:
             probs="the probabilities",
             logits="the logits",
             labels="the labels",
-            hint="Are these logits? Then say so with `logits`.",
-            rounded_hint="Were they rounded? Then say so with `normalize`.",
+            hint="Are these logits? Then say so with `values='logits'`.",
+            rounded_hint="Were they rounded? Then say so with `values='rounded'`.",
         )
         matrix = self._matrix(table, where)
         if self.logits:

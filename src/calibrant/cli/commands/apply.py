@@ -43,7 +43,8 @@ def apply(
 
         fitted = _load(map_file)
         columns = None if probs is None else [name.strip() for name in probs.split(",")]
-        rewriting = Rewriting(file, fitted.classes, Options(probs=columns, logits=logits))
+        options = Options(probs=columns, values="logits" if logits else "probabilities")
+        rewriting = Rewriting(file, fitted.classes, options)
         n = rewriting.write(temporary, fitted)
     if json:
         body = {"map": str(map_file), "file": str(file), "output": str(output), "n": n}

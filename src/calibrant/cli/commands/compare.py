@@ -67,5 +67,5 @@ def _print_comparison(found: "Comparison") -> None:
     for difference in found.differences:
         print_sentence(difference.sentence)
     typer.echo()
-    print_table("How far off", *found.ranking())
+    print_table("How far off", *found.lines())
     print_table("Scores", *found.score_rows())

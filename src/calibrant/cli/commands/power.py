@@ -34,9 +34,6 @@ Share = Annotated[
     float, typer.Option(min=0.01, max=0.99, help="Power that is asked for, without alternatives.")
 ]
 Level = Annotated[float, typer.Option(min=0.0001, max=0.5, help="Level of the test.")]
-DataSets = Annotated[
-    int, typer.Option(min=10, max=100_000, help="Data sets drawn for each alternative.")
-]
 
 
 @takes_inputs()
@@ -48,7 +45,6 @@ def power(
     shift: Shifts = None,
     target: Share = 0.8,
     alpha: Level = 0.05,
-    data_sets: DataSets = 200,
     resamples: Resamples = 999,
     seed: Seed = 0,
     json: Json = False,
@@ -63,12 +59,10 @@ def power(
         with progress_after(1.0, "drawing") as progress:
             found = cal.power(
                 data,
-                _alternatives(data, temperature or [], shift or []),
+                _alternatives(data, temperature or [], shift or []) or target,
                 lens=parse_lens(lens, data),
                 statistic=None if statistic is None else parse_statistic(statistic),
                 alpha=alpha,
-                target=target,
-                n_data_sets=data_sets,
                 n_resamples=resamples,
                 rng=seed,
                 progress=progress,
@@ -78,18 +72,16 @@ def power(
         body["reading"] = readings({"": data}).get("")
         print_json("power", {**body, **drawn(found.settings), **found.to_dict()})
     else:
-        from calibrant.inference.powers import HEADER  # noqa: PLC0415
-
         print_sentence(f"{found}.")
         typer.echo()
-        print_table("Power", HEADER, [row.cells() for row in found.rows])
+        print_table("Power", *found.lines())
         print_readings({"": data})
 
 
 def _alternatives(
     data: "Predictions", temperatures: list[float], shifts: list[float]
-) -> dict[str, Any] | None:
-    """Return what to draw labels from, by name; None for the default, a search."""
+) -> dict[str, Any]:
+    """Return what to draw labels from, by name; nothing for a search."""
     from calibrant.inference.powers import shifted_class  # noqa: PLC0415
     from calibrant.resampling import Shifted, Tempered  # noqa: PLC0415
 
@@ -100,4 +92,4 @@ def _alternatives(
     for value in shifts:
         name = f"too {'low' if value > 0 else 'high'}, {value:+g}"
         found[name] = Shifted(shifted_class(data), value)
-    return found or None
+    return found

@@ -82,12 +82,12 @@ def recalibrate(
 
 
 def _print(name: str, found: "Recalibration") -> None:
-    from calibrant.cross_fitting.result import HEADER, NOTE  # noqa: PLC0415
+    from calibrant.cross_fitting.result import NOTE  # noqa: PLC0415
     from calibrant.words import many  # noqa: PLC0415
 
     print_title(f"{name}: {many(found.data.n, 'row')}, {found.data.m} classes")
     title = f"Cross-fitted with {found.settings['folds']} folds"
-    print_table(title, HEADER, [row.cells() for row in found.rows])
+    print_table(title, *found.lines())
     print_sentence(NOTE)
     typer.echo()
     print_sentence(found.recommendation)
