@@ -1,13 +1,12 @@
-"""Spark gives the bits that rows in memory give, also if a Python worker is killed."""
+"""Spark gives the bits that rows in memory give, also if workers are killed."""
 
-import os
-import signal
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from clusters import spark_session
+from mortal import mortal
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "scanning"))
 from folders import predictions, rows_of, table, write
@@ -84,38 +83,19 @@ def test_a_bad_row_is_named(session, tmp_path):
         cal.calibration_test(cal.scan(frame), ETA, **COUNTS)
 
 
-def deadly(mark):
-    """Return a reduction that kills its own Python process, once.
-
-    A class of this function travels by value: executors do not know this file.
-    """
-
-    class Deadly:
-        def zero(self):
-            return [0, 0]
-
-        def update(self, state, batch):
-            if batch.first >= 1_000:
-                try:
-                    os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
-                except FileExistsError:
-                    pass
-                else:
-                    os.kill(os.getpid(), signal.SIGKILL)
-            return [state[0] + batch.data.n, state[1] + int(batch.data.labels.sum())]
-
-        def merge(self, a, b):
-            return [a[0] + b[0], a[1] + b[1]]
-
-    return Deadly()
-
-
-def test_a_worker_that_is_killed(session, folder, tmp_path):
+def test_a_python_worker_that_is_killed(session, folder, expected, tmp_path):
     """Its task is done again, and every row counts once."""
-    mark = tmp_path / "killed"
-    scan = cal.scan(folder, engine=session)
-    assert scan.add_up(deadly(str(mark))) == [3_000, int(ROWS[1].sum())]
-    assert mark.exists()
+    scan = mortal(cal.scan(folder, engine=session), tmp_path, "after")
+    assert cal.calibration_test(scan, ETA, **LABELS).to_dict() == expected[0]
+    assert len(list(tmp_path.iterdir())) == 3  # the third call was the last one of a worker
+
+
+def test_an_executor_that_is_killed_after_a_shuffle(session, folder, expected, tmp_path):
+    """What it had sorted for others is lost, and done again before its own task is."""
+    frame = session.read.parquet(str(folder)).repartition(3, "row")
+    scan = mortal(cal.scan(frame, row="row"), tmp_path, "before", executor=True)
+    assert cal.calibration_test(scan, ETA, **LABELS).to_dict() == expected[0]
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_spark_is_named_where_it_is_missing(folder, monkeypatch):
