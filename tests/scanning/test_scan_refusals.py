@@ -144,24 +144,31 @@ def test_rows_without_numbers(scan):
     "verb",
     [
         cal.compare,
-        cal.slices,
         cal.recalibrate,
         cal.isotonic_diagram,
         cal.smooth_diagram,
         cal.cumulative_diagram,
         cal.score_plane,
         cal.ece,
-        cal.report,
     ],
 )
-def test_verbs_that_need_all_rows(scan, verb, tmp_path):
-    arguments = {
-        cal.compare: ({"a": scan, "b": scan},),
-        cal.report: (scan, tmp_path / "report.html"),
-        cal.slices: (scan, ["a"]),
-    }.get(verb, (scan,))
+def test_verbs_that_need_all_rows(scan, verb):
+    argument = {"a": scan, "b": scan} if verb is cal.compare else scan
     with pytest.raises(TypeError, match=r"this needs all rows at once.*scan\.load\(\)"):
-        verb(*arguments)
+        verb(argument)
+
+
+def test_reports_on_several_scans(scan, tmp_path):
+    with pytest.raises(TypeError, match="this needs all rows at once"):
+        cal.report({"a": scan, "b": scan}, tmp_path / "report.html")
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_groups_by_columns_that_were_not_kept(scan):
+    with pytest.raises(ValueError, match=r"`by` must name columns that were kept.*scan\(…, keep=…"):
+        cal.slices(scan, "sex")
+    with pytest.raises(TypeError, match="`by` must be a dict of columns"):
+        cal.slices(scan, {"sex": ["f", "m"]})
 
 
 def test_what_a_lens_refuses(scan):

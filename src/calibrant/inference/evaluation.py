@@ -18,7 +18,8 @@ from calibrant.inference.problem import check_hypothesis
 from calibrant.inference.pvalues import pvalue, spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.inference.scanned import AnyProblem, ScannedProblem, problem_of
-from calibrant.inference.verdicts import Verdict, judge
+from calibrant.inference.scanned_blocks import scanned_replicates
+from calibrant.inference.verdicts import CELLS_OF_VERDICTS, Verdict, judge
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
@@ -240,10 +241,7 @@ def judged(
     problems: Sequence[AnyProblem], statistics: Sequence[Statistic] | None, plan: Plan
 ) -> tuple[tuple[EvaluationRow, ...], tuple[Verdict, ...]]:
     """Return the tests of all problems, adjusted together, and what they say of each problem."""
-    found = []
-    for number, problem in enumerate(problems):
-        mine = replace(plan, progress=part(plan.progress, number, len(problems)))
-        found.append(_examine(problem, statistics, mine))
+    found = _examine_all(problems, statistics, plan)
     rows = _adjusted([test for tests in found for test in tests])
     left = iter(rows)
     verdicts = tuple(
@@ -269,12 +267,22 @@ def _with_detectable(
     return replace(verdict, detectable=size)
 
 
-def _examine(problem: AnyProblem, statistics: Sequence[Statistic] | None, plan: Plan) -> list[Test]:
-    """Return the tests of one problem; the omnibus ones, if no statistics are chosen."""
-    check_hypothesis(problem)
-    tested = omnibus(problem.seen) if statistics is None else statistics
-    values, nulls = values_and_replicates(problem, tested, plan)
-    return [(problem.lens, *one) for one in zip(tested, values, nulls, strict=True)]
+def _examine_all(
+    problems: Sequence[AnyProblem], statistics: Sequence[Statistic] | None, plan: Plan
+) -> list[list[Test]]:
+    """Return the tests of all problems; the omnibus ones, if no statistics are chosen."""
+    tested = [omnibus(p.seen) if statistics is None else statistics for p in problems]
+    for problem in problems:
+        check_hypothesis(problem)
+    scanned = [problem for problem in problems if isinstance(problem, ScannedProblem)]
+    found = scanned_replicates(scanned, tested, plan, CELLS_OF_VERDICTS) if scanned else []
+    for number, problem in enumerate(() if scanned else problems):
+        mine = replace(plan, progress=part(plan.progress, number, len(problems)))
+        found.append(values_and_replicates(problem, tested[number], mine))
+    return [
+        [(problem.lens, *one) for one in zip(some, *values, strict=True)]
+        for problem, some, values in zip(problems, tested, found, strict=True)
+    ]
 
 
 def _adjusted(tests: Sequence[Test]) -> tuple[EvaluationRow, ...]:

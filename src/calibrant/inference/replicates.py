@@ -29,7 +29,7 @@ def values_and_replicates(
 ) -> tuple[list[float], Floats]:
     """Return the statistics of the data, and those of every replicate: (statistics, B)."""
     if isinstance(problem, ScannedProblem):
-        return scanned_replicates(problem, statistics, plan)
+        return scanned_replicates([problem], [statistics], plan)[0]
     prepared = [statistic.prepare(problem.shared) for statistic in statistics]
     observed = Observed(problem.seen)
     values = [float(_numbers(evaluate, observed)[0]) for evaluate in prepared]

@@ -31,6 +31,7 @@ BALANCED = (
     " classes, which makes a calibrated model look miscalibrated"
 )
 CELLS = EqualWidth(10)  # in which directions are looked for
+CELLS_OF_VERDICTS = CELLS, EqualWidth(1)
 
 
 class Tested(Protocol):
@@ -247,7 +248,7 @@ def _bias(problem: AnyProblem) -> float | None:
     if seen.event is None:
         return None
     if isinstance(problem, ScannedProblem):
-        cells: Any = [problem.shared.cells(cut) for cut in (CELLS, EqualWidth(1))]
+        cells: Any = [problem.shared.cells(cut) for cut in CELLS_OF_VERDICTS]
         _, (predicted,), (observed,) = cells[1].means()
         return float(predicted[seen.event] - observed[seen.event])
     predicted = seen.probs[:, seen.event].astype(np.float64)

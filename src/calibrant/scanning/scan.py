@@ -1,41 +1,24 @@
 """Predictions that are read when they are needed, in batches."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, final
+from types import MappingProxyType
+from typing import Any, TypeVar, final
 
 import numpy as np
 
 from calibrant.checks.arrays import weight_unit
 from calibrant.predictions import Predictions
+from calibrant.predictions.held import Beside
 from calibrant.scanning.batches import Batch, Reader
 from calibrant.scanning.columns import Columns
 from calibrant.scanning.fragments import Fragment
+from calibrant.scanning.reductions import Reduction
 from calibrant.workers import Threads, Workers
 
 S = TypeVar("S")
 Progress = Callable[[int, int], None]
-
-
-class Reduction(Protocol[S]):
-    """What is added up over the rows of a data set.
-
-    Law: `merge` is exact, associative and commutative, and ``update`` of two batches one after
-    the other is ``merge`` of their updates. So the result depends on the rows alone.
-    """
-
-    def zero(self) -> S:
-        """Return the state of no rows."""
-        ...
-
-    def update(self, state: S, batch: Batch) -> S:
-        """Return the state with further rows; `state` is nobody else's, and may be changed."""
-        ...
-
-    def merge(self, a: S, b: S) -> S:
-        """Return the state of the rows of both, neither of which is changed."""
-        ...
 
 
 @final
@@ -163,6 +146,8 @@ class Scan:
             self.classes,
             weights,
             1,
+            None,
+            Beside(None, MappingProxyType(_joined(data, self.columns.kept))),
         )
         if self.columns.row is None:
             return whole
@@ -176,6 +161,11 @@ class Scan:
         shown = self.classes if self.m <= 4 else (*self.classes[:3], "…")
         files = len({getattr(fragment, "path", 0) for fragment in self.fragments})
         return f"Scan(n={self.n}, m={self.m}, classes={shown}, files={files}, on={self.workers})"
+
+
+def _joined(data: Sequence[Predictions], names: Sequence[str]) -> dict[str, Any]:
+    """Return columns that were kept beside several batches."""
+    return {name: np.concatenate([one.columns[name] for one in data]) for name in names}
 
 
 @final
