@@ -92,7 +92,6 @@ def test_a_report_on_a_folder(folder, tmp_path):
         (("--model", "label"), "--model: is for files that are loaded"),
         (("--ignore", "nr"), "--ignore: is for files that are loaded"),
         (("--statistic", "cox", "--lens", "top"), "must look at cells alone"),
-        (("--partition", "tree:10"), "must not depend on the rows"),
         (("--label", "nothing"), "`label` must name columns"),
         (("--engine", "carrier pigeon"), "`engine` must be"),
     ],

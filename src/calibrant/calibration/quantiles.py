@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.lenses import Lens
-from calibrant.partitions import EqualMass, Partition
+from calibrant.partitions import EqualMass
 from calibrant.partitions.equal_mass import FittedIntervals, bins_of
 from calibrant.partitions.partition import Cells
 from calibrant.predictions import Predictions
@@ -39,17 +39,17 @@ class Adds(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Intervals that were fitted already, in place of a partition.
+    """Cells that were fitted already, in place of a partition.
 
     Parameters
     ----------
-    fitted : FittedIntervals
-        The intervals.
+    fitted : FittedIntervals or FittedTree
+        The cells.
     name : str
         What partition they are of.
     """
 
-    fitted: FittedIntervals
+    fitted: Any
     name: str
 
     @property
@@ -57,12 +57,12 @@ class Kept:
         """Whether equal predictions always share a cell: yes, by now."""
         return True
 
-    def fit(self, data: Predictions) -> FittedIntervals:  # noqa: ARG002
-        """Return the intervals, whatever the rows."""
+    def fit(self, data: Predictions) -> Any:  # noqa: ARG002
+        """Return the cells, whatever the rows."""
         return self.fitted
 
-    def locate(self, data: Predictions) -> tuple[FittedIntervals, Cells]:
-        """Return the intervals and that of every row."""
+    def locate(self, data: Predictions) -> tuple[Any, Cells]:
+        """Return the cells and that of every row."""
         return self.fitted, self.fitted.assign(data.probs)
 
     def __str__(self) -> str:
@@ -111,13 +111,6 @@ class DigitTally:
         words, where = np.unique(np.concatenate((a[1], b[1])), return_inverse=True)
         mass = np.bincount(where, np.concatenate((a[2], b[2])), words.size)
         return max(a[0], b[0]), words, mass.astype(np.float64)
-
-
-def kept_cells(scan: Adds, lens: Lens, partition: Partition, event: int | None) -> Partition:
-    """Return what scanned rows are located with: bins of equal mass are found first."""
-    if not isinstance(partition, EqualMass) or event is None:
-        return partition
-    return equal_masses(scan, lens, partition, event)
 
 
 def equal_masses(scan: Adds, lens: Lens, partition: EqualMass, event: int) -> Kept:

@@ -271,18 +271,28 @@ def _examine_all(
     problems: Sequence[AnyProblem], statistics: Sequence[Statistic] | None, plan: Plan
 ) -> list[list[Test]]:
     """Return the tests of all problems; the omnibus ones, if no statistics are chosen."""
-    tested = [omnibus(p.seen) if statistics is None else statistics for p in problems]
     for problem in problems:
         check_hypothesis(problem)
-    scanned = [problem for problem in problems if isinstance(problem, ScannedProblem)]
-    found = scanned_replicates(scanned, tested, plan, CELLS_OF_VERDICTS) if scanned else []
-    for number, problem in enumerate(() if scanned else problems):
-        mine = replace(plan, progress=part(plan.progress, number, len(problems)))
-        found.append(values_and_replicates(problem, tested[number], mine))
+    tested = [omnibus(p.seen) if statistics is None else statistics for p in problems]
+    found = _values_and_nulls(problems, tested, plan)
     return [
         [(problem.lens, *one) for one in zip(some, *values, strict=True)]
         for problem, some, values in zip(problems, tested, found, strict=True)
     ]
+
+
+def _values_and_nulls(
+    problems: Sequence[AnyProblem], tested: Sequence[Sequence[Statistic]], plan: Plan
+) -> list[tuple[list[float], Floats]]:
+    """Return values and replicates of each problem; those of scanned rows are read together."""
+    scanned = [problem for problem in problems if isinstance(problem, ScannedProblem)]
+    if scanned:
+        return scanned_replicates(scanned, tested, plan, CELLS_OF_VERDICTS)
+    found = []
+    for number, problem in enumerate(problems):
+        mine = replace(plan, progress=part(plan.progress, number, len(problems)))
+        found.append(values_and_replicates(problem, tested[number], mine))
+    return found
 
 
 def _adjusted(tests: Sequence[Test]) -> tuple[EvaluationRow, ...]:

@@ -204,14 +204,18 @@ def _of_scan(scan: Scan, by: Any, least: int) -> tuple[list[str], list[Found]]:
     found: list[Found] = []
     counted: list[Counter[str]] = scan.add_up(ValueTally(tuple(names)))
     for column, counts in zip(names, counted, strict=True):
-        large = sorted(value for value, n in counts.items() if n >= least)
-        small = tuple(sorted(value for value, n in counts.items() if n < least))
-        for name, values in [(value, (value,)) for value in large] + [(OTHERS, small)][
-            : len(small)
-        ]:
+        for name, values in _gathered(counts, least):
             n = sum(counts[value] for value in values)
             found.append((column, name, n, partial(problem, Group(column, values), n)))
     return names, found
+
+
+def _gathered(counts: Mapping[str, int], least: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the groups of a column and their values; those of few rows are one group."""
+    small = tuple(sorted(value for value, n in counts.items() if n < least))
+    large = sorted(set(counts) - set(small))
+    groups: list[tuple[str, tuple[str, ...]]] = [(value, (value,)) for value in large]
+    return [*groups, (OTHERS, small)] if small else groups
 
 
 def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration.quantiles import kept_cells
+from calibrant.calibration.kept import kept_cells
 from calibrant.calibration.tally import MEMORY, CellTally, check_scannable
 from calibrant.inference.counts import CountDistributions
 from calibrant.inference.label_blocks import refuse_counts
@@ -116,6 +116,12 @@ class ScannedProblem:
 
     def _find(self, _: Any, partition: Partition) -> Any:
         check_scannable(partition, self.seen.m)
+        if self.rows_change and self.resampler.refit and not partition.fixed:
+            raise ValueError(
+                "`partition` must not depend on the rows where scanned rows are drawn again;"
+                f" {partition} does. Keep its cells with Bootstrap(refit=False), or use"
+                " EqualWidth(…)."
+            )
         cells = ScannedCells(self.seen, partition, self.settle)
         self.asked.append(cells)
         return cells
@@ -207,7 +213,9 @@ class ScannedProblem:
     def cell_tally(self) -> CellTally:
         """Return what finds the open cells; those that depend on the rows are cut first."""
         for cells in self.open:
-            cells.__dict__["cut"] = kept_cells(self, self.lens, cells.partition, self.seen.event)
+            cells.__dict__["cut"] = kept_cells(
+                self, self.lens, cells.partition, self.seen, self.scan.unit
+            )
         partitions = tuple(cells.cut for cells in self.open)
         probs = EventProbs(self.lens, self.resampler) if self.wants_laws else None
         return CellTally(self.lens, partitions, self.scan.unit, probs)

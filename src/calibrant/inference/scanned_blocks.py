@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, final
 
 import numpy as np
@@ -21,7 +22,7 @@ from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.scanning import Together
 from calibrant.statistics import Statistic
-from calibrant.statistics.statistic import Observed
+from calibrant.statistics.statistic import Evaluate, Observed
 
 Floats = NDArray[np.float64]
 
@@ -139,24 +140,37 @@ def scanned_replicates(
     also : cells that will be asked for, too, if there are two outcomes; no outcomes are drawn in
         them
     """
-    prepared = []
-    for problem, tested in zip(problems, statistics, strict=True):
-        problem.check_statistics(tested)
-        prepared.append([statistic.prepare(problem.shared) for statistic in tested])
+    prepared = [_prepared(*pair) for pair in zip(problems, statistics, strict=True)]
     drawn = [tuple(problem.asked) for problem in problems]
-    for problem in problems:
-        for partition in also if problem.seen.event is not None else ():
-            problem.shared.cells(partition)
+    binary = [problem for problem in problems if problem.seen.event is not None]
+    for problem, partition in product(binary, also):
+        problem.shared.cells(partition)
     settle(problems, part_of(plan, 0, READING))
-    found = []
-    for problem, some in zip(problems, prepared, strict=True):
-        values = [float(evaluate(Observed(problem.seen))[0]) for evaluate in some]
-        found.append((values, np.empty((len(some), plan.n_resamples))))
+    found = [_values(*pair, plan) for pair in zip(problems, prepared, strict=True)]
     for blocks in scanned_blocks(problems, drawn, plan):
         for block, some, (_, out) in zip(blocks, prepared, found, strict=True):
-            for row, evaluate in zip(out, some, strict=True):
-                row[block.replicates.start : block.replicates.stop] = evaluate(block)
+            _fill(out, block, some)
     return found
+
+
+def _fill(out: Floats, block: Any, prepared: Sequence[Evaluate]) -> None:
+    """Write what statistics make of a block to their rows of `out`."""
+    for row, evaluate in zip(out, prepared, strict=True):
+        row[block.replicates.start : block.replicates.stop] = evaluate(block)
+
+
+def _prepared(problem: ScannedProblem, statistics: Sequence[Statistic]) -> list[Evaluate]:
+    """Let statistics ask for their cells."""
+    problem.check_statistics(statistics)
+    return [statistic.prepare(problem.shared) for statistic in statistics]
+
+
+def _values(
+    problem: ScannedProblem, prepared: Sequence[Evaluate], plan: Plan
+) -> tuple[list[float], Floats]:
+    """Return the statistics of the data, and room for those of every replicate."""
+    values = [float(evaluate(Observed(problem.seen))[0]) for evaluate in prepared]
+    return values, np.empty((len(prepared), plan.n_resamples))
 
 
 def scanned_blocks(

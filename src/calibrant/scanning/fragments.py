@@ -112,11 +112,16 @@ def _files_of(path: str) -> list[str]:
         return _inside(path)
     if os.path.isfile(path):
         return [path]
-    if not any(mark in path for mark in WILD):
-        raise FileNotFoundError(f"`path` must be a file or folder; {path!r} does not exist.")
-    found = [file for file in glob.glob(path, recursive=True) if os.path.isfile(file)]
+    if any(mark in path for mark in WILD):
+        return _matching(path)
+    raise FileNotFoundError(f"`path` must be a file or folder; {path!r} does not exist.")
+
+
+def _matching(pattern: str) -> list[str]:
+    """Return the files that match a pattern."""
+    found = [file for file in glob.glob(pattern, recursive=True) if os.path.isfile(file)]
     if not found:
-        raise FileNotFoundError(f"`path` must match Parquet files; {path!r} matches none.")
+        raise FileNotFoundError(f"`path` must match Parquet files; {pattern!r} matches none.")
     return found
 
 
