@@ -106,13 +106,27 @@ def test_spark_is_named_where_it_is_missing(folder, monkeypatch):
         cal.scan(folder, engine="spark://127.0.0.1:1")
 
 
-def test_executors_without_calibrant():
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        ("No module named 'calibrant'", "a Spark executor cannot import calibrant"),
+        ("No module named 'calibrant.new'", "a Spark executor has calibrant of another version"),
+        (
+            "Can't get attribute 'New' on <module 'calibrant.scanning'",
+            "a Spark executor has calibrant of another version",
+        ),
+    ],
+)
+def test_executors_without_this_calibrant(error, sentence):
     class Frame:
         def mapInArrow(self, *_):  # noqa: N802
-            raise RuntimeError("ModuleNotFoundError: No module named 'calibrant'")
+            raise RuntimeError(error)
 
-    with pytest.raises(ValueError, match="a Spark executor cannot import calibrant"):
+    with pytest.raises(ValueError, match=sentence):
         spark.collected(Frame(), None)
+
+
+def test_states_of_another_version():
     row = {"number": 0, "version": "0.0.1", "error": None, "state": b""}
     with pytest.raises(ValueError, match=r"a Spark executor has calibrant 0\.0\.1"):
         spark.merged([row], max)

@@ -140,7 +140,7 @@ def scanned_replicates(
     also : cells that will be asked for, too, if there are two outcomes; no outcomes are drawn in
         them
     """
-    prepared = [_prepared(*pair) for pair in zip(problems, statistics, strict=True)]
+    prepared = list(map(_prepared, problems, statistics))
     drawn = [tuple(problem.asked) for problem in problems]
     binary = [problem for problem in problems if problem.seen.event is not None]
     for problem, partition in product(binary, also):

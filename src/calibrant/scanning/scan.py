@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar, cast, final
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from calibrant.predictions.held import Beside
 from calibrant.scanning.batches import Batch, Reader
 from calibrant.scanning.columns import Columns
 from calibrant.scanning.fragments import Fragment
-from calibrant.scanning.reductions import Reduction
+from calibrant.scanning.reductions import Reduction, Together
+from calibrant.scanning.row_numbers import RowNumbers
 from calibrant.workers import Threads, Workers
 
 S = TypeVar("S")
@@ -129,9 +130,17 @@ class Scan:
 
     def add_up(self, reduction: Reduction[S], progress: Progress | None = None) -> S:
         """Add up all rows; `progress` is called with the numbers of rows that are done, and all."""
-        found: S = self.workers.reduce(
-            self.fragments, Work(self.reader, reduction), reduction.merge, progress
-        )
+        if self.columns.row is None or "distinct" in self.__dict__:
+            return self._add_up(reduction, progress)
+        both: Any = Together([(None, reduction), (None, RowNumbers())])
+        found, numbers = self._add_up(both, progress)
+        numbers.check()
+        self.__dict__["distinct"] = True  # the first pass has seen that row numbers are
+        return cast(S, found)
+
+    def _add_up(self, reduction: Reduction[S], progress: Progress | None) -> S:
+        work = Work(self.reader, reduction)
+        found: S = self.workers.reduce(self.fragments, work, reduction.merge, progress)
         return found
 
     def load(self) -> Predictions:
@@ -152,7 +161,12 @@ class Scan:
         if self.columns.row is None:
             return whole
         numbers = np.concatenate([batch.numbers for batch in batches])
-        return whole.take(np.argsort(numbers, kind="stable"))
+        order = np.argsort(numbers, kind="stable")
+        again = np.flatnonzero(np.diff(numbers[order]) == 0)
+        if again.size:
+            twice = numbers[order[again[0]]]
+            raise ValueError(f"`row` must be unique; {twice} stands more than once.")
+        return whole.take(order)
 
     def __len__(self) -> int:
         return self.n
