@@ -23,7 +23,7 @@ from calibrant.workers.versions import refuse_version
 pytestmark = pytest.mark.xdist_group("dask")
 
 ETA = ExpectedMiscalibration(EqualWidth(5))
-ROWS = rows_of(3_000, weighted=True)
+ROWS = rows_of(1_200, weighted=True)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def client():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return write(tmp_path_factory.mktemp("rows"), table(*ROWS), (700, 701, 2_000), 300)
+    return write(tmp_path_factory.mktemp("rows"), table(*ROWS), (300, 301, 800), 150)
 
 
 @pytest.mark.parametrize("lens", [Canonical(), TopLabel()], ids=str)
@@ -83,7 +83,7 @@ def test_frames(client, folder):
     frame = dataframe.read_parquet(folder)  # files in their own order: 000, 001, …
     expected = cal.calibration_test(predictions(*ROWS), ETA, n_resamples=19, rng=1).to_dict()
     scan = cal.scan(frame, engine=client)
-    assert (scan.n, scan.m) == (3_000, 4)
+    assert (scan.n, scan.m) == (1_200, 4)
     assert cal.calibration_test(scan, ETA, n_resamples=19, rng=1).to_dict() == expected
     # The client that is there is taken if none is given; other partitions change nothing.
     other = cal.scan(frame.repartition(npartitions=7))

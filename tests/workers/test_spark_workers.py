@@ -16,13 +16,13 @@ from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
 from calibrant.statistics import ExpectedMiscalibration
-from calibrant.workers import spark
+from calibrant.workers import as_workers, spark
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 ETA = ExpectedMiscalibration(EqualWidth(5))
-ROWS = rows_of(3_000)
-NUMBERS = np.arange(3_000)
+ROWS = rows_of(1_200)
+NUMBERS = np.arange(1_200)
 COUNTS = {"lens": TopLabel(), "resampler": Exact(draws="counts"), "rng": 1}
 LABELS = {"n_resamples": 19, "rng": 1}
 
@@ -36,7 +36,7 @@ def session():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     whole = table(*ROWS, rows=NUMBERS)
-    return write(tmp_path_factory.mktemp("rows"), whole, (700, 701, 2_000), 300)
+    return write(tmp_path_factory.mktemp("rows"), whole, (500,), 300)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_frames(session, folder, expected):
     """Their rows have no order, so a column numbers them; counts need no numbers."""
     frame = session.read.parquet(str(folder)).repartition(5)
     numbered = cal.scan(frame, row="row")
-    assert (numbered.n, numbered.m, numbered.classes) == (3_000, 4, ("0", "1", "2", "3"))
+    assert (numbered.n, numbered.m, numbered.classes) == (1_200, 4, ("0", "1", "2", "3"))
     assert cal.calibration_test(numbered, ETA, **LABELS).to_dict() == expected[0]
     plain = cal.scan(frame.drop("row"))
     assert cal.calibration_test(plain, ETA, **COUNTS).to_dict() == expected[1]
@@ -124,6 +124,25 @@ def test_executors_without_this_calibrant(error, sentence):
 
     with pytest.raises(ValueError, match=sentence):
         spark.collected(Frame(), None)
+
+
+def test_an_address_of_connect(monkeypatch):
+    """Connect has sessions of its own, which are asked for by `remote`."""
+
+    class Builder:
+        def remote(self, address):
+            self.address = address
+            return self
+
+        def getOrCreate(self):  # noqa: N802
+            return self
+
+    module = type(sys)("pyspark.sql")
+    module.SparkSession = type("SparkSession", (), {"builder": Builder()})
+    monkeypatch.setitem(sys.modules, "pyspark.sql", module)
+    workers = as_workers("sc://127.0.0.1:15002")
+    assert workers.session.address == "sc://127.0.0.1:15002"
+    assert workers._cores() == 8  # it does not tell
 
 
 def test_states_of_another_version():

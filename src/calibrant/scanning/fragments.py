@@ -162,7 +162,7 @@ def _system(uri: str) -> tuple[Any, str]:
     from pyarrow import fs  # noqa: PLC0415
 
     try:
-        found: tuple[Any, str] = fs.FileSystem.from_uri(uri)
+        found: tuple[Any, str] = fs.FileSystem.from_uri(_spelled(uri))
     except pyarrow.ArrowInvalid as error:
         try:
             from fsspec.core import url_to_fs  # noqa: PLC0415 (whoever has such addresses has it)
@@ -175,6 +175,17 @@ def _system(uri: str) -> tuple[Any, str]:
             ) from None
         return fs.PyFileSystem(fs.FSSpecHandler(system)), path
     return found
+
+
+def _spelled(uri: str) -> str:
+    """Return an address as pyarrow spells it; what Hadoop calls s3a is s3.
+
+    Examples
+    --------
+    >>> _spelled("s3a://bucket/predictions")
+    's3://bucket/predictions'
+    """
+    return "s3://" + uri.removeprefix("s3a://") if uri.startswith("s3a://") else uri
 
 
 def open_parquet(path: str) -> Any:
