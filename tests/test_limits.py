@@ -18,18 +18,6 @@ LOOPS = ("engine/",)  # kernels, which a call in the innermost loop would slow d
 OPTIONS = ("cli/commands/",)  # one parameter for each option of a command
 KERNELS = ("device/draw_kernels.py", "device/norm_kernels.py")  # Triton takes pointers one by one
 
-PENDING = {  # to be mended, then to be deleted here
-    "inference/evaluation.py: _with_detectable has complexity 9",
-    "inference/replicates.py: replicates has complexity 10",
-    "inference/scanned_blocks.py: scanned_blocks has complexity 10",
-    "loading/scanned.py: _classes has complexity 10",
-    "loading/scanned.py: _kind has complexity 12",
-    "loading/scanned.py: choose has complexity 9",
-    "scanning/fragments.py: _files_of has complexity 13",
-    "scanning/fragments.py: _remote_files has complexity 9",
-    "scanning/fragments.py: listed_files has complexity 11",
-}
-
 
 def offences(path, text):
     """Yield what is too large in a module: a path below the package, and its text."""
@@ -67,8 +55,7 @@ def test_everything_is_small():
     modules = {file.relative_to(SOURCE).as_posix(): file for file in SOURCE.rglob("*.py")}
     assert len(modules) > 200
     found = {one for path, file in modules.items() for one in offences(path, file.read_text())}
-    assert sorted(found - PENDING) == []
-    assert sorted(PENDING - found) == []
+    assert sorted(found) == []
 
 
 SEVEN = "".join(f"    if x == {i}:\n        return {i}\n" for i in range(7))

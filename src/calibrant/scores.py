@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibration import isotonic
+from calibrant.calibration.score_sums import ScoreTally, of_rows
 from calibrant.checks.parameters import short
 from calibrant.engine import threads
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
+from calibrant.scanning import Scan
 from calibrant.spelling import as_lens
 from calibrant.verbs import check_data
 
@@ -68,7 +70,7 @@ def accuracy(data: Predictions) -> float:
     return _means(data)[3]
 
 
-def all_scores(data: Predictions) -> dict[str, float]:
+def all_scores(data: Predictions | Scan) -> dict[str, float]:
     """Return every score under its name, from one pass over the rows.
 
     Where a file held confidences in predictions, the share of these that are right stands in place
@@ -79,9 +81,12 @@ def all_scores(data: Predictions) -> dict[str, float]:
     >>> all_scores(Predictions([0.5, 0.75], [1, 1]))["accuracy"]
     0.5
     """
-    log, brier, spherical, hits = _means(data)
+    if isinstance(data, Scan):
+        log, brier, spherical, hits = data.add_up(ScoreTally(data.unit)).means()
+    else:
+        log, brier, spherical, hits = _means(data)
     right = {"accuracy": hits}
-    if data.of_confidences:
+    if not isinstance(data, Scan) and data.of_confidences:
         right = {"share_correct": float(np.average(data.labels == 1, weights=data.weights))}
     return {
         **right,
@@ -232,7 +237,7 @@ def row_scores(data: Predictions) -> Floats:
     out = np.empty((2, data.n))
 
     def work(start: int, stop: int) -> None:
-        out[:, start:stop] = _of_rows(data, slice(start, stop))[1:3]
+        out[:, start:stop] = of_rows(data, slice(start, stop))[1:3]
 
     threads.run(work, threads.row_blocks(data.probs.shape))
     return out
@@ -254,22 +259,10 @@ def _means(data: Predictions) -> list[float]:
 
 def _sums(data: Predictions, rows: slice) -> Floats:
     """Return the weight of some rows and the sums of their scores (5,)."""
-    scores = _of_rows(data, rows)
+    scores = of_rows(data, rows)
     if data.weighted:
         weights = data.weights[rows]
         held = weights > 0  # an infinite score of a row without weight does not count
         # Contiguous as without weights, so that sums are rounded alike.
         scores = scores.compress(held, axis=1) * weights[held]
     return np.asarray(scores.sum(axis=1))
-
-
-def _of_rows(data: Predictions, rows: slice) -> Floats:
-    """Return ones and the log, Brier and spherical scores and the hits of some rows (5, k)."""
-    probs = data.probs[rows].astype(np.float64, copy=False)
-    labels = data.labels[rows]
-    p = np.take_along_axis(probs, labels[:, None], axis=1)[:, 0]
-    square = np.einsum("ij,ij->i", probs, probs)
-    with np.errstate(divide="ignore"):
-        log = -np.log(p)
-    hits = probs.argmax(axis=1) == labels
-    return np.stack((np.ones_like(p), log, square - 2 * p + 1, p / np.sqrt(square), hits))

@@ -55,6 +55,34 @@ def test_without_choices_statistics_on_cells_are_tested(folder):
     assert gate.exit_code in (0, 3)
 
 
+def test_groups_and_scores_of_a_folder(folder):
+    parts, whole = folder
+    by = ("--by", "nr", "--lens", "top")
+    found = run("evaluate", parts, *by, *QUICK, "--json")
+    assert found.exit_code == 0, found.output
+    body = json.loads(found.stdout)
+    assert [(row["column"], row["group"], row["n"]) for row in body["slices"]] == [
+        ("nr", "others", 300)  # all groups are of one row
+    ]
+    in_memory = json.loads(run("evaluate", whole, *QUICK, "--json").stdout)
+    assert body["scores"] == pytest.approx(in_memory["scores"], rel=1e-13)
+    assert "0 of 1 groups are miscalibrated" in run("evaluate", parts, *by, *QUICK).output
+
+
+def test_a_report_on_a_folder(folder, tmp_path):
+    parts, whole = folder
+    output = tmp_path / "report.html"
+    found = run("report", parts, "-o", output, "--by", "nr", *QUICK)
+    assert found.exit_code == 0, found.output
+    page = output.read_text("utf-8")
+    assert "Recalibration was not tried, since rows were read in batches" in page
+    assert "Scan(n=300, m=3" in page
+    found = run("report", parts, whole, "-o", tmp_path / "two.html", *QUICK)
+    assert found.exit_code == 2
+    assert "must be one folder, pattern or address" in " ".join(found.output.split())
+    assert not (tmp_path / "two.html").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -64,7 +92,6 @@ def test_without_choices_statistics_on_cells_are_tested(folder):
         (("--model", "label"), "--model: is for files that are loaded"),
         (("--ignore", "nr"), "--ignore: is for files that are loaded"),
         (("--statistic", "cox", "--lens", "top"), "must look at cells alone"),
-        (("--partition", "tree:10"), "must not depend on the rows"),
         (("--label", "nothing"), "`label` must name columns"),
         (("--engine", "carrier pigeon"), "`engine` must be"),
     ],

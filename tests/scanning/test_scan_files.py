@@ -59,6 +59,33 @@ def test_folders_patterns_and_addresses_mean_the_same_files(tmp_path):
         assert np.array_equal(cal.scan(path).load().probs, expected), path
 
 
+def test_addresses_of_object_stores(tmp_path):
+    """What pyarrow does not open, fsspec does; here a store that lives in memory."""
+    fsspec = pytest.importorskip("fsspec")
+    store = fsspec.filesystem("memory")
+    folder = write(tmp_path / "rows", table(*ROWS), (60, 130), 25)
+    for path in sorted(folder.iterdir()):
+        store.pipe(f"/bucket/rows/day=1/{path.name}", path.read_bytes())
+    store.pipe("/bucket/rows/_SUCCESS", b"")
+    scan = cal.scan("memory://bucket/rows")
+    assert [fragment.path for fragment in scan.fragments[::4]] == [
+        f"memory://bucket/rows/day=1/part-00{i}.parquet" for i in range(3)
+    ]
+    assert run(scan).to_dict() == run(cal.scan(folder)).to_dict()
+    alone = cal.scan("memory://bucket/rows/day=1/part-001.parquet")
+    assert alone.n == 70
+    store.pipe("/bucket/rows/day=1/part-001.parquet", b"short")
+    with pytest.raises(ValueError, match=r"part-001\.parquet must be a whole Parquet file"):
+        run(scan)
+    store.rm("/bucket/rows/day=1/part-001.parquet")
+    with pytest.raises(ValueError, match=r"part-001\.parquet vanished"):
+        run(scan)
+    with pytest.raises(FileNotFoundError, match="holds none"):
+        cal.scan("memory://bucket/nothing")
+    with pytest.raises(ValueError, match="must be an address that pyarrow or fsspec can open"):
+        cal.scan("pigeon://coop/rows")
+
+
 @pytest.mark.parametrize("form", ["wide", "lists", "fixed"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_forms_of_the_probabilities(tmp_path, form, dtype):

@@ -71,17 +71,30 @@ def test_functions(scan):
         cal.estimate(scan, cal.brier_score)
 
 
-@pytest.mark.parametrize("partition", [VarianceTree(10), VarianceTree(10, "median")], ids=str)
-def test_partitions_that_look_at_the_rows(scan, partition):
-    sentence = "must not depend on the rows for scanned data"
+def test_trees_of_medians(scan):
+    partition = VarianceTree(10, "median")
     for call in (
         lambda: cal.calibration_test(scan, ExpectedMiscalibration(partition)),
         lambda: cal.cellwise(scan, partition),
         lambda: cal.calibration_function(scan, partition),
         lambda: cal.reliability_diagram(scan, partition=partition, lens=TopLabel()),
     ):
-        with pytest.raises(ValueError, match=sentence):
+        with pytest.raises(ValueError, match="`partition` must split at means for scanned data"):
             call()
+
+
+def test_partitions_that_look_at_the_rows(scan):
+    class Mine:
+        fixed = False
+
+        def fit(self, data):
+            return EqualWidth(2).fit(data)
+
+        def locate(self, data):
+            return EqualWidth(2).locate(data)
+
+    with pytest.raises(ValueError, match="must not depend on the rows for scanned data"):
+        cal.cellwise(scan, Mine())
 
 
 def test_partitions_of_classes(scan):
@@ -144,24 +157,31 @@ def test_rows_without_numbers(scan):
     "verb",
     [
         cal.compare,
-        cal.slices,
         cal.recalibrate,
         cal.isotonic_diagram,
         cal.smooth_diagram,
         cal.cumulative_diagram,
         cal.score_plane,
         cal.ece,
-        cal.report,
     ],
 )
-def test_verbs_that_need_all_rows(scan, verb, tmp_path):
-    arguments = {
-        cal.compare: ({"a": scan, "b": scan},),
-        cal.report: (scan, tmp_path / "report.html"),
-        cal.slices: (scan, ["a"]),
-    }.get(verb, (scan,))
+def test_verbs_that_need_all_rows(scan, verb):
+    argument = {"a": scan, "b": scan} if verb is cal.compare else scan
     with pytest.raises(TypeError, match=r"this needs all rows at once.*scan\.load\(\)"):
-        verb(*arguments)
+        verb(argument)
+
+
+def test_reports_on_several_scans(scan, tmp_path):
+    with pytest.raises(TypeError, match="this needs all rows at once"):
+        cal.report({"a": scan, "b": scan}, tmp_path / "report.html")
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_groups_by_columns_that_are_not_there(scan):
+    with pytest.raises(ValueError, match=r"`by` must name columns of the files .* 'sex' not among"):
+        cal.slices(scan, "sex")
+    with pytest.raises(TypeError, match="`by` must be a dict of columns"):
+        cal.slices(scan, {"sex": ["f", "m"]})
 
 
 def test_what_a_lens_refuses(scan):

@@ -23,18 +23,19 @@ def dask_client():
 
 @contextmanager
 def spark_session():
-    """Start Spark in one process, with two threads, and four attempts for each task."""
+    """Start Spark with two executors, processes of their own, and four attempts for each task."""
     sql = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None:
         pytest.skip("needs Java, which is not there")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    builder = sql.SparkSession.builder.master("local[2,4]").appName("tests")
+    builder = sql.SparkSession.builder.master("local-cluster[2,1,1024]").appName("tests")
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": "512m",
         "spark.sql.shuffle.partitions": "2",
         "spark.log.level": "ERROR",
     }

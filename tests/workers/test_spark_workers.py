@@ -1,13 +1,12 @@
-"""Spark gives the bits that rows in memory give, also if a Python worker is killed."""
+"""Spark gives the bits that rows in memory give, also if workers are killed."""
 
-import os
-import signal
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from clusters import spark_session
+from mortal import mortal
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "scanning"))
 from folders import predictions, rows_of, table, write
@@ -17,13 +16,13 @@ from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
 from calibrant.statistics import ExpectedMiscalibration
-from calibrant.workers import spark
+from calibrant.workers import as_workers, spark
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 ETA = ExpectedMiscalibration(EqualWidth(5))
-ROWS = rows_of(3_000)
-NUMBERS = np.arange(3_000)
+ROWS = rows_of(1_200)
+NUMBERS = np.arange(1_200)
 COUNTS = {"lens": TopLabel(), "resampler": Exact(draws="counts"), "rng": 1}
 LABELS = {"n_resamples": 19, "rng": 1}
 
@@ -37,7 +36,7 @@ def session():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     whole = table(*ROWS, rows=NUMBERS)
-    return write(tmp_path_factory.mktemp("rows"), whole, (700, 701, 2_000), 300)
+    return write(tmp_path_factory.mktemp("rows"), whole, (500,), 300)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +61,7 @@ def test_frames(session, folder, expected):
     """Their rows have no order, so a column numbers them; counts need no numbers."""
     frame = session.read.parquet(str(folder)).repartition(5)
     numbered = cal.scan(frame, row="row")
-    assert (numbered.n, numbered.m, numbered.classes) == (3_000, 4, ("0", "1", "2", "3"))
+    assert (numbered.n, numbered.m, numbered.classes) == (1_200, 4, ("0", "1", "2", "3"))
     assert cal.calibration_test(numbered, ETA, **LABELS).to_dict() == expected[0]
     plain = cal.scan(frame.drop("row"))
     assert cal.calibration_test(plain, ETA, **COUNTS).to_dict() == expected[1]
@@ -84,38 +83,19 @@ def test_a_bad_row_is_named(session, tmp_path):
         cal.calibration_test(cal.scan(frame), ETA, **COUNTS)
 
 
-def deadly(mark):
-    """Return a reduction that kills its own Python process, once.
-
-    A class of this function travels by value: executors do not know this file.
-    """
-
-    class Deadly:
-        def zero(self):
-            return [0, 0]
-
-        def update(self, state, batch):
-            if batch.first >= 1_000:
-                try:
-                    os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
-                except FileExistsError:
-                    pass
-                else:
-                    os.kill(os.getpid(), signal.SIGKILL)
-            return [state[0] + batch.data.n, state[1] + int(batch.data.labels.sum())]
-
-        def merge(self, a, b):
-            return [a[0] + b[0], a[1] + b[1]]
-
-    return Deadly()
-
-
-def test_a_worker_that_is_killed(session, folder, tmp_path):
+def test_a_python_worker_that_is_killed(session, folder, expected, tmp_path):
     """Its task is done again, and every row counts once."""
-    mark = tmp_path / "killed"
-    scan = cal.scan(folder, engine=session)
-    assert scan.add_up(deadly(str(mark))) == [3_000, int(ROWS[1].sum())]
-    assert mark.exists()
+    scan = mortal(cal.scan(folder, engine=session), tmp_path, "after")
+    assert cal.calibration_test(scan, ETA, **LABELS).to_dict() == expected[0]
+    assert len(list(tmp_path.iterdir())) == 3  # the third call was the last one of a worker
+
+
+def test_an_executor_that_is_killed_after_a_shuffle(session, folder, expected, tmp_path):
+    """What it had sorted for others is lost, and done again before its own task is."""
+    frame = session.read.parquet(str(folder)).repartition(3, "row")
+    scan = mortal(cal.scan(frame, row="row"), tmp_path, "before", executor=True)
+    assert cal.calibration_test(scan, ETA, **LABELS).to_dict() == expected[0]
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_spark_is_named_where_it_is_missing(folder, monkeypatch):
@@ -126,13 +106,46 @@ def test_spark_is_named_where_it_is_missing(folder, monkeypatch):
         cal.scan(folder, engine="spark://127.0.0.1:1")
 
 
-def test_executors_without_calibrant():
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        ("No module named 'calibrant'", "a Spark executor cannot import calibrant"),
+        ("No module named 'calibrant.new'", "a Spark executor has calibrant of another version"),
+        (
+            "Can't get attribute 'New' on <module 'calibrant.scanning'",
+            "a Spark executor has calibrant of another version",
+        ),
+    ],
+)
+def test_executors_without_this_calibrant(error, sentence):
     class Frame:
         def mapInArrow(self, *_):  # noqa: N802
-            raise RuntimeError("ModuleNotFoundError: No module named 'calibrant'")
+            raise RuntimeError(error)
 
-    with pytest.raises(ValueError, match="a Spark executor cannot import calibrant"):
+    with pytest.raises(ValueError, match=sentence):
         spark.collected(Frame(), None)
+
+
+def test_an_address_of_connect(monkeypatch):
+    """Connect has sessions of its own, which are asked for by `remote`."""
+
+    class Builder:
+        def remote(self, address):
+            self.address = address
+            return self
+
+        def getOrCreate(self):  # noqa: N802
+            return self
+
+    module = type(sys)("pyspark.sql")
+    module.SparkSession = type("SparkSession", (), {"builder": Builder()})
+    monkeypatch.setitem(sys.modules, "pyspark.sql", module)
+    workers = as_workers("sc://127.0.0.1:15002")
+    assert workers.session.address == "sc://127.0.0.1:15002"
+    assert workers._cores() == 8  # it does not tell
+
+
+def test_states_of_another_version():
     row = {"number": 0, "version": "0.0.1", "error": None, "state": b""}
     with pytest.raises(ValueError, match=r"a Spark executor has calibrant 0\.0\.1"):
         spark.merged([row], max)

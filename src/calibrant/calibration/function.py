@@ -1,13 +1,14 @@
 """The estimate r-hat of the calibration function."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.calibration.cells import Cells, find_cells
-from calibrant.calibration.quantiles import kept_cells
+from calibrant.calibration.kept import kept_cells
 from calibrant.calibration.tally import CellTally, check_scannable
 from calibrant.checks.arrays import TOLERANCE
 from calibrant.lenses import Canonical
@@ -126,7 +127,8 @@ def calibration_function(data: Predictions | Scan, partition: Partition) -> Cali
         return on_cells(find_cells(data, partition))
     check_scannable(partition, data.m)
     event = 1 if data.m == 2 else None
-    cut = kept_cells(data, Canonical(), partition, event)
+    seen = SimpleNamespace(m=data.m, event=event)
+    cut = kept_cells(data, Canonical(), partition, seen, data.unit)
     (found,) = data.add_up(CellTally(Canonical(), (cut,), data.unit))
     assert found is not None
     return CalibrationFunction(

@@ -7,39 +7,49 @@ four for 64.
 """
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Protocol, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.lenses import Lens
-from calibrant.partitions import EqualMass, Partition
+from calibrant.partitions import EqualMass
 from calibrant.partitions.equal_mass import FittedIntervals, bins_of
 from calibrant.partitions.partition import Cells
 from calibrant.predictions import Predictions
-from calibrant.scanning import Batch, Scan
+from calibrant.scanning import Batch, Reduction
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 State = tuple[int, Words, Floats]  # bits of a number; prefixes that occur, sorted; their weight
 
+S = TypeVar("S")
+
 DIGIT = 16  # bits
+
+
+class Adds(Protocol):
+    """Whoever adds up rows: a Scan, or a problem that sees some of its rows."""
+
+    def add_up(self, reduction: Reduction[S]) -> S:
+        """Add up all rows."""
+        ...
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Intervals that were fitted already, in place of a partition.
+    """Cells that were fitted already, in place of a partition.
 
     Parameters
     ----------
-    fitted : FittedIntervals
-        The intervals.
+    fitted : FittedIntervals or FittedTree
+        The cells.
     name : str
         What partition they are of.
     """
 
-    fitted: FittedIntervals
+    fitted: Any
     name: str
 
     @property
@@ -47,12 +57,12 @@ class Kept:
         """Whether equal predictions always share a cell: yes, by now."""
         return True
 
-    def fit(self, data: Predictions) -> FittedIntervals:  # noqa: ARG002
-        """Return the intervals, whatever the rows."""
+    def fit(self, data: Predictions) -> Any:  # noqa: ARG002
+        """Return the cells, whatever the rows."""
         return self.fitted
 
-    def locate(self, data: Predictions) -> tuple[FittedIntervals, Cells]:
-        """Return the intervals and that of every row."""
+    def locate(self, data: Predictions) -> tuple[Any, Cells]:
+        """Return the cells and that of every row."""
         return self.fitted, self.fitted.assign(data.probs)
 
     def __str__(self) -> str:
@@ -103,14 +113,7 @@ class DigitTally:
         return max(a[0], b[0]), words, mass.astype(np.float64)
 
 
-def kept_cells(scan: Scan, lens: Lens, partition: Partition, event: int | None) -> Partition:
-    """Return what scanned rows are located with: bins of equal mass are found first."""
-    if not isinstance(partition, EqualMass) or event is None:
-        return partition
-    return equal_masses(scan, lens, partition, event)
-
-
-def equal_masses(scan: Scan, lens: Lens, partition: EqualMass, event: int) -> Kept:
+def equal_masses(scan: Adds, lens: Lens, partition: EqualMass, event: int) -> Kept:
     """Return the bins of equal mass of scanned rows: those of the same rows in memory."""
     bits, words, mass = scan.add_up(DigitTally(lens, 1))
     digits = 1

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calibrant.calibration.law_sums import LawSums
 from calibrant.calibration.sums import CellSums
 from calibrant.lenses import Lens
-from calibrant.partitions import EqualMass, Partition
+from calibrant.partitions import EqualMass, Partition, VarianceTree
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
 from calibrant.scanning import Batch
@@ -88,10 +88,16 @@ class CellTally:
 def check_scannable(partition: Partition, m: int) -> None:
     """Refuse a partition of m outcomes that must see all rows before it knows its cells."""
     check_partition(partition)
-    if not (partition.fixed or isinstance(partition, EqualMass)):
+    if getattr(partition, "split", "mean") == "median":
+        raise ValueError(
+            "`partition` must split at means for scanned data: medians would take several passes"
+            " over the rows for each level of a tree. Use VarianceTree(…), EqualMass(…), or"
+            " scan.load() if the rows fit into memory."
+        )
+    if not (partition.fixed or isinstance(partition, EqualMass | VarianceTree)):
         raise ValueError(
             f"`partition` must not depend on the rows for scanned data; {partition} does. Use"
-            f" EqualWidth(…), SimplexCells(…) or EqualMass(…). {MEMORY}"
+            f" EqualWidth(…), SimplexCells(…), EqualMass(…) or VarianceTree(…). {MEMORY}"
         )
     row = Predictions.trusted(np.full((1, m), 1.0 / m), np.zeros(1, np.int32), ("",) * m)
     if not hasattr(partition.fit(row), "join"):

@@ -53,6 +53,18 @@ class Inputs:
             return {"": self.scan(file)}
         return self.load_all([file], paired=False)
 
+    def open_models(self, files: list[Path]) -> Mapping[str, "Predictions | Scan"]:
+        """Load the models of files, or look at the only one if it is read in batches."""
+        if not any(self._streams(file) for file in files):
+            return self.load_all(files)
+        if len(files) > 1:
+            raise typer.BadParameter(
+                "must be one folder, pattern or address: models whose rows are read in batches are"
+                " not compared.",
+                param_hint="FILE…",
+            )
+        return {str(files[0]): self.scan(files[0])}
+
     def _streams(self, file: Path) -> bool:
         """Whether rows are read in batches: of folders, patterns, addresses, or if asked for."""
         several = any(mark in str(file) for mark in "*?[") and not file.exists()
@@ -63,14 +75,14 @@ class Inputs:
         """Look at the files of a folder, pattern or address, which are read when needed."""
         from calibrant.loading import scan  # noqa: PLC0415
 
-        for option in ("region", "ignore", "model", "id", "cluster", "by"):
+        for option in ("region", "ignore", "model", "id", "cluster"):
             if getattr(self, option) is not None:
                 raise typer.BadParameter(
                     "is for files that are loaded; rows of folders are read in batches.",
                     param_hint=f"--{option}",
                 )
         with progress_after(1.0, "reading footers"):
-            return scan(
+            found = scan(
                 _address(file),
                 label=self.label,
                 probs=_split(self.probs),
@@ -80,6 +92,7 @@ class Inputs:
                 values=self._values(),
                 engine=self.engine,
             )
+            return found if self.by is None else found.keeping(_split(self.by) or ())
 
     def load(self, file: Path) -> "Predictions":
         """Load the only model of a file, and keep the rows of the region."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from calibrant.engine import line as line
     from calibrant.engine import matching as matching
     from calibrant.engine import median as median
+    from calibrant.engine import node_sums as node_sums
     from calibrant.engine import null as null
     from calibrant.engine import pairs as pairs
     from calibrant.engine import paths as paths
@@ -56,6 +57,7 @@ COMPILED = (
     "line",
     "matching",
     "median",
+    "node_sums",
     "pairs",
     "squares",
     "tree",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, sqrt
-from typing import Any, final
+from typing import Any, TypeGuard, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ Rho = Callable[[Any], Any]
 STEPS = 5  # halvings of the span of amounts in which the smallest one is looked for
 POWER = 0.8  # with which something is said to be seen
 LIMIT = 6.0  # the largest amount that is tried, of log temperature or log-odds
+LOOKED_AT = 1 << 20  # probabilities up to which evaluate says what it would have seen
+FINEST = 199  # resamples from which it does
+DATA_SETS = 50  # that are drawn for it at each step
 
 
 def too_confident(amount: float) -> Tempered:
@@ -115,3 +118,23 @@ class Detector:
         share = seen.weights / seen.weights.sum()
         bias = None if seen.event is None else float(share @ gaps[:, seen.event])
         return sqrt(float(share @ (gaps**2).sum(axis=1)) / 2), bias
+
+
+def can_tell(problem: Any, n_resamples: int) -> TypeGuard[Problem]:
+    """Whether it can be said, in reasonable time, what tests would have seen."""
+    return (
+        isinstance(problem, Problem)
+        and problem.draws_own_labels
+        and problem.data.probs.size <= LOOKED_AT
+        and n_resamples >= FINEST
+    )
+
+
+def detectable(
+    problem: Problem, tests: Sequence[tuple[Statistic, Floats]], alpha: float
+) -> float | None:
+    """Return how far over-confident predictions would have to be off to be seen in 80 of 100."""
+    mine, nulls = zip(*tests, strict=True)
+    detector = Detector.of(problem, mine, np.stack(nulls), alpha)
+    amount = detector.smallest(too_confident, POWER, DATA_SETS)
+    return None if amount is None else detector.size(too_confident(amount))[0]

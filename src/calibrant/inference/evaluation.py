@@ -11,13 +11,15 @@ from calibrant import tables
 from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, name_of
 from calibrant.inference.adjustment import adjust
-from calibrant.inference.detection import POWER, Detector, too_confident
+from calibrant.inference.detection import can_tell, detectable
+from calibrant.inference.directions import CELLS_OF_VERDICTS
 from calibrant.inference.families import chosen_lenses, chosen_statistics, omnibus, said_of
 from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.inference.problem import check_hypothesis
 from calibrant.inference.pvalues import pvalue, spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.inference.scanned import AnyProblem, ScannedProblem, problem_of
+from calibrant.inference.scanned_blocks import scanned_replicates
 from calibrant.inference.verdicts import Verdict, judge
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
@@ -31,10 +33,6 @@ from calibrant.words import ALPHA
 
 Floats = NDArray[np.float64]
 Test = tuple[Lens, Statistic, float, Floats]  # lens, statistic, value and null
-
-LOOKED_AT = 1 << 20  # probabilities up to which evaluate says what it would have seen
-FINEST = 199  # resamples from which it does
-DATA_SETS = 50  # that are drawn for it at each step
 
 HEADER = ("lens", "statistic", "value", "if calibrated", "p", "adjusted p")
 
@@ -240,10 +238,7 @@ def judged(
     problems: Sequence[AnyProblem], statistics: Sequence[Statistic] | None, plan: Plan
 ) -> tuple[tuple[EvaluationRow, ...], tuple[Verdict, ...]]:
     """Return the tests of all problems, adjusted together, and what they say of each problem."""
-    found = []
-    for number, problem in enumerate(problems):
-        mine = replace(plan, progress=part(plan.progress, number, len(problems)))
-        found.append(_examine(problem, statistics, mine))
+    found = _examine_all(problems, statistics, plan)
     rows = _adjusted([test for tests in found for test in tests])
     left = iter(rows)
     verdicts = tuple(
@@ -256,25 +251,39 @@ def judged(
 def _with_detectable(
     problem: AnyProblem, verdict: Verdict, rows: Sequence[EvaluationRow], n_lenses: int
 ) -> Verdict:
-    """Add what would have been seen, where nothing was: over-confidence, with 80 % power."""
-    if isinstance(problem, ScannedProblem) or verdict.rejected or not problem.draws_own_labels:
-        return verdict
-    if problem.data.probs.size > LOOKED_AT or verdict.n_resamples < FINEST:
+    """Add what would have been seen, where nothing was."""
+    if verdict.rejected or not can_tell(problem, verdict.n_resamples):
         return verdict
     tests = [(row.statistic, row.null) for row in rows if row.lens is problem.lens]
-    mine, nulls = zip(*tests, strict=True)
-    detector = Detector.of(problem, mine, np.stack(nulls), ALPHA / n_lenses)
-    amount = detector.smallest(too_confident, POWER, DATA_SETS)
-    size = None if amount is None else detector.size(too_confident(amount))[0]
-    return replace(verdict, detectable=size)
+    return replace(verdict, detectable=detectable(problem, tests, ALPHA / n_lenses))
 
 
-def _examine(problem: AnyProblem, statistics: Sequence[Statistic] | None, plan: Plan) -> list[Test]:
-    """Return the tests of one problem; the omnibus ones, if no statistics are chosen."""
-    check_hypothesis(problem)
-    tested = omnibus(problem.seen) if statistics is None else statistics
-    values, nulls = values_and_replicates(problem, tested, plan)
-    return [(problem.lens, *one) for one in zip(tested, values, nulls, strict=True)]
+def _examine_all(
+    problems: Sequence[AnyProblem], statistics: Sequence[Statistic] | None, plan: Plan
+) -> list[list[Test]]:
+    """Return the tests of all problems; the omnibus ones, if no statistics are chosen."""
+    for problem in problems:
+        check_hypothesis(problem)
+    tested = [omnibus(p.seen) if statistics is None else statistics for p in problems]
+    found = _values_and_nulls(problems, tested, plan)
+    return [
+        [(problem.lens, *one) for one in zip(some, *values, strict=True)]
+        for problem, some, values in zip(problems, tested, found, strict=True)
+    ]
+
+
+def _values_and_nulls(
+    problems: Sequence[AnyProblem], tested: Sequence[Sequence[Statistic]], plan: Plan
+) -> list[tuple[list[float], Floats]]:
+    """Return values and replicates of each problem; those of scanned rows are read together."""
+    scanned = [problem for problem in problems if isinstance(problem, ScannedProblem)]
+    if scanned:
+        return scanned_replicates(scanned, tested, plan, CELLS_OF_VERDICTS)
+    found = []
+    for number, problem in enumerate(problems):
+        mine = replace(plan, progress=part(plan.progress, number, len(problems)))
+        found.append(values_and_replicates(problem, tested[number], mine))
+    return found
 
 
 def _adjusted(tests: Sequence[Test]) -> tuple[EvaluationRow, ...]:

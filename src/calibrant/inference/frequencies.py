@@ -53,7 +53,8 @@ def frequencies(problem: AnyProblem, cells: Cells, plan: Plan) -> Iterator[tuple
 def _of_tables(problem: ScannedProblem, cells: Cells, plan: Plan) -> Floats:
     """Return the frequencies of scanned rows."""
     mass = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
-    found = [block.counts(cells, 0, cells.n_cells) for block in scanned_blocks(problem, plan)]
+    blocks = scanned_blocks([problem], [tuple(problem.asked)], plan)
+    found = [block.counts(cells, 0, cells.n_cells) for (block,) in blocks]
     return np.concatenate(found) / mass
 
 

@@ -1,7 +1,9 @@
 """Groups of rows, such as men and women: which of them are off, and how far."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -13,12 +15,17 @@ from calibrant.checks.seeds import Rng
 from calibrant.inference.evaluation import judged
 from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem
+from calibrant.inference.scanned import AnyProblem, ScannedProblem
 from calibrant.inference.verdicts import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
+from calibrant.scanning import Group, Scan
+from calibrant.scanning.reductions import ValueTally
 from calibrant.spelling import as_lens
 from calibrant.verbs import check_data
+
+Found = tuple[str, str, int, Any]  # column, group, rows, and what makes a problem of it
 
 HEADER = ("column", "group", "rows", "off by", "95 % interval", "bias", "adjusted p")
 OTHERS = "others"
@@ -99,7 +106,7 @@ class Slices(tables.Tabular):
 
 
 def slices(
-    data: Predictions,
+    data: Predictions | Scan,
     by: Mapping[str, Sequence[Any]] | Sequence[str] | str,
     *,
     lens: Lens | str | None = None,
@@ -115,11 +122,12 @@ def slices(
 
     Parameters
     ----------
-    data : Predictions
-        Predictions and outcomes.
+    data : Predictions or Scan
+        Predictions and outcomes. Of scanned rows, statistics on cells are tested, and how far off
+        groups are is not worked out.
     by : mapping of str to sequence of length n, or names
         Columns that are known before the outcome, such as sex or hospital; rows of equal values
-        make a group. Names are of columns that `load` kept beside the data.
+        make a group. Names are of columns that `load` kept beside the data, or of scanned files.
     lens : Lens, optional
         Default: the event of two classes, else the top label.
     least : int, default 50
@@ -145,27 +153,73 @@ def slices(
     >>> [(row.group, row.verdict.direction) for row in found.rows]
     [('female', 'high'), ('male', None)]
     """
-    check_data(data)
+    check_data(data, scans=True)
     chosen = as_lens((Canonical() if data.m == 2 else TopLabel()) if lens is None else lens, data)
-    columns = _columns(data, by)
-    groups = list(_groups(data, columns, whole("least", least, least=1)))
+    fewest = whole("least", least, least=1)
     plan = Plan.of(data, Exact(), n_resamples, rng, progress)
-    # Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
-    seen = [data.weighted_by(rows) for _, _, rows in groups]
-    problems = [Problem.of(each, chosen, plan.resampler, plan.key) for each in seen]
+    if isinstance(data, Scan):
+        names, found = _of_scan(data, by, fewest)
+    else:
+        names, found = _in_memory(data, by, fewest)
+    problems = [problem_of(plan, chosen) for _, _, _, problem_of in found]
     _, verdicts = judged(problems, None, plan)
-    named = zip(groups, verdicts, strict=True)
-    slices_found = tuple(Slice(c, g, int(rows.sum()), verdict) for (c, g, rows), verdict in named)
-    return Slices(slices_found, plan.settings(by=list(columns), lens=chosen, least=least))
+    slices_found = tuple(
+        Slice(*one[:3], verdict) for one, verdict in zip(found, verdicts, strict=True)
+    )
+    return Slices(slices_found, plan.settings(by=names, lens=chosen, least=least))
+
+
+def kept_columns(data: Predictions | Scan) -> list[str]:
+    """Return the names of the columns that were kept beside the predictions."""
+    return list(data.columns.kept if isinstance(data, Scan) else data.columns)
+
+
+def _in_memory(data: Predictions, by: Any, least: int) -> tuple[list[str], list[Found]]:
+    """Return the columns, and the groups of rows in memory.
+
+    Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
+    """
+    columns = _columns(data, by)
+
+    def problem(rows: NDArray[np.bool_], plan: Plan, lens: Lens) -> AnyProblem:
+        return Problem.of(data.weighted_by(rows), lens, plan.resampler, plan.key)
+
+    groups = _groups(data, columns, least)
+    found = [(c, g, int(rows.sum()), partial(problem, rows)) for c, g, rows in groups]
+    return list(columns), found
+
+
+def _of_scan(scan: Scan, by: Any, least: int) -> tuple[list[str], list[Found]]:
+    """Return the columns, and the groups of scanned rows; one pass counts them."""
+    names = _names(by)
+    scan = scan.keeping(names)
+
+    def problem(group: Group, n: int, plan: Plan, lens: Lens) -> AnyProblem:
+        whole = ScannedProblem.of(scan, lens, plan.resampler, plan.key, laws=True)
+        return replace(whole, group=group, size=n, asked=[])
+
+    found: list[Found] = []
+    counted: list[Counter[str]] = scan.add_up(ValueTally(tuple(names)))
+    for column, counts in zip(names, counted, strict=True):
+        for name, values in _gathered(counts, least):
+            n = sum(counts[value] for value in values)
+            found.append((column, name, n, partial(problem, Group(column, values), n)))
+    return names, found
+
+
+def _gathered(counts: Mapping[str, int], least: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the groups of a column and their values; those of few rows are one group."""
+    small = tuple(sorted(value for value, n in counts.items() if n < least))
+    large = sorted(set(counts) - set(small))
+    groups: list[tuple[str, tuple[str, ...]]] = [(value, (value,)) for value in large]
+    return [*groups, (OTHERS, small)] if small else groups
 
 
 def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
     """Return columns by name: those that were given, or those that were kept."""
     if isinstance(by, Mapping) and by:
         return by
-    names = [by] if isinstance(by, str) else by
-    if not _are_names(names):
-        raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}, or their names.")
+    names = _names(by)
     missing = sorted(set(names) - set(data.columns))
     if missing:
         raise ValueError(
@@ -173,6 +227,14 @@ def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
             f" {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a dict."
         )
     return {name: data.columns[name] for name in names}
+
+
+def _names(by: Any) -> list[str]:
+    """Return names of columns."""
+    names = [by] if isinstance(by, str) else by
+    if not _are_names(names):
+        raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}, or their names.")
+    return list(names)
 
 
 def _are_names(value: Any) -> bool:

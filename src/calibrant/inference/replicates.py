@@ -4,6 +4,7 @@ The plain definition of replicate b is ``statistic(lens(resampler.draw(data, key
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,17 @@ from calibrant.statistics import Statistic
 from calibrant.statistics.statistic import Block, Evaluate, Observed
 
 Floats = NDArray[np.float64]
-Task = tuple[Floats, Evaluate]  # where replicates go, and what makes them
 
 SIZES = ((1 << 18, 512), (1 << 22, 256), (float("inf"), 128))  # of blocks, by what they read
 FEW = 16  # replicates in a block of a function of the user's, or of data sets that are laid out
+
+
+class Task(NamedTuple):
+    """Where the replicates of a statistic go, and what makes them."""
+
+    out: Floats  # (B,)
+    evaluate: Evaluate
+    threaded: bool
 
 
 def values_and_replicates(
@@ -29,7 +37,7 @@ def values_and_replicates(
 ) -> tuple[list[float], Floats]:
     """Return the statistics of the data, and those of every replicate: (statistics, B)."""
     if isinstance(problem, ScannedProblem):
-        return scanned_replicates(problem, statistics, plan)
+        return scanned_replicates([problem], [statistics], plan)[0]
     prepared = [statistic.prepare(problem.shared) for statistic in statistics]
     observed = Observed(problem.seen)
     values = [float(_numbers(evaluate, observed)[0]) for evaluate in prepared]
@@ -40,30 +48,29 @@ def replicates(
     problem: Problem, statistics: Sequence[Statistic], prepared: Sequence[Evaluate], plan: Plan
 ) -> Floats:
     """Return statistics that were prepared for every replicate: (statistics, B)."""
-    ready = [_for_rows(problem, s, e) for s, e in zip(statistics, prepared, strict=True)]
     out = np.empty((len(statistics), plan.n_resamples))
-    there = [problem.there and statistic.from_totals for statistic in statistics]
-    tasks: tuple[list[Task], list[Task]] = [], []
-    for task in zip(there, out, ready, strict=True):
-        tasks[task[0]].append(task[1:])
-    if tasks[True]:
-        _fill(block_of(problem, 0, plan.n_resamples), tasks[True], 0)
-    if tasks[False]:
-        threaded = all(s.threaded for s, away in zip(statistics, there, strict=True) if not away)
-        _on_host(problem, tasks[False], plan, threaded)
+    here: list[Task] = []
+    there: list[Task] = []
+    for row, statistic, evaluate in zip(out, statistics, prepared, strict=True):
+        task = Task(row, _for_rows(problem, statistic, evaluate), statistic.threaded)
+        (there if problem.there and statistic.from_totals else here).append(task)
+    if there:
+        _fill(block_of(problem, 0, plan.n_resamples), there, 0)
+    if here:
+        _on_host(problem, here, plan)
     elif plan.progress is not None:
         plan.progress(plan.n_resamples, plan.n_resamples)
     return out
 
 
-def _on_host(problem: Problem, tasks: list[Task], plan: Plan, threaded: bool) -> None:
+def _on_host(problem: Problem, tasks: list[Task], plan: Plan) -> None:
     """Fill in the replicates, block by block, on several threads if all statistics allow it."""
     _make_once(problem)
 
     def work(start: int, stop: int) -> None:
         _fill(block_of(problem, start, stop), tasks, start)
 
-    if threaded:
+    if all(task.threaded for task in tasks):
         threads.run(work, _spans(problem, plan.n_resamples), plan.progress)
     else:
         threads.run_here(work, threads.blocks(plan.n_resamples, FEW), plan.progress)
@@ -71,8 +78,8 @@ def _on_host(problem: Problem, tasks: list[Task], plan: Plan, threaded: bool) ->
 
 def _fill(block: Block, tasks: list[Task], start: int) -> None:
     """Write what statistics make of a block to their rows, from replicate `start` on."""
-    for row, evaluate in tasks:
-        row[start : start + block.size] = _numbers(evaluate, block)
+    for task in tasks:
+        task.out[start : start + block.size] = _numbers(task.evaluate, block)
 
 
 def _numbers(evaluate: Evaluate, block: Block) -> Floats:

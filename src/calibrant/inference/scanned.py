@@ -7,13 +7,13 @@ the rows that answers for all cells that were asked for. What asks for rows is r
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, final
+from typing import Any, TypeVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration.quantiles import kept_cells
-from calibrant.calibration.tally import MEMORY, CellState, CellTally, check_scannable
+from calibrant.calibration.kept import kept_cells
+from calibrant.calibration.tally import MEMORY, CellTally, check_scannable
 from calibrant.inference.counts import CountDistributions
 from calibrant.inference.label_blocks import refuse_counts
 from calibrant.inference.moments import MomentTally, moments_from
@@ -24,11 +24,12 @@ from calibrant.lenses import Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Bootstrap, Exact, Resampler
-from calibrant.scanning import Scan
+from calibrant.scanning import Group, Reduction, Scan, Together
 from calibrant.statistics import Shared, Statistic
 from calibrant.statistics.statistic import OfFunction
 
 Floats = NDArray[np.float64]
+S = TypeVar("S")
 
 
 @final
@@ -46,12 +47,18 @@ class ScannedProblem:
         Whether distributions of counts are going to be asked for, where they are known.
     asked : list of ScannedCells
         All cells that were asked for.
+    group : Group, optional
+        Which rows; None for all.
+    size : int, optional
+        How many they are, if not all.
     """
 
     scan: Scan
     sample: Problem
     laws: bool = False
     asked: list[ScannedCells] = field(default_factory=list)
+    group: Group | None = None
+    size: int | None = None
 
     @classmethod
     def of(
@@ -99,7 +106,7 @@ class ScannedProblem:
     def seen(self) -> Any:
         """What is known of the rows as the lens shows them."""
         one = self.sample.seen
-        n = self.scan.n * one.n
+        n = (self.scan.n if self.size is None else self.size) * one.n
         return Outline(n, one.classes, one.event, self.scan.weighted)
 
     @cached_property
@@ -109,6 +116,12 @@ class ScannedProblem:
 
     def _find(self, _: Any, partition: Partition) -> Any:
         check_scannable(partition, self.seen.m)
+        if self.rows_change and self.resampler.refit and not partition.fixed:
+            raise ValueError(
+                "`partition` must not depend on the rows where scanned rows are drawn again;"
+                f" {partition} does. Keep its cells with Bootstrap(refit=False), or use"
+                " EqualWidth(…)."
+            )
         cells = ScannedCells(self.seen, partition, self.settle)
         self.asked.append(cells)
         return cells
@@ -181,21 +194,41 @@ class ScannedProblem:
         """Return mean and standard deviation (cells, m) of the deviations under the hypothesis."""
         own, unit = self.calibrated, self.scan.unit
         tally = MomentTally(self.lens, self.resampler, cells.cut, cells.fitted, self.seen.m, unit)
-        return moments_from(self.scan.add_up(tally), cells, unit, own)
+        return moments_from(self.add_up(tally), cells, unit, own)
 
-    def settle(self, progress: Any = None) -> None:
+    def add_up(self, reduction: Reduction[S]) -> S:
+        """Add up the rows of this problem."""
+        (found,) = self.scan.add_up(Together([(self.group, reduction)]))
+        return cast(S, found)
+
+    def settle(self) -> None:
         """Find all cells that were asked for and add them up, in one pass."""
-        new = [cells for cells in self.asked if "found" not in cells.__dict__]
-        if new:
-            for cells in new:
-                cells.__dict__["cut"] = kept_cells(
-                    self.scan, self.lens, cells.partition, self.seen.event
-                )
-            partitions = tuple(cells.cut for cells in new)
-            probs = EventProbs(self.lens, self.resampler) if self.wants_laws else None
-            tally = CellTally(self.lens, partitions, self.scan.unit, probs)
-            states: list[CellState | None] = self.scan.add_up(tally, progress)
-            for cells, state in zip(new, states, strict=True):
+        settle([self])
+
+    @property
+    def open(self) -> list[ScannedCells]:
+        """The cells that were asked for, and not found yet."""
+        return [cells for cells in self.asked if "found" not in cells.__dict__]
+
+    def cell_tally(self) -> CellTally:
+        """Return what finds the open cells; those that depend on the rows are cut first."""
+        for cells in self.open:
+            cells.__dict__["cut"] = kept_cells(
+                self, self.lens, cells.partition, self.seen, self.scan.unit
+            )
+        partitions = tuple(cells.cut for cells in self.open)
+        probs = EventProbs(self.lens, self.resampler) if self.wants_laws else None
+        return CellTally(self.lens, partitions, self.scan.unit, probs)
+
+
+def settle(problems: Sequence[ScannedProblem], progress: Any = None) -> None:
+    """Find all cells that were asked for of problems of the same rows, in one pass."""
+    waiting = [problem for problem in problems if problem.open]
+    if waiting:
+        parts = [(problem.group, problem.cell_tally()) for problem in waiting]
+        found = waiting[0].scan.add_up(Together(parts), progress)
+        for problem, states in zip(waiting, found, strict=True):
+            for cells, state in zip(problem.open, states, strict=True):
                 cells.__dict__["found"] = state
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, final
 
 import numpy as np
@@ -14,12 +15,14 @@ from calibrant.engine.tuples import Replicates
 from calibrant.inference.label_blocks import CountBlock, both_outcomes, event_totals
 from calibrant.inference.plans import Plan, Progress
 from calibrant.inference.replicated import Replicated
-from calibrant.inference.scanned import ScannedProblem
+from calibrant.inference.scanned import ScannedProblem, settle
 from calibrant.inference.scanned_cells import ScannedCells
 from calibrant.inference.tallies import CountTally, RowState, RowTally
+from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
+from calibrant.scanning import Together
 from calibrant.statistics import Statistic
-from calibrant.statistics.statistic import Observed
+from calibrant.statistics.statistic import Evaluate, Observed
 
 Floats = NDArray[np.float64]
 
@@ -127,50 +130,111 @@ class SumBlock(Replicated):
 
 
 def scanned_replicates(
-    problem: ScannedProblem, statistics: Sequence[Statistic], plan: Plan
-) -> tuple[list[float], Floats]:
-    """Return the statistics of the data, and those of every replicate: (statistics, B)."""
+    problems: Sequence[ScannedProblem],
+    statistics: Sequence[Sequence[Statistic]],
+    plan: Plan,
+    also: Sequence[Partition] = (),
+) -> list[tuple[list[float], Floats]]:
+    """Return statistics of problems of the same rows, and those of every replicate, (…, B).
+
+    also : cells that will be asked for, too, if there are two outcomes; no outcomes are drawn in
+        them
+    """
+    prepared = list(map(_prepared, problems, statistics))
+    drawn = [tuple(problem.asked) for problem in problems]
+    binary = [problem for problem in problems if problem.seen.event is not None]
+    for problem, partition in product(binary, also):
+        problem.shared.cells(partition)
+    settle(problems, part_of(plan, 0, READING))
+    found = [_values(*pair, plan) for pair in zip(problems, prepared, strict=True)]
+    for blocks in scanned_blocks(problems, drawn, plan):
+        for block, some, (_, out) in zip(blocks, prepared, found, strict=True):
+            _fill(out, block, some)
+    return found
+
+
+def _fill(out: Floats, block: Any, prepared: Sequence[Evaluate]) -> None:
+    """Write what statistics make of a block to their rows of `out`."""
+    for row, evaluate in zip(out, prepared, strict=True):
+        row[block.replicates.start : block.replicates.stop] = evaluate(block)
+
+
+def _prepared(problem: ScannedProblem, statistics: Sequence[Statistic]) -> list[Evaluate]:
+    """Let statistics ask for their cells."""
     problem.check_statistics(statistics)
-    prepared = [statistic.prepare(problem.shared) for statistic in statistics]
-    problem.settle(part_of(plan, 0, READING))
-    observed = Observed(problem.seen)
-    values = [float(evaluate(observed)[0]) for evaluate in prepared]
-    out = np.empty((len(statistics), plan.n_resamples))
-    for block in scanned_blocks(problem, plan):
-        for row, evaluate in zip(out, prepared, strict=True):
-            row[block.replicates.start : block.replicates.stop] = evaluate(block)
-    return values, out
+    return [statistic.prepare(problem.shared) for statistic in statistics]
+
+
+def _values(
+    problem: ScannedProblem, prepared: Sequence[Evaluate], plan: Plan
+) -> tuple[list[float], Floats]:
+    """Return the statistics of the data, and room for those of every replicate."""
+    values = [float(evaluate(Observed(problem.seen))[0]) for evaluate in prepared]
+    return values, np.empty((len(prepared), plan.n_resamples))
 
 
 def scanned_blocks(
-    problem: ScannedProblem, plan: Plan
-) -> Iterator[TableBlock | SumBlock | CountBlock]:
-    """Yield all replicates, as many in a pass over the rows as tables have room for."""
-    if problem.draws_counts:
-        yield CountBlock(problem, Replicates(0, plan.n_resamples))  # type: ignore[arg-type]
-        return
-    m, again = problem.seen.m, problem.rows_change
-    each = 4 * m + 1 if again else (1 if m == 2 else m)
-    entries = sum(cells.n_cells for cells in problem.asked) * each
-    size = TABLES // entries
+    problems: Sequence[ScannedProblem], drawn: Sequence[tuple[ScannedCells, ...]], plan: Plan
+) -> Iterator[list[TableBlock | SumBlock | CountBlock]]:
+    """Yield all replicates of problems, as many in a pass over the rows as tables have room for.
+
+    drawn : the cells of each problem in which outcomes are drawn
+    """
+    pairs = list(zip(problems, drawn, strict=True))
+    for start, stop in threads.blocks(plan.n_resamples, _room(pairs, plan)):
+        some = Replicates(start, stop)
+        tallies = [_tally(problem, cells, some) for problem, cells in pairs]
+        parts = [(p.group, tally) for p, tally in zip(problems, tallies, strict=True) if tally]
+        progress = part_of(plan, READING + start, some.size)
+        states = iter(problems[0].scan.add_up(Together(parts), progress) if parts else ())
+        yield [_block(problem, cells, some, states) for problem, cells in pairs]
+
+
+def _room(pairs: Sequence[tuple[ScannedProblem, tuple[ScannedCells, ...]]], plan: Plan) -> int:
+    """Return how many replicates fit into the tables of one worker."""
+    entries = 0
+    for problem, drawn in pairs:
+        if not problem.draws_counts:
+            for cells in drawn:
+                _check_rows(cells, problem.seen.m, problem.rows_change)
+            entries += sum(cells.n_cells for cells in drawn) * _entries(problem)
+    size = TABLES // entries if entries else plan.n_resamples
     if size < min(LEAST, plan.n_resamples):
         raise ValueError(
             f"the tables of this test are too large for scanned data ({entries:,} cells times"
             f" outcomes); use a coarser partition. {MEMORY}"
         )
-    for cells in problem.asked:
-        _check_rows(cells, m, again)
-    for start, stop in threads.blocks(plan.n_resamples, size):
-        some = Replicates(start, stop)
-        progress = part_of(plan, READING + start, some.size)
-        found: Any = problem.scan.add_up(_tally(problem, some), progress)
-        tables = {id(cells): table for cells, table in zip(problem.asked, found, strict=True)}
-        yield (SumBlock if again else TableBlock)(problem, some, tables)
+    return size
 
 
-def _tally(problem: ScannedProblem, replicates: Replicates) -> Any:
-    """Return what is added up in these replicates."""
-    cells = tuple((cells.cut, cells.fitted) for cells in problem.asked)
+def _entries(problem: ScannedProblem) -> int:
+    """Return how many numbers a replicate has for each cell."""
+    m = int(problem.seen.m)
+    if problem.rows_change:
+        return 4 * m + 1
+    return 1 if m == 2 else m
+
+
+def _block(
+    problem: ScannedProblem,
+    drawn: tuple[ScannedCells, ...],
+    replicates: Replicates,
+    states: Iterator[Any],
+) -> TableBlock | SumBlock | CountBlock:
+    """Return replicates of one problem, from the next of the states if they were drawn by row."""
+    if problem.draws_counts:
+        return CountBlock(problem, replicates)  # type: ignore[arg-type]
+    tables = {id(cells): table for cells, table in zip(drawn, next(states), strict=True)}
+    return (SumBlock if problem.rows_change else TableBlock)(problem, replicates, tables)
+
+
+def _tally(
+    problem: ScannedProblem, drawn: tuple[ScannedCells, ...], replicates: Replicates
+) -> CountTally | RowTally | None:
+    """Return what is added up in these replicates; None if counts are drawn."""
+    if problem.draws_counts:
+        return None
+    cells = tuple((cells.cut, cells.fitted) for cells in drawn)
     lens, key, m = problem.lens, problem.key, problem.seen.m
     if problem.rows_change:
         return RowTally(lens, key, cells, m, problem.scan.unit, replicates)

@@ -8,14 +8,12 @@ from typing import Any, Literal, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.adjustment import holm
 from calibrant.inference.clusters import sums_of
+from calibrant.inference.directions import CELLS_OF_VERDICTS, direction_of
 from calibrant.inference.families import default_tree
-from calibrant.inference.frequencies import problem_moments, standardise
 from calibrant.inference.problem import Problem
 from calibrant.inference.scanned import AnyProblem, ScannedProblem
 from calibrant.lenses import Canonical, Lens
-from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.statistics import SquaredMiscalibration
 from calibrant.statistics.squared_intervals import covering_interval
@@ -30,7 +28,6 @@ BALANCED = (
     "the weights depend on the labels: they are the same within each class and differ between"
     " classes, which makes a calibrated model look miscalibrated"
 )
-CELLS = EqualWidth(10)  # in which directions are looked for
 
 
 class Tested(Protocol):
@@ -195,7 +192,7 @@ def judge(problem: AnyProblem, rows: Sequence[Tested], n_tests: int, n_resamples
     """Say what tests through one lens mean."""
     p = min(row.adjusted_pvalue for row in rows)
     bias = _bias(problem)
-    direction = _direction(problem, bias) if bias is not None and p <= ALPHA else None
+    direction = direction_of(problem, bias) if bias is not None and p <= ALPHA else None
     size = interval = None
     weights_tell = False
     if isinstance(problem, Problem):
@@ -247,39 +244,12 @@ def _bias(problem: AnyProblem) -> float | None:
     if seen.event is None:
         return None
     if isinstance(problem, ScannedProblem):
-        cells: Any = [problem.shared.cells(cut) for cut in (CELLS, EqualWidth(1))]
+        cells: Any = [problem.shared.cells(cut) for cut in CELLS_OF_VERDICTS]
         _, (predicted,), (observed,) = cells[1].means()
         return float(predicted[seen.event] - observed[seen.event])
     predicted = seen.probs[:, seen.event].astype(np.float64)
     gaps = predicted - (seen.labels == seen.event)
     return float(seen.weights @ gaps / seen.weights.sum())
-
-
-def _direction(problem: AnyProblem, bias: float) -> Literal["high", "low", "both"] | None:
-    """Return what significant cells have in common, or what the mean of all rows shows."""
-    high, low = _directions(problem, CELLS)
-    if high and low:
-        return "both"
-    high, low = _directions(problem, EqualWidth(1))
-    return ("high" if bias > 0 else "low") if high or low else None
-
-
-def _directions(problem: AnyProblem, partition: Partition) -> tuple[bool, bool]:
-    """Return whether predictions are too high, and too low, in some cells, by Holm's procedure."""
-    from scipy.special import ndtr  # noqa: PLC0415
-
-    event = problem.seen.event
-    cells = problem.shared.cells(partition)
-    centre, spread = problem_moments(problem, cells)
-    means = cells.means()
-    if problem.exact_counts:
-        far = problem.event_distributions(cells).scores(means.observed[:, event] * cells.mass)
-    else:
-        far = standardise(means.observed - means.predicted, centre, spread)
-    gaps = (means.observed - means.predicted - centre)[:, event]
-    held = cells.mass > 0
-    off = holm(2 * ndtr(-far[held])) <= ALPHA
-    return bool((off & (gaps[held] < 0)).any()), bool((off & (gaps[held] > 0)).any())
 
 
 def _size(problem: Problem) -> tuple[float | None, tuple[float, float] | None]:

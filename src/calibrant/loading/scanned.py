@@ -1,7 +1,7 @@
 """The entrance for data that stay where they are: a folder or a frame in, a `Scan` out."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -160,6 +160,7 @@ def reading_of(columns: Columns, names: Sequence[str]) -> Reading:
         classes[1] if len(classes) == 2 else None,
         columns.weight,
         id=columns.row,
+        kept=columns.kept,
         left_out=tuple(name for name in names if name not in columns.names),
         lists=columns.lists,
         logits=columns.logits,
@@ -187,15 +188,10 @@ def choose(types: Types, options: Options, row: str | None, length: Any) -> Colu
         Returns how long its first list is.
     """
     kinds = {name: _kind(found) for name, found in types.items()}
-    if row is not None:
-        (row,) = present("row", kinds, [row])
-        if kinds[row] != "whole":
-            raise TypeError(f"`row` must hold whole numbers; column {row!r} holds {types[row]}.")
+    row = None if row is None else _row_column(row, types, kinds)
     roles = find_roles({name: kind for name, kind in kinds.items() if name != row}, options)
     chosen = _columns(kinds, options, roles)
-    for name in chosen.columns:
-        if kinds[name] in ("text", "other"):
-            raise TypeError(f"column {name!r} must hold numbers; found {types[name]}.")
+    _check_numbers(chosen, types, kinds)
     known = _classes(chosen, options, length, types[roles.label])
     narrow = all(_bits(types[name]) <= 32 for name in chosen.columns)
     return Columns(
@@ -208,7 +204,23 @@ def choose(types: Types, options: Options, row: str | None, length: Any) -> Colu
         row,
         options.logits,
         options.normalize,
+        roles.kept,
     )
+
+
+def _check_numbers(chosen: rules.Chosen, types: Types, kinds: Mapping[str, Kind]) -> None:
+    """Refuse probabilities that are no numbers."""
+    for name in chosen.columns:
+        if kinds[name] in ("text", "other"):
+            raise TypeError(f"column {name!r} must hold numbers; found {types[name]}.")
+
+
+def _row_column(row: str, types: Types, kinds: Mapping[str, Kind]) -> str:
+    """Return the column of the rows' numbers as it is spelled."""
+    (name,) = present("row", kinds, [row])
+    if kinds[name] != "whole":
+        raise TypeError(f"`row` must hold whole numbers; column {name!r} holds {types[name]}.")
+    return name
 
 
 def _columns(kinds: Mapping[str, Kind], options: Options, roles: Roles) -> rules.Chosen:
@@ -220,12 +232,17 @@ def _columns(kinds: Mapping[str, Kind], options: Options, roles: Roles) -> rules
 
 
 def _classes(chosen: rules.Chosen, options: Options, length: Any, label: Any) -> Classes:
-    columns = [f"column {name!r}" for name in chosen.columns]
     if chosen.lists:
         m = len(tuple(options.classes or ())) or length(chosen.columns[0])
         return options.name_classes(None, m, [f"entry {j}" for j in range(m)])
-    if len(columns) > 1:
+    if len(chosen.columns) > 1:
+        columns = [f"column {name!r}" for name in chosen.columns]
         return options.name_classes(chosen.classes, len(columns), columns)
+    return _two_classes(options, label)
+
+
+def _two_classes(options: Options, label: Any) -> Classes:
+    """Return the classes of a single column of probabilities, which are those of the second."""
     if options.classes is None and _kind(label) == "text":
         raise ValueError(
             "`classes` must name class 0, then class 1, where labels are names and one column holds"
@@ -247,16 +264,23 @@ def _kind(kind: Any) -> Kind:
     """Return what a column of an Arrow type holds."""
     from pyarrow import types  # noqa: PLC0415
 
-    if types.is_boolean(kind) or types.is_integer(kind):
-        return "whole"
-    if types.is_floating(kind) or types.is_decimal(kind):
-        return "float"
     if types.is_dictionary(kind):
         return _kind(kind.value_type)
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return "list" if _kind(kind.value_type) in ("whole", "float") else "other"
+    if types.is_nested(kind):
+        lists = types.is_list, types.is_large_list, types.is_fixed_size_list
+        whole_or_float = _any(lists, kind) and _kind(kind.value_type) in ("whole", "float")
+        return "list" if whole_or_float else "other"
+    if _any((types.is_boolean, types.is_integer), kind):
+        return "whole"
+    if _any((types.is_floating, types.is_decimal), kind):
+        return "float"
     texts = types.is_string, types.is_large_string, types.is_string_view
-    return "text" if any(is_text(kind) for is_text in texts) else "other"
+    return "text" if _any(texts, kind) else "other"
+
+
+def _any(tests: Sequence[Callable[[Any], bool]], kind: Any) -> bool:
+    """Whether a type is one of those that these functions know."""
+    return any(is_one(kind) for is_one in tests)
 
 
 def _bits(kind: Any) -> int:

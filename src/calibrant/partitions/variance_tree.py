@@ -59,14 +59,24 @@ class VarianceTree:
 
     def locate(self, data: Predictions) -> tuple["FittedTree", Cells]:
         """Return the fitted form and the cell of every row."""
-        columns = (0, data.m) if data.event is None else (data.event, 1)
-        size = self.min_size * (1 - 1e-9)  # weights are rounded
-        grown = engine.tree.grow(data.rows, columns, size, medians=self.split == "median")
+        columns = coordinates(data.event, data.m)
+        medians = self.split == "median"
+        grown = engine.tree.grow(data.rows, columns, self.splits_from, medians=medians)
         return _fitted(grown, columns[0], data.m)
+
+    @property
+    def splits_from(self) -> float:
+        """The weight from which nodes are split; weights are rounded."""
+        return self.min_size * (1 - 1e-9)
 
     def __str__(self) -> str:
         at = "" if self.split == "mean" else f", {self.split}"
         return f"tree of {self.min_size}{at}"
+
+
+def coordinates(event: int | None, m: int) -> tuple[int, int]:
+    """Return the first coordinate that may be cut, and how many: of two outcomes the event."""
+    return (0, m) if event is None else (event, 1)
 
 
 def _fitted(tree: "engine.tree.Tree", first: int, m: int) -> tuple["FittedTree", Cells]:
@@ -116,3 +126,11 @@ class FittedTree:
     def assign(self, probs: NDArray[Any]) -> Cells:
         """Return the leaf of each row of probs (n, m)."""
         return engine.tree.walk(points(probs, self.m), self.nodes, self.thresholds)
+
+    def join(self, other: "FittedTree") -> tuple["FittedTree", Cells, Cells]:
+        """Return the cells of both, and where those of each are among them: they are the same."""
+        alike = np.array_equal(self.nodes, other.nodes)
+        if not (alike and np.array_equal(self.thresholds, other.thresholds)):
+            raise ValueError("`other` must be the same tree; its cells depend on the rows.")
+        same = np.arange(self.n_cells, dtype=np.int32)
+        return self, same, same

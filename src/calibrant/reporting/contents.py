@@ -5,6 +5,7 @@ from typing import final
 
 import numpy as np
 
+from calibrant.calibration import calibration_function
 from calibrant.diagrams import (
     CurveDiagram,
     ReliabilityDiagram,
@@ -12,6 +13,7 @@ from calibrant.diagrams import (
     reliability_diagram,
 )
 from calibrant.inference import Classwise, Evaluation, Slices, classwise, slices
+from calibrant.inference.groups import kept_columns
 from calibrant.inference.plans import Progress, part
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
@@ -20,6 +22,7 @@ from calibrant.reporting.descriptions import cell_sentences, spoken_outcomes
 from calibrant.reporting.remedies import Remedy, remedy
 from calibrant.reporting.together import Boxes, Drawing, judged_together
 from calibrant.reporting.verdicts import Line, classes_verdict, line_of
+from calibrant.scanning import Scan
 from calibrant.scores import all_scores
 from calibrant.words import NEEDED, capital
 
@@ -65,7 +68,7 @@ class Contents:
     ----------
     name : str
         Name of the model; "" if it is the only one.
-    data : Predictions
+    data : Predictions or Scan
         Its predictions.
     scores : dict
         Its scores by name.
@@ -77,7 +80,7 @@ class Contents:
         The diagrams.
     curve : CurveDiagram or None
         The first of them without cells; None if there are too few resamples for its band, or if
-        rows have clusters.
+        rows have clusters or are scanned.
     classes : Classwise or None
         Tests of single classes; None if there are two.
     class_drawings : tuple of Drawing
@@ -89,7 +92,7 @@ class Contents:
     """
 
     name: str
-    data: Predictions
+    data: Predictions | Scan
     scores: dict[str, float]
     evaluation: Evaluation
     verdicts: tuple[Line, ...]
@@ -120,13 +123,13 @@ class Contents:
 
 def compute(
     name: str,
-    data: Predictions,
+    data: Predictions | Scan,
     evaluation: Evaluation,
     settings: Settings,
     progress: Progress | None = None,
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
-    n_stages = (3 if data.m == 2 else 5) + bool(data.columns)
+    n_stages = (3 if data.m == 2 else 5) + bool(kept_columns(data))
     drawings = _drawings(data, settings, part(progress, 0, n_stages))
     curve = _curve(data, settings, part(progress, 1, n_stages))
     classes = None
@@ -148,13 +151,13 @@ def compute(
         scores=all_scores(data),
         verdicts=_verdicts(page.evaluation, page.drawings[0].diagram, page.classes),
         **page._asdict(),
-        remedy=remedy(data, settings.seed, settings.n_resamples, last),
         slices=_slices(data, settings, part(progress, n_stages - 2, n_stages)),
+        remedy=remedy(data, settings.seed, settings.n_resamples, last),
     )
 
 
 def _draw(
-    data: Predictions,
+    data: Predictions | Scan,
     wanted: tuple[str, str, Lens],
     settings: Settings,
     progress: Progress | None,
@@ -173,7 +176,7 @@ def _draw(
 
 
 def _drawings(
-    data: Predictions, settings: Settings, progress: Progress | None
+    data: Predictions | Scan, settings: Settings, progress: Progress | None
 ) -> tuple[Drawing, ...]:
     wanted = _wanted(data, settings.groups)
     drawings = []
@@ -182,26 +185,30 @@ def _drawings(
     return tuple(drawings)
 
 
-def _curve(data: Predictions, settings: Settings, progress: Progress | None) -> CurveDiagram | None:
+def _curve(
+    data: Predictions | Scan, settings: Settings, progress: Progress | None
+) -> CurveDiagram | None:
     """Draw the event, or the predicted class, without cells; with the draws of the diagrams."""
-    if settings.n_resamples < NEEDED or data.clusters is not None:
+    if isinstance(data, Scan) or settings.n_resamples < NEEDED or data.clusters is not None:
         return None
     return isotonic_diagram(
         data, n_resamples=settings.n_resamples, rng=settings.seed, progress=progress
     )
 
 
-def _slices(data: Predictions, settings: Settings, progress: Progress | None) -> Slices | None:
+def _slices(
+    data: Predictions | Scan, settings: Settings, progress: Progress | None
+) -> Slices | None:
     """Look at the groups of the columns that were kept beside the predictions."""
-    if not data.columns:
+    names = kept_columns(data)
+    if not names:
         return None
-    names = list(data.columns)
     return slices(
         data, names, n_resamples=settings.n_resamples, rng=settings.seed, progress=progress
     )
 
 
-def _wanted(data: Predictions, groups: Lens | None) -> list[tuple[str, str, Lens]]:
+def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, str, Lens]]:
     """Return the name, title and lens of each diagram; the main one first."""
     wanted: list[tuple[str, str, Lens]] = []
     if data.m == 2:
@@ -218,12 +225,15 @@ def _wanted(data: Predictions, groups: Lens | None) -> list[tuple[str, str, Lens
     return wanted
 
 
-def default_groups(data: Predictions) -> Groups:
+def default_groups(data: Predictions | Scan) -> Groups:
     """Return the two classes of largest mean prediction, and all others.
 
     Labels have no say: cells of groups that were chosen by what occurred would be off by choice.
     """
-    mean = data.weights @ data.probs
+    if isinstance(data, Scan):
+        mean = calibration_function(data, EqualWidth(1)).predicted[0]
+    else:
+        mean = data.weights @ data.probs
     first, second = np.argsort(-mean, kind="stable")[:2].tolist()
     others = [j for j in range(data.m) if j not in (first, second)]
     names = {data.classes[first]: [first], data.classes[second]: [second]}
@@ -234,7 +244,7 @@ def default_groups(data: Predictions) -> Groups:
 
 
 def _class_drawings(
-    data: Predictions, classes: Classwise, settings: Settings, progress: Progress | None
+    data: Predictions | Scan, classes: Classwise, settings: Settings, progress: Progress | None
 ) -> tuple[Drawing, ...]:
     """Draw the classes with the strongest evidence, in the order of their table."""
     worst = np.lexsort((-classes.values, classes.adjusted_pvalues))[:MOST_CLASSES]

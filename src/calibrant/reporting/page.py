@@ -25,6 +25,7 @@ from calibrant.reporting.figures import curve_parts, figure_parts, forest_parts
 from calibrant.reporting.provenance import provenance
 from calibrant.reporting.remedies import Remedy
 from calibrant.reporting.together import Drawing
+from calibrant.scanning import Scan
 from calibrant.words import capital, many, score_name
 
 MOST_ROWS = 50  # groups in the table
@@ -107,7 +108,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
     }
 
 
-def _size(data: Predictions) -> str:
+def _size(data: Predictions | Scan) -> str:
     weighted = ", weighted" if data.weighted else ""
     within = (
         "" if data.clusters is None else f" in {many(np.unique(data.clusters).size, 'cluster')}"
@@ -145,7 +146,8 @@ def _classes(classes: Classwise | None) -> dict[str, Any]:
 def _slices(found: Slices | None, element: str) -> dict[str, Any]:
     if found is None:
         return {}
-    columns = list(dict.fromkeys(row.column for row in found.rows))
+    known = [row for row in found.rows if row.verdict.size is not None]
+    columns = list(dict.fromkeys(row.column for row in known))
     return {
         "slices": f"{found}.",
         "slice_header": SLICE_HEADER,

@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.diagrams import ReliabilityDiagram
 from calibrant.predictions import Predictions
 from calibrant.reporting.contents import BINS, Contents, Settings
+from calibrant.scanning import Scan
 
 
 def provenance(
@@ -36,8 +37,7 @@ def _model(contents: Contents) -> dict[str, Any]:
         "rows": data.n,
         "classes": data.m,
         "weighted": data.weighted,
-        "dtype": str(data.probs.dtype),
-        "sha256": digest(data),
+        **origin(data),
         "settings": dict(contents.evaluation.settings),
         "diagrams": [dict(drawing.diagram.settings) for drawing in contents.drawings],
         "curve": None if contents.curve is None else dict(contents.curve.settings),
@@ -47,6 +47,14 @@ def _model(contents: Contents) -> dict[str, Any]:
         "evaluation": contents.evaluation.to_dict()["rows"],
         "recalibration": None if repaired is None else dict(repaired.settings),
     }
+
+
+def origin(data: Predictions | Scan) -> dict[str, Any]:
+    """Return what identifies the rows: a hash of them, or where they were read from."""
+    if not isinstance(data, Scan):
+        return {"dtype": str(data.probs.dtype), "sha256": digest(data)}
+    dtype = "float32" if data.columns.single else "float64"
+    return {"dtype": dtype, "scanned": repr(data), "row": data.columns.row}
 
 
 def digest(data: Predictions) -> str:

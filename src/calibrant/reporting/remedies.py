@@ -10,6 +10,7 @@ from calibrant.inference.plans import Progress
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
+from calibrant.scanning import Scan
 
 LARGE = 1 << 17  # probabilities beyond which only the temperature is tried
 
@@ -37,8 +38,17 @@ class Remedy:
     code: str = ""
 
 
-def remedy(data: Predictions, seed: int, n_resamples: int, progress: Progress | None) -> Remedy:
+def remedy(
+    data: Predictions | Scan, seed: int, n_resamples: int, progress: Progress | None
+) -> Remedy:
     """Recalibrate a model, or say in a sentence why that is not possible."""
+    if isinstance(data, Scan):
+        if progress is not None:
+            progress(1, 1)
+        return Remedy(
+            "Recalibration was not tried, since rows were read in batches. Methods have few"
+            " parameters: a sample of the rows that fits into memory is enough to fit one."
+        )
     methods = [Temperature()] if data.probs.size > LARGE else None
     try:
         found = recalibrate(data, methods, n_resamples=n_resamples, rng=seed, progress=progress)

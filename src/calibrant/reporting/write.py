@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from calibrant.checks.files import whole_file
 from calibrant.checks.seeds import Rng, as_seed
@@ -12,12 +13,13 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.reporting.contents import Settings, compute
 from calibrant.reporting.page import render
+from calibrant.scanning import Scan
 from calibrant.verbs import check_data, takes_arrays
 
 
 @takes_arrays
 def report(
-    data: Predictions | Mapping[str, Predictions],
+    data: Predictions | Scan | Mapping[str, Predictions | Scan],
     path: str | Path,
     *,
     title: str | None = None,
@@ -33,9 +35,10 @@ def report(
 
     Parameters
     ----------
-    data : Predictions or mapping of str to Predictions
+    data : Predictions, Scan, or mapping of str to such
         The predictions; more than one model by name. Models of the same rows are compared. Columns
-        that `load` kept beside them become groups of rows with a section of their own.
+        that `load` kept beside them become groups of rows with a section of their own. Of scanned
+        rows there is everything but the curve, how far off they are, and recalibration.
     path : str or Path
         File to write.
     title : str, optional
@@ -61,7 +64,7 @@ def report(
     if not models:
         raise ValueError("`data` must be at least one model; found none.")
     for model in models.values():
-        check_data(model)
+        check_data(model, scans=len(models) == 1)
     heading = title or "Calibration report"
     _check_text("title", heading)
     settings = Settings(as_seed(rng), check_resamples(n_resamples), groups, region)
@@ -79,7 +82,7 @@ def report(
 
 
 def _evaluate(
-    models: Mapping[str, Predictions], settings: Settings, progress: Progress | None
+    models: Mapping[str, Any], settings: Settings, progress: Progress | None
 ) -> tuple[Mapping[str, Evaluation], tuple[Comparison, ReliabilityDiagram] | None]:
     """Evaluate each model; compare more than one, with one diagram of all."""
     rng, n_resamples = settings.seed, settings.n_resamples

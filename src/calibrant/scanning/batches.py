@@ -24,6 +24,26 @@ class Batch(NamedTuple):
     first: int = 0
     numbers: NDArray[np.int64] | None = None  # (n,)
 
+    def take(self, rows: NDArray[np.intp]) -> "Batch":
+        """Return some of the rows, which keep their numbers."""
+        numbers = rows + self.first if self.numbers is None else self.numbers[rows]
+        return Batch(self.data.take(rows), 0, numbers.astype(np.int64))
+
+
+class Group(NamedTuple):
+    """Rows of which a column that was kept has one of these values."""
+
+    column: str
+    values: tuple[str, ...]
+
+    def of(self, batch: Batch) -> Batch:
+        """Return the rows of a batch that belong to it."""
+        texts = batch.data.columns[self.column]
+        if len(self.values) == 1:
+            return batch.take(np.flatnonzero(texts == self.values[0]))
+        wanted = set(self.values)
+        return batch.take(np.flatnonzero([text in wanted for text in texts]))
+
 
 @final
 @dataclass(frozen=True, slots=True)

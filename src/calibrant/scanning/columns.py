@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
@@ -11,6 +12,7 @@ from calibrant.checks import arrays
 from calibrant.checks.labels import Classes, decoded
 from calibrant.checks.parameters import Source
 from calibrant.predictions import Predictions
+from calibrant.predictions.held import Beside
 
 Array = NDArray[Any]
 Where = Callable[[int], str]
@@ -39,6 +41,8 @@ class Columns:
         The numbers of the rows, if they have some that do not depend on where they lie.
     logits, normalize : bool
         Whether these are logits, or probabilities that were rounded.
+    kept : tuple of str
+        Columns that are kept beside the predictions.
     """
 
     label: str
@@ -50,6 +54,7 @@ class Columns:
     row: str | None = None
     logits: bool = False
     normalize: bool = False
+    kept: tuple[str, ...] = ()
 
     @property
     def m(self) -> int:
@@ -60,7 +65,7 @@ class Columns:
     def names(self) -> list[str]:
         """The columns that are read."""
         others = [name for name in (self.weight, self.row) if name is not None]
-        return [*self.probs, self.label, *others]
+        return [*self.probs, self.label, *others, *self.kept]
 
     def predictions(self, table: Any, where: Where, unit: float | None) -> Predictions:
         """Check a batch of rows and return it.
@@ -92,7 +97,11 @@ class Columns:
         weights = None
         if self.weight is not None and unit is not None:
             weights = np.rint(self.weights(table, where) / unit) * unit
-        return Predictions.trusted(probs, labels, self.known.names, weights, 1).know_top(top)
+        texts = {name: _texts(table.column(name)) for name in self.kept}
+        beside = Beside(None, MappingProxyType(texts))
+        names = self.known.names
+        found = Predictions.trusted(probs, labels, names, weights, 1, None, beside)
+        return found.know_top(top)
 
     def weights(self, table: Any, where: Where) -> NDArray[np.float64]:
         """Return the weights of a batch, checked but not rounded."""
@@ -146,6 +155,18 @@ class Columns:
 def _plain(column: Any) -> Array:
     """Return an Arrow column as a NumPy array; missing numbers are NaN."""
     return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _texts(column: Any) -> Array:
+    """Return a column as texts (n,), spelled as `load` does."""
+    coded = column if hasattr(column, "dictionary") else column.dictionary_encode()
+    values = [_text(value) for value in (*coded.dictionary.to_pylist(), None)]
+    codes = coded.indices.fill_null(len(values) - 1)
+    return np.array(values, object)[_plain(codes)]
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _of_lists(column: Any, m: int, dtype: Any, where: Where) -> Array:

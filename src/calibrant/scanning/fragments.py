@@ -86,41 +86,52 @@ def listed_files(path: Any) -> list[str]:
 
     Sorted as text, since other tools have other orders, and rows have their numbers from this one.
     """
-    if isinstance(path, str | os.PathLike):
-        found = _files_of(os.fspath(path))
-    elif isinstance(path, Sequence) and path and all(isinstance(p, str | Path) for p in path):
-        found = [file for one in path for file in _files_of(os.fspath(one))]
-    else:
-        raise TypeError(
-            "`path` must be a file, a folder, a pattern, a list of them, or a frame of Dask or"
-            f" Spark; found {path!r}."
-        )
+    found = [file for one in _paths(path) for file in _files_of(os.fspath(one))]
     if len(set(found)) < len(found):
         twice = sorted({file for file in found if found.count(file) > 1})
         raise ValueError(f"`path` must name each file once; found {listed(twice)} twice.")
     return sorted(found)
 
 
+def _paths(path: Any) -> Sequence[Any]:
+    """Return what the user names: one path, or a list of them."""
+    if isinstance(path, str | os.PathLike):
+        return [path]
+    if isinstance(path, Sequence) and path and all(isinstance(p, str | Path) for p in path):
+        return path
+    raise TypeError(
+        "`path` must be a file, a folder, a pattern, a list of them, or a frame of Dask or"
+        f" Spark; found {path!r}."
+    )
+
+
 def _files_of(path: str) -> list[str]:
     if "://" in path:
         return _remote_files(path)
     if os.path.isdir(path):
-        found = [
-            str(file).replace(os.sep, "/")
-            for file in Path(path).rglob("*")
-            if file.is_file() and _is_data(file.relative_to(path).parts)
-        ]
-        if not found:
-            raise FileNotFoundError(f"`path` must hold Parquet files; {path!r} holds none.")
-        return found
+        return _inside(path)
     if os.path.isfile(path):
         return [path]
     if any(mark in path for mark in WILD):
-        found = [file for file in glob.glob(path, recursive=True) if os.path.isfile(file)]
-        if found:
-            return found
-        raise FileNotFoundError(f"`path` must match Parquet files; {path!r} matches none.")
+        return _matching(path)
     raise FileNotFoundError(f"`path` must be a file or folder; {path!r} does not exist.")
+
+
+def _matching(pattern: str) -> list[str]:
+    """Return the files that match a pattern."""
+    found = [file for file in glob.glob(pattern, recursive=True) if os.path.isfile(file)]
+    if not found:
+        raise FileNotFoundError(f"`path` must match Parquet files; {pattern!r} matches none.")
+    return found
+
+
+def _inside(folder: str) -> list[str]:
+    """Return the Parquet files of a folder, and of folders inside it."""
+    files = (file for file in Path(folder).rglob("*") if file.is_file())
+    kept = [file for file in files if _is_data(file.relative_to(folder).parts)]
+    if not kept:
+        raise FileNotFoundError(f"`path` must hold Parquet files; {folder!r} holds none.")
+    return [str(file).replace(os.sep, "/") for file in kept]
 
 
 def _is_data(parts: Sequence[str]) -> bool:
@@ -129,30 +140,63 @@ def _is_data(parts: Sequence[str]) -> bool:
 
 
 def _remote_files(uri: str) -> list[str]:
+    """Return the Parquet files at an address, or below it."""
     from pyarrow import fs  # noqa: PLC0415 (an extra)
 
-    system, path = fs.FileSystem.from_uri(uri)
-    info = system.get_file_info(path)
-    if info.type == fs.FileType.File:
+    system, path = _system(uri)
+    if system.get_file_info(path).type == fs.FileType.File:
         return [uri]
     found = system.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
-    root = uri[: len(uri) - len(path.strip("/"))] if uri.endswith(path.strip("/")) else uri
     inside = [file.path for file in found if file.type == fs.FileType.File]
     kept = [file for file in inside if _is_data(Path(file).relative_to(path).parts)]
     if not kept:
         raise FileNotFoundError(f"`path` must hold Parquet files; {uri!r} holds none.")
-    return [root + file.lstrip("/") for file in kept]
+    address, mark, options = uri.partition("?")
+    root = address.rstrip("/").removesuffix(path.strip("/"))
+    return [f"{root}{file.lstrip('/')}{mark}{options}" for file in kept]
+
+
+def _system(uri: str) -> tuple[Any, str]:
+    """Return the file system of an address, of pyarrow or else of fsspec, and the path in it."""
+    import pyarrow  # noqa: PLC0415 (an extra)
+    from pyarrow import fs  # noqa: PLC0415
+
+    try:
+        found: tuple[Any, str] = fs.FileSystem.from_uri(_spelled(uri))
+    except pyarrow.ArrowInvalid as error:
+        try:
+            from fsspec.core import url_to_fs  # noqa: PLC0415 (whoever has such addresses has it)
+
+            system, path = url_to_fs(uri)
+        except (ImportError, ValueError):
+            raise ValueError(
+                f"`path` must be an address that pyarrow or fsspec can open; found {uri!r}"
+                f" ({_reason(error)})."
+            ) from None
+        return fs.PyFileSystem(fs.FSSpecHandler(system)), path
+    return found
+
+
+def _spelled(uri: str) -> str:
+    """Return an address as pyarrow spells it; what Hadoop calls s3a is s3.
+
+    Examples
+    --------
+    >>> _spelled("s3a://bucket/predictions")
+    's3://bucket/predictions'
+    """
+    return "s3://" + uri.removeprefix("s3a://") if uri.startswith("s3a://") else uri
 
 
 def open_parquet(path: str) -> Any:
     """Open a Parquet file and read its footer."""
     import pyarrow  # noqa: PLC0415 (an extra)
-    from pyarrow import fs, parquet  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
 
     name = path.rsplit("/", 1)[-1]
     try:
         if "://" in path:
-            system, inner = fs.FileSystem.from_uri(path)
+            system, inner = _system(path)
             return parquet.ParquetFile(system.open_input_file(inner))
         return parquet.ParquetFile(path)
     except FileNotFoundError:

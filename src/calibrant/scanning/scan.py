@@ -1,41 +1,27 @@
 """Predictions that are read when they are needed, in batches."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, final
+from types import MappingProxyType
+from typing import Any, TypeVar, cast, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.checks.arrays import weight_unit
+from calibrant.checks.parameters import listed
 from calibrant.predictions import Predictions
+from calibrant.predictions.held import Beside
 from calibrant.scanning.batches import Batch, Reader
 from calibrant.scanning.columns import Columns
 from calibrant.scanning.fragments import Fragment
+from calibrant.scanning.reductions import Reduction, Together
+from calibrant.scanning.row_numbers import RowNumbers
 from calibrant.workers import Threads, Workers
 
 S = TypeVar("S")
 Progress = Callable[[int, int], None]
-
-
-class Reduction(Protocol[S]):
-    """What is added up over the rows of a data set.
-
-    Law: `merge` is exact, associative and commutative, and ``update`` of two batches one after
-    the other is ``merge`` of their updates. So the result depends on the rows alone.
-    """
-
-    def zero(self) -> S:
-        """Return the state of no rows."""
-        ...
-
-    def update(self, state: S, batch: Batch) -> S:
-        """Return the state with further rows; `state` is nobody else's, and may be changed."""
-        ...
-
-    def merge(self, a: S, b: S) -> S:
-        """Return the state of the rows of both, neither of which is changed."""
-        ...
 
 
 @final
@@ -90,6 +76,29 @@ class Scan:
     fragments: tuple[Any, ...]
     workers: Workers = field(default_factory=Threads)
     reading: Any = None
+
+    def keeping(self, columns: str | Sequence[str]) -> "Scan":
+        """Return the same rows with further columns beside them, for `slices` and reports.
+
+        Examples
+        --------
+        >>> rows = calibrant.scan("predictions/").keeping("hospital")  # doctest: +SKIP
+        """
+        wanted = (columns,) if isinstance(columns, str) else tuple(columns)
+        new = tuple(name for name in dict.fromkeys(wanted) if name not in self.columns.kept)
+        missing = sorted(set(new) - set(self.reading.left_out))
+        if missing:
+            raise ValueError(
+                f"`by` must name columns of the files that hold nothing else; {listed(missing)} not"
+                f" among {listed(self.reading.left_out)}."
+            )
+        kept = (*self.columns.kept, *new)
+        left_out = tuple(name for name in self.reading.left_out if name not in new)
+        return replace(
+            self,
+            columns=replace(self.columns, kept=kept),
+            reading=replace(self.reading, kept=kept, left_out=left_out),
+        )
 
     @property
     def n(self) -> int:
@@ -146,9 +155,17 @@ class Scan:
 
     def add_up(self, reduction: Reduction[S], progress: Progress | None = None) -> S:
         """Add up all rows; `progress` is called with the numbers of rows that are done, and all."""
-        found: S = self.workers.reduce(
-            self.fragments, Work(self.reader, reduction), reduction.merge, progress
-        )
+        if self.columns.row is None or "distinct" in self.__dict__:
+            return self._add_up(reduction, progress)
+        both: Any = Together([(None, reduction), (None, RowNumbers())])
+        found, numbers = self._add_up(both, progress)
+        numbers.check()
+        self.__dict__["distinct"] = True  # the first pass has seen that row numbers are
+        return cast(S, found)
+
+    def _add_up(self, reduction: Reduction[S], progress: Progress | None) -> S:
+        work = Work(self.reader, reduction)
+        found: S = self.workers.reduce(self.fragments, work, reduction.merge, progress)
         return found
 
     def load(self) -> Predictions:
@@ -163,11 +180,12 @@ class Scan:
             self.classes,
             weights,
             1,
+            None,
+            Beside(None, MappingProxyType(_joined(data, self.columns.kept))),
         )
         if self.columns.row is None:
             return whole
-        numbers = np.concatenate([batch.numbers for batch in batches])
-        return whole.take(np.argsort(numbers, kind="stable"))
+        return whole.take(_order(np.concatenate([batch.numbers for batch in batches])))
 
     def __len__(self) -> int:
         return self.n
@@ -176,6 +194,21 @@ class Scan:
         shown = self.classes if self.m <= 4 else (*self.classes[:3], "…")
         files = len({getattr(fragment, "path", 0) for fragment in self.fragments})
         return f"Scan(n={self.n}, m={self.m}, classes={shown}, files={files}, on={self.workers})"
+
+
+def _order(numbers: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the order of rows by their numbers, which must differ."""
+    order = np.argsort(numbers, kind="stable")
+    again = np.flatnonzero(np.diff(numbers[order]) == 0)
+    if again.size:
+        twice = numbers[order[again[0]]]
+        raise ValueError(f"`row` must be unique; {twice} stands more than once.")
+    return order
+
+
+def _joined(data: Sequence[Predictions], names: Sequence[str]) -> dict[str, Any]:
+    """Return columns that were kept beside several batches."""
+    return {name: np.concatenate([one.columns[name] for one in data]) for name in names}
 
 
 @final

@@ -1,6 +1,7 @@
 """The executors of Spark."""
 
 import pickle
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -13,6 +14,7 @@ from calibrant.workers.versions import refuse_version
 Progress = Callable[[int, int], None]
 
 TASKS = 4  # for each core
+OTHER = re.compile(r"No module named 'calibrant\.|Can't get attribute .* on <module 'calibrant")
 RESULT = "number long, version string, error binary, state binary"
 
 
@@ -34,7 +36,7 @@ class Spark:
 
     @classmethod
     def of(cls, engine: Any) -> "Spark":
-        """Return the executors of a session, or of the master at spark://host:port."""
+        """Return the executors of a session, of the master at spark://host:port, or of Connect."""
         if not isinstance(engine, str):
             return cls(engine)
         try:
@@ -43,6 +45,8 @@ class Spark:
             raise ImportError(
                 "`engine` means Spark, but `pyspark` cannot be imported; install calibrant[spark]."
             ) from None
+        if engine.startswith("sc://"):
+            return cls(SparkSession.builder.remote(engine).getOrCreate())
         return cls(SparkSession.builder.master(engine).appName("calibrant").getOrCreate())
 
     @property
@@ -83,6 +87,8 @@ def collected(frame: Any, task: Callable[[Iterator[Any]], Iterator[Any]]) -> lis
     except Exception as error:
         if "No module named 'calibrant'" in str(error):
             refuse_version("a Spark executor", None)
+        if OTHER.search(str(error)):
+            refuse_version("a Spark executor", "of another version")
         raise
     return rows
 

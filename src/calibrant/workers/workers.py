@@ -50,7 +50,7 @@ def as_workers(engine: Any) -> Workers:
         from calibrant.workers.dask import Dask  # noqa: PLC0415
 
         return Dask.of(engine)
-    if home == "pyspark" or str(engine).startswith(("spark://", "local[")):
+    if home == "pyspark" or str(engine).startswith(("spark://", "sc://", "local[")):
         from calibrant.workers.spark import Spark  # noqa: PLC0415
 
         return Spark.of(engine)

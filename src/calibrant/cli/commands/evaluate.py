@@ -60,7 +60,7 @@ def evaluate(
                 found = cal.evaluate(
                     data, **asked, n_resamples=resamples, rng=seed, progress=progress
                 )
-            scores = {} if isinstance(data, cal.Scan) else cal.scores.all_scores(data)
+            scores = cal.scores.all_scores(data)
             bodies[name] = {"scores": scores, **drawn(found.settings), **found.to_dict()}
             groups = _slices(data, resamples, seed)
             if groups is not None:
@@ -77,14 +77,13 @@ def evaluate(
 
 def _slices(data: "Predictions | Scan", resamples: int, seed: int) -> "Slices | None":
     """Look at the groups that --by asks for."""
-    import calibrant as cal  # noqa: PLC0415
+    from calibrant.inference.groups import kept_columns, slices  # noqa: PLC0415
 
-    if isinstance(data, cal.Scan) or not data.columns:
+    names = kept_columns(data)
+    if not names:
         return None
     with progress_after(1.0, "groups") as progress:
-        return cal.slices(
-            data, list(data.columns), n_resamples=resamples, rng=seed, progress=progress
-        )
+        return slices(data, names, n_resamples=resamples, rng=seed, progress=progress)
 
 
 def _print_slices(groups: "Slices | None") -> None:

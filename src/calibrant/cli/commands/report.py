@@ -1,5 +1,6 @@
 """``calibrant report``."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,11 +22,11 @@ from calibrant.cli.parsing import parse_groups
 from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
-    from calibrant import Predictions
+    from calibrant import Predictions, Scan
     from calibrant.lenses import Lens
 
 
-@takes_inputs("id", "by")
+@takes_inputs("id", "by", "row", "engine")
 def report(
     files: Files,
     output: Output = Path("calibrant-report.html"),
@@ -42,7 +43,7 @@ def report(
     """Write a report: one HTML file that works offline."""
     check_ending(output, ".html", ".htm")
     with one_sentence_errors(), whole_file(output) as temporary:
-        models = inputs.load_all(files)
+        models = inputs.open_models(files)
         lens = None if groups is None else _groups(groups, next(iter(models.values())))
         title = title or f"Calibration of {', '.join(models)}"
         how = {"groups": lens, "region": inputs.region, "n_resamples": resamples, "rng": seed}
@@ -61,7 +62,7 @@ def report(
 
 
 def write_report(
-    models: dict[str, "Predictions"],
+    models: Mapping[str, "Predictions | Scan"],
     output: Path,
     title: str,
     how: dict[str, Any],
@@ -70,7 +71,7 @@ def write_report(
 
     Parameters
     ----------
-    models : dict of str to Predictions
+    models : mapping of str to Predictions or Scan
         The models by name.
     output : Path
         File to write.
@@ -85,7 +86,7 @@ def write_report(
         write(models, output, title=title, progress=progress, **how)
 
 
-def _groups(text: str, data: "Predictions") -> "Lens":
+def _groups(text: str, data: "Predictions | Scan") -> "Lens":
     lens = parse_groups(text, data)
     if text.count("|") > 3:
         raise typer.BadParameter(

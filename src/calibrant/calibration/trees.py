@@ -1,0 +1,186 @@
+"""The tree of rows that are read in batches: grown level by level, to the same bits as in memory.
+
+A node is cut at the mean of the coordinate of largest variance. Both follow from exact sums over
+its rows: one pass adds up the predictions of all nodes of a level, and, if there are coordinates to
+choose from, another one the squares of their deviations from the means.
+"""
+
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.lenses import Lens
+from calibrant.partitions import VarianceTree
+from calibrant.partitions.variance_tree import FittedTree
+from calibrant.scanning import Batch
+
+Floats = NDArray[np.float64]
+
+
+class NodeState(NamedTuple):
+    """Weight of nodes, and limbs of sums over their rows."""
+
+    mass: Floats  # (nodes,)
+    limbs: NDArray[np.int64]  # (3, nodes, coordinates)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NodeTally:
+    """Sums over the rows of those leaves of a tree that may be split.
+
+    Parameters
+    ----------
+    lens : Lens
+        What rows are seen through.
+    tree : FittedTree
+        The tree so far; its leaves that may be split are its first cells.
+    columns : tuple of int
+        The first coordinate that may be cut, and how many.
+    means : array of shape (leaves, coordinates)
+        What squares of deviations are taken from; nan to add up predictions.
+    unit : float
+        That of weights.
+    """
+
+    lens: Lens
+    tree: FittedTree
+    columns: tuple[int, int]
+    means: Floats
+    unit: float
+
+    def zero(self) -> NodeState:
+        """Return the sums of no rows."""
+        return NodeState(np.zeros(len(self.means)), np.zeros((3, *self.means.shape), np.int64))
+
+    def update(self, state: NodeState, batch: Batch) -> NodeState:
+        """Add the rows of a batch."""
+        seen = self.lens(batch.data)
+        nodes = self.tree.assign(seen.probs)
+        found = engine.node_sums.node_sums(seen.rows, self.columns, nodes, self.means, self.unit)
+        return self.merge(state, NodeState(*found))
+
+    def merge(self, a: NodeState, b: NodeState) -> NodeState:
+        """Return the sums of the rows of both."""
+        return NodeState(a.mass + b.mass, a.limbs + b.limbs)
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A node of a tree that grows: a leaf, as long as it has no children."""
+
+    coordinate: int = -1
+    threshold: float = 0.0
+    children: list["Node"] = field(default_factory=list)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Growth:
+    """A tree that grows over scanned rows.
+
+    Parameters
+    ----------
+    rows : Scan or problem of one
+        Who adds up the rows.
+    lens : Lens
+        What they are seen through.
+    m : int
+        Number of outcomes.
+    columns : tuple of int
+        The first coordinate that may be cut, and how many.
+    unit : float
+        That of weights.
+    root : Node
+        The tree so far.
+    """
+
+    rows: Any
+    lens: Lens
+    m: int
+    columns: tuple[int, int]
+    unit: float
+    root: Node = field(default_factory=Node)
+
+    def grow(self, min_size: float) -> FittedTree:
+        """Split nodes of this weight or more, until there are none."""
+        parents: list[Node] = []
+        waiting = [self.root]
+        while waiting:
+            mass, means = self._means(waiting)
+            large = _kept(parents, mass) & (mass >= min_size) & (mass > 0)
+            parents = list(compress(waiting, large))
+            self._split(parents, means[large])
+            waiting = [child for node in parents for child in node.children]
+        return self._fitted([])
+
+    def _means(self, nodes: list[Node]) -> tuple[Floats, Floats]:
+        """Return the weight of leaves (k,), and the means of their rows (k, coordinates)."""
+        nothing = np.full((len(nodes), self.columns[1]), np.nan)
+        mass, sums = self._add_up(nodes, nothing)
+        size = np.where(mass > 0, mass, 1.0)[:, None] * (1.0 / self.unit)
+        return mass, sums / size
+
+    def _split(self, nodes: list[Node], means: Floats) -> None:
+        """Cut leaves at the mean of the coordinate of largest variance."""
+        chosen = np.zeros(len(nodes), np.intp)
+        if self.columns[1] > 1 and nodes:
+            _, squares = self._add_up(nodes, means)
+            close = squares >= squares.max(axis=1, keepdims=True) * (1.0 - engine.tree.CLOSE)
+            chosen = close.argmax(axis=1)
+        for node, j, mean in zip(nodes, chosen.tolist(), means, strict=True):
+            node.coordinate = self.columns[0] + j
+            node.threshold = float(mean[j])
+            node.children = [Node(), Node()]
+
+    def _add_up(self, nodes: list[Node], means: Floats) -> tuple[Floats, Floats]:
+        """Add up the rows of leaves: their weight, and what `means` says, in one pass."""
+        tally = NodeTally(self.lens, self._fitted(nodes), self.columns, means, self.unit)
+        mass, limbs = self.rows.add_up(tally)
+        return mass, engine.sums.value(limbs)
+
+    def _fitted(self, first: list[Node]) -> FittedTree:
+        """Return the tree, a node followed by its left child; `first` are its first leaves.
+
+        The others are numbered after them, from left to right.
+        """
+        numbers = {id(node): i for i, node in enumerate(first)}
+        nodes: list[list[int]] = []
+        thresholds = []
+        stack = [(self.root, -1)]  # nodes, and whose right child they are
+        while stack:
+            node, parent = stack.pop()
+            if parent >= 0:
+                nodes[parent][2] = len(nodes)
+            if node.children:
+                left, right = node.children
+                stack += [(right, len(nodes)), (left, -1)]
+                nodes.append([node.coordinate, len(nodes) + 1, -1])
+            else:
+                nodes.append([-1, numbers.setdefault(id(node), len(numbers)), -1])
+            thresholds.append(node.threshold if node.children else 0.0)
+        return FittedTree(np.array(nodes, np.int32), np.array(thresholds), self.m)
+
+
+def _kept(parents: list[Node], mass: Floats) -> NDArray[np.bool_]:
+    """Return which children stay; those of a node are cut off if one of them has no weight.
+
+    mass : weight of all children, those of a node beside each other; or that of the root
+    """
+    if not parents:
+        return np.ones(1, bool)
+    full = np.asarray((mass.reshape(-1, 2) > 0).all(axis=1))
+    for node in compress(parents, ~full):
+        node.children = []
+    return np.repeat(full, 2)
+
+
+def grown_tree(
+    rows: Any, lens: Lens, partition: VarianceTree, columns: tuple[int, int], m: int, unit: float
+) -> FittedTree:
+    """Return the tree of scanned rows: that of the same rows in memory."""
+    return Growth(rows, lens, m, columns, unit).grow(partition.splits_from)
