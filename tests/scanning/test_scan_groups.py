@@ -63,6 +63,7 @@ def test_groups_are_tested_as_those_in_memory(both):
 def test_all_groups_and_lenses_are_read_in_three_passes(both, monkeypatch):
     """One counts the rows of groups, one adds up their cells, and one draws labels."""
     _, scan = both
+    _ = scan.largest_weight  # which takes a pass of its own, once, if there are weights
     passes = []
     reduce = type(scan.workers).reduce
 
@@ -71,9 +72,10 @@ def test_all_groups_and_lenses_are_read_in_three_passes(both, monkeypatch):
         return reduce(workers, *arguments)
 
     monkeypatch.setattr(type(scan.workers), "reduce", counted)
-    weights = int(scan.weighted)  # which a pass of their own looked at, maybe before
-    cal.slices(scan, ["sex", "sure"], n_resamples=9, rng=4)
-    assert len(passes) <= 3 + weights
+    weights = int(scan.weighted)  # for the directions of groups that are off
+    found = cal.slices(scan, ["sex", "sure"], n_resamples=199, rng=4)
+    assert all(row.verdict.rejected for row in found.rows)
+    assert len(passes) == 3 + weights
     passes.clear()
     cal.evaluate(scan, n_resamples=9, rng=4)
     assert len(passes) == 2
@@ -86,6 +88,20 @@ def test_columns_are_kept_as_load_keeps_them(both):
     assert kept["ward"].tolist() == [str(ward) for ward in WARD]
     assert kept["sure"].tolist() == ["true" if one else "false" for one in SURE]
     assert scan.reading.kept == ("sex", "ward", "sure")
+
+
+def test_columns_that_not_all_files_have(tmp_path):
+    whole = table(*rows_of(60, 3))
+    write(tmp_path / "a", whole.append_column("sex", pa.array(["f"] * 60)), ())
+    write(tmp_path / "b", whole, ())
+    with pytest.raises(ValueError, match=r"column 'sex' must be in all files; row 0 of part-000"):
+        cal.slices(cal.scan(tmp_path), "sex", n_resamples=9)
+
+
+def test_columns_of_lists(tmp_path):
+    whole = table(*rows_of(60, 3)).append_column("tags", pa.array([[{"a": 1}]] * 60))
+    with pytest.raises(ValueError, match="`by` must name columns of texts, numbers or truths; 'ta"):
+        cal.slices(cal.scan(write(tmp_path, whole, ())), "tags", n_resamples=9)
 
 
 def test_scores(both):

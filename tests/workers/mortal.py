@@ -39,6 +39,7 @@ def mortal(scan, folder, when, *, number=3, executor=False):
                 die(when == "merging")
                 return merge(a, b)
 
+            on_fragments.names = work.names
             return workers.reduce(fragments, on_fragments, on_states, progress)
 
     return replace(scan, workers=Mortal())

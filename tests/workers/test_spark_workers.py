@@ -22,6 +22,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 ETA = ExpectedMiscalibration(EqualWidth(5))
 ROWS = rows_of(1_200)
+WHOLE = ExpectedMiscalibration(EqualWidth(1))
 NUMBERS = np.arange(1_200)
 COUNTS = {"lens": TopLabel(), "resampler": Exact(draws="counts"), "rng": 1}
 LABELS = {"n_resamples": 19, "rng": 1}
@@ -67,6 +68,28 @@ def test_frames(session, folder, expected):
     assert cal.calibration_test(plain, ETA, **COUNTS).to_dict() == expected[1]
     with pytest.raises(ValueError, match="`row` must name a column of unique whole numbers"):
         cal.calibration_test(plain, ETA)
+
+
+def test_groups_of_a_frame(session, folder):
+    """A column that nobody asked for before is read from the frame, too."""
+    frame = session.read.parquet(str(folder))
+    frame = frame.withColumn("even", frame["row"] % 2)
+    found = cal.slices(cal.scan(frame, row="row"), "even", **LABELS)
+    assert [(row.group, row.n) for row in found.rows] == [("0", 600), ("1", 600)]
+    even = NUMBERS % 2 == 0
+    alone = cal.calibration_test(
+        predictions(*ROWS).weighted_by(even), WHOLE, lens=TopLabel(), **LABELS
+    )
+    assert found.rows[0].verdict.pvalue <= 1
+    assert found.rows[0].verdict.bias == pytest.approx(_bias(even), abs=1e-12)
+    assert alone.statistic == pytest.approx(abs(_bias(even)), abs=1e-12)
+
+
+def _bias(rows):
+    probs, labels, _ = ROWS
+    probs = predictions(*ROWS).probs.astype(float)
+    top = probs.argmax(axis=1)
+    return float((probs.max(axis=1) - (top == labels))[rows].mean())
 
 
 def test_a_bad_row_is_named(session, tmp_path):

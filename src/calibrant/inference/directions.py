@@ -1,10 +1,11 @@
 """Whether predictions are too high, too low, or both in different places."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from calibrant.inference.adjustment import holm
 from calibrant.inference.frequencies import problem_moments, standardise
-from calibrant.inference.scanned import AnyProblem
+from calibrant.inference.scanned import AnyProblem, ScannedProblem, find_moments
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.words import ALPHA
 
@@ -21,14 +22,28 @@ def direction_of(problem: AnyProblem, bias: float) -> Literal["high", "low", "bo
     return ("high" if bias > 0 else "low") if high or low else None
 
 
+def find_scanned_moments(problems: Sequence[AnyProblem]) -> None:
+    """Find the moments that directions of scanned problems need, in one pass."""
+    scanned = [p for p in problems if isinstance(p, ScannedProblem) and p.seen.event is not None]
+    find_moments([(p, cut) for p in scanned if not _counted(p) for cut in CELLS_OF_VERDICTS])
+
+
+def _counted(problem: AnyProblem) -> bool:
+    """Whether the distributions of counts say all, so that no moments are needed."""
+    return problem.exact_counts and problem.calibrated
+
+
 def _directions(problem: AnyProblem, partition: Partition) -> tuple[bool, bool]:
     """Return whether predictions are too high, and too low, in some cells, by Holm's procedure."""
     from scipy.special import ndtr  # noqa: PLC0415
 
     event = problem.seen.event
     cells = problem.shared.cells(partition)
-    centre, spread = problem_moments(problem, cells)
     means = cells.means()
+    if _counted(problem):
+        centre: Any = 0.0
+    else:
+        centre, spread = problem_moments(problem, cells)
     if problem.exact_counts:
         far = problem.event_distributions(cells).scores(means.observed[:, event] * cells.mass)
     else:

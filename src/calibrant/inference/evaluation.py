@@ -12,7 +12,7 @@ from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, name_of
 from calibrant.inference.adjustment import adjust
 from calibrant.inference.detection import can_tell, detectable
-from calibrant.inference.directions import CELLS_OF_VERDICTS
+from calibrant.inference.directions import CELLS_OF_VERDICTS, find_scanned_moments
 from calibrant.inference.families import chosen_lenses, chosen_statistics, omnibus, said_of
 from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.inference.problem import check_hypothesis
@@ -240,6 +240,8 @@ def judged(
     """Return the tests of all problems, adjusted together, and what they say of each problem."""
     found = _examine_all(problems, statistics, plan)
     rows = _adjusted([test for tests in found for test in tests])
+    if any(row.adjusted_pvalue <= ALPHA for row in rows):
+        find_scanned_moments(problems)
     left = iter(rows)
     verdicts = tuple(
         judge(problem, [next(left) for _ in tests], len(rows), plan.n_resamples)

@@ -192,9 +192,10 @@ class ScannedProblem:
 
     def moments(self, cells: Any) -> tuple[Floats, Floats]:
         """Return mean and standard deviation (cells, m) of the deviations under the hypothesis."""
-        own, unit = self.calibrated, self.scan.unit
-        tally = MomentTally(self.lens, self.resampler, cells.cut, cells.fitted, self.seen.m, unit)
-        return moments_from(self.add_up(tally), cells, unit, own)
+        if "moments" not in cells.__dict__:
+            find_moments([(self, cells.partition)])
+        found: tuple[Floats, Floats] = cells.__dict__["moments"]
+        return found
 
     def add_up(self, reduction: Reduction[S]) -> S:
         """Add up the rows of this problem."""
@@ -230,6 +231,20 @@ def settle(problems: Sequence[ScannedProblem], progress: Any = None) -> None:
         for problem, states in zip(waiting, found, strict=True):
             for cells, state in zip(problem.open, states, strict=True):
                 cells.__dict__["found"] = state
+
+
+def find_moments(pairs: Sequence[tuple[ScannedProblem, Partition]]) -> None:
+    """Find the moments of cells of problems of the same rows, in one pass."""
+    asked: list[Any] = [(problem, problem.shared.cells(cut)) for problem, cut in pairs]
+    parts = []
+    for problem, cells in asked:
+        lens, m, unit = problem.lens, problem.seen.m, problem.scan.unit
+        tally = MomentTally(lens, problem.resampler, cells.cut, cells.fitted, m, unit)
+        parts.append((problem.group, tally))
+    found = asked[0][0].scan.add_up(Together(parts)) if parts else []
+    for (problem, cells), limbs in zip(asked, found, strict=True):
+        unit = problem.scan.unit
+        cells.__dict__["moments"] = moments_from(limbs, cells, unit, problem.calibrated)
 
 
 AnyProblem = Problem | ScannedProblem

@@ -68,7 +68,7 @@ class ClassTally:
         edges = engine.grid.edges(self.k)
         cells, mass, limbs = engine.classes.class_boxes(data.rows, edges, self.unit)
         if self.replicates.size:
-            source = Source(data.probs, None, self.key, *batch[1:])
+            source = Source(data.probs, None, self.key, batch.first, batch.numbers)
             state.drawn[:] += engine.classes.class_counts(
                 data.rows, cells, offsets, source, self.replicates
             )

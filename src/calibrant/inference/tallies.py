@@ -78,7 +78,8 @@ class CountTally:
     def update(self, state: list[Floats], batch: Batch) -> list[Floats]:
         """Draw the outcomes of a batch; each row by its number in the whole data set."""
         seen = self.lens(batch.data)
-        problem = Problem(batch.data, self.lens, self.resampler, self.key, Shared(seen), *batch[1:])
+        place = batch.first, batch.numbers
+        problem = Problem(batch.data, self.lens, self.resampler, self.key, Shared(seen), *place)
         block = LabelBlock(problem, self.replicates, {})
         for (partition, fitted), table in zip(self.cells, state, strict=True):
             mine, of_rows = partition.locate(seen)

@@ -102,7 +102,7 @@ def _of_frame(frame: Any, home: str, options: Options, row: str | None, engine: 
     with one_sentence("`path`"):
         columns = choose(types, options, row, length)
     if home == "pyspark":
-        workers, fragments = SparkFrame(frame.select(*columns.names)), (Whole(frame.count()),)
+        workers, fragments = SparkFrame(frame), (Whole(frame.count()),)
     if not fragments or not fragments[0].n:
         raise ValueError("`path` must hold at least one row; found none.")
     return Scan(columns, fragments, workers, reading_of(columns, list(types)))

@@ -1,15 +1,16 @@
 """Batches of rows, and how fragments of files become such."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
-from calibrant.scanning.columns import Columns, Where
+from calibrant.scanning.columns import Coded, Columns, Where
 from calibrant.scanning.fragments import Fragment, FrameFragment, open_parquet
 
 AnyFragment = Fragment | FrameFragment
@@ -23,6 +24,7 @@ class Batch(NamedTuple):
     data: Predictions
     first: int = 0
     numbers: NDArray[np.int64] | None = None  # (n,)
+    beside: Mapping[str, Coded] = MappingProxyType({})  # columns that were kept
 
     def take(self, rows: NDArray[np.intp]) -> "Batch":
         """Return some of the rows, which keep their numbers."""
@@ -38,11 +40,7 @@ class Group(NamedTuple):
 
     def of(self, batch: Batch) -> Batch:
         """Return the rows of a batch that belong to it."""
-        texts = batch.data.columns[self.column]
-        if len(self.values) == 1:
-            return batch.take(np.flatnonzero(texts == self.values[0]))
-        wanted = set(self.values)
-        return batch.take(np.flatnonzero([text in wanted for text in texts]))
+        return batch.take(batch.beside[self.column].rows(set(self.values)))
 
 
 @final
@@ -70,7 +68,7 @@ class Reader:
         """Check the rows of an Arrow batch whose first row has this number."""
         columns = self.columns
         data = columns.predictions(table, where, self.unit)
-        return Batch(data, first, columns.numbers(table, where))
+        return Batch(data, first, columns.numbers(table, where), columns.beside(table, where))
 
     def tables(
         self, fragments: Iterable[AnyFragment], names: list[str]

@@ -1,9 +1,8 @@
 """From the columns of an Arrow batch to checked Predictions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +11,40 @@ from calibrant.checks import arrays
 from calibrant.checks.labels import Classes, decoded
 from calibrant.checks.parameters import Source
 from calibrant.predictions import Predictions
-from calibrant.predictions.held import Beside
 
 Array = NDArray[Any]
 Where = Callable[[int], str]
+
+
+class Coded(NamedTuple):
+    """A column as the texts that stand in it, spelled as `load` does, and which each row has."""
+
+    texts: tuple[str, ...]
+    codes: NDArray[Any]  # (n,)
+
+    @classmethod
+    def of(cls, column: Any, name: str) -> "Coded":
+        """Tell the values of an Arrow column apart."""
+        import pyarrow  # noqa: PLC0415 (an extra)
+
+        try:
+            coded = column if hasattr(column, "dictionary") else column.dictionary_encode()
+        except (pyarrow.ArrowNotImplementedError, pyarrow.ArrowInvalid):
+            raise ValueError(
+                f"`by` must name columns of texts, numbers or truths; {name!r} holds {column.type}."
+            ) from None
+        texts = [_text(value) for value in (*coded.dictionary.to_pylist(), None)]
+        return cls(tuple(texts), _plain(coded.indices.fill_null(len(texts) - 1)))
+
+    def rows(self, values: Collection[str]) -> NDArray[np.intp]:
+        """Return the numbers of the rows that have one of these values."""
+        wanted = np.array([text in values for text in self.texts])
+        return np.flatnonzero(wanted[self.codes])
+
+    def counts(self) -> dict[str, int]:
+        """Return how many rows have each value."""
+        found = np.bincount(self.codes, minlength=len(self.texts)).tolist()
+        return {text: n for text, n in zip(self.texts, found, strict=True) if n}
 
 
 @final
@@ -97,11 +126,14 @@ class Columns:
         weights = None
         if self.weight is not None and unit is not None:
             weights = np.rint(self.weights(table, where) / unit) * unit
-        texts = {name: _texts(table.column(name)) for name in self.kept}
-        beside = Beside(None, MappingProxyType(texts))
-        names = self.known.names
-        found = Predictions.trusted(probs, labels, names, weights, 1, None, beside)
-        return found.know_top(top)
+        return Predictions.trusted(probs, labels, self.known.names, weights, 1).know_top(top)
+
+    def beside(self, table: Any, where: Where) -> dict[str, "Coded"]:
+        """Return the columns that are kept beside the predictions of a batch."""
+        missing = [name for name in self.kept if name not in table.schema.names]
+        if missing:
+            raise ValueError(f"column {missing[0]!r} must be in all files; {where(0)} lacks it.")
+        return {name: Coded.of(table.column(name), name) for name in self.kept}
 
     def weights(self, table: Any, where: Where) -> NDArray[np.float64]:
         """Return the weights of a batch, checked but not rounded."""
@@ -155,14 +187,6 @@ class Columns:
 def _plain(column: Any) -> Array:
     """Return an Arrow column as a NumPy array; missing numbers are NaN."""
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _texts(column: Any) -> Array:
-    """Return a column as texts (n,), spelled as `load` does."""
-    coded = column if hasattr(column, "dictionary") else column.dictionary_encode()
-    values = [_text(value) for value in (*coded.dictionary.to_pylist(), None)]
-    codes = coded.indices.fill_null(len(values) - 1)
-    return np.array(values, object)[_plain(codes)]
 
 
 def _text(value: Any) -> str:

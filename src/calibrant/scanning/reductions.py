@@ -81,7 +81,7 @@ class ValueTally:
     def update(self, state: list[Counter[str]], batch: Batch) -> list[Counter[str]]:
         """Count the rows of a batch."""
         for counter, name in zip(state, self.columns, strict=True):
-            counter.update(batch.data.columns[name].tolist())
+            counter.update(batch.beside[name].counts())
         return state
 
     def merge(self, a: list[Counter[str]], b: list[Counter[str]]) -> list[Counter[str]]:

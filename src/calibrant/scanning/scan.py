@@ -23,6 +23,8 @@ from calibrant.workers import Threads, Workers
 S = TypeVar("S")
 Progress = Callable[[int, int], None]
 
+SEEN = ("largest_weight", "distinct")  # what a pass over the rows has told of all of them
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Work:
 
     reader: Reader
     reduction: Any
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        return self.reader.columns.names
 
     def __call__(self, fragments: Iterable[Fragment]) -> Any:
         """Return the state of the rows of some fragments."""
@@ -94,11 +101,14 @@ class Scan:
             )
         kept = (*self.columns.kept, *new)
         left_out = tuple(name for name in self.reading.left_out if name not in new)
-        return replace(
+        found = replace(
             self,
             columns=replace(self.columns, kept=kept),
             reading=replace(self.reading, kept=kept, left_out=left_out),
         )
+        seen = {name: self.__dict__[name] for name in SEEN if name in self.__dict__}
+        found.__dict__.update(seen)
+        return found
 
     @property
     def n(self) -> int:
@@ -181,7 +191,7 @@ class Scan:
             weights,
             1,
             None,
-            Beside(None, MappingProxyType(_joined(data, self.columns.kept))),
+            Beside(None, MappingProxyType(_joined(batches, self.columns.kept))),
         )
         if self.columns.row is None:
             return whole
@@ -206,9 +216,13 @@ def _order(numbers: NDArray[np.int64]) -> NDArray[np.intp]:
     return order
 
 
-def _joined(data: Sequence[Predictions], names: Sequence[str]) -> dict[str, Any]:
-    """Return columns that were kept beside several batches."""
-    return {name: np.concatenate([one.columns[name] for one in data]) for name in names}
+def _joined(batches: Sequence[Batch], names: Sequence[str]) -> dict[str, Any]:
+    """Return the texts of columns that were kept beside several batches."""
+    columns = {name: [batch.beside[name] for batch in batches] for name in names}
+    return {
+        name: np.concatenate([np.array(one.texts, object)[one.codes] for one in parts])
+        for name, parts in columns.items()
+    }
 
 
 @final
@@ -224,11 +238,16 @@ class LargestWeight:
 
     reader: Reader
 
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        return [str(self.reader.columns.weight)]
+
     def __call__(self, fragments: Iterable[Fragment]) -> float:
         """Return the largest weight of some fragments."""
         columns = self.reader.columns
         largest = 0.0
-        for table, _, where in self.reader.tables(fragments, [str(columns.weight)]):
+        for table, _, where in self.reader.tables(fragments, self.names):
             largest = max(largest, float(columns.weights(table, where).max(initial=0.0)))
         return largest
 

@@ -24,7 +24,7 @@ class SparkFrame:
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
-        The columns that are read.
+        With all its columns.
     """
 
     frame: Any
@@ -37,12 +37,12 @@ class SparkFrame:
     def reduce(
         self,
         fragments: Sequence[Any],
-        work: Callable[[Iterable[Any]], Any],
+        work: Any,
         merge: Callable[[Any, Any], Any],
         progress: Progress | None,
     ) -> Any:
-        """Return the merged states of all partitions."""
-        found = collected(self.frame, _OnBatches(work))
+        """Return the merged states of all partitions; Spark hands over the columns of the work."""
+        found = collected(self.frame.select(*work.names), _OnBatches(work))
         if progress is not None:
             progress(fragments[0].n, fragments[0].n)
         return merged(found, merge)
