@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant import tables
 from calibrant.checks.parameters import listed, whole
 from calibrant.checks.seeds import Rng
-from calibrant.inference.evaluation import judged
+from calibrant.inference.evaluation import EvaluationRow, judged
 from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import Problem
 from calibrant.inference.scanned import AnyProblem, ScannedProblem
@@ -76,10 +76,13 @@ class Slices(tables.Tabular):
         One for each group.
     settings : mapping
         What it was made with.
+    tests : tuple of EvaluationRow
+        The tests of all groups, which see the same draws.
     """
 
     rows: tuple[Slice, ...]
     settings: Settings
+    tests: tuple[EvaluationRow, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -162,11 +165,11 @@ def slices(
     else:
         names, found = _in_memory(data, by, fewest)
     problems = [problem_of(plan, chosen) for _, _, _, problem_of in found]
-    _, verdicts = judged(problems, None, plan)
+    tests, verdicts = judged(problems, None, plan)
     slices_found = tuple(
         Slice(*one[:3], verdict) for one, verdict in zip(found, verdicts, strict=True)
     )
-    return Slices(slices_found, plan.settings(by=names, lens=chosen, least=least))
+    return Slices(slices_found, plan.settings(by=names, lens=chosen, least=least), tests)
 
 
 def kept_columns(data: Predictions | Scan) -> list[str]:

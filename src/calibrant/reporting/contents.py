@@ -143,7 +143,8 @@ def compute(
             progress=part(progress, 2, n_stages),
         )
         class_drawings = _class_drawings(data, classes, settings, part(progress, 3, n_stages))
-    page = judged_together(Boxes(evaluation, drawings, curve, classes, class_drawings))
+    groups = _slices(data, settings, part(progress, n_stages - 2, n_stages))
+    page = judged_together(Boxes(evaluation, drawings, curve, classes, class_drawings, groups))
     last = part(progress, n_stages - 1, n_stages)
     return Contents(
         name=name,
@@ -151,7 +152,6 @@ def compute(
         scores=all_scores(data),
         verdicts=_verdicts(page.evaluation, page.drawings[0].diagram, page.classes),
         **page._asdict(),
-        slices=_slices(data, settings, part(progress, n_stages - 2, n_stages)),
         remedy=remedy(data, settings.seed, settings.n_resamples, last),
     )
 

@@ -1,6 +1,6 @@
 """One adjustment for all that a page says about a model.
 
-Tests, cells, classes and the curve of a page see the same draws. Each of these boxes has a
+Tests, cells, classes, groups and the curve of a page see the same draws. Each of these boxes has a
 strongest piece of evidence, in the data and in every replicate, and so a p-value that is adjusted
 within the box. If the model is calibrated, data and replicates are exchangeable. So the share of
 them in which some box has a p-value of at most p is a p-value for the whole page (Westfall and
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
-from calibrant.inference import Classwise, Evaluation
+from calibrant.inference import Classwise, Evaluation, EvaluationRow, Slices, Verdict
 from calibrant.inference.adjustment import largest, pvalues_of_row, strongest
 from calibrant.words import ALPHA
 
@@ -55,12 +55,13 @@ class Boxes(NamedTuple):
     curve: CurveDiagram | None
     classes: Classwise | None
     class_drawings: tuple[Drawing, ...]
+    slices: Slices | None
 
 
-def of_tests(found: Evaluation) -> Evidence:
-    """Return the strongest evidence of the tests."""
-    values = np.array([row.value for row in found.rows])
-    return strongest(values, np.stack([row.null for row in found.rows]))
+def of_tests(rows: Sequence[EvaluationRow]) -> Evidence:
+    """Return the strongest evidence of tests."""
+    values = np.array([row.value for row in rows])
+    return strongest(values, np.stack([row.null for row in rows]))
 
 
 def of_classes(found: Classwise) -> list[Evidence]:
@@ -101,18 +102,26 @@ def adjustment(families: Iterable[Evidence]) -> Adjust:
 
 def judged_tests(found: Evaluation, adjust: Adjust, n_tests: int) -> Evaluation:
     """Return the tests, and what they say, as part of a page with so many tests."""
-    verdicts = [
-        replace(verdict, pvalue=float(adjust(np.array(verdict.pvalue))), n_tests=n_tests)
-        for verdict in found.verdicts
-    ]
+    verdicts = [judged_verdict(verdict, adjust, n_tests) for verdict in found.verdicts]
     rows = [
         replace(row, adjusted_pvalue=float(adjust(np.array(row.adjusted_pvalue))))
         for row in found.rows
     ]
-    for i, verdict in enumerate(verdicts):
-        if not verdict.rejected:
-            verdicts[i] = replace(verdict, direction=None)
     return replace(found, verdicts=tuple(verdicts), rows=tuple(rows))
+
+
+def judged_verdict(verdict: Verdict, adjust: Adjust, n_tests: int) -> Verdict:
+    """Return what tests say as part of a page with so many tests."""
+    found = replace(verdict, pvalue=float(adjust(np.array(verdict.pvalue))), n_tests=n_tests)
+    return found if found.rejected else replace(found, direction=None)
+
+
+def judged_slices(found: Slices, adjust: Adjust, n_tests: int) -> Slices:
+    """Return groups that are judged as part of a page with so many tests."""
+    rows = [
+        replace(row, verdict=judged_verdict(row.verdict, adjust, n_tests)) for row in found.rows
+    ]
+    return replace(found, rows=tuple(rows))
 
 
 def cells_of_page(diagram: ReliabilityDiagram, adjust: Adjust) -> ReliabilityDiagram:
@@ -140,13 +149,14 @@ def judged_together(found: Boxes) -> Boxes:
         None if found.curve is None else curve_of_page(found.curve, adjust),
         classes,
         _judged_classes(found.class_drawings, classes),
+        None if found.slices is None else judged_slices(found.slices, adjust, n_tests),
     )
 
 
 def _of_page(found: Boxes) -> tuple[int, list[Evidence]]:
     """Return the number of tests of a page, and the evidence of its boxes."""
     cells = [drawing.diagram for drawing in found.drawings]
-    evidence = [of_tests(found.evaluation), *map(of_cells, cells)]
+    evidence = [of_tests(found.evaluation.rows), *map(of_cells, cells)]
     n_tests = len(found.evaluation.rows)
     n_tests += sum(diagram.series[0].function.n_cells for diagram in cells)
     if found.curve is not None:
@@ -155,6 +165,9 @@ def _of_page(found: Boxes) -> tuple[int, list[Evidence]]:
     if found.classes is not None:
         evidence += of_classes(found.classes)
         n_tests += len(found.classes.classes) + 1
+    if found.slices is not None:
+        evidence.append(of_tests(found.slices.tests))
+        n_tests += len(found.slices.tests)
     return n_tests, evidence
 
 

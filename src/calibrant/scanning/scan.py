@@ -93,12 +93,9 @@ class Scan:
         """
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
         new = tuple(name for name in dict.fromkeys(wanted) if name not in self.columns.kept)
-        missing = sorted(set(new) - set(self.reading.left_out))
-        if missing:
-            raise ValueError(
-                f"`by` must name columns of the files that hold nothing else; {listed(missing)} not"
-                f" among {listed(self.reading.left_out)}."
-            )
+        if not new:
+            return self
+        _check_there(new, self.reading.left_out)
         kept = (*self.columns.kept, *new)
         left_out = tuple(name for name in self.reading.left_out if name not in new)
         found = replace(
@@ -106,8 +103,7 @@ class Scan:
             columns=replace(self.columns, kept=kept),
             reading=replace(self.reading, kept=kept, left_out=left_out),
         )
-        seen = {name: self.__dict__[name] for name in SEEN if name in self.__dict__}
-        found.__dict__.update(seen)
+        found.__dict__.update({name: self.__dict__[name] for name in SEEN if name in self.__dict__})
         return found
 
     @property
@@ -204,6 +200,16 @@ class Scan:
         shown = self.classes if self.m <= 4 else (*self.classes[:3], "…")
         files = len({getattr(fragment, "path", 0) for fragment in self.fragments})
         return f"Scan(n={self.n}, m={self.m}, classes={shown}, files={files}, on={self.workers})"
+
+
+def _check_there(names: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse columns that files do not have, or that hold something else."""
+    missing = sorted(set(names) - set(columns))
+    if missing:
+        raise ValueError(
+            f"`by` must name columns of the files that hold nothing else; {listed(missing)} not"
+            f" among {listed(columns)}."
+        )
 
 
 def _order(numbers: NDArray[np.int64]) -> NDArray[np.intp]:
