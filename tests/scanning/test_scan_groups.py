@@ -16,6 +16,7 @@ from calibrant.inference.problem import Problem
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
+from calibrant.scanning import reductions
 from calibrant.statistics import ExpectedMiscalibration
 
 N = 900
@@ -96,6 +97,40 @@ def test_columns_that_not_all_files_have(tmp_path):
     write(tmp_path / "b", whole, ())
     with pytest.raises(ValueError, match=r"column 'sex' must be in all files; row 0 of part-000"):
         cal.slices(cal.scan(tmp_path), "sex", n_resamples=9)
+
+
+def test_folders_that_name_groups(tmp_path):
+    """As Spark and others write them; a column of the file goes before."""
+    rows = rows_of(300, 3)
+    whole = table(*rows)
+    write(tmp_path / "site=St.%20Mary" / "day=1", whole.slice(0, 80), (30,))
+    write(tmp_path / "site=St.%20Mary" / "day=2", whole.slice(80, 100), ())
+    write(tmp_path / "site=north" / "day=1", whole.slice(180), ())
+    scan = cal.scan(tmp_path)
+    assert set(scan.reading.left_out) == {"site", "day"}
+    found = cal.slices(scan, ["site", "day"], n_resamples=19, rng=0)
+    assert [(row.column, row.group, row.n) for row in found.rows] == [
+        ("site", "St. Mary", 180),
+        ("site", "north", 120),
+        ("day", "1", 200),
+        ("day", "2", 100),
+    ]
+    columns = scan.keeping("day").load().columns
+    assert columns["day"].tolist() == ["1"] * 80 + ["2"] * 100 + ["1"] * 120
+    inside = whole.slice(0, 60).append_column("site", pa.array(["here"] * 60))
+    write(tmp_path / "more" / "site=there", inside, ())
+    (group,) = cal.slices(cal.scan(tmp_path / "more"), "site", n_resamples=19, rng=0).rows
+    assert group.group == "here"
+    write(tmp_path / "more" / "site=there" / "day=3", inside, ())
+    with pytest.raises(ValueError, match="column 'day' must be in all files"):
+        cal.slices(cal.scan(sorted((tmp_path / "more").rglob("day=*"))[0].parent), "day")
+
+
+def test_columns_of_very_many_values(both, monkeypatch):
+    _, scan = both
+    monkeypatch.setattr(reductions, "MOST_VALUES", 3)
+    with pytest.raises(ValueError, match="columns of few values; 'ward' has more than 3 different"):
+        cal.slices(scan, ["sex", "ward"], n_resamples=9)
 
 
 def test_columns_of_lists(tmp_path):

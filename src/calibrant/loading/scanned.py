@@ -14,7 +14,7 @@ from calibrant.loading.options import Options, Values
 from calibrant.loading.reading import Reading
 from calibrant.loading.roles import Roles, find_roles, present
 from calibrant.scanning import Columns, Fragment, Scan
-from calibrant.scanning.fragments import fragments_of, listed_files, open_parquet
+from calibrant.scanning.fragments import folder_keys, fragments_of, listed_files, open_parquet
 from calibrant.workers import as_workers
 
 Types = Mapping[str, Any]  # name of a column → its Arrow type
@@ -148,7 +148,8 @@ def _open(
             f" {'has' if len(others) == 1 else 'have'} others than"
             f" {files[0].rsplit('/', 1)[-1]}, or of other types."
         )
-    return columns, fragments, list(types)
+    keys = [name for name in folder_keys(files[0]) if name not in types]
+    return columns, fragments, [*types, *keys]
 
 
 def reading_of(columns: Columns, names: Sequence[str]) -> Reading:

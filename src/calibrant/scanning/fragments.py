@@ -2,10 +2,13 @@
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
 
 from calibrant.checks.parameters import listed
 
@@ -34,10 +37,14 @@ class Fragment(NamedTuple):
         return self.path.rsplit("/", 1)[-1]
 
     def tables(self, file: Any, names: list[str], size: int) -> Iterator[Any]:
-        """Yield the rows in batches of at most so many."""
-        yield from file.iter_batches(
-            size, row_groups=[self.group], columns=names, use_threads=False
-        )
+        """Yield the rows in batches of at most so many, with what the names of folders say."""
+        stored = [name for name in names if name in file.schema_arrow.names]
+        keys = folder_keys(self.path)
+        told = {name: keys[name] for name in names if name not in stored and name in keys}
+        for batch in file.iter_batches(
+            size, row_groups=[self.group], columns=stored, use_threads=False
+        ):
+            yield _with_constants(batch, told)
 
     def check_rows(self, found: int) -> None:
         """Refuse a group that does not have as many rows as it had."""
@@ -186,6 +193,29 @@ def _spelled(uri: str) -> str:
     's3://bucket/predictions'
     """
     return "s3://" + uri.removeprefix("s3a://") if uri.startswith("s3a://") else uri
+
+
+def folder_keys(path: str) -> dict[str, str]:
+    """Return what the names of folders say of the rows inside.
+
+    Examples
+    --------
+    >>> folder_keys("predictions/day=2026-11-16/site=St.%20Mary/part-0.parquet")
+    {'day': '2026-11-16', 'site': 'St. Mary'}
+    """
+    pairs = (part.partition("=") for part in path.split("/")[:-1])
+    return {unquote(key): unquote(value) for key, mark, value in pairs if key and mark}
+
+
+def _with_constants(batch: Any, values: Mapping[str, str]) -> Any:
+    """Return an Arrow batch with further columns, each of which has one value."""
+    import pyarrow  # noqa: PLC0415 (an extra)
+
+    for name, value in values.items():
+        codes = pyarrow.array(np.zeros(batch.num_rows, np.int8))
+        column = pyarrow.DictionaryArray.from_arrays(codes, [value])
+        batch = batch.append_column(name, column)
+    return batch
 
 
 def open_parquet(path: str) -> Any:

@@ -9,6 +9,8 @@ from calibrant.scanning.batches import Batch, Group
 
 S = TypeVar("S")
 
+MOST_VALUES = 100_000  # of a column that rows are grouped by
+
 
 class Reduction(Protocol[S]):
     """What is added up over the rows of a data set.
@@ -80,10 +82,15 @@ class ValueTally:
 
     def update(self, state: list[Counter[str]], batch: Batch) -> list[Counter[str]]:
         """Count the rows of a batch."""
-        for counter, name in zip(state, self.columns, strict=True):
-            counter.update(batch.beside[name].counts())
-        return state
+        return self.merge(state, [Counter(batch.beside[name].counts()) for name in self.columns])
 
     def merge(self, a: list[Counter[str]], b: list[Counter[str]]) -> list[Counter[str]]:
         """Return how many rows of both have each value."""
-        return [mine + theirs for mine, theirs in zip(a, b, strict=True)]
+        found = [mine + theirs for mine, theirs in zip(a, b, strict=True)]
+        for name, counter in zip(self.columns, found, strict=True):
+            if len(counter) > MOST_VALUES:
+                raise ValueError(
+                    f"`by` must name columns of few values; {name!r} has more than"
+                    f" {MOST_VALUES:,} different ones."
+                )
+        return found
