@@ -109,7 +109,7 @@ class EvaluationRow:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(tables.Tabular):
     """What many tests say.
 
     Parameters
@@ -142,16 +142,13 @@ class Evaluation:
             "settings": dict(self.settings),
         }
 
-    def to_frame(self, backend: tables.Backend | None = None) -> Any:
-        """Return one row a test as a data frame of polars or pandas."""
-        return tables.frame([row.to_dict() for row in self.rows], backend)
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table."""
+        return HEADER, [row.cells() for row in self.rows]
 
-    def table(self) -> str:
-        """Return the tests as a table."""
-        return tables.text(HEADER, [row.cells() for row in self.rows])
-
-    def _repr_html_(self) -> str:
-        return tables.html(HEADER, [row.cells() for row in self.rows])
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a test."""
+        return [row.to_dict() for row in self.rows]
 
     def __repr__(self) -> str:
         off = ", ".join(str(verdict.lens) for verdict in self.verdicts if verdict.rejected)

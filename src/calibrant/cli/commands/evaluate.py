@@ -87,13 +87,11 @@ def _slices(data: "Predictions | Scan", resamples: int, seed: int) -> "Slices | 
 
 
 def _print_slices(groups: "Slices | None") -> None:
-    from calibrant.inference.groups import HEADER  # noqa: PLC0415
-
     if groups is not None:
         print_sentence(f"{groups}.")
-        shown = groups.rows[:MOST]
-        title = "Groups" if len(shown) == len(groups.rows) else f"The first {MOST} groups"
-        print_table(title, HEADER, [row.cells() for row in shown], heading=(0, 1))
+        header, lines = groups.lines()
+        title = "Groups" if len(lines) <= MOST else f"The first {MOST} groups"
+        print_table(title, header, lines[:MOST], heading=(0, 1))
 
 
 def _print_json(
@@ -126,7 +124,6 @@ def print_evaluation(
     region : str, optional
         Condition that the rows were chosen by.
     """
-    from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
     from calibrant.words import many, score_name  # noqa: PLC0415
 
     where = "" if region is None else f", only where {region}"
@@ -135,4 +132,4 @@ def print_evaluation(
         print_sentence(verdict.sentence)
     told = ", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items())
     typer.echo(f"\n{told}\n" if told else "")
-    print_table("Tests", HEADER, [row.cells() for row in found.rows], heading=(0,))
+    print_table("Tests", *found.lines(), heading=(0,))

@@ -55,7 +55,6 @@ def run_test(
     gates.check(resamples)
     with one_sentence_errors():
         import calibrant as cal  # noqa: PLC0415
-        from calibrant.inference.evaluation import HEADER  # noqa: PLC0415
 
         data = inputs.open(file)
         gates.check_rows(data)
@@ -77,7 +76,7 @@ def run_test(
     else:
         print_sentence(found.verdicts[0].sentence)
         typer.echo()
-        print_table("Tests", HEADER, [row.cells() for row in found.rows], heading=(0,))
+        print_table("Tests", *found.lines(), heading=(0,))
         for why in failed:
             print_sentence(why)
         print_readings({"": data})
