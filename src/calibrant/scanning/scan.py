@@ -96,6 +96,10 @@ class Scan:
         if not new:
             return self
         _check_there(new, self.reading.left_out)
+        return self._with_columns(new)
+
+    def _with_columns(self, new: tuple[str, ...]) -> "Scan":
+        """Return the same rows with these columns, and what is known of the rows already."""
         kept = (*self.columns.kept, *new)
         left_out = tuple(name for name in self.reading.left_out if name not in new)
         found = replace(
