@@ -35,6 +35,7 @@ def sure(probs):
 
 
 ROWS = ("float32", "float64", "float32 weighted")
+DISTANCES = (total_variation, euclidean, total_variation)
 STATISTICS = (
     ExpectedMiscalibration(EqualWidth(5), total_variation),
     ExpectedMiscalibration(SimplexCells(3), euclidean),
@@ -210,6 +211,22 @@ def test_evaluations(both):
     # One is a dot product in double precision, the other exact.
     assert found.verdicts[1].bias == pytest.approx(top.bias, abs=1e-13)
     assert found.verdicts[1].direction == top.direction
+
+
+@pytest.mark.parametrize("lens", ["top", "canonical"])
+@pytest.mark.parametrize("widths", [(4, 2, 1), (3, 5), (5, 5)], ids=str)
+def test_cells_that_lie_in_others_and_such_that_do_not(both, lens, widths):
+    """Labels are drawn once for nested cells, and apart for others."""
+    tested = [
+        ExpectedMiscalibration(EqualWidth(k), d) for k, d in zip(widths, DISTANCES, strict=False)
+    ]
+    made = [
+        cal.evaluate(rows, lenses=LENSES[lens], statistics=tested, n_resamples=19, rng=1).rows
+        for rows in both
+    ]
+    for mine, theirs in zip(*made, strict=True):
+        assert mine.null.tolist() == theirs.null.tolist()
+        assert mine.to_dict() == theirs.to_dict()
 
 
 def test_tests_of_several_statistics(both):

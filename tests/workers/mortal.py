@@ -66,7 +66,7 @@ def death(folder, number, executor):
                 continue
             if i == number:
                 os.kill(victim(), signal.SIGKILL)
-                time.sleep(60)  # those below an executor end a little later than it
+                time.sleep(10)  # those below an executor end a little later than it
             return
 
     return die

@@ -14,6 +14,7 @@ from calibrant.inference.label_blocks import LabelBlock
 from calibrant.inference.problem import Problem
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
+from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
 from calibrant.scanning import Batch
 from calibrant.statistics import Shared
@@ -76,20 +77,53 @@ class CountTally:
         return [np.zeros((f.n_cells, *inner, self.replicates.size)) for _, f in self.cells]
 
     def update(self, state: list[Floats], batch: Batch) -> list[Floats]:
-        """Draw the outcomes of a batch; each row by its number in the whole data set."""
+        """Draw the outcomes of a batch; each row by its number in the whole data set.
+
+        What is drawn in the finest cells is also counted in coarser ones that they lie in.
+        """
         seen = self.lens(batch.data)
         place = batch.first, batch.numbers
         problem = Problem(batch.data, self.lens, self.resampler, self.key, Shared(seen), *place)
         block = LabelBlock(problem, self.replicates, {})
-        for (partition, fitted), table in zip(self.cells, state, strict=True):
-            mine, of_rows = partition.locate(seen)
-            _, _, at = fitted.join(mine)
-            block.add_counts(Cells(seen, Known(mine, of_rows)), at, table)
+        located = [_Located.of(seen, *pair) for pair in self.cells]
+        if len(located) == 1:
+            block.add_counts(*located[0], state[0])
+            return state
+        finest = max(located, key=lambda one: one.cells.n_cells)
+        shape = finest.cells.n_cells, *state[0].shape[1:]
+        counts = np.zeros(shape)
+        block.add_counts(finest.cells, np.arange(shape[0], dtype=np.int32), counts)
+        for one, table in zip(located, state, strict=True):
+            within = finest.within(one)
+            if within is None:
+                block.add_counts(*one, table)
+            else:
+                np.add.at(table, one.at[within], counts)
         return state
 
     def merge(self, a: list[Floats], b: list[Floats]) -> list[Floats]:
         """Return the counts of the rows of both."""
         return [mine + theirs for mine, theirs in zip(a, b, strict=True)]
+
+
+class _Located(NamedTuple):
+    """The cells of the rows of a batch, and where they are among all cells."""
+
+    cells: Cells
+    at: NDArray[np.int32]  # (cells,)
+
+    @classmethod
+    def of(cls, seen: Predictions, partition: Partition, fitted: Any) -> "_Located":
+        """Find the cells of rows."""
+        mine, of_rows = partition.locate(seen)
+        return cls(Cells(seen, Known(mine, of_rows)), fitted.join(mine)[2])
+
+    def within(self, other: "_Located") -> NDArray[np.int32] | None:
+        """Return the cell of another partition that each cell lies in; None if some lie in two."""
+        found = np.zeros(self.cells.n_cells, np.int32)
+        found[self.cells.of_rows] = other.cells.of_rows
+        nested = np.array_equal(found[self.cells.of_rows], other.cells.of_rows)
+        return found if nested else None
 
 
 class RowState(NamedTuple):

@@ -89,12 +89,16 @@ class Scan:
 
         Examples
         --------
-        >>> rows = calibrant.scan("predictions/").keeping("hospital")  # doctest: +SKIP
+        >>> import tempfile, polars as pl
+        >>> from calibrant import scan
+        >>> path = tempfile.mkdtemp() + "/rows.parquet"
+        >>> rows = {"label": [0, 1], "prob": [0.2, 0.9], "hospital": ["north", "south"]}
+        >>> pl.DataFrame(rows).write_parquet(path)
+        >>> scan(path).keeping("hospital").load().columns["hospital"].tolist()
+        ['north', 'south']
         """
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
         new = tuple(name for name in dict.fromkeys(wanted) if name not in self.columns.kept)
-        if not new:
-            return self
         _check_there(new, self.reading.left_out)
         return self._with_columns(new)
 
