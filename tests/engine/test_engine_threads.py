@@ -47,8 +47,36 @@ def test_work_is_done_once_by_the_threads_that_were_asked_for(monkeypatch, count
 
     threads.run(work, threads.blocks(100, 7))
     assert sorted(done) == threads.blocks(100, 7)
-    assert (threading.main_thread() in names) == (count == "1")
+    assert threading.main_thread() in names or count == "2"
     assert len(names) <= int(count)
+    assert not getattr(threads._here, "within", False)
+
+
+def test_two_threads_work_at_the_same_time(monkeypatch):
+    monkeypatch.setenv("CALIBRANT_THREADS", "2")
+    both = threading.Barrier(2, timeout=60)
+    threads.run(lambda *_: both.wait(), [(0, 1), (1, 2)])
+
+
+@pytest.mark.parametrize("interrupted", [threading.main_thread, None])
+def test_an_interrupt_ends_the_work(monkeypatch, interrupted):
+    monkeypatch.setenv("CALIBRANT_THREADS", "2")
+    both, done = threading.Barrier(2, timeout=60), []
+
+    def work(start, _):
+        if start < 2:  # the first span of each thread
+            both.wait()
+            is_main = threading.current_thread() is threading.main_thread()
+            if is_main == (interrupted is not None):
+                raise KeyboardInterrupt
+        done.append(start)
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        threads.run(work, threads.blocks(10_000, 1))
+    assert len(done) < 10_000
+    assert threading.active_count() == before
+    assert not getattr(threads._here, "within", False)
 
 
 @pytest.mark.parametrize("count", ["1", "2"])

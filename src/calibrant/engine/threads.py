@@ -7,15 +7,17 @@ within a block has no threads of its own.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import local
+from threading import Thread, local
 from typing import Any, TypeVar
 
 ENTRIES = 1 << 19  # numbers that a block of rows reads
 FEW = 1 << 16  # numbers that are read in the time that a thread takes to start
 
 T = TypeVar("T")
+Work = Callable[[int, int], None]
 
 _here = local()
 
@@ -52,7 +54,7 @@ def row_blocks(shape: tuple[int, ...]) -> list[tuple[int, int]]:
 
 
 def run(
-    work: Callable[[int, int], None],
+    work: Work,
     spans: list[tuple[int, int]],
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
@@ -63,20 +65,59 @@ def run(
     n_threads = min(count(), len(spans))
     if n_threads <= 1 or getattr(_here, "within", False):
         run_here(work, spans, progress)
-        return
+    elif progress is None:
+        _share(work, spans, n_threads)
+    else:
+        _watch(work, spans, n_threads, progress)
+
+
+def _share(work: Work, spans: list[tuple[int, int]], n_threads: int) -> None:
+    """Let threads take one span after another, the caller's among them: the quickest to start."""
+    left = deque(enumerate(spans))
+    failed: dict[int, BaseException] = {}
+
+    def take() -> None:
+        _enter()
+        while left:
+            try:
+                number, span = left.popleft()
+            except IndexError:  # somebody was faster
+                return
+            try:
+                work(*span)
+            except BaseException as error:
+                failed[number] = error
+                left.clear()
+
+    others = [Thread(target=take, daemon=True) for _ in range(n_threads - 1)]
+    for other in others:
+        other.start()
+    try:
+        alone(take)
+    finally:
+        left.clear()
+        for other in others:
+            other.join()
+    if failed:
+        raise failed[min(failed)]
+
+
+def _watch(
+    work: Work, spans: list[tuple[int, int]], n_threads: int, progress: Callable[[int, int], None]
+) -> None:
+    """Let threads work while the caller's tells how far they are."""
     pool = ThreadPoolExecutor(n_threads, initializer=_enter)
     try:
         futures = [pool.submit(work, *span) for span in spans]
         for future, (_, stop) in zip(futures, spans, strict=True):
             future.result()
-            if progress is not None:
-                progress(stop, spans[-1][1])
+            progress(stop, spans[-1][1])
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def run_here(
-    work: Callable[[int, int], None],
+    work: Work,
     spans: list[tuple[int, int]],
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
