@@ -9,7 +9,9 @@ def plain(text):
 
 def test_needed_resamples():
     assert 1 / (words.NEEDED + 1) <= words.ALPHA < 1 / words.NEEDED
-    assert words.too_few() == "at least 19 resamples are needed to reject calibration at 5 %"
+    assert words.too_few() == (
+        "at least 19 resamples are needed to reject calibration at 5\N{NO-BREAK SPACE}%"
+    )
 
 
 def test_rows():
