@@ -50,6 +50,15 @@ def points(share: float) -> str:
     return f"{100 * share:.1f} points" if share >= 0.0005 else f"{100 * share:.1g} points"
 
 
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Write two differences of probabilities in points, with digits enough to tell them apart."""
+    for digits in range(1, 5):
+        told = [f"{100 * share:.{digits}f}" for share in (first, second)]
+        if told[0] != told[1] and all(float(text) for text in told):
+            break
+    return f"{told[0]} points", f"{told[1]} points"
+
+
 def span(low: float, high: float) -> str:
     """Write an interval of sizes, in percentage points: "0 to 2.5"."""
     return " to ".join(f"{100 * end:.1f}" if end >= 0.0005 else "0" for end in (low, high))
