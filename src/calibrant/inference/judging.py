@@ -59,8 +59,9 @@ def judge(problem: AnyProblem, rows: Sequence[Tested], n_tests: int, n_resamples
 
 def _clusters(problem: AnyProblem) -> int | None:
     """Return the number of clusters; None if rows are independent."""
-    held = getattr(problem.seen, "clusters", None)
-    return None if held is None else int(np.unique(held).size)
+    if not isinstance(problem, Problem) or problem.seen.clusters is None:
+        return None
+    return int(np.unique(problem.seen.clusters).size)
 
 
 def balanced(data: Predictions) -> bool:
@@ -80,12 +81,13 @@ def balanced(data: Predictions) -> bool:
 def subject_of(problem: AnyProblem) -> str:
     """Return what the problem is about, as a sentence names it."""
     seen = problem.seen
-    if problem.lens == Canonical() and getattr(seen, "of_confidences", False):
+    of_all = problem.lens == Canonical()
+    if of_all and isinstance(problem, Problem) and problem.seen.of_confidences:
         return "the confidences"
     if seen.event is not None:
         about = problem.lens.subject or f"“{seen.classes[seen.event]}”"
         return f"the probabilities of {about}"
-    if problem.lens == Canonical():
+    if of_all:
         return f"the full distributions over all {seen.m:,} classes"
     return f"the probabilities of {problem.lens}"
 
