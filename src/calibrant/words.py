@@ -1,12 +1,16 @@
 """How counts, shares and p-values are written in sentences."""
 
+from collections.abc import Sequence
+
 ALPHA = 0.05  # level at which a verdict rejects calibration
 NEEDED = 19  # the fewest resamples B with 1 / (B + 1) at most ALPHA: fewer can never reject
+CLUSTERS = 6  # the fewest clusters k with 2 / 2^k at most ALPHA: as many signs can be flipped
+BOTH_OUTCOMES = "The Brier score adds up both outcomes: it is twice that of the event alone."
 
 
-def too_few() -> str:
-    """Say how many resamples a rejection needs."""
-    return f"at least {NEEDED} resamples are needed to reject calibration at {100 * ALPHA:g} %"
+def too_few(needed: int = NEEDED, noun: str = "resample") -> str:
+    """Say how many resamples, or clusters, a rejection needs."""
+    return f"at least {many(needed, noun)} are needed to reject calibration at {percent(ALPHA)}"
 
 
 def score_name(name: str) -> str:
@@ -31,19 +35,43 @@ def rows_of(count: float, weighted: bool) -> str:
     return f"rows of weight {count:,.1f}" if count >= 100 else f"rows of weight {count:.4g}"
 
 
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Join names: "a", "a and b", "a, b and c"."""
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def capital(text: str) -> str:
     """Begin a text with a capital letter."""
     return text[:1].upper() + text[1:]
 
 
 def points(share: float) -> str:
-    """Write a difference of probabilities in percentage points."""
-    return f"{100 * share:.1f} points"
+    """Write a difference of probabilities in percentage points, never as "0.0"."""
+    return f"{100 * share:.1f} points" if share >= 0.0005 else f"{100 * share:.1g} points"
 
 
-def signed(difference: float) -> str:
-    """Write a difference with its sign, and a minus that is as wide as the plus."""
-    return f"{difference:+.4f}".replace("-", "−")
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Write two differences of probabilities in points, with digits enough to tell them apart."""
+    for digits in range(1, 5):
+        told = [f"{100 * share:.{digits}f}" for share in (first, second)]
+        if told[0] != told[1] and all(float(text) for text in told):
+            break
+    return f"{told[0]} points", f"{told[1]} points"
+
+
+def span(low: float, high: float) -> str:
+    """Write an interval of sizes, in percentage points: "0 to 2.5"."""
+    return " to ".join(f"{100 * end:.1f}" if end >= 0.0005 else "0" for end in (low, high))
+
+
+def signed(value: float, digits: int) -> str:
+    """Write a number with its sign, and zero without one."""
+    return f"{value:+z.{digits}f}" if float(f"{value:z.{digits}f}") else f"{0:.{digits}f}"
+
+
+def decimal(value: float, digits: int = 4) -> str:
+    """Write a number with so many digits after the point, and infinity as a sign."""
+    return f"{value:.{digits}f}".replace("inf", "∞")
 
 
 def percent(share: float) -> str:

@@ -35,15 +35,15 @@ def test_evaluate(good):
     assert f"{good}: 300 rows, 3 classes" in result.stdout.splitlines()
     assert "Brier score" in result.stdout
     assert "top label" in result.stdout
-    assert result.stdout.splitlines()[1].startswith("No evidence that the full distributions")
+    assert result.stdout.startswith("No evidence that the full distributions")
     assert all(line == line.rstrip() for line in result.stdout.splitlines())
 
 
 def test_evaluate_says_that_nothing_could_be_rejected(bad):
     result = run("evaluate", bad, "--resamples", "18")
-    assert " ".join(result.stdout.splitlines()[1:4]).startswith(
-        "Cannot tell whether the full distributions over all 3 classes are calibrated with 18"
-        " resamples: at least 19 resamples are needed to reject calibration at 5 %; off by at most "
+    assert " ".join(result.stdout.split()).startswith(
+        "Cannot tell with 18 resamples whether the full distributions over all 3 classes are"
+        " calibrated: at least 19 resamples are needed to reject calibration at 5 %; off by at most"
     )
 
 
@@ -250,7 +250,11 @@ def test_report_of_files_with_spaces(good, tmp_path):
     output = tmp_path / "my report.html"
     result = run("report", path, good, "-o", output, "--groups", "cat|dog|bird", *QUICK)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith(f"Written to {output}.\nRead labels from 'label' and")
+    first = (
+        "The full distributions over all 3 classes: my model, version 2 is further off than good"
+    )
+    assert result.stdout.startswith(first)
+    assert f"\nWritten to {output}: open it in a browser.\nRead labels from" in result.stdout
     assert result.stdout.count("Read ") == 1  # both were read alike
     assert "Calibration of my model, version 2, good" in output.read_text("utf-8")
 
@@ -286,6 +290,9 @@ def test_demo_in_an_empty_folder(tmp_path):
     assert result.returncode == 0, result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["calibrant-report.html"]
     assert "A ResNet on CIFAR-10: 10,000 rows, 10 classes" in result.stdout
+    assert result.stdout.startswith("The full distributions over all 10 classes are miscalibrated")
+    assert len(result.stdout.splitlines()) <= 60
+    assert max(map(len, result.stdout.splitlines())) <= 100
     assert "The probabilities of the predicted class are too high" in result.stdout
     assert result.stderr == ""
 
@@ -339,7 +346,7 @@ def test_json_names_the_region(command, good, tmp_path):
 
 def test_the_title_names_the_region(good):
     result = run("evaluate", good, "--region", "dog > 0.1", *QUICK)
-    assert result.stdout.splitlines()[0].endswith(" rows, 3 classes, only where dog > 0.1")
+    assert " rows, 3 classes, only where dog > 0.1\n" in result.stdout
 
 
 def test_a_report_names_the_region_and_the_file(good, tmp_path):
@@ -354,7 +361,7 @@ def test_a_report_names_the_region_and_the_file(good, tmp_path):
 def test_one_row(tmp_path):
     path = tmp_path / "one.csv"
     path.write_text("label,a,b\nb,0.4,0.6\n")
-    assert run("evaluate", path, *QUICK).stdout.splitlines()[0] == f"{path}: 1 row, 2 classes"
+    assert f"{path}: 1 row, 2 classes" in run("evaluate", path, *QUICK).stdout.splitlines()
 
 
 def test_the_seed_decides(good):

@@ -79,7 +79,7 @@ def test_cells_of_single_rows_have_no_size():
 def test_too_few_resamples_decide_nothing():
     (found,) = evaluate(binary(lambda p: 0.0), n_resamples=18, rng=0).verdicts  # noqa: ARG005
     assert not found.rejected
-    assert found.sentence.startswith("Cannot tell whether")
+    assert found.sentence.startswith("Cannot tell with 18 resamples whether the probabilities of")
     assert "at least 19 resamples are needed" in found.sentence
 
 

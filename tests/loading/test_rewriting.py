@@ -19,7 +19,7 @@ def swapped(probs):
 
 
 def rewrite(path, output, classes=HALF, change=swapped, **options):
-    return Rewriting(path, classes, Options(**options)).write(output, change)
+    return Rewriting(path, classes, Options(**options)).write(output, change)[0]
 
 
 def test_all_other_cells_of_a_csv_file_stay_as_they_are(tmp_path):

@@ -40,19 +40,15 @@ def test_most_cells():
 
 def test_summary():
     bad = reliability_diagram(at((0.15, 500, 75), (0.75, 500, 275)), rng=0)
-    assert descriptions.summary(bad).startswith("1 of 2 cells is further off than chance allows")
+    assert bad.sentence.startswith("1 of 2 cells is further off than chance allows")
     good = reliability_diagram(at((0.15, 500, 75), (0.75, 500, 375)), rng=0)
-    assert descriptions.summary(good) == "None of the 2 cells is further off than chance allows."
+    assert good.sentence == "None of the 2 cells is further off than chance allows."
     one = reliability_diagram(at((0.75, 500, 375)), rng=0)
-    assert descriptions.summary(one) == "The only cell is not further off than chance allows."
+    assert one.sentence == "The only cell is not further off than chance allows."
     off = reliability_diagram(at((0.75, 500, 275)), rng=0)
-    assert descriptions.summary(off).startswith(
-        "The only cell is further off than chance allows: if "
-    )
+    assert off.sentence.startswith("The only cell is further off than chance allows. If ")
     few = reliability_diagram(at((0.15, 500, 75), (0.75, 500, 275)), n_resamples=18, rng=0)
-    assert descriptions.summary(few).startswith(
-        "Cells cannot be judged with 18 resamples: at least 19 "
-    )
+    assert few.sentence.startswith("Cells cannot be judged with 18 resamples: at least 19 ")
 
 
 def test_outcomes_in_sentences():

@@ -25,6 +25,8 @@ from calibrant.statistics.squared_intervals import (
     score_interval,
     sun_interval,
 )
+from calibrant.statistics.squared_pieces import pieces_of
+from calibrant.statistics.statistic import Shared
 
 KEY = make_key(7)
 FIELDS = ("unbiased", "plugin", "null_sd", "remainder", "slope", "sigma2")
@@ -333,3 +335,21 @@ def test_equal_masses_count_pairs():
     data = Predictions([0.1, 0.2, 0.3, 0.8], [0, 1, 0, 1])
     value = SquaredMiscalibration(EqualMass(2))(data)
     assert value == pytest.approx(0.5 * 2 * (-0.1 * 0.8) + 0.5 * 2 * (-0.3 * 0.2))
+
+
+def test_cells_of_fewer_rows_than_outcomes():
+    """Pieces about spread are worked out without a matrix of all classes; here is one."""
+    rng = np.random.default_rng(3)
+    n, m = 7, 40
+    data = Predictions(rng.dirichlet(np.full(m, 0.3), n), rng.integers(0, m, n))
+    cells = Shared(data).cells(EqualWidth(1))
+    found = pieces_of(cells, SquaredMiscalibration(EqualWidth(1))(data))
+    probs = np.asarray(data.probs)
+    covariances = [np.diag(p) - np.outer(p, p) for p in probs]
+    pairs = sum(np.trace(a @ b) for a in covariances for b in covariances if a is not b)
+    assert found.null_sd == pytest.approx(np.sqrt(2 * pairs) / (n * (n - 1)), rel=1e-12)
+    covariance = np.cov(np.eye(m)[data.labels] - probs, rowvar=False)
+    largest = np.linalg.eigvalsh(covariance)[-1]
+    assert found.steepest == pytest.approx(4 / n * largest, rel=1e-12)
+    squared = (covariance**2).sum()
+    assert found.remainder == pytest.approx(2 * squared / (n * (n - 1)), rel=1e-12)

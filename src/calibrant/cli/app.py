@@ -33,20 +33,53 @@ def root(
         raise typer.Exit
 
 
-# name, function, and the example at the end of its help
-for _name, _command, _example in (
-    ("evaluate", commands.evaluate, "evaluate predictions.csv --lens top --lens class:dog"),
-    ("test", commands.run_test, "test predictions.csv --lens top --fail-below 0.01"),
-    ("compare", commands.compare, "compare lenet.csv resnet.csv --lens top"),
-    ("plot", commands.plot, "plot predictions.csv --lens top -o diagram.png"),
-    ("report", commands.report, "report predictions.parquet -o report.html"),
-    ("power", commands.power, "power predictions.csv --lens top --temperature 1.2"),
-    ("recalibrate", commands.recalibrate, "recalibrate train.csv --save map.json"),
-    ("apply", commands.apply, "apply map.json new.csv -o out.csv"),
-    ("demo", commands.demo, "demo"),
-    ("datasets", commands.datasets, "datasets lenet -o lenet.csv"),
+# function, what the list of commands says of it, and the example at the end of its help
+for _command, _short, _example in (
+    (
+        commands.evaluate,
+        "Say whether probabilities are off, and how far.",
+        "evaluate predictions.csv --lens top --lens class:dog",
+    ),
+    (
+        commands.run_test,
+        "Test one aspect of calibration; gates for CI.",
+        "test predictions.csv --lens top --fail-below 0.01",
+    ),
+    (
+        commands.compare,
+        "Say which model is further off.",
+        "compare lenet.csv resnet.csv --lens top",
+    ),
+    (
+        commands.plot,
+        "Draw a reliability diagram of one or more models.",
+        "plot predictions.csv --lens top -o diagram.png",
+    ),
+    (
+        commands.report,
+        "Write a report: one HTML file that works offline.",
+        "report predictions.parquet -o report.html",
+    ),
+    (
+        commands.power,
+        "Say how far off a model must be for a file to show it.",
+        "power predictions.csv --lens top --temperature 1.2",
+    ),
+    (
+        commands.recalibrate,
+        "Find the map that repairs the probabilities.",
+        "recalibrate train.csv --save map.json",
+    ),
+    (
+        commands.apply,
+        "Recalibrate a file by a map that was saved.",
+        "apply map.json new.csv -o out.csv",
+    ),
+    (commands.demo, "Evaluate predictions that come with calibrant.", "demo"),
+    (commands.datasets, "List or write these predictions.", "datasets lenet -o lenet.csv"),
 ):
-    app.command(_name, epilog=f"Example: calibrant {_example}")(_command)
+    _name = _example.split()[0]
+    app.command(_name, short_help=_short, epilog=f"Example: calibrant {_example}")(_command)
 
 
 def main() -> None:

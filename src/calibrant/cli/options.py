@@ -42,11 +42,11 @@ Model = Annotated[
 ]
 Row = Annotated[
     str | None,
-    typer.Option(help="Of a folder: column of unique whole numbers, by which labels are drawn."),
+    typer.Option(help="For a folder: column of unique whole numbers, by which labels are drawn."),
 ]
 Engine = Annotated[
     str | None,
-    typer.Option(help="Of a folder: who reads. local, dask://host:8786 or spark://host:7077."),
+    typer.Option(help="For a folder, who reads it: local, dask://host:8786 or spark://host:7077."),
 ]
 Id = Annotated[
     str | None, typer.Option(help="Column that names each row: rows of models are joined by it.")

@@ -6,6 +6,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.words import signed
+
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95  # of the intervals
@@ -81,4 +83,4 @@ class Change:
         if not np.isfinite(self.value):
             return "–" if np.isnan(self.value) else f"{self.value:+}".replace("inf", "∞")
         low, high = self.interval
-        return f"{low:+.4f} to {high:+.4f}"
+        return f"{signed(low, 4)} to {signed(high, 4)}"

@@ -13,6 +13,7 @@ from calibrant.inference import CalibrationTest
 from calibrant.inference.plans import Settings
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method
+from calibrant.words import decimal
 
 AS_IT_IS = "as it is"
 HEADER = (
@@ -114,7 +115,7 @@ class RecalibrationRow:
         before = self.name == AS_IT_IS
         return [
             self.name,
-            f"{self.log_score:.4f}".replace("inf", "∞"),
+            decimal(self.log_score),
             "" if before else str(self.log_change),
             f"{self.brier_score:.4f}",
             "" if before else str(self.brier_change),
@@ -200,7 +201,9 @@ class Recalibration(tables.Tabular):
         if chosen is first:
             if not any(np.isfinite(row.log_score) for row in self.rows):
                 return "Leave it as it is: every log score is infinite, so none can be preferred."
-            return "Leave it as it is: no method improves the log score by a standard error."
+            return (
+                "Leave it as it is: no method improves the log score by more than a standard error."
+            )
         after = f"Use {chosen.name}: on rows it has not seen,"
         if np.isinf(first.log_score):
             return (

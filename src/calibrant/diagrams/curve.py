@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.diagrams.summaries import curve_sentences
+
 if TYPE_CHECKING:
     from calibrant.diagrams.interactive import Figure
     from calibrant.diagrams.static import Axes
@@ -262,6 +264,11 @@ class CurveDiagram:
             "settings": dict(self.settings),
             "series": [series.to_dict() for series in self.series],
         }
+
+    @property
+    def sentence(self) -> str:
+        """What the diagram shows."""
+        return curve_sentences(self)
 
     def __str__(self) -> str:
         found = [

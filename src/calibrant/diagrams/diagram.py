@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from calibrant.calibration import CalibrationFunction
 from calibrant.checks.parameters import fraction
+from calibrant.diagrams.summaries import cells_sentences
 from calibrant.inference import Cellwise
+from calibrant.words import be
 
 if TYPE_CHECKING:
     from calibrant.diagrams.interactive import Figure
@@ -245,11 +247,16 @@ class ReliabilityDiagram:
             "series": [series.to_dict() for series in self.series],
         }
 
+    @property
+    def sentence(self) -> str:
+        """What the diagram shows."""
+        return cells_sentences(self)
+
     def __str__(self) -> str:
         n_cells = sum(series.function.n_cells for series in self.series)
         return (
             f"reliability diagram of {self.n_outcomes} outcomes: {self.n_off} of {n_cells} cells"
-            f" are off at {100 * self.alpha:g}% (family-wise)"
+            f" {be(self.n_off)} off at {100 * self.alpha:g}% (family-wise)"
         )
 
     def __repr__(self) -> str:

@@ -72,7 +72,7 @@ def reliability_diagram(
     >>> from calibrant import Predictions
     >>> data = Predictions([0.2] * 100 + [0.8] * 100, [0, 1] * 50 + [1] * 80 + [0] * 20)
     >>> print(reliability_diagram(data, rng=0))
-    reliability diagram of 2 outcomes: 1 of 2 cells are off at 5% (family-wise)
+    reliability diagram of 2 outcomes: 1 of 2 cells is off at 5% (family-wise)
     """
     models = named(data, scans=True)
     plan = Plan.of(first(models), resampler, n_resamples, rng, progress)

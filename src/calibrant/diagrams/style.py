@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant.diagrams.curve import CurveDiagram, CurveSeries
 from calibrant.diagrams.diagram import ReliabilityDiagram, Series, Truth
 from calibrant.diagrams.plane import ScorePlane
+from calibrant.words import pvalue
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]
@@ -31,8 +32,9 @@ FADED = 0.3  # opacity of the arrow of a cell that holds few rows and is not sig
 SHARES = ("#EDF4FA", "#A6CBE5", "#5A9BCB")  # ends early, so that arrows show on every cell
 
 SPARSE = 0.01  # of the rows: cells that hold less do not decide the range of an axis
-FEW_ROWS = f"below {SPARSE:.0%} of the rows"
-BEYOND = f"beyond the axis ({FEW_ROWS})"
+BEYOND = f"beyond the axis (below {SPARSE:.0%} of the rows)"
+FEWEST = 5  # rows: frequencies of fewer are hardly more than noise
+FEW_ROWS = f"below {SPARSE:.0%} of the rows, or {FEWEST} rows"
 MOST_LINES = 5  # of a name; a group of a thousand classes would fill the page
 
 
@@ -77,15 +79,22 @@ def arrow_looks(
 ) -> list[tuple[NDArray[np.bool_], bool, bool]]:
     """Return which cells (cells,) have an arrow of each look: (cells, significant, faded)."""
     off = series.significant(diagram.alpha)
-    enough = filled(series.function.proportions)
+    enough = _reliable(series)
     looks = [(~off & ~enough, False, True), (~off & enough, False, False), (off, True, False)]
     return [(which & series.shown, significant, faded) for which, significant, faded in looks]
 
 
 def well_filled(series: Series) -> NDArray[np.bool_]:
-    """Return which cells (cells,) hold 1 % of the rows, and as much as the average cell."""
+    """Return which cells (cells,) hold 1 % of the rows, five, and as much as the average cell."""
     shares = series.function.proportions
-    return series.shown & filled(shares) & (shares >= 1 / max(1, int(series.shown.sum())))
+    return series.shown & _reliable(series) & (shares >= 1 / max(1, int(series.shown.sum())))
+
+
+def _reliable(series: Series) -> NDArray[np.bool_]:
+    """Return which cells (cells,) hold enough of the rows, and enough rows; all if none does."""
+    fn = series.function
+    enough = filled(fn.proportions) & (fn.weighted | (fn.counts >= FEWEST))
+    return enough if enough.any() else np.ones_like(enough)
 
 
 def with_margins(ends: list[Floats]) -> Range:
@@ -140,14 +149,17 @@ def curve_off_name(diagram: CurveDiagram) -> str:
 
 
 def summary_lines(diagram: ReliabilityDiagram) -> list[str]:
-    """Say how many rows there are, how far off they are, and the p-value, for each model."""
-    lines = []
-    for series in diagram.series:
-        name = f"{series.name}: " if series.name else ""
-        n = f"n = {series.function.counts.sum():,.12g}"
-        size = f"off by {series.miscalibration:.3f} on average"
-        lines += [f"{name}{n}", f"{size}, p = {series.pvalue:.3g}"]
-    return lines
+    """Say how many rows a model has, how far off it is, and its p-value; a line each of several."""
+    if len(diagram.series) > 1:
+        return [f"{series.name}: {', '.join(_numbers(series))}" for series in diagram.series]
+    n, size, p = _numbers(diagram.series[0])
+    return [n, f"{size} on average, {p}"]
+
+
+def _numbers(series: Series) -> tuple[str, str, str]:
+    least = series.pvalue * (series.cells.largest.size + 1) < 1.5
+    n = f"n = {series.function.counts.sum():,.12g}"
+    return n, f"off by {series.miscalibration:.3f}", pvalue(series.pvalue, least=least)
 
 
 def plane_axes(diagram: ScorePlane) -> tuple[str, str]:

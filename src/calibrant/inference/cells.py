@@ -26,6 +26,7 @@ from calibrant.resampling import Exact, Resampler
 from calibrant.scanning import Scan
 from calibrant.spelling import as_lens, as_partition
 from calibrant.verbs import check_data, takes_arrays
+from calibrant.words import be
 
 Floats = NDArray[np.float64]
 
@@ -125,7 +126,7 @@ class Cellwise:
 
     def __str__(self) -> str:
         off = int((self.adjusted_pvalues <= 0.05).sum())
-        return f"{off} of {self.function.n_cells} cells are off at 5 % (family-wise)"
+        return f"{off} of {self.function.n_cells} cells {be(off)} off at 5 % (family-wise)"
 
 
 @takes_arrays

@@ -20,6 +20,7 @@ from calibrant.resampling import Exact
 from calibrant.scores import all_scores
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data
+from calibrant.words import decimal, score_name
 
 
 @final
@@ -78,8 +79,8 @@ class Comparison(tables.Tabular):
     def score_rows(self) -> tuple[list[str], list[list[str]]]:
         """Return header and lines of the scores."""
         names = next(iter(self.scores.values()))
-        header = ["model", *(name.replace("_", " ") for name in names)]
-        lines = [[name, *(f"{v:.4f}" for v in s.values())] for name, s in self.scores.items()]
+        header = ["model", *(score_name(name) for name in names)]
+        lines = [[name, *map(decimal, s.values())] for name, s in self.scores.items()]
         return header, lines
 
     def score_table(self) -> str:

@@ -17,7 +17,7 @@ from calibrant.inference.verdicts import Verdict
 from calibrant.lenses import Lens
 from calibrant.statistics import SquaredMiscalibration
 from calibrant.statistics.squared_pieces import influence
-from calibrant.words import ALPHA, capital, points, pvalue
+from calibrant.words import ALPHA, capital, pvalue
 
 Floats = NDArray[np.float64]
 
@@ -97,17 +97,17 @@ class Difference:
                 f"{bad} is shown to be miscalibrated and {other} is not, but the data do not tell"
                 f" that {bad} is further off"
             )
+        if not all(verdict.decided for verdict in self.verdicts):
+            return "cannot tell whether either is miscalibrated"
         return "neither is shown to be miscalibrated"
 
     @property
     def sentence(self) -> str:
         """The conclusion, with its numbers."""
-        sizes = [verdict.size for verdict in self.verdicts]
-        told = (
-            f"{self.first} {points(sizes[0])}, {self.second} {points(sizes[1])}; "
-            if sizes[0] is not None and sizes[1] is not None
-            else ""
-        )
+        first, second = self.verdicts
+        told = ""
+        if first.size is not None and second.size is not None:
+            told = f"{self.first} {first.amount}, {self.second} {second.amount}; "
         p = pvalue(self.adjusted_pvalue)
         return f"{capital(self.verdicts[0].subject)}: {self.conclusion} ({told}{p}, adjusted)."
 

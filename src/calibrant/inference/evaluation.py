@@ -14,13 +14,14 @@ from calibrant.inference.adjustment import adjust
 from calibrant.inference.detection import can_tell, detectable
 from calibrant.inference.directions import CELLS_OF_VERDICTS, find_scanned_moments
 from calibrant.inference.families import chosen_lenses, chosen_statistics, omnibus, said_of
+from calibrant.inference.judging import judge
 from calibrant.inference.plans import Plan, Progress, Settings, part
 from calibrant.inference.problem import check_hypothesis
 from calibrant.inference.pvalues import pvalue, spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.inference.scanned import AnyProblem, ScannedProblem, problem_of
 from calibrant.inference.scanned_blocks import scanned_replicates
-from calibrant.inference.verdicts import Verdict, judge
+from calibrant.inference.verdicts import Verdict
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
@@ -97,7 +98,7 @@ class EvaluationRow:
         return [
             str(self.lens),
             str(self.statistic),
-            f"{self.value:.4g}",
+            f"{self.value:.4g}".replace("inf", "∞"),
             f"{self.null.mean():.4g} ± {spread(self.null):.2g}",
             f"{self.pvalue:.3g}",
             f"{self.adjusted_pvalue:.3g}",

@@ -22,9 +22,10 @@ from calibrant.spelling import as_lens
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
-from calibrant.words import percent, points
+from calibrant.words import listed, percent, points, signed
 
 HEADER = ("if the model were", "truth", "off by", "bias", "power")
+BIAS = HEADER.index("bias")
 
 
 @final
@@ -72,7 +73,7 @@ class PowerRow:
     def cells(self) -> list[str]:
         """Return the texts of a line of the table."""
         size = "" if self.size is None else points(self.size)
-        bias = "" if self.bias is None else f"{100 * self.bias:+.1f}"
+        bias = "" if self.bias is None else signed(100 * self.bias, 1)
         return [self.name, _said(self.truth), size, bias, f"{100 * self.power:.0f} %"]
 
     def __repr__(self) -> str:
@@ -107,8 +108,10 @@ class Power(tables.Tabular):
         return {"n": self.n, "target": self.target, "rows": rows, "settings": dict(self.settings)}
 
     def lines(self) -> tables.Lines:
-        """Return header and lines of the table."""
-        return HEADER, [row.cells() for row in self.rows]
+        """Return header and lines of the table; without the bias where there is none."""
+        kept = [c for c in range(len(HEADER)) if c != BIAS or self.rows[0].bias is not None]
+        rows = [row.cells() for row in self.rows]
+        return [HEADER[c] for c in kept], [[row[c] for c in kept] for row in rows]
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record a way of being off."""
@@ -120,10 +123,16 @@ class Power(tables.Tabular):
     def __str__(self) -> str:
         found = [row for row in self.rows if row.found]
         if not found:
-            told = (f"{row.name}: {100 * row.power:.0f} %" for row in self.rows)
-            return f"Power of {self.n:,} rows, if the model were {'; '.join(told)}"
-        told = (f"{row.name} by {points(row.size or 0.0)}" for row in found)
-        return f"{self.n:,} rows show with {percent(self.target or 0.0)} power: {'; '.join(told)}"
+            told = [f"in {100 * row.power:.0f} % if it were {row.name}" for row in self.rows]
+            told[0] = told[0].replace(" %", " % of data sets").replace(" it ", " the model ")
+            return f"{self.n:,} rows would show it {listed(told)}"
+        told = [row.name + ("" if row.size is None else f" by {points(row.size)}") for row in found]
+        hidden = [row.name for row in self.rows if not row.found]
+        but = f", but not one that is {listed(hidden, 'or')}, however far" if hidden else ""
+        return (
+            f"{self.n:,} rows would show, in {percent(self.target or 0.0)} of data sets, a model"
+            f" that is {listed(told, 'or')}{but}"
+        )
 
 
 @takes_arrays

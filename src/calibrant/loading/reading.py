@@ -65,12 +65,12 @@ class Reading:
             if column is not None:
                 used.append(f"{what} from {column!r}")
         if self.kept:
-            used.append(f"groups from {_few(self.kept)}")
+            used.append(f"groups from {few(self.kept)}")
         start = f"Read {', '.join(used[:-1])} and {used[-1]}"
         if self.event is not None and not self._of_one_class():
             start += f"; the event is {self.event}"
         rounded = "; rows were divided by their sums" if self.normalize else ""
-        rest = f" Left out: {_few(self.left_out)}." if self.left_out else ""
+        rest = f" Left out: {few(self.left_out)}." if self.left_out else ""
         return f"{start}{rounded}.{rest}"
 
     def _of_one_class(self) -> bool:
@@ -86,10 +86,10 @@ class Reading:
             what = "confidences"
         elif self._of_one_class():
             what = f"{'the logit of ' * self.logits}P({self.event})"
-        return f"{what} from {_few(self.probs)}"
+        return f"{what} from {few(self.probs)}"
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
     """Write the names, of many the first and the last: 'a', 'b', …, 'z' (26 columns)."""
     short = [name if len(name) <= 20 else f"{name[:19]}…" for name in names]
     quoted = [repr(name) for name in short]

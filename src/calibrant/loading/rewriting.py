@@ -47,8 +47,8 @@ class Rewriting:
     classes: tuple[str, ...]
     options: Options
 
-    def write(self, output: Path, change: Callable[[Any], Floats]) -> int:
-        """Write the file again, its probabilities changed, and return how many rows it has.
+    def write(self, output: Path, change: Callable[[Any], Floats]) -> tuple[int, tuple[str, ...]]:
+        """Write the file again, its probabilities changed; return how many rows and which columns.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Rewriting:
             matrix = complete(store, chosen, (), ()).to_numpy(order="c", writable=True)
             changed = self._changed(store, chosen, matrix, change)
             _write(store, output, dict(zip(chosen, changed.T, strict=True)))
-        return len(changed)
+        return len(changed), chosen
 
     def _changed(
         self,

@@ -6,7 +6,7 @@ from typing import Any
 from calibrant.inference import Comparison
 from calibrant.inference.differences import Difference
 from calibrant.lenses import Canonical, Lens
-from calibrant.words import capital, many, score_name
+from calibrant.words import capital, decimal, listed, many, score_name
 
 SIZES = ("off by", "adjusted p")  # columns of each lens
 
@@ -16,18 +16,32 @@ def comparison_parts(found: Comparison, main: Lens) -> dict[str, Any]:
 
     main : the lens that decides the order
     """
-    first = next(iter(found.evaluations.values()))
-    lenses = sorted((v.lens for v in first.verdicts), key=lambda lens: lens != main)
+    subjects = _subjects(found)
+    lenses = sorted(subjects, key=lambda lens: lens != main)
     order = _ranked(found, lenses[0])
-    subjects = {v.lens: v.subject for v in first.verdicts}
     scores = list(next(iter(found.scores.values())))
     groups = [("", 1), *((_short(lens, subjects[lens]), len(SIZES)) for lens in lenses)]
     return {
         "header": ["model", *SIZES * len(lenses), *(_kind(score) for score in scores)],
         "groups": [*groups, ("scores", len(scores))],
         "rows": [_row(found, name, lenses) for name in order],
-        "paragraphs": [_paragraph(found, lens, subjects[lens], order) for lens in lenses],
+        "paragraphs": paragraphs(found, lenses),
     }
+
+
+def paragraphs(found: Comparison, lenses: Sequence[Lens] = ()) -> list[tuple[str, str]]:
+    """Say through each lens who is further off than whom: what it is about, and what is known."""
+    subjects = _subjects(found)
+    return [
+        (capital(subjects[lens]), _paragraph(found, lens, _ranked(found, lens)))
+        for lens in lenses or subjects
+    ]
+
+
+def _subjects(found: Comparison) -> dict[Lens, str]:
+    """Return what each lens is about."""
+    first = next(iter(found.evaluations.values()))
+    return {verdict.lens: verdict.subject for verdict in first.verdicts}
 
 
 def _short(lens: Lens, subject: str) -> str:
@@ -58,25 +72,23 @@ def _row(found: Comparison, name: str, lenses: Sequence[Lens]) -> list[str]:
     for lens in lenses:
         size, interval, _, p = verdicts[lens].cells()
         cells += [f"{size.removesuffix(' points')} ({interval})" if interval else size, p]
-    return [*cells, *(f"{value:.4f}" for value in found.scores[name].values())]
+    return [*cells, *map(decimal, found.scores[name].values())]
 
 
-def _paragraph(
-    found: Comparison, lens: Lens, subject: str, order: Sequence[str]
-) -> tuple[str, str]:
-    """Say through one lens who is further off than whom: what it is about, and what is known."""
+def _paragraph(found: Comparison, lens: Lens, order: Sequence[str]) -> str:
+    """Say through one lens who is further off than whom."""
     pairs = [one for one in found.differences if one.lens == lens]
     told = list(filter(None, (_further_off(pairs, worse, order) for worse in order)))
     unsure = [one for one in pairs if one.worse is None]
     if unsure:
         told.append(f"the data do not tell {_unsure(unsure, not told)}")
-    return capital(subject), f"{'; '.join(told)}."
+    return f"{'; '.join(told)}."
 
 
 def _further_off(pairs: Sequence[Difference], worse: str, order: Sequence[str]) -> str:
     """Say which models one is further off than; nothing if there are none."""
     better = [_other(one, worse) for one in pairs if one.worse == worse]
-    names = _listed(sorted(better, key=order.index))
+    names = listed(sorted(better, key=order.index))
     return f"{worse} is further off than {names}" if names else ""
 
 
@@ -90,8 +102,3 @@ def _unsure(pairs: Sequence[Difference], all_of_them: bool) -> str:
 
 def _other(one: Difference, name: str) -> str:
     return one.second if name == one.first else one.first
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Join names: "a", "a and b", "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

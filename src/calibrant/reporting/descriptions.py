@@ -6,25 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.words import NEEDED, be, many, pvalue, rows_of, too_few
+from calibrant.words import pvalue, rows_of
 
 SMALL = 0.01  # share of the rows below which a cell is not called the worst
-
-
-def summary(diagram: ReliabilityDiagram) -> str:
-    """Say how many cells of a diagram of one model are off."""
-    count, n_cells = diagram.n_off, diagram.series[0].function.n_cells
-    n_resamples = diagram.series[0].cells.largest.size
-    if n_resamples < NEEDED:
-        return f"Cells cannot be judged with {many(n_resamples, 'resample')}: {too_few()}."
-    if count == 0:
-        which = "The only cell is not" if n_cells == 1 else f"None of the {n_cells} cells is"
-        return f"{which} further off than chance allows."
-    which = "The only cell" if n_cells == 1 else f"{count} of {n_cells} cells"
-    return (
-        f"{which} {be(count)} further off than chance allows: if the model were calibrated, the"
-        f" chance of any such cell would be at most {100 * diagram.alpha:g} %."
-    )
 
 
 def spoken_outcomes(diagram: ReliabilityDiagram) -> list[str]:

@@ -6,7 +6,6 @@ from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
 from calibrant.diagrams.style import event_name
 from calibrant.inference import Slices
 from calibrant.reporting import charts
-from calibrant.words import pvalue
 
 MOST_GROUPS = 30  # of a column
 
@@ -52,7 +51,7 @@ def figure_parts(diagram: ReliabilityDiagram, element: str, found: str = "") -> 
 
 def curve_parts(diagram: CurveDiagram, element: str) -> dict[str, Any]:
     """Return what the page needs to show a curve."""
-    told = _summary(diagram)
+    told = diagram.sentence
     label = f"Observed frequency of {event_name(diagram)} over its predicted probability. {told}"
     return _parts("curve", element, charts.curve(diagram, label)) | {"summary": told}
 
@@ -64,13 +63,6 @@ def forest_parts(found: Slices, column: str, element: str) -> dict[str, Any]:
     told = f"Shown to be off: {', '.join(off)}." if off else "No group is shown to be off."
     label = f"How far off the groups of {column} are. {told}"
     return _parts("forest", element, charts.forest(groups, label)) | {"summary": told}
-
-
-def _summary(diagram: CurveDiagram) -> str:
-    """Say whether a curve is further off than chance allows."""
-    p = diagram.series[0].pvalue
-    which = "The curve is" if p <= diagram.alpha else "No part of the curve is"
-    return f"{which} further off than chance allows: {pvalue(p)} for the whole curve."
 
 
 def _parts(kind: str, element: str, chart: charts.Chart) -> dict[str, Any]:

@@ -20,13 +20,12 @@ from calibrant.predictions import Predictions
 from calibrant.reporting.charts import common_reach, spark
 from calibrant.reporting.comparison import comparison_parts
 from calibrant.reporting.contents import MOST_CLASSES, Contents, Settings
-from calibrant.reporting.descriptions import summary
 from calibrant.reporting.figures import curve_parts, figure_parts, forest_parts
 from calibrant.reporting.provenance import provenance
 from calibrant.reporting.remedies import Remedy
 from calibrant.reporting.together import Drawing
 from calibrant.scanning import Scan
-from calibrant.words import capital, many, score_name
+from calibrant.words import capital, decimal, many, score_name
 
 MOST_ROWS = 50  # groups in the table
 
@@ -94,7 +93,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "size": _size(contents.data),
         "unit": "Rows" if contents.data.clusters is None else "Clusters of rows",
         "scores": [
-            (capital(score_name(score)), f"{value:.4f}", SCORE_NOTES[score])
+            (capital(score_name(score)), decimal(value), _note(score, contents.data.m))
             for score, value in contents.scores.items()
         ],
         "verdicts": contents.verdicts,
@@ -108,16 +107,22 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
     }
 
 
+def _note(score: str, m: int) -> str:
+    """Say how to read a score."""
+    both = ", of both outcomes" if m == 2 and score == "brier_score" else ""
+    return f"{SCORE_NOTES[score]}{both}"
+
+
 def _size(data: Predictions | Scan) -> str:
     weighted = ", weighted" if data.weighted else ""
     within = (
         "" if data.clusters is None else f" in {many(np.unique(data.clusters).size, 'cluster')}"
     )
-    return f"{many(data.n, 'row')}{within}, {data.m} classes{weighted}"
+    return f"{many(data.n, 'row')}{within}, {data.m:,} classes{weighted}"
 
 
 def _drawing(drawing: Drawing, model: str) -> dict[str, Any]:
-    told = summary(drawing.diagram)
+    told = drawing.diagram.sentence
     parts = figure_parts(drawing.diagram, f"{model}-{drawing.name}", told)
     return {"title": drawing.title, "summary": told, **parts}
 
@@ -126,7 +131,7 @@ def _sparks(drawings: Sequence[Drawing]) -> dict[str, Any]:
     reach = common_reach([drawing.diagram for drawing in drawings])
     pictures = []
     for one in drawings:
-        label = f"Observed minus predicted frequency of {one.title}. {summary(one.diagram)}"
+        label = f"Observed minus predicted frequency of {one.title}. {one.diagram.sentence}"
         pictures.append((one.title, spark(one.diagram, reach, label)))
     return {"sparks": pictures, "reach": f"{reach:.2f}"}
 

@@ -8,7 +8,7 @@ import numpy as np
 from calibrant.diagrams import ReliabilityDiagram
 from calibrant.inference import Classwise, Verdict
 from calibrant.reporting.descriptions import worst_range
-from calibrant.words import ALPHA, NEEDED, be, many, points, pvalue, too_few
+from calibrant.words import ALPHA, NEEDED, apart, be, many, pvalue, too_few
 
 
 @final
@@ -51,13 +51,14 @@ def classes_verdict(found: Classwise) -> Line:
         return _some_classes(found)
     m, n_resamples = len(found.classes), found.null.shape[1]
     least = pvalue(float(found.adjusted_pvalues.min()))
-    strongest = f"{least} for the strongest of {m}, adjusted for all tests of the page"
+    strongest = f"{least} for the strongest of {m:,}, adjusted for all tests of the page"
     undecided = n_resamples < NEEDED
     if found.mean_pvalue <= ALPHA:
         lead = "The classes are off when each is looked at alone, all of them taken together"
+        mean, expected = apart(found.mean, float(found.null.mean()))
         facts = (
-            f"{points(found.mean)} in the mean of {m} classes, where"
-            f" {points(float(found.null.mean()))} would be expected of calibrated ones;"
+            f"{mean} in the mean of {m:,} classes, where {expected} would be expected of"
+            " calibrated ones;"
             f" {pvalue(found.mean_pvalue)}. No single class is shown to be off; {strongest}"
         )
         return Line(lead, facts + (f"; {too_few()}" if undecided else ""), off=True)
@@ -73,11 +74,12 @@ def _some_classes(found: Classwise) -> Line:
     off = found.adjusted_pvalues <= ALPHA
     count, m = int(off.sum()), len(found.classes)
     j = int(np.argmax(np.where(off, found.values, -1.0)))
-    which = "All" if count == m else f"{count} of"
-    lead = f"{which} {m} classes {be(count)} off when each is looked at alone"
+    which = "All" if count == m else f"{count:,} of"
+    lead = f"{which} {m:,} classes {be(count)} off when each is looked at alone"
+    value, expected = apart(float(found.values[j]), float(found.null[j].mean()))
     facts = (
-        f"most of all “{found.classes[j]}” by {points(float(found.values[j]))} on average, where"
-        f" {points(float(found.null[j].mean()))} would be expected of a calibrated one;"
+        f"most of all “{found.classes[j]}” by {value} on average, where {expected} would be"
+        " expected of a calibrated one;"
         f" {pvalue(float(found.adjusted_pvalues[j]))}, adjusted for all tests of the page"
     )
     return Line(lead, facts, off=True)

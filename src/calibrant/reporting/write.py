@@ -11,6 +11,7 @@ from calibrant.inference import Comparison, Evaluation, compare, evaluate
 from calibrant.inference.plans import Progress, check_resamples, part
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
+from calibrant.reporting.comparison import paragraphs
 from calibrant.reporting.contents import Settings, compute
 from calibrant.reporting.page import render
 from calibrant.scanning import Scan
@@ -60,6 +61,31 @@ def report(
     Path
         The file that was written.
     """
+    told_report(
+        data,
+        path,
+        title=title,
+        groups=groups,
+        region=region,
+        n_resamples=n_resamples,
+        rng=rng,
+        progress=progress,
+    )
+    return Path(path)
+
+
+def told_report(
+    data: Predictions | Scan | Mapping[str, Predictions | Scan],
+    path: str | Path,
+    *,
+    title: str | None = None,
+    groups: Lens | None = None,
+    region: str | None = None,
+    n_resamples: int = 999,
+    rng: Rng = 0,
+    progress: Progress | None = None,
+) -> list[str]:
+    """Write a report, as `report` does, and return the sentences with which it begins."""
     models = dict(data) if isinstance(data, Mapping) else {"": data}
     if not models:
         raise ValueError("`data` must be at least one model; found none.")
@@ -75,10 +101,11 @@ def report(
         progress_of_model = part(second_half, i, len(models))
         contents.append(compute(name, model, evaluations[name], settings, progress_of_model))
     page = render(heading, contents, comparison, settings)
-    path = Path(path)
-    with whole_file(path) as temporary:
+    with whole_file(Path(path)) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    return path
+    if comparison is not None:
+        return [f"{subject}: {text}" for subject, text in paragraphs(comparison[0])]
+    return [line.text for line in contents[0].verdicts]
 
 
 def _evaluate(

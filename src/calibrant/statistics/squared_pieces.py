@@ -150,8 +150,9 @@ def _spread_of(rows: _Rows, part: slice, mean: Floats, total: float) -> _Spread:
     """Return what a cell of weight 2 or more adds."""
     weights, residuals = rows.weights[part], rows.residuals[part]
     mass = float(weights.sum())
-    moment = (residuals * weights[:, None]).T @ residuals / mass
-    covariance = (moment - np.outer(mean, mean)) * (mass / (mass - 1))
+    about = (residuals - mean) * np.sqrt(weights / (mass - 1))[:, None]
+    # A'A is the covariance. A A' has the same eigenvalues but for zeros, and may be far smaller.
+    covariance = about.T @ about if about.shape[0] > about.shape[1] else about @ about.T
     squared = float((covariance**2).sum())  # the trace of its square
     largest = _largest_eigenvalue(covariance)
     null_mean, null_variance = _null_moments(rows.probs[part], weights)
@@ -183,9 +184,13 @@ def _null_moments(probs: Floats, weights: Floats) -> tuple[float, float]:
     """
     two, three = (probs**2).sum(axis=1), (probs**3).sum(axis=1)
     squares = weights**2
-    whole = np.diag(squares @ probs) - (probs * squares[:, None]).T @ probs
+    total, each = squares @ probs, weights[:, None] * probs
+    if probs.shape[0] >= probs.shape[1]:
+        whole = ((np.diag(total) - each.T @ each) ** 2).sum()
+    else:  # the same, without a matrix of all classes
+        whole = total @ total - 2 * (squares @ probs**2) @ total + ((each @ each.T) ** 2).sum()
     single = squares**2 * (two - 2 * three + two**2)  # w⁴ tr C²
     own = squares - weights
     lengths = 4 * (three - two**2)
-    pairs = max(0.0, float((whole**2).sum() - single.sum()))
+    pairs = max(0.0, float(whole - single.sum()))
     return float(own @ (1 - two)), 2 * pairs + float(own**2 @ lengths)

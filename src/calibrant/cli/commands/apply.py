@@ -9,7 +9,8 @@ from calibrant.checks.files import whole_file
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.files import check_ending
 from calibrant.cli.options import Json, Logits, Probs
-from calibrant.cli.output import print_json
+from calibrant.cli.output import print_json, print_sentence
+from calibrant.words import many
 
 if TYPE_CHECKING:
     from calibrant.recalibration import Map
@@ -45,12 +46,17 @@ def apply(
         columns = None if probs is None else [name.strip() for name in probs.split(",")]
         options = Options(probs=columns, values="logits" if logits else "probabilities")
         rewriting = Rewriting(file, fitted.classes, options)
-        n = rewriting.write(temporary, fitted)
+        n, changed = rewriting.write(temporary, fitted)
     if json:
         body = {"map": str(map_file), "file": str(file), "output": str(output), "n": n}
         print_json("apply", {**body, "classes": list(fitted.classes)})
     else:
-        typer.echo(f"Written to {output}: {n:,} rows, recalibrated by {fitted}.")
+        from calibrant.loading.reading import few  # noqa: PLC0415
+
+        print_sentence(
+            f"Written to {output}: {many(n, 'row')}, with {few(changed)} recalibrated by {fitted}."
+            " All other columns are as they were."
+        )
 
 
 def _load(path: Path) -> "Map":

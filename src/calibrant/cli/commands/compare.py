@@ -64,8 +64,17 @@ def compare(
 
 
 def _print_comparison(found: "Comparison") -> None:
-    for difference in found.differences:
-        print_sentence(difference.sentence)
+    from calibrant.reporting.comparison import paragraphs  # noqa: PLC0415
+    from calibrant.words import BOTH_OUTCOMES  # noqa: PLC0415
+
+    if len(found.evaluations) == 2:
+        told = [difference.sentence for difference in found.differences]
+    else:
+        told = [f"{subject}: {text}" for subject, text in paragraphs(found)]
+    for sentence in told:
+        print_sentence(sentence)
     typer.echo()
-    print_table("How far off", *found.lines())
+    print_table("How far off", *found.lines(), heading=(0,))
     print_table("Scores", *found.score_rows())
+    if next(iter(found.evaluations.values())).m == 2:
+        print_sentence(BOTH_OUTCOMES)

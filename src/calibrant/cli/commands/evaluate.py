@@ -66,8 +66,8 @@ def evaluate(
             if groups is not None:
                 bodies[name]["slices"] = groups.to_dict()["rows"]
             if not json:
-                title = str(file) if inputs.model is None else f"{file}, {name}"
-                print_evaluation(title, scores, found, inputs.region)
+                of = "" if len(models) == 1 else name
+                print_evaluation(str(file), scores, found, inputs.region, of)
                 _print_slices(groups)
         if json:
             _print_json({"file": str(file), "region": inputs.region}, models, bodies)
@@ -109,7 +109,11 @@ def _print_json(
 
 
 def print_evaluation(
-    name: str, scores: dict[str, float], found: "Evaluation", region: str | None = None
+    name: str,
+    scores: dict[str, float],
+    found: "Evaluation",
+    region: str | None = None,
+    model: str = "",
 ) -> None:
     """Write the verdicts, the scores and the table.
 
@@ -123,13 +127,19 @@ def print_evaluation(
         The tests.
     region : str, optional
         Condition that the rows were chosen by.
+    model : str, default ""
+        Which of several models of a file it is.
     """
-    from calibrant.words import many, score_name  # noqa: PLC0415
+    from calibrant.words import BOTH_OUTCOMES, capital, decimal, many, score_name  # noqa: PLC0415
 
-    where = "" if region is None else f", only where {region}"
-    print_title(f"{name}: {many(found.n, 'row')}, {found.m} classes{where}")
     for verdict in found.verdicts:
-        print_sentence(verdict.sentence)
-    told = ", ".join(f"{score_name(key)} {v:.4f}" for key, v in scores.items())
-    typer.echo(f"\n{told}\n" if told else "")
+        print_sentence(f"{model}: {verdict.sentence}" if model else verdict.sentence)
+    where = "" if region is None else f", only where {region}"
+    of = f", {model}" if model else ""
+    typer.echo()
+    print_title(f"{name}{of}: {many(found.n, 'row')}, {found.m:,} classes{where}")
+    told = ", ".join(f"{score_name(key)} {decimal(v)}" for key, v in scores.items())
+    if told:
+        print_sentence(f"{capital(told)}." + (f" {BOTH_OUTCOMES}" if found.m == 2 else ""))
+    typer.echo()
     print_table("Tests", *found.lines(), heading=(0,))

@@ -19,7 +19,7 @@ from calibrant.cli.options import (
     Resamples,
     Seed,
 )
-from calibrant.cli.output import print_json, print_readings
+from calibrant.cli.output import print_json, print_readings, print_sentence
 from calibrant.cli.parsing import parse_lens, parse_partition
 from calibrant.cli.progress import progress_after
 
@@ -100,7 +100,8 @@ def plot(
         body |= {"output": str(output), "seed": seed}
         print_json("plot", {**body, "lens": diagram.settings["lens"], **diagram.to_dict()})
     else:
-        typer.echo(f"{diagram}\nWritten to {output}.")
+        print_sentence(diagram.sentence)
+        typer.echo(f"Written to {output}.")
         print_readings(models)
 
 

@@ -87,9 +87,9 @@ def _alternatives(
 
     found: dict[str, Any] = {}
     for value in temperatures:
-        name = f"too {'confident' if value > 1 else 'timid'}"
-        found[f"{name}, {value:g}"] = Tempered(value)
+        name = f"too {'confident' if value > 1 else 'timid'} by a temperature of {value:g}"
+        found[name] = Tempered(value)
     for value in shifts:
-        name = f"too {'low' if value > 0 else 'high'}, {value:+g}"
+        name = f"too {'low' if value > 0 else 'high'} by log-odds of {abs(value):g}"
         found[name] = Shifted(shifted_class(data), value)
     return found

@@ -22,7 +22,6 @@ from calibrant.cli.output import (
     print_readings,
     print_sentence,
     print_table,
-    print_title,
 )
 from calibrant.cli.progress import progress_after
 
@@ -77,17 +76,26 @@ def recalibrate(
     else:
         _print(str(file), found)
         if save is not None:
-            typer.echo(f"Written to {save}: the map of {saved!r}, {found.map(saved)}.")
+            print_sentence(f"Written to {save}: {_described(found, saved)}.")
         print_readings({"": data})
 
 
 def _print(name: str, found: "Recalibration") -> None:
     from calibrant.cross_fitting.result import NOTE  # noqa: PLC0415
-    from calibrant.words import many  # noqa: PLC0415
+    from calibrant.words import BOTH_OUTCOMES, many  # noqa: PLC0415
 
-    print_title(f"{name}: {many(found.data.n, 'row')}, {found.data.m} classes")
-    title = f"Cross-fitted with {found.settings['folds']} folds"
-    print_table(title, *found.lines())
-    print_sentence(NOTE)
-    typer.echo()
     print_sentence(found.recommendation)
+    typer.echo()
+    rows = f"{many(found.data.n, 'row')}, {found.data.m:,} classes"
+    title = f"{name}: {rows}, cross-fitted with {found.settings['folds']} folds"
+    print_table(title, *found.lines())
+    print_sentence(f"{NOTE} {BOTH_OUTCOMES}" if found.data.m == 2 else NOTE)
+    typer.echo()
+
+
+def _described(found: "Recalibration", saved: str) -> str:
+    from calibrant.cross_fitting.result import AS_IT_IS  # noqa: PLC0415
+
+    if saved == AS_IT_IS:
+        return "a map that changes nothing"
+    return f"the map of {saved!r}, fitted to all rows ({found.map(saved)})"

@@ -17,7 +17,7 @@ from calibrant.cli.options import (
     Resamples,
     Seed,
 )
-from calibrant.cli.output import print_json, print_readings
+from calibrant.cli.output import print_json, print_readings, print_sentence
 from calibrant.cli.parsing import parse_groups
 from calibrant.cli.progress import progress_after
 
@@ -47,7 +47,7 @@ def report(
         lens = None if groups is None else _groups(groups, next(iter(models.values())))
         title = title or f"Calibration of {', '.join(models)}"
         how = {"groups": lens, "region": inputs.region, "n_resamples": resamples, "rng": seed}
-        write_report(models, temporary, title, how)
+        told = write_report(models, temporary, title, how)
     if json:
         body: dict[str, Any] = {
             "files": [str(f) for f in files],
@@ -57,7 +57,9 @@ def report(
         body["readings"] = readings(models)
         print_json("report", {**body, "seed": seed, "n_resamples": resamples})
     else:
-        typer.echo(f"Written to {output}.")
+        for sentence in told:
+            print_sentence(sentence)
+        typer.echo(f"\nWritten to {output}: open it in a browser.")
         print_readings(models)
 
 
@@ -66,7 +68,7 @@ def write_report(
     output: Path,
     title: str,
     how: dict[str, Any],
-) -> None:
+) -> list[str]:
     """Write the report on one model, or on more than one with their comparison.
 
     Parameters
@@ -79,11 +81,16 @@ def write_report(
         Title of the report.
     how : dict
         Further arguments of `calibrant.report`.
+
+    Returns
+    -------
+    list of str
+        The sentences with which it begins.
     """
-    from calibrant.reporting import report as write  # noqa: PLC0415
+    from calibrant.reporting.write import told_report  # noqa: PLC0415
 
     with progress_after(1.0, "report") as progress:
-        write(models, output, title=title, progress=progress, **how)
+        return told_report(models, output, title=title, progress=progress, **how)
 
 
 def _groups(text: str, data: "Predictions | Scan") -> "Lens":

@@ -96,7 +96,7 @@ def _set_plain(diagram: CurveDiagram, ax: Axes, confidence: bool) -> None:
     ticks = np.linspace(0, 1, TICKS)
     at = np.searchsorted(first.x, ticks).clip(max=first.x.size - 1)
     above = ax.secondary_xaxis("top")
-    above.set_xticks(ticks, [f"{p:.3g}" for p in first.predictions[at]])
+    above.set_xticks(ticks, [f"{p:.2f}" for p in first.predictions[at]])
     above.tick_params(labelsize="x-small", color=GREY, labelcolor=MUTED)
     above.set_xlabel("predicted probability", fontsize="x-small", color=MUTED)
 

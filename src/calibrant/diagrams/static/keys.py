@@ -59,7 +59,7 @@ def add_legend(ax: Axes, handles: Mapping[str, Any], title: str) -> None:
             borderaxespad=0.3,
         )
         for text, name in zip(legend.get_texts(), handles, strict=True):
-            fit(text, name, 2.0)
+            fit(text, name, 3.0)
         if _width(legend) <= 1.15 * inches(ax):
             break
 

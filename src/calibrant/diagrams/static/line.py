@@ -48,8 +48,9 @@ def line(
 ) -> Axes:
     """Draw marks for the cells over bars for the distribution of predictions."""
     if ax is None:
-        size = (3.8, 5.0) if classical else (4.2, 3.4)
-        ax = plt.subplots(figsize=size, layout="constrained")[1]
+        width, height = (3.8, 5.0) if classical else (4.2, 3.4)
+        height += 0.2 * max(0, len(diagram.series) - 2)  # for the legend
+        ax = plt.subplots(figsize=(width, height), layout="constrained")[1]
     if ax.name != "rectilinear":
         raise TypeError(f"`ax` must be a plain Axes for two outcomes; found {ax.name!r}.")
     _draw_references(ax, classical, truth)
@@ -58,7 +59,10 @@ def line(
     beyond = [_draw_cells(diagram, ax, i, extent, classical) for i in range(len(diagram.series))]
     draw_strip(ax, [s.histogram for s in diagram.series if s.histogram is not None])
     _label(diagram, ax, classical, summary)
-    add_legend(ax, dict(_handles(diagram, truth is not None, any(beyond))), "")
+    names = [series.name for series in diagram.series]
+    if summary and len(names) > 1:
+        names = summary_lines(diagram)
+    add_legend(ax, dict(_handles(diagram, names, truth is not None, any(beyond))), "")
     keep_inside(ax)
     return ax
 
@@ -127,21 +131,25 @@ def _marks(i: int, n_models: int) -> tuple[dict[str, Any], dict[str, Any]]:
 def _label(diagram: ReliabilityDiagram, ax: Axes, classical: bool, summary: bool) -> None:
     fit(ax.xaxis.label, f"predicted probability of {event_name(diagram)}", 1.02 * inches(ax))
     set_vertical(ax, ("observed", "frequency" if classical else "− predicted"))
-    if summary:
+    if summary and len(diagram.series) == 1:
         text = ax.text(0.02, 0.985, "", transform=ax.transAxes, va="top", fontsize="x-small")
+        text.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0})
+        text.set_zorder(5)
         text.set_parse_math(False)
         text.set_text("\n".join(summary_lines(diagram)))
 
 
-def _handles(diagram: ReliabilityDiagram, truth: bool, beyond: bool) -> Iterator[tuple[str, Any]]:
+def _handles(
+    diagram: ReliabilityDiagram, names: list[str], truth: bool, beyond: bool
+) -> Iterator[tuple[str, Any]]:
     """Name the marks, in the order in which they are read."""
     first, n_models = diagram.series[0], len(diagram.series)
     if n_models == 1:
         for name, style in zip(("not significant", off_name(diagram)), _marks(0, 1), strict=True):
             yield name, _handle(style)
     else:
-        for i, series in enumerate(diagram.series):
-            yield series.name, _handle(_marks(i, n_models)[1])
+        for i, name in enumerate(names):
+            yield name, _handle(_marks(i, n_models)[1])
         yield off_name(diagram), Line2D([], [], ls="none", marker="o", color=INK, ms=4.5)
         hollow = Line2D([], [], ls="none", marker="o", color=INK, mfc="white", ms=4.5)
         yield "not significant", hollow

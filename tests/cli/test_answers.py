@@ -1,0 +1,136 @@
+"""What people read: every command answers in its first line, and fits on a screen."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from command import run, write
+from scipy.special import softmax
+
+CLASSES = {10: ".csv", 1000: ".parquet"}
+FEW = ("--resamples", "39")
+UNNATURAL = re.compile(r"(?<![\d.])[-−+]?0\.0 points|[-−]0\.0+(?!\d)|\bnan\b|\binf\b")
+
+# The first line of each command, on a model that is too confident, and on a calibrated one.
+FIRST = {
+    ("evaluate",): (r"The full distributions .* miscalibrated: p", r"No evidence that the full"),
+    ("test", "--lens", "top"): (
+        r"The probabilities of .* too high, by \d",
+        r"No evidence that the",
+    ),
+    ("plot", "-o", "p.png"): (r"\d+ of \d+ cells are further", r"None of the \d+ cells is"),
+    ("plot", "--kind", "isotonic", "-o", "i.png"): (r"The curve is further", r"No part of the c"),
+    ("report", "-o", "r.html"): (r"The probabilities of .* too high, by", r"No evidence that the"),
+    ("recalibrate", "--method", "temperature", "--save", "map.json"): (r"Use temp", r"Leave it"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("answers")
+    for m, ending in CLASSES.items():
+        write_networks(path, m, ending)
+    return path
+
+
+def write_networks(path, m, ending, n=400):
+    """Write the predictions of a calibrated network, and of one that is too confident."""
+    rng = np.random.default_rng(0)
+    logits = 3 * rng.standard_normal((n, m))
+    labels = (logits + rng.gumbel(size=(n, m))).argmax(axis=1)
+    for name, factor in (("good", 1.0), ("sure", 2.0)):
+        probs = softmax(factor * logits, axis=1)
+        columns = {f"prob_class {j}": probs[:, j] for j in range(m)}
+        frame = pl.DataFrame({"label": [f"class {y}" for y in labels], **columns})
+        file = path / f"{name}{m}{ending}"
+        frame.write_csv(file) if ending == ".csv" else frame.write_parquet(file)
+
+
+@pytest.fixture(autouse=True)
+def inside(folder, monkeypatch):
+    monkeypatch.chdir(folder)  # names are short, as a user's are
+
+
+def told(*words):
+    """Run a command, and return the lines it wrote, which must fit on a screen."""
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert len(lines) <= 60, words
+    assert max(map(len, lines)) <= 100, words
+    assert not UNNATURAL.search(result.stdout), result.stdout
+    return lines
+
+
+@pytest.mark.parametrize("m", CLASSES)
+@pytest.mark.parametrize("words", FIRST)
+def test_the_first_line_answers_and_all_fits_on_a_screen(m, words):
+    name, *options = words
+    for model, answer in zip(("sure", "good"), FIRST[words], strict=True):
+        first, *_ = told(name, f"{model}{m}{CLASSES[m]}", *options, *FEW)
+        assert re.match(answer, first), first
+
+
+@pytest.mark.parametrize("m", CLASSES)
+def test_comparisons(m):
+    files = [f"{model}{m}{CLASSES[m]}" for model in ("good", "sure")]
+    first, *_ = told("compare", *files, "--lens", "top", *FEW)
+    assert first.startswith(f"The probabilities of the predicted class: sure{m} is further off")
+    first, *_ = told("plot", *files, "-o", "two.png", *FEW)
+    assert first.startswith(f"good{m}: none of the")
+    first, *_ = told("report", *files, "-o", "two.html", *FEW)
+    assert ": " in first
+
+
+@pytest.mark.parametrize("m", CLASSES)
+def test_power(m):
+    first, *_ = told("power", f"good{m}{CLASSES[m]}", "--lens", "top", *FEW)
+    assert first.startswith("400 rows would show, in 80")
+    options = ("--temperature", "3", "--shift", "-1", *FEW)
+    first, *_ = told("power", f"good{m}{CLASSES[m]}", *options)
+    assert re.match(r"400 rows would show it in \d+ % of data sets if the model were too", first)
+
+
+@pytest.mark.parametrize("m", CLASSES)
+def test_files_are_written_with_a_sentence(m):
+    file = f"good{m}{CLASSES[m]}"
+    run("recalibrate", file, "--method", "temperature", "--save", f"map{m}.json", *FEW)
+    lines = told("apply", f"map{m}.json", file, "-o", f"new{CLASSES[m]}")
+    assert lines[0].startswith(f"Written to new{CLASSES[m]}: 400 rows, with 'prob_class 0', ")
+    assert "All other columns are as they were." in " ".join(lines)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "test", "compare", "plot"])
+def test_where_nothing_can_be_told_the_first_line_says_so(command):
+    files = ["sure10.csv", "good10.csv"] if command == "compare" else ["sure10.csv"]
+    first, *_ = told(command, *files, "--resamples", "18")
+    assert re.search("Cannot tell|cannot tell|cannot be judged", first), first
+
+
+def test_data_sets_are_listed_and_written():
+    assert told("datasets")[2].startswith("lenet     LeNet on the test images of CIFAR-10")
+    assert told("datasets", "lenet")[0].startswith("Written to lenet.csv: LeNet on the test")
+
+
+def test_what_is_not_known_is_not_said_in_numbers(tmp_path):
+    """A rejected model whose size without bias is 0 is not "off by 0.0 points"."""
+    path = write(tmp_path / "few.csv", n=50, power=3.0)
+    for lens in ("canonical", "top"):
+        told("test", path, "--lens", lens, *FEW)
+    told("compare", path, write(tmp_path / "other.csv", n=50), *FEW)
+    path.write_text("confidence,correct\n" + "1.0,0\n1.0,1\n" * 50 + "0.6,1\n" * 50)
+    first, *rest = told("evaluate", path, *FEW)
+    assert first.startswith("The confidences are too high")
+    assert "log score ∞" in " ".join(rest)
+    assert "The Brier score adds up both outcomes" in " ".join(" ".join(rest).split())
+
+
+def test_a_few_clusters_cannot_tell(tmp_path):
+    """Of k clusters there are 2^k signs, of which opposite ones are equal: five give p = 1/16."""
+    for n_clusters, expected in ((5, "Cannot tell with 5 clusters whether"), (6, "The prob")):
+        path = tmp_path / f"{n_clusters}.csv"
+        rows = [f"{k},0.9,{int(i < 10)}" for k in range(n_clusters) for i in range(40)]
+        path.write_text("\n".join(["ward,prob,outcome", *rows]))
+        first, *_ = told("test", path, "--cluster", "ward", "--resamples", "999")
+        assert first.startswith(expected)
