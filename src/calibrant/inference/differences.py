@@ -97,7 +97,8 @@ class Difference:
                 f"{bad} is shown to be miscalibrated and {other} is not, but the data do not tell"
                 f" that {bad} is further off"
             )
-        if not all(verdict.decided for verdict in self.verdicts):
+        decided = {verdict.decided for verdict in self.verdicts}
+        if False in decided:
             return "cannot tell whether either is miscalibrated"
         return "neither is shown to be miscalibrated"
 

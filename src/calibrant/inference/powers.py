@@ -65,6 +65,11 @@ class PowerRow:
         """Of the power, from the number of data sets."""
         return sqrt(self.power * (1 - self.power) / self.n_data_sets)
 
+    @property
+    def told(self) -> str:
+        """What would be wrong, and by how much."""
+        return self.name + ("" if self.size is None else f" by {points(self.size)}")
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         names = ("name", "size", "bias", "power", "standard_error", "n_data_sets", "found")
@@ -121,18 +126,21 @@ class Power(tables.Tabular):
         return f"<power: {str(self)[:450]}>"
 
     def __str__(self) -> str:
-        found = [row for row in self.rows if row.found]
-        if not found:
-            told = [f"in {100 * row.power:.0f} % if it were {row.name}" for row in self.rows]
-            told[0] = told[0].replace(" %", " % of data sets").replace(" it ", " the model ")
-            return f"{self.n:,} rows would show it {listed(told)}"
-        told = [row.name + ("" if row.size is None else f" by {points(row.size)}") for row in found]
+        if not any(row.found for row in self.rows):
+            return self._how_often()
+        told = [row.told for row in self.rows if row.found]
         hidden = [row.name for row in self.rows if not row.found]
         but = f", but not one that is {listed(hidden, 'or')}, however far" if hidden else ""
         return (
             f"{self.n:,} rows would show, in {percent(self.target or 0.0)} of data sets, a model"
             f" that is {listed(told, 'or')}{but}"
         )
+
+    def _how_often(self) -> str:
+        """Say how often alternatives that were given would be seen."""
+        told = [f"in {100 * row.power:.0f} % if it were {row.name}" for row in self.rows]
+        told[0] = told[0].replace(" %", " % of data sets").replace(" it ", " the model ")
+        return f"{self.n:,} rows would show it {listed(told)}"
 
 
 @takes_arrays

@@ -86,11 +86,7 @@ def told_report(
     progress: Progress | None = None,
 ) -> list[str]:
     """Write a report, as `report` does, and return the sentences with which it begins."""
-    models = dict(data) if isinstance(data, Mapping) else {"": data}
-    if not models:
-        raise ValueError("`data` must be at least one model; found none.")
-    for model in models.values():
-        check_data(model, scans=len(models) == 1)
+    models = _models(data)
     heading = title or "Calibration report"
     _check_text("title", heading)
     settings = Settings(as_seed(rng), check_resamples(n_resamples), groups, region)
@@ -106,6 +102,16 @@ def told_report(
     if comparison is not None:
         return [f"{subject}: {text}" for subject, text in paragraphs(comparison[0])]
     return [line.text for line in contents[0].verdicts]
+
+
+def _models(data: Any) -> dict[str, Any]:
+    """Return models by name; a single one has none."""
+    models = dict(data) if isinstance(data, Mapping) else {"": data}
+    if not models:
+        raise ValueError("`data` must be at least one model; found none.")
+    for model in models.values():
+        check_data(model, scans=len(models) == 1)
+    return models
 
 
 def _evaluate(

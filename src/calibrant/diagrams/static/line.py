@@ -47,10 +47,7 @@ def line(
     summary: bool,
 ) -> Axes:
     """Draw marks for the cells over bars for the distribution of predictions."""
-    if ax is None:
-        width, height = (3.8, 5.0) if classical else (4.2, 3.4)
-        height += 0.2 * max(0, len(diagram.series) - 2)  # for the legend
-        ax = plt.subplots(figsize=(width, height), layout="constrained")[1]
+    ax = _new_axes(len(diagram.series), classical) if ax is None else ax
     if ax.name != "rectilinear":
         raise TypeError(f"`ax` must be a plain Axes for two outcomes; found {ax.name!r}.")
     _draw_references(ax, classical, truth)
@@ -59,12 +56,25 @@ def line(
     beyond = [_draw_cells(diagram, ax, i, extent, classical) for i in range(len(diagram.series))]
     draw_strip(ax, [s.histogram for s in diagram.series if s.histogram is not None])
     _label(diagram, ax, classical, summary)
-    names = [series.name for series in diagram.series]
-    if summary and len(names) > 1:
-        names = summary_lines(diagram)
+    names = _names(diagram, summary)
     add_legend(ax, dict(_handles(diagram, names, truth is not None, any(beyond))), "")
     keep_inside(ax)
     return ax
+
+
+def _new_axes(n_models: int, classical: bool) -> Axes:
+    """Return axes of a new figure, with room for a legend of so many models."""
+    width, height = (3.8, 5.0) if classical else (4.2, 3.4)
+    height += 0.2 * max(0, n_models - 2)
+    ax: Axes = plt.subplots(figsize=(width, height), layout="constrained")[1]
+    return ax
+
+
+def _names(diagram: ReliabilityDiagram, summary: bool) -> list[str]:
+    """Return what the legend calls the models: with their numbers, if there are several."""
+    if summary and len(diagram.series) > 1:
+        return summary_lines(diagram)
+    return [series.name for series in diagram.series]
 
 
 def _draw_references(ax: Axes, classical: bool, truth: Truth | None) -> None:
