@@ -97,10 +97,10 @@ class Difference:
                 f"{bad} is shown to be miscalibrated and {other} is not, but the data do not tell"
                 f" that {bad} is further off"
             )
-        decided = {verdict.decided for verdict in self.verdicts}
-        if False in decided:
-            return "cannot tell whether either is miscalibrated"
-        return "neither is shown to be miscalibrated"
+        first, second = self.verdicts
+        if first.decided and second.decided:
+            return "neither is shown to be miscalibrated"
+        return "cannot tell whether either is miscalibrated"
 
     @property
     def sentence(self) -> str:

@@ -126,9 +126,9 @@ class Power(tables.Tabular):
         return f"<power: {str(self)[:450]}>"
 
     def __str__(self) -> str:
-        if not any(row.found for row in self.rows):
-            return self._how_often()
         told = [row.told for row in self.rows if row.found]
+        if not told:
+            return self._how_often()
         hidden = [row.name for row in self.rows if not row.found]
         but = f", but not one that is {listed(hidden, 'or')}, however far" if hidden else ""
         return (
