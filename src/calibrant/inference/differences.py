@@ -97,6 +97,10 @@ class Difference:
                 f"{bad} is shown to be miscalibrated and {other} is not, but the data do not tell"
                 f" that {bad} is further off"
             )
+        return self._undecided()
+
+    def _undecided(self) -> str:
+        """Say what is concluded if neither is off."""
         first, second = self.verdicts
         if first.decided and second.decided:
             return "neither is shown to be miscalibrated"
