@@ -140,7 +140,9 @@ class Classwise(tables.Tabular):
 
     def __str__(self) -> str:
         text = f"mean miscalibration of {len(self.classes)} classes: {self.mean:.4g}"
-        return text if not self.null.size else f"{text}, {shown(self.mean_pvalue)}"
+        if not self.null.size:
+            return text
+        return f"{text}, {shown(self.mean_pvalue, self.null.shape[1])}"
 
 
 @takes_arrays

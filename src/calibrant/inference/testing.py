@@ -47,8 +47,9 @@ class Part:
         """Return plain numbers."""
         return {"statistic": self.statistic, "value": self.value, "pvalue": self.pvalue}
 
-    def __str__(self) -> str:
-        return f"{self.statistic} {self.value:.4g} ({shown(self.pvalue)})"
+    def told(self, n_resamples: int) -> str:
+        """Say what was found with so many resamples."""
+        return f"{self.statistic} {self.value:.4g} ({shown(self.pvalue, n_resamples)})"
 
 
 @final
@@ -99,12 +100,12 @@ class CalibrationTest:
 
     def __str__(self) -> str:
         if self.parts:
-            told = "; ".join(str(part) for part in self.parts)
-            return f"{shown(self.pvalue)} ({self.null.size} resamples) from {told}"
+            told = "; ".join(part.told(self.null.size) for part in self.parts)
+            return f"{shown(self.pvalue, self.null.size)} ({self.null.size} resamples) from {told}"
         hypothesis = "if calibrated" if self.calibrated else "under the hypothesis"
         return (
             f"{self.statistic:.4g} against {self.null.mean():.4g} ± {spread(self.null):.2g}"
-            f" {hypothesis}: {shown(self.pvalue)} ({self.null.size} resamples)"
+            f" {hypothesis}: {shown(self.pvalue, self.null.size)} ({self.null.size} resamples)"
         )
 
 
