@@ -65,6 +65,15 @@ def test_the_smallest_amounts_reach_the_target_and_less_does_not():
     assert found.rows[2].bias > 0 > found.rows[3].bias
 
 
+def test_what_is_not_seen_is_not_seen_at_the_largest_amount():
+    rng = np.random.default_rng(0)
+    data = Predictions(rng.dirichlet(np.full(200, 0.02), 50), rng.integers(0, 200, 50))
+    found = power(data, rng=0, n_resamples=199)
+    assert [row.found for row in found.rows] == [row.power >= 0.8 for row in found.rows]
+    beyond = [row for row in found.rows if abs(getattr(row.truth, "shift", 0.0)) > 3.2]
+    assert {row.found for row in beyond} == {True, False}
+
+
 def test_power_with_labels_drawn_by_numpy():
     """The share of rejections among data sets that NumPy draws agrees."""
     truth = Tempered(1.3)(TWO.probs)[:, 1]

@@ -94,9 +94,9 @@ class Detector:
         """
         low, high = 0.0, 0.05
         while self.power(family(high), n_data_sets) < target:
-            low, high = high, 2 * high
-            if high > LIMIT:
+            if high >= LIMIT:
                 return None
+            low, high = high, min(2 * high, LIMIT)
         for _ in range(STEPS):
             middle = (low + high) / 2
             if self.power(family(middle), n_data_sets) < target:
