@@ -1,6 +1,7 @@
 """What people read: every command answers in its first line, and fits on a screen."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -113,12 +114,13 @@ def test_data_sets_are_listed_and_written():
     assert told("datasets", "lenet")[0].startswith("Written to lenet.csv: LeNet on the test")
 
 
-def test_what_is_not_known_is_not_said_in_numbers(tmp_path):
+def test_what_is_not_known_is_not_said_in_numbers(tmp_path, monkeypatch):
     """A rejected model whose size without bias is 0 is not "off by 0.0 points"."""
-    path = write(tmp_path / "few.csv", n=50, power=3.0)
+    monkeypatch.chdir(tmp_path)
+    path = write(Path("few.csv"), n=50, power=3.0)
     for lens in ("canonical", "top"):
         told("test", path, "--lens", lens, *FEW)
-    told("compare", path, write(tmp_path / "other.csv", n=50), *FEW)
+    told("compare", path, write(Path("other.csv"), n=50), *FEW)
     path.write_text("confidence,correct\n" + "1.0,0\n1.0,1\n" * 50 + "0.6,1\n" * 50)
     first, *rest = told("evaluate", path, *FEW)
     assert first.startswith("The confidences are too high")

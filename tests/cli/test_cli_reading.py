@@ -125,7 +125,7 @@ def test_the_share_that_is_right(tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text("question,confidence,correct\na,0.25,1\nb,0.5,1\nc,0.75,0\nd,0.5,1\n")
     result = run("evaluate", path, *QUICK)
-    assert "share correct 0.7500" in result.stdout
+    assert "Share correct 0.7500" in result.stdout
     assert "accuracy" not in result.stdout
     output = tmp_path / "r.html"
     assert run("report", path, "-o", output, *QUICK).exit_code == 0
