@@ -69,7 +69,7 @@ def check(data: cal.Predictions, tasks: dict[str, Callable[[], object]]) -> None
     # A LeNet is miscalibrated (p = 0.004). pycalib takes no seed: more than 5 of 100 by chance
     # happens less than once in ten thousand runs.
     assert tasks[PYCALIB]() <= 5 / B
-    assert tasks[TEST]().pvalue == 1 / (B + 1)
+    assert tasks[TEST]().pvalue <= 5 / B
     np.random.seed(0)  # noqa: NPY002 (what calzone draws from)
     theirs = CalibrationMetrics(num_bins=BINS).bootstrap(labels, probs, ["ECE-H"], n_samples=B)
     found = np.asarray(theirs["ECE-H topclass"])
