@@ -78,17 +78,20 @@ class OwnClass:
 
     def hessian(self, q: Floats, x: Floats, weights: Floats) -> Floats:
         """Return the second derivatives."""
-        root = np.sqrt(weights)[:, None]
-        inputs = np.stack((self._inputs(x) * root, np.broadcast_to(root, x.shape)), axis=2)
-        moved = q[:, :, None] * inputs  # (rows, m, 2)
-        found = np.zeros((2 * self.m, 2 * self.m))
-        for rows in _pieces(len(x), found.size):
-            piece = moved[rows].reshape(-1, 2 * self.m)
-            found -= piece.T @ piece
-        each = np.arange(self.m)
-        by_class = found.reshape(self.m, 2, self.m, 2)
-        by_class[each, :, each, :] += np.einsum("ija,ijb->jab", moved, inputs)
-        return found
+        inputs = self._inputs(x)
+        ones = q * np.sqrt(weights)[:, None]
+        slopes = ones * inputs
+        found = np.empty((self.m, 2, self.m, 2))
+        found[:, 0, :, 0] = -slopes.T @ slopes
+        found[:, 0, :, 1] = -slopes.T @ ones
+        found[:, 1, :, 0] = found[:, 0, :, 1].T
+        found[:, 1, :, 1] = -ones.T @ ones
+        each, spread = np.arange(self.m), weights[:, None] * (q * (1 - q))
+        times = spread * inputs
+        found[each, 0, each, 0] = np.einsum("ij,ij->j", times, inputs)
+        found[each, 0, each, 1] = found[each, 1, each, 0] = times.sum(axis=0)
+        found[each, 1, each, 1] = spread.sum(axis=0)
+        return found.reshape(2 * self.m, 2 * self.m)
 
     def _inputs(self, x: Floats) -> Floats:
         """Return what slopes multiply."""

@@ -55,34 +55,46 @@ def minimise(objective: Objective, start: Floats) -> Floats:
     A step is cut in half until the function falls as much as its slope promises. The search ends
     when gradient and promised decrease vanish, or when only rounding is left of them.
     """
-    theta = start
+    theta, here = start, objective.expand(start)
     last = np.inf
     for _ in range(ITERATIONS):
-        here = objective.expand(theta)
         step = -here.solve(here.gradient)
         slope = float(here.gradient @ step)
         size = float(np.abs(here.gradient).max())
         if -slope <= DECREASE and (size <= GRADIENT or size > last / 2):
             break
-        length = _length(objective, theta, here.value, step, slope)
-        if length == 0.0:
+        found = _next(objective, theta, here.value, step, slope)
+        if found is None:
             break
-        theta = theta + length * step
+        theta, here = found
         last = size
     return theta
 
 
-def _length(objective: Objective, theta: Floats, value: float, step: Floats, slope: float) -> float:
-    """Return how much of a step to take: 1, 1/2, 1/4, …, or 0 if none helps."""
+def _next(
+    objective: Objective, theta: Floats, value: float, step: Floats, slope: float
+) -> tuple[Floats, Expansion] | None:
+    """Take a step, or 1/2, 1/4, … of it; None if nothing helps.
+
+    A whole step is nearly always taken, so the function is expanded there at once.
+    """
     if slope >= 0:
-        return 0.0
-    length = 1.0
+        return None
+    there = objective.expand(theta + step)
+    if _falls(value, there.value, slope):
+        return theta + step, there
+    length = 0.5
     for _ in range(HALVINGS):
-        found = objective.value(theta + length * step)
-        if found <= value + 1e-4 * length * slope + ROUNDING * (1 + abs(value)):
-            return length
+        point = theta + length * step
+        if _falls(value, objective.value(point), length * slope):
+            return point, objective.expand(point)
         length /= 2
-    return 0.0
+    return None
+
+
+def _falls(before: float, after: float, promised: float) -> bool:
+    """Whether a function falls by at least a bit of what its slope promises, but for rounding."""
+    return after <= before + 1e-4 * promised + ROUNDING * (1 + abs(before))
 
 
 def solve_dense(hessian: Floats, b: Floats) -> Floats:
