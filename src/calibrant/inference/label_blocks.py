@@ -107,7 +107,7 @@ class LabelBlock(Replicated):
         """Return the weight of the event in cells first … last - 1: (cells, size)."""
         problem, cuts = self.problem, self.problem.cuts
         if cuts is None or not problem.lens.rowwise:
-            return self.counts(cells, first, last)[:, :, cells.data.event].T
+            return Replicated.events(self, cells, first, last)
         rows, key = problem.rows, problem.source.key
         keys = key, engine.draws.replicate_keys(key, self.replicates)
         found: Floats = engine.events.event_counts(rows, cells.order, cuts, keys, (first, last))

@@ -39,4 +39,4 @@ class Replicated(ABC):
 
     def events(self, cells: Any, first: int, last: int) -> Floats:
         """Return the weight of the event of two outcomes in these cells: (cells, size)."""
-        return self.counts(cells, first, last)[:, :, cells.data.event].T
+        return np.ascontiguousarray(self.counts(cells, first, last)[:, :, cells.data.event].T)
