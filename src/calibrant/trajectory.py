@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from calibrant import tables
+from calibrant import tables, words
 from calibrant.checks.parameters import finite, fraction
 from calibrant.checks.seeds import Rng, as_seed, derive, make_key
 from calibrant.inference import calibration_test
@@ -229,10 +229,11 @@ class Trajectory(tables.Tabular):
         if not self._rows:
             return f"trajectory{named}: nothing recorded yet"
         best = self.best
+        p = words.pvalue(best.pvalue, self.n_resamples, " ")
         return (
             f"trajectory{named}, {len(self._rows)} steps: best log score {best.log_score:.4g} at"
             f" step {best.step:g}, where the statistic is {best.value:.4g} against"
-            f" {best.null_mean:.4g} if calibrated (p = {best.pvalue:.3g})"
+            f" {best.null_mean:.4g} if calibrated ({p})"
         )
 
     def __repr__(self) -> str:

@@ -79,8 +79,18 @@ def percent(share: float) -> str:
     return f"{100 * share:g} %".replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def pvalue(p: float, *, least: bool = False) -> str:
-    """Write a p-value, on one line; the least that resamples can show with a sign that says so."""
-    exact = f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
-    text = f"p ≤ {p:.3g}" if least else exact
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
+def pvalue(p: float, n_resamples: int | None = None, space: str = "\N{NO-BREAK SPACE}") -> str:
+    """Write a p-value on one line: the least that so many resamples can give with ≤.
+
+    A p-value that does not come from resamples is not told below 0.001, where the normal
+    approximation that it rests on would be trusted too far.
+
+    Examples
+    --------
+    >>> [pvalue(p, B, " ") for p, B in ((0.001, 999), (0.002, 999), (0.00003, 99_999))]
+    ['p ≤ 0.001', 'p = 0.002', 'p = 3e-05']
+    """
+    if n_resamples is None:
+        return space.join(("p", "=", f"{p:.3f}") if p >= 0.001 else ("p", "<", "0.001"))
+    sign = "≤" if p * (n_resamples + 1) < 1.5 else "="
+    return space.join(("p", sign, f"{p:.3f}" if p >= 0.001 else f"{p:.1g}"))

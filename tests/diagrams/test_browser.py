@@ -76,7 +76,7 @@ def test_two_outcomes_draw_and_answer(browser, name, tmp_path):
     x, y = centres(browser, ".scatterlayer .point")[0]
     text = until(lambda: hover(browser, x, y))
     assert "rows (" in text
-    assert "adjusted p = " in text
+    assert "adjusted p\N{NO-BREAK SPACE}" in text
     assert not complaints(browser)
 
 
@@ -128,7 +128,7 @@ def test_four_outcomes_draw_and_answer(browser, name, tmp_path):
     assert names
     text = until(lambda: hover_in_space(browser, found))
     assert text
-    assert "adjusted p = " in text
+    assert "adjusted p\N{NO-BREAK SPACE}" in text
     assert not complaints(browser)
 
 

@@ -172,9 +172,9 @@ def test_hover_texts_say_everything():
     data = Predictions([0.2] * 100 + [0.8] * 100, [0, 1] * 50 + [1] * 80 + [0] * 20)
     found = diagram_of(data, rng=0)
     first = hover_texts(found, found.series[0])[0]
-    assert first == (
+    assert first.replace("\N{NO-BREAK SPACE}", " ") == (
         "100 rows (50.0%)<br><b>1</b>: predicted 0.200, observed 0.500<br>deviation +0.300,"
-        " 90% limits -0.060 to +0.070<br>adjusted p = 0.001"
+        " 90% limits -0.060 to +0.070<br>adjusted p ≤ 0.001"
     )
     for name in ("three outcomes", "tree, 4"):
         found, figure = figure_of(name)
@@ -183,7 +183,7 @@ def test_hover_texts_say_everything():
         for text in hover[0].text:
             assert text.count("predicted") == text.count("limits") == found.n_outcomes
             assert "rows (" in text
-            assert "adjusted p = " in text
+            assert "adjusted p\N{NO-BREAK SPACE}" in text
 
 
 @pytest.mark.parametrize(

@@ -338,7 +338,7 @@ def test_the_classical_view_is_square_and_carries_a_summary():
     series = found.series[0]
     off = np.abs(series.function.deviations[:, 1]) @ series.function.proportions
     sign = "≤" if series.pvalue < 1.5 / (series.cells.largest.size + 1) else "="
-    text = f"n = 2,000\noff by {off:.3f} on average, p {sign} {series.pvalue:.3g}"
+    text = f"n = 2,000\noff by {off:.3f} on average, p {sign} {series.pvalue:.3f}"
     assert text in [each.get_text().replace("\N{NO-BREAK SPACE}", " ") for each in ax.texts]
     with pytest.raises(ValueError, match="`summary` is for the classical view: set `classical`"):
         found.plot(summary=True)

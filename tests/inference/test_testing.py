@@ -14,8 +14,9 @@ from calibrant import (
     estimate,
     evaluate,
     log_score,
+    words,
 )
-from calibrant.inference.pvalues import pvalue, shown
+from calibrant.inference.pvalues import pvalue
 from calibrant.inference.testing import CalibrationTest
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
@@ -120,12 +121,12 @@ def test_rounding_makes_no_difference_and_more_does():
     assert pvalue([0.1, 0.9], np.array([[0.5, 0.5], [0.5, 0.5]])).tolist() == [1, 1 / 3]
 
 
-def test_shown():
-    assert shown(0.0314, 999) == "p = 0.031"
-    assert shown(0.00001, 999_999) == "p = 1e-05"
-    assert shown(1 / 20, 19) == "p ≤ 0.050"
-    assert shown(2 / 20, 19) == "p = 0.100"
-    assert shown(1 / 10_000, 9_999) == "p ≤ 0.0001"
+def test_how_a_pvalue_is_written():
+    assert words.pvalue(0.0314, 999, " ") == "p = 0.031"
+    assert words.pvalue(0.00001, 999_999, " ") == "p = 1e-05"
+    assert words.pvalue(1 / 20, 19, " ") == "p ≤ 0.050"
+    assert words.pvalue(2 / 20, 19, " ") == "p = 0.100"
+    assert words.pvalue(1 / 10_000, 9_999, " ") == "p ≤ 0.0001"
 
 
 @pytest.mark.parametrize("name", CALLS)

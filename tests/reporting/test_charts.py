@@ -247,7 +247,7 @@ def test_notes_have_rows_or_their_weight():
     rows, numbers, p = note(SMALL)
     assert rows == "20 rows (3.8%)"
     assert numbers == "predicted 0.550, observed 0.700 (+0.150)"
-    assert p.startswith("adjusted p = ")
+    assert p.startswith("adjusted p\N{NO-BREAK SPACE}")
     weighted = Predictions(SMALL.probs, SMALL.labels, weights=np.full(520, 1.23456))
     assert note(weighted)[0] == "Rows of weight 24.69 (3.8%)"
 

@@ -18,7 +18,7 @@ def test_worst_cells_in_words():
     ((size, text),) = descriptions.cell_sentences(diagram, ["no", "“yes”"], 10)
     assert size == pytest.approx(0.5 * 0.2)
     assert plain(text) == (
-        "in 500 rows “yes” had a probability of 75.0% on average and occurred in 55.0%; p = 0.001,"
+        "in 500 rows “yes” had a probability of 75.0% on average and occurred in 55.0%; p ≤ 0.001,"
         " adjusted for all tests of the page."
     )
 

@@ -159,7 +159,7 @@ def hovered(browser, selector):
 
 
 def test_hovering_tells_the_numbers(browser, written):
-    from calibrant import reliability_diagram
+    from calibrant import reliability_diagram, words
 
     opened(browser, written("binary"), 1400)
     text = hovered(browser, "#model0-main .mark")
@@ -167,7 +167,10 @@ def test_hovering_tells_the_numbers(browser, written):
     first = f"predicted {series.function.predicted[0, 1]:.3f}"
     assert f"{int(series.function.counts[0])} rows (" in text
     assert f"{first}, observed {series.function.observed[0, 1]:.3f}" in text
-    assert f"adjusted p = {series.cells.adjusted_pvalues[0]:.3g}" in text
+    assert (
+        f"adjusted {words.pvalue(series.cells.adjusted_pvalues[0], series.cells.largest.size)}"
+        in text
+    )
     assert "if calibrated: " in hovered(browser, "#model0-curve .spot")
 
 

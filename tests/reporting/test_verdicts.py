@@ -108,7 +108,7 @@ def test_many_classes_together():
     found = verdicts.classes_verdict(classwise(data, EqualWidth(10), n_resamples=99, rng=0))
     assert found.off
     assert found.lead == "52 of 60 classes are off when each is looked at alone"
-    assert "p = 0.010, adjusted for all tests of the page" in plain(found.facts)
+    assert "p ≤ 0.010, adjusted for all tests of the page" in plain(found.facts)
 
 
 def test_classes_that_are_off_together_but_not_alone():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.diagrams.summaries import curve_sentences
+from calibrant.words import pvalue
 
 if TYPE_CHECKING:
     from calibrant.diagrams.interactive import Figure
@@ -272,7 +273,8 @@ class CurveDiagram:
 
     def __str__(self) -> str:
         found = [
-            (f"{series.name}: " if series.name else "") + f"p = {series.pvalue:.3g}"
+            (f"{series.name}: " if series.name else "")
+            + pvalue(series.pvalue, series.band.largest.size, " ")
             for series in self.series
         ]
         return f"{self.kind.name}, " + ", ".join(found) + " for the whole curve"

@@ -76,7 +76,7 @@ def isotonic_diagram(
     >>> diagram.series[0].y.tolist()
     [0.5, 0.8]
     >>> print(diagram)
-    isotonic reliability curve, p = 0.001 for the whole curve
+    isotonic reliability curve, p ≤ 0.001 for the whole curve
     """
     plan = Plan.of(first(data), Exact(), n_resamples, rng, progress)
     return _diagram(ISOTONIC, isotonic_series, data, lens, plan, level)
@@ -124,7 +124,7 @@ def smooth_diagram(
     >>> from calibrant import Predictions
     >>> data = Predictions([0.2] * 50 + [0.8] * 50, [0, 1] * 25 + [1] * 40 + [0] * 10)
     >>> print(smooth_diagram(data, rng=0))
-    smooth reliability curve, p = 0.001 for the whole curve
+    smooth reliability curve, p ≤ 0.001 for the whole curve
     """
     width = None if bandwidth is None else _checked_width(bandwidth)
 

@@ -157,9 +157,12 @@ def summary_lines(diagram: ReliabilityDiagram) -> list[str]:
 
 
 def _numbers(series: Series) -> tuple[str, str, str]:
-    least = series.pvalue * (series.cells.largest.size + 1) < 1.5
     n = f"n = {series.function.counts.sum():,.12g}"
-    return n, f"off by {series.miscalibration:.3f}", pvalue(series.pvalue, least=least)
+    return (
+        n,
+        f"off by {series.miscalibration:.3f}",
+        pvalue(series.pvalue, series.cells.largest.size),
+    )
 
 
 def plane_axes(diagram: ScorePlane) -> tuple[str, str]:
@@ -230,10 +233,11 @@ def hover_texts(diagram: ReliabilityDiagram, series: Series) -> list[str]:
     shown = [diagram.event] if diagram.n_outcomes == 2 else range(diagram.n_outcomes)
     title = [f"<b>{escaped(series.name, 60)}</b>"] if series.name else []
     texts = []
+    n_resamples = series.cells.largest.size
     for c, p in enumerate(series.cells.adjusted_pvalues):
         count = f"{fn.counts[c]:,.12g} rows ({fn.proportions[c]:.1%})"
         outcomes = [_outcome_text(diagram, series, c, j) for j in shown]
-        texts.append("<br>".join([*title, count, *outcomes, f"adjusted p = {p:.3g}"]))
+        texts.append("<br>".join([*title, count, *outcomes, f"adjusted {pvalue(p, n_resamples)}"]))
     return texts
 
 

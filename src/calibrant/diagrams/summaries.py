@@ -41,8 +41,7 @@ def _cells(series: "Series", alpha: float) -> str:
 def _curve(diagram: "CurveDiagram", series: "CurveSeries") -> str:
     p, n_resamples = series.pvalue, diagram.settings["n_resamples"]
     which = "The curve is" if p <= diagram.alpha else "No part of the curve is"
-    least = p * (n_resamples + 1) < 1.5
-    return f"{which} further off than chance allows: {pvalue(p, least=least)} for the whole curve."
+    return f"{which} further off than chance allows: {pvalue(p, n_resamples)} for the whole curve."
 
 
 def _named(told: Iterable[tuple[str, str]]) -> str:

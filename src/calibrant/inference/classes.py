@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import tables
+from calibrant import tables, words
 from calibrant.checks.seeds import Rng, as_seed
 from calibrant.distances import Distance, name_of, total_variation
 from calibrant.inference.adjustment import max_t
@@ -21,7 +21,7 @@ from calibrant.inference.plans import (
     part,
 )
 from calibrant.inference.problem import Problem
-from calibrant.inference.pvalues import pvalue, shown
+from calibrant.inference.pvalues import pvalue
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.inference.scanned_classes import scanned_classes
 from calibrant.lenses import Marginal
@@ -142,7 +142,7 @@ class Classwise(tables.Tabular):
         text = f"mean miscalibration of {len(self.classes)} classes: {self.mean:.4g}"
         if not self.null.size:
             return text
-        return f"{text}, {shown(self.mean_pvalue, self.null.shape[1])}"
+        return f"{text}, {words.pvalue(self.mean_pvalue, self.null.shape[1], ' ')}"
 
 
 @takes_arrays

@@ -41,15 +41,3 @@ def spread(values: Floats, ddof: int = 0) -> float:
     """Return the standard deviation (n,); nan of too few values, or where one is not finite."""
     known = values.size > ddof and np.isfinite(values).all()
     return float(values.std(ddof=ddof)) if known else float("nan")
-
-
-def shown(p: float, n_resamples: int) -> str:
-    """Write a p-value for a sentence: the least that so many resamples can give with ≤.
-
-    Examples
-    --------
-    >>> shown(0.001, 999), shown(0.002, 999), shown(0.00003, 99_999)
-    ('p ≤ 0.001', 'p = 0.002', 'p = 3e-05')
-    """
-    sign = "≤" if p * (n_resamples + 1) < 1.5 else "="
-    return f"p {sign} {p:.3f}" if p >= 0.001 else f"p {sign} {p:.1g}"

@@ -6,12 +6,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import words
 from calibrant.checks.seeds import Rng
 from calibrant.inference.adjustment import strongest
 from calibrant.inference.families import omnibus, said_of
 from calibrant.inference.plans import Plan, Progress, Settings
 from calibrant.inference.problem import check_hypothesis
-from calibrant.inference.pvalues import pvalue, shown, spread
+from calibrant.inference.pvalues import pvalue, spread
 from calibrant.inference.replicates import values_and_replicates
 from calibrant.inference.scanned import problem_of
 from calibrant.lenses import Canonical, Lens
@@ -49,7 +50,7 @@ class Part:
 
     def told(self, n_resamples: int) -> str:
         """Say what was found with so many resamples."""
-        return f"{self.statistic} {self.value:.4g} ({shown(self.pvalue, n_resamples)})"
+        return f"{self.statistic} {self.value:.4g} ({words.pvalue(self.pvalue, n_resamples, ' ')})"
 
 
 @final
@@ -99,13 +100,13 @@ class CalibrationTest:
         return f"<test: {self}>"
 
     def __str__(self) -> str:
+        p = f"{words.pvalue(self.pvalue, self.null.size, ' ')} ({self.null.size} resamples)"
         if self.parts:
-            told = "; ".join(part.told(self.null.size) for part in self.parts)
-            return f"{shown(self.pvalue, self.null.size)} ({self.null.size} resamples) from {told}"
+            return f"{p} from {'; '.join(part.told(self.null.size) for part in self.parts)}"
         hypothesis = "if calibrated" if self.calibrated else "under the hypothesis"
         return (
             f"{self.statistic:.4g} against {self.null.mean():.4g} ± {spread(self.null):.2g}"
-            f" {hypothesis}: {shown(self.pvalue, self.null.size)} ({self.null.size} resamples)"
+            f" {hypothesis}: {p}"
         )
 
 

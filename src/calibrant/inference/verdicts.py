@@ -127,9 +127,8 @@ class Verdict:
     @property
     def facts(self) -> str:
         """The numbers."""
-        least = self.pvalue * (self.n_resamples + 1) < 1.5
         tests = f", adjusted for {self.n_tests:,} tests" if self.n_tests > 1 else ""
-        p = f"{pvalue(self.pvalue, least=least)}{tests}"
+        p = f"{pvalue(self.pvalue, self.n_resamples)}{tests}"
         needed = too_few(CLUSTERS, "cluster") if self._few_clusters else too_few()
         told = f"{p if self.decided else needed}; {self._told_size()}{self._told_power()}"
         return told + (f". Yet {BALANCED}" if self.balanced else "")

@@ -39,7 +39,7 @@ def cell_sentences(
         The share of the cell times its deviation, and a sentence; the largest first.
     """
     series = diagram.series[0]
-    fn, p = series.function, series.cells.adjusted_pvalues
+    fn, p, n_resamples = series.function, series.cells.adjusted_pvalues, series.cells.largest.size
     found = []
     for c in np.flatnonzero(series.significant(diagram.alpha)):
         gaps = fn.deviations[c]
@@ -47,7 +47,7 @@ def cell_sentences(
         text = (
             f"in {rows_of(float(fn.counts[c]), fn.weighted)} {names[j]} had a probability of"
             f" {fn.predicted[c, j]:.1%} on average and occurred in {fn.observed[c, j]:.1%};"
-            f" {pvalue(float(p[c]))}, adjusted for all tests of the page."
+            f" {pvalue(float(p[c]), n_resamples)}, adjusted for all tests of the page."
         )
         found.append((float(fn.proportions[c] * np.abs(gaps).sum() / 2), text))
     return sorted(found, key=lambda pair: -pair[0])[:most]

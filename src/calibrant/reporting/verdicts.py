@@ -50,7 +50,7 @@ def classes_verdict(found: Classwise) -> Line:
     if (found.adjusted_pvalues <= ALPHA).any():
         return _some_classes(found)
     m, n_resamples = len(found.classes), found.null.shape[1]
-    least = pvalue(float(found.adjusted_pvalues.min()))
+    least = pvalue(float(found.adjusted_pvalues.min()), n_resamples)
     strongest = f"{least} for the strongest of {m:,}, adjusted for all tests of the page"
     undecided = n_resamples < NEEDED
     if found.mean_pvalue <= ALPHA:
@@ -58,8 +58,8 @@ def classes_verdict(found: Classwise) -> Line:
         mean, expected = apart(found.mean, float(found.null.mean()))
         facts = (
             f"{mean} in the mean of {m:,} classes, where {expected} would be expected of"
-            " calibrated ones;"
-            f" {pvalue(found.mean_pvalue)}. No single class is shown to be off; {strongest}"
+            f" calibrated ones; {pvalue(found.mean_pvalue, n_resamples)}. No single class is shown"
+            f" to be off; {strongest}"
         )
         return Line(lead, facts + (f"; {too_few()}" if undecided else ""), off=True)
     if undecided:
@@ -77,9 +77,10 @@ def _some_classes(found: Classwise) -> Line:
     which = "All" if count == m else f"{count:,} of"
     lead = f"{which} {m:,} classes {be(count)} off when each is looked at alone"
     value, expected = apart(float(found.values[j]), float(found.null[j].mean()))
+    p = pvalue(float(found.adjusted_pvalues[j]), found.null.shape[1])
     facts = (
         f"most of all “{found.classes[j]}” by {value} on average, where {expected} would be"
         " expected of a calibrated one;"
-        f" {pvalue(float(found.adjusted_pvalues[j]))}, adjusted for all tests of the page"
+        f" {p}, adjusted for all tests of the page"
     )
     return Line(lead, facts, off=True)

@@ -21,6 +21,7 @@ from calibrant.diagrams.style import (
     event_name,
     model_colour,
 )
+from calibrant.words import pvalue
 
 
 def curve(diagram: CurveDiagram, *, confidence: bool) -> Figure:
@@ -114,10 +115,13 @@ def _texts(diagram: CurveDiagram, series: CurveSeries) -> list[str]:
     rows = zip(
         series.predictions, series.x, series.y, lower, upper, series.band.pvalues, strict=True
     )
-    told = "{}predicted {:.3f}, {} {:.4g}<br>{} {:.4g} to {:.4g}<br>adjusted p = {:.3g}"
+    told = "{}predicted {:.3f}, {} {:.4g}<br>{} {:.4g} to {:.4g}<br>adjusted {}"
     band = band_name(diagram, confidence=False)
     what = "observed" if diagram.kind.diagonal else "cumulative difference"
-    return [told.format(title, p, what, y, band, a, b, q) for p, _, y, a, b, q in rows]
+    size = series.band.largest.size
+    return [
+        told.format(title, p, what, y, band, a, b, pvalue(q, size)) for p, _, y, a, b, q in rows
+    ]
 
 
 def _add_density(diagram: CurveDiagram, figure: Figure, i: int) -> None:

@@ -15,6 +15,7 @@ from calibrant.diagrams.style import (
     plane_lines,
     plane_range,
 )
+from calibrant.words import pvalue
 
 
 def plane(diagram: ScorePlane) -> Figure:
@@ -24,8 +25,9 @@ def plane(diagram: ScorePlane) -> Figure:
         _add_line(figure, score, x, y)
     off = [p for p in diagram.points if p.pvalue <= diagram.alpha]
     near = [p for p in diagram.points if p.pvalue > diagram.alpha]
-    _add_points(figure, off, f"miscalibrated ({percent(diagram.alpha)})", VERMILLION, VERMILLION)
-    _add_points(figure, near, "not significant", BLUE, "white")
+    significant = f"miscalibrated ({percent(diagram.alpha)})"
+    _add_points(diagram, figure, off, significant, VERMILLION, VERMILLION)
+    _add_points(diagram, figure, near, "not significant", BLUE, "white")
     across, up = plane_range(diagram)
     horizontal, vertical = plane_axes(diagram)
     return finish(
@@ -53,8 +55,14 @@ def _add_line(figure: Figure, score: float, x: list[float], y: list[float]) -> N
 
 
 def _add_points(
-    figure: Figure, points: list[PlanePoint], name: str, colour: str, fill: str
+    diagram: ScorePlane,
+    figure: Figure,
+    points: list[PlanePoint],
+    name: str,
+    colour: str,
+    fill: str,
 ) -> None:
+    n_resamples = diagram.settings["n_resamples"]
     figure.add_trace(
         Scatter(
             x=[p.parts.miscalibration for p in points],
@@ -63,7 +71,7 @@ def _add_points(
             marker={"size": 11, "color": fill, "line": {"width": 1.8, "color": colour}},
             text=[escaped(p.name, 30) for p in points],
             textposition="middle right",
-            customdata=[_text(p) for p in points],
+            customdata=[_text(p, n_resamples) for p in points],
             hovertemplate="%{customdata}<extra></extra>",
             cliponaxis=False,
             name=name,
@@ -71,10 +79,11 @@ def _add_points(
     )
 
 
-def _text(point: PlanePoint) -> str:
+def _text(point: PlanePoint, n_resamples: int) -> str:
     parts = point.parts
     return (
         f"<b>{escaped(point.name, 60)}</b><br>score {parts.score:.4f}<br>miscalibration"
-        f" {parts.miscalibration:.4f}, {point.expected:.4f} if calibrated, p = {point.pvalue:.3g}"
-        f"<br>discrimination {parts.discrimination:.4f}, uncertainty {parts.uncertainty:.4f}"
+        f" {parts.miscalibration:.4f}, {point.expected:.4f} if calibrated,"
+        f" {pvalue(point.pvalue, n_resamples)}<br>discrimination"
+        f" {parts.discrimination:.4f}, uncertainty {parts.uncertainty:.4f}"
     )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.diagrams import Series
 from calibrant.reporting.charts.svg import SHAPES, Scale, box, element, line, mark, text
-from calibrant.words import capital, rows_of
+from calibrant.words import capital, pvalue, rows_of
 
 Floats = NDArray[np.float64]
 Key = tuple[str, str]  # a small drawing, and what it means
@@ -147,5 +147,5 @@ def cell_note(series: Series, c: int, names: Sequence[tuple[int, str]]) -> str:
             f"{of}predicted {fn.predicted[c, j]:.3f}, observed {fn.observed[c, j]:.3f}"
             f" ({fn.deviations[c, j]:+.3f})".replace("-", "−")
         )
-    p = f"adjusted p = {series.cells.adjusted_pvalues[c]:.3g}"
-    return "\n".join([*([series.name] if series.name else []), *lines, p])
+    p = pvalue(float(series.cells.adjusted_pvalues[c]), series.cells.largest.size)
+    return "\n".join([*([series.name] if series.name else []), *lines, f"adjusted {p}"])

@@ -57,4 +57,6 @@ def _note(one: Slice) -> str:
     size = "" if verdict.size is None else f"off by {points(verdict.size)}"
     bias = "" if verdict.bias is None else f"mean prediction minus rate {points(verdict.bias)}"
     lines = [f"{one.column}: {one.group}, {one.n:,} rows", size, bias]
-    return "\n".join([*filter(None, lines), f"adjusted {pvalue(verdict.pvalue)}"])
+    return "\n".join(
+        [*filter(None, lines), f"adjusted {pvalue(verdict.pvalue, verdict.n_resamples)}"]
+    )
