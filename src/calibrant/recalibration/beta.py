@@ -1,16 +1,21 @@
 """Beta calibration of two classes."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
-from calibrant.recalibration.designs import OwnClass
+from calibrant.recalibration.blocks import Blocks
 from calibrant.recalibration.log_linear import LogLinearMap
 from calibrant.recalibration.method import present_rows
-from calibrant.recalibration.penalty import of_own_class
-from calibrant.recalibration.regression import Regression, regress
+from calibrant.recalibration.newton import minimise
+from calibrant.recalibration.sigmoid import Sigmoid
 
-ALL_BUT_NONE = ((0,), (1,), (0, 1))
+Floats = NDArray[np.float64]
+
+FEWER = ((0,), (1,), ())  # the slopes that are left if one or both of them are 0
 
 
 @final
@@ -62,20 +67,30 @@ class Beta:
                 f"`Beta()` needs a problem with two classes; found {rows.m}. Look through a lens"
                 " such as `Marginal(…)`, or use `Dirichlet()`."
             )
-        best = _fit(rows, ())
-        if best.theta[:, 0].min() < 0:
-            others = [_fit(rows, flat) for flat in ALL_BUT_NONE]
-            allowed = [found for found in others if found.theta[:, 0].min() >= 0]
-            best = min(allowed, key=lambda found: found.objective)
-        return LogLinearMap(rows.classes, best.theta[:, 0], best.theta[:, 1], best.floor)
+        blocks = Blocks.of(rows, (3, 3))
+        best = _fit(Sigmoid(blocks, (0, 1)))
+        if best.slopes.min() < 0:
+            others = [_fit(Sigmoid(blocks, steep)) for steep in FEWER]
+            allowed = [found for found in others if found.slopes.min() >= 0]
+            best = min(allowed, key=lambda found: found.loss)
+        bias = np.array([-best.intercept, best.intercept]) / 2
+        return LogLinearMap(rows.classes, best.slopes, bias, blocks.floor)
 
     def __str__(self) -> str:
         return "beta"
 
 
-def _fit(rows: Predictions, flat: tuple[int, ...]) -> Regression:
-    """Find the best slopes and intercepts (2, 2) if the slopes of some classes are 0."""
-    design = OwnClass(2, flat)
-    found = regress(rows, design, of_own_class(design.identity))
-    found.theta[list(flat), 0] = 0.0
-    return found
+class _Fit(NamedTuple):
+    """Slopes (2,) of the two classes, the intercept, and their mean log loss."""
+
+    slopes: Floats
+    intercept: float
+    loss: float
+
+
+def _fit(objective: Sigmoid) -> _Fit:
+    """Find the best slopes and the best intercept."""
+    theta = minimise(objective, objective.start)
+    slopes = np.zeros(2)
+    slopes[list(objective.steep)] = theta[:-1]
+    return _Fit(slopes, float(theta[-1]), objective.value(theta))

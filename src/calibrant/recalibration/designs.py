@@ -50,12 +50,9 @@ class OwnClass:
     ----------
     m : int
         Number of classes.
-    flat : tuple of int, default ()
-        Classes whose slope theta_j0 is 0, whatever theta says.
     """
 
     m: int
-    flat: tuple[int, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -69,37 +66,28 @@ class OwnClass:
 
     def logits(self, theta: Floats, x: Floats) -> Floats:
         """Return J theta."""
-        return np.asarray(self._inputs(x) * theta[:, 0] + theta[:, 1])
+        return np.asarray(x * theta[:, 0] + theta[:, 1])
 
     def adjoint(self, residuals: Floats, x: Floats) -> Floats:
         """Return Jᵀ of residuals."""
-        slopes = np.einsum("ij,ij->j", residuals, self._inputs(x))
+        slopes = np.einsum("ij,ij->j", residuals, x)
         return np.stack((slopes, residuals.sum(axis=0)), axis=1)
 
     def hessian(self, q: Floats, x: Floats, weights: Floats) -> Floats:
         """Return the second derivatives."""
-        inputs = self._inputs(x)
         ones = q * np.sqrt(weights)[:, None]
-        slopes = ones * inputs
+        slopes = ones * x
         found = np.empty((self.m, 2, self.m, 2))
         found[:, 0, :, 0] = -slopes.T @ slopes
         found[:, 0, :, 1] = -slopes.T @ ones
         found[:, 1, :, 0] = found[:, 0, :, 1].T
         found[:, 1, :, 1] = -ones.T @ ones
         each, spread = np.arange(self.m), weights[:, None] * (q * (1 - q))
-        times = spread * inputs
-        found[each, 0, each, 0] = np.einsum("ij,ij->j", times, inputs)
+        times = spread * x
+        found[each, 0, each, 0] = np.einsum("ij,ij->j", times, x)
         found[each, 0, each, 1] = found[each, 1, each, 0] = times.sum(axis=0)
         found[each, 1, each, 1] = spread.sum(axis=0)
         return found.reshape(2 * self.m, 2 * self.m)
-
-    def _inputs(self, x: Floats) -> Floats:
-        """Return what slopes multiply."""
-        if not self.flat:
-            return x
-        steep = np.ones(self.m)
-        steep[list(self.flat)] = 0.0
-        return x * steep
 
 
 @final
