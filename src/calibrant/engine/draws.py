@@ -7,6 +7,7 @@ the sums are multiplied by the rounded quotient and rounded once more. So every 
 64-bit integers and IEEE arithmetic draws the same labels.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,25 +181,52 @@ def event_cuts(probs: Array, event: Array) -> NDArray[np.int64]:
 
     event : (n,) the class of each row, or (1,) one for all
     """
-    expect("probs", probs, (None, None), "f")
-    expect("event", event, (None,), "iu")
-    if (
-        event.size not in (1, probs.shape[0])
-        or not 0 <= event.min() <= event.max() < probs.shape[1]
-    ):
-        raise IndexError("`event` must be a class of each row, or one for all.")
     out = np.empty((probs.shape[0], 2), np.int64)
 
-    def work(start: int, stop: int) -> None:
-        _event_cuts(probs, event, (start, stop), thresholds_room(probs.shape[1]), out)
+    def keep(rows: slice, cuts: NDArray[np.int64]) -> None:
+        out[rows] = cuts
 
-    threads.run(work, threads.row_blocks(probs.shape))
+    _each_block_of_cuts(probs, event, keep)
     return out
 
 
+def event_probs(probs: Array, event: Array) -> NDArray[np.float64]:
+    """Return the probability with which a class of each row is drawn: (n,).
+
+    It is the length of the interval that `event_cuts` returns, for 0 <= u < 1.
+    """
+    out = np.empty(probs.shape[0])
+
+    def keep(rows: slice, cuts: NDArray[np.int64]) -> None:
+        np.minimum(cuts, np.int64(ONE), out=cuts)
+        np.divide(cuts[:, 1] - cuts[:, 0], ONE, out=out[rows])
+
+    _each_block_of_cuts(probs, event, keep)
+    return out
+
+
+def _each_block_of_cuts(
+    probs: Array, event: Array, keep: Callable[[slice, NDArray[np.int64]], None]
+) -> None:
+    """Call `keep` with the numbers of some rows and their cuts, which it may change."""
+    expect("probs", probs, (None, None), "f")
+    expect("event", event, (None,), "iu")
+    n, m = probs.shape
+    if event.size not in (1, n) or not 0 <= event.min() <= event.max() < m:
+        raise IndexError("`event` must be a class of each row, or one for all.")
+
+    def work(start: int, stop: int) -> None:
+        rows, found = slice(start, stop), np.empty((stop - start, 2), np.int64)
+        mine = event if event.size == 1 else event[rows]
+        _event_cuts(probs[rows], mine, thresholds_room(m), found)
+        keep(rows, found)
+
+    threads.run(work, threads.row_blocks(probs.shape))
+
+
 @kernel
-def _event_cuts(probs, event, span, cuts, out):
-    for i in range(span[0], span[1]):
+def _event_cuts(probs, event, cuts, out):
+    for i in range(probs.shape[0]):
         thresholds(probs, i, cuts)
         j = event[i if event.shape[0] > 1 else 0]
         out[i, 0] = cuts[j - 1] if j > 0 else 0

@@ -195,7 +195,7 @@ class CountBlock(Replicated):
         return drawn
 
     def _counts_of(self, cells: Cells) -> CountDistributions:
-        if not self.problem.exact_counts or self.problem.cuts is None:
+        if not (self.problem.exact_counts and self.problem.drawn_by_cuts):
             refuse_counts()
         return self.problem.event_distributions(cells)
 

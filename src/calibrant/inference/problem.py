@@ -104,13 +104,21 @@ class Problem:
     @cached_property
     def cuts(self) -> NDArray[np.int64] | None:
         """For two outcomes, when a row draws the event: (n, 2); None if a table must tell."""
-        if not self.lens.rowwise or self.outcomes.table is not None:
+        if not self.drawn_by_cuts:
             return None
-        event = self.outcomes.event
-        if event is None:
-            event = np.array([self.seen.event])
-        found: NDArray[np.int64] = engine.draws.event_cuts(self.source.probs, event)
+        found: NDArray[np.int64] = engine.draws.event_cuts(self.source.probs, self._events)
         return found
+
+    @property
+    def drawn_by_cuts(self) -> bool:
+        """Whether the event is one class of each row."""
+        return self.lens.rowwise and self.outcomes.table is None
+
+    @property
+    def _events(self) -> Array:
+        """The class of the predictions that is the event of each row (n,), or of all (1,)."""
+        event = self.outcomes.event
+        return np.array([self.seen.event]) if event is None else event
 
     @property
     def seen_probs(self) -> Array:
@@ -129,6 +137,11 @@ class Problem:
                 f" which takes a row apart; {name} has another hypothesis."
             )
         return self.outcomes.distributions(self.probs, self.seen.m)
+
+    @property
+    def draws_counts(self) -> bool:
+        """Whether counts of cells are drawn, and not labels of rows."""
+        return getattr(self.resampler, "draws", "labels") == "counts"
 
     @property
     def rows_change(self) -> bool:
@@ -155,12 +168,11 @@ class Problem:
     @property
     def event_probs(self) -> Floats:
         """The probability that a row draws the event (n,)."""
-        if self.cuts is None:
+        if not self.drawn_by_cuts:
             assert self.seen.event is not None
             return self.seen_probs[:, self.seen.event].astype(float)
-        width = np.minimum(self.cuts[:, 1], 1 << 52)
-        width -= np.minimum(self.cuts[:, 0], 1 << 52)
-        return width * 2.0**-52
+        found: Floats = engine.draws.event_probs(self.source.probs, self._events)
+        return found
 
     def event_distributions(self, cells: Cells) -> CountDistributions:
         """Return the exact distribution of the number of events in each cell."""

@@ -113,7 +113,7 @@ def _make_once(problem: Problem) -> None:
     if problem.rows_change or problem.resampler.flips_signs or not problem.lens.rowwise:
         return
     problem.shared.settle()
-    if problem.seen.m == 2:
+    if problem.seen.m == 2 and not problem.draws_counts:
         _ = problem.cuts
     _ = problem.source
 

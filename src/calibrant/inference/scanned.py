@@ -132,9 +132,9 @@ class ScannedProblem:
         return self.sample.exact_counts
 
     @property
-    def cuts(self) -> Any:
-        """Whether rows of two outcomes draw by cuts: those of a single row, or None."""
-        return self.sample.cuts
+    def drawn_by_cuts(self) -> bool:
+        """Whether the event is one class of each row."""
+        return self.sample.drawn_by_cuts
 
     @property
     def rows_change(self) -> bool:
@@ -144,7 +144,7 @@ class ScannedProblem:
     @property
     def draws_counts(self) -> bool:
         """Whether counts of cells are drawn, and not labels of rows."""
-        return getattr(self.resampler, "draws", "labels") == "counts"
+        return self.sample.draws_counts
 
     @property
     def wants_laws(self) -> bool:
@@ -171,7 +171,7 @@ class ScannedProblem:
             )
         if not self.draws_counts:
             check_numbered(self.scan)
-        elif not self.exact_counts or self.cuts is None:
+        elif not (self.exact_counts and self.drawn_by_cuts):
             refuse_counts()
 
     def check_statistics(self, statistics: Sequence[Statistic]) -> None:
