@@ -31,10 +31,13 @@ class Thrift:
         if depth > DEEPEST:
             raise ValueError("a structure is too deep")
         found: dict[int, Any] = {}
-        field = 0
-        while head := self._byte():
+        field, data = 0, self.data
+        while head := data[self.at]:
+            self.at += 1
             field = field + (head >> 4) if head >> 4 else self._integer()
-            found[field] = self._value(head & 15, depth)
+            kind = head & 15
+            found[field] = self._integer() if kind in INTEGERS else self._value(kind, depth)
+        self.at += 1
         return found
 
     def _value(self, kind: int, depth: int) -> Any:
@@ -76,12 +79,15 @@ class Thrift:
 
     def _length(self) -> int:
         """Return a number of up to 64 bits, seven in each byte, the lowest first."""
+        data, at = self.data, self.at
         value = shift = 0
-        while (byte := self._byte()) >= 128:
+        while (byte := data[at]) >= 128:
             value |= (byte & 127) << shift
             shift += 7
+            at += 1
             if shift > 63:
                 raise ValueError("a number is too long")
+        self.at = at + 1
         return value | byte << shift
 
     def _integer(self) -> int:
