@@ -1,6 +1,7 @@
 """The bar for work that takes long."""
 
 import io
+import logging
 import time
 
 from calibrant.cli.progress import progress_after
@@ -39,3 +40,15 @@ def test_progress_shows_work_that_has_not_reported_yet(monkeypatch):
                 break
             time.sleep(0.01)
     assert "reading" in page.getvalue()
+
+
+def test_what_the_library_notes_stands_beside_the_bar(monkeypatch):
+    page = Terminal()
+    monkeypatch.setattr("sys.stderr", page)
+    log = logging.getLogger("calibrant")
+    before = log.level, list(log.handlers)
+    with progress_after(0.0, "resampling") as report:
+        log.debug("compiling for this machine, once")
+        report(1, 2)
+    assert "resampling (compiling for this machine, once)" in page.getvalue()
+    assert (log.level, list(log.handlers)) == before

@@ -1,10 +1,11 @@
 """A bar for work that takes longer than a moment."""
 
+import logging
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -46,15 +47,45 @@ def progress_after(seconds: float, what: str) -> Iterator[Any]:
         if time.monotonic() - began > seconds:
             bar.start()
 
+    notes = _Notes(lambda note: bar.update(task, description=f"{what} ({note})"))
     timer.start()
     try:
-        yield report
+        with notes.shown():
+            yield report
     finally:
         timer.cancel()
         timer.join()  # a bar that is just being started is stopped
         bar.stop()
         if terminal is not sys.stderr:
             terminal.close()
+
+
+class _Notes(logging.Handler):
+    """Shows what the library notes in its log: which way was taken, and what takes long.
+
+    show : function of a text
+    """
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__(logging.DEBUG)
+        self.show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a note."""
+        self.show(record.getMessage())
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Show notes for as long as this lasts."""
+        log = logging.getLogger("calibrant")
+        level = log.level
+        log.setLevel(logging.DEBUG)
+        log.addHandler(self)
+        try:
+            yield
+        finally:
+            log.removeHandler(self)
+            log.setLevel(level)
 
 
 def _terminal() -> TextIO:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event as events
 from numba.extending import register_jitable
 
 log = logging.getLogger("calibrant")
@@ -51,6 +52,17 @@ def helper(function: Callable[..., Any]) -> Any:
     return register_jitable(nogil=True, error_model="numpy")(function)
 
 
+class _Notes(events.Listener):
+    """Notes in the log that something is compiled, since all of it takes long."""
+
+    def on_start(self, event: Any) -> None:  # noqa: ARG002 (numba names it)
+        """Make a note."""
+        log.debug("compiling for this machine, once")
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing."""
+
+
 def _elsewhere(function: Callable[..., Any]) -> Any:
     """Keep the machine code in a private folder among temporary files, or nowhere."""
     folder = Path(tempfile.gettempdir(), f"calibrant-{os.getuid()}")
@@ -66,3 +78,6 @@ def _elsewhere(function: Callable[..., Any]) -> Any:
         return numba.njit(**OPTIONS)(function)
     log.info("machine code is kept in %s, since the package cannot be written to", folder)
     return compiled
+
+
+events.register("numba:compile", _Notes())  # type: ignore[no-untyped-call]
