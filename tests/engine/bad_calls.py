@@ -201,6 +201,9 @@ CALLS = {
     "event_cuts, below 0": lambda: draws.event_cuts(PROBS, np.array([-1])),
     "event_cuts, few": lambda: draws.event_cuts(PROBS, np.zeros(5, int)),
     "event_cuts, none": lambda: draws.event_cuts(PROBS, np.zeros(0, int)),
+    "event_cuts, no array": lambda: draws.event_cuts(1j, np.array([1])),
+    "event_probs, no array": lambda: draws.event_probs(1j, np.array([1])),
+    "event_probs, no class": lambda: draws.event_probs(PROBS, np.array([M])),
     "draw_copies, few": lambda: draws.draw_copies(SOURCE, np.ones(3, int), 0),
     "draw_copies, below 0": lambda: draws.draw_copies(
         SOURCE, np.where(np.arange(N) < 10, -1, 1), 0

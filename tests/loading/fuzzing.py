@@ -127,7 +127,7 @@ def mutant(rng, kind):
 def change(rng, content, at, text):
     """Make one fault at a place."""
     some = int(rng.integers(1, 30))
-    other = int(rng.integers(0, len(content)))
+    other = int(rng.integers(0, len(content))) if content else 0
     choice = int(rng.integers(8))
     if choice == 0:
         content[at : at + 1] = bytes([rng.integers(256)])

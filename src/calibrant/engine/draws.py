@@ -181,6 +181,7 @@ def event_cuts(probs: Array, event: Array) -> NDArray[np.int64]:
 
     event : (n,) the class of each row, or (1,) one for all
     """
+    _expect_events(probs, event)
     out = np.empty((probs.shape[0], 2), np.int64)
 
     def keep(rows: slice, cuts: NDArray[np.int64]) -> None:
@@ -195,6 +196,7 @@ def event_probs(probs: Array, event: Array) -> NDArray[np.float64]:
 
     It is the length of the interval that `event_cuts` returns, for 0 <= u < 1.
     """
+    _expect_events(probs, event)
     out = np.empty(probs.shape[0])
 
     def keep(rows: slice, cuts: NDArray[np.int64]) -> None:
@@ -205,15 +207,19 @@ def event_probs(probs: Array, event: Array) -> NDArray[np.float64]:
     return out
 
 
-def _each_block_of_cuts(
-    probs: Array, event: Array, keep: Callable[[slice, NDArray[np.int64]], None]
-) -> None:
-    """Call `keep` with the numbers of some rows and their cuts, which it may change."""
+def _expect_events(probs: Array, event: Array) -> None:
     expect("probs", probs, (None, None), "f")
     expect("event", event, (None,), "iu")
     n, m = probs.shape
     if event.size not in (1, n) or not 0 <= event.min() <= event.max() < m:
         raise IndexError("`event` must be a class of each row, or one for all.")
+
+
+def _each_block_of_cuts(
+    probs: Array, event: Array, keep: Callable[[slice, NDArray[np.int64]], None]
+) -> None:
+    """Call `keep` with the numbers of some rows and their cuts, which it may change."""
+    m = probs.shape[1]
 
     def work(start: int, stop: int) -> None:
         rows, found = slice(start, stop), np.empty((stop - start, 2), np.int64)
