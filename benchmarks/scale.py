@@ -34,6 +34,7 @@ DASK, SPARK, FRAME = "Dask, row groups", "Spark, row groups", "Spark, its own re
 TOP = "top-label test, drawn as counts, B = 999"
 CLASSWISE = "all classes, labels redrawn 999 times"
 CANONICAL = "canonical test, labels redrawn 999 times"
+MANY = "canonical test on tens of thousands of cells, labels redrawn 999 times"
 WIDE_READ, WIDE_ESTIMATE = "read 1000 classes in lists", "all of 1000 classes, estimates"
 
 PEAK = r"""
@@ -76,9 +77,15 @@ def tree(data: Any) -> Any:
     return cal.calibration_test(data, eta, lens=TopLabel(), resampler=exact, rng=0)
 
 
+def many_cells(data: Any) -> Any:
+    """Test the vectors on so many cells that rows are moved."""
+    return cal.calibration_test(data, ExpectedMiscalibration(EqualWidth(10)), rng=0)
+
+
 ON_ENGINES = {TOP: top, CLASSWISE: classwise, CANONICAL: canonical}
 ELSEWHERE: dict[str, Question] = {
     "top-label test on a tree": tree,
+    MANY: many_cells,
     "accuracy, log, Brier and spherical score": cal.scores.all_scores,
     "all classes, estimates": lambda data: cal.classwise(data, n_resamples=0),
 }

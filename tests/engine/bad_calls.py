@@ -11,6 +11,7 @@ from calibrant import Predictions
 from calibrant.engine import (
     classes,
     counted,
+    cuts,
     draws,
     events,
     grid,
@@ -43,7 +44,7 @@ MASS = np.bincount(OF_ROWS).astype(float)
 SOURCE = Source(PROBS, None, KEY, 0)
 REPLICATES = Replicates(0, 5)
 KEYS = KEY, draws.replicate_keys(KEY, REPLICATES)
-CUTS = draws.event_cuts(BINARY.probs, np.array([1]))
+CUTS = cuts.event_cuts(BINARY.probs, np.array([1]))
 EDGES = grid.edges(5)
 TOP = rows.check(PROBS, 1e-9, 1e-3).top
 OFFSETS = np.array([0, 2, 4, 6])
@@ -197,13 +198,13 @@ CALLS = {
         source_of(table=np.zeros((0, M), int)), REPLICATES
     ),
     "draw_labels, backwards": lambda: draws.draw_labels(SOURCE, Replicates(5, 0)),
-    "event_cuts, no class": lambda: draws.event_cuts(PROBS, np.array([M])),
-    "event_cuts, below 0": lambda: draws.event_cuts(PROBS, np.array([-1])),
-    "event_cuts, few": lambda: draws.event_cuts(PROBS, np.zeros(5, int)),
-    "event_cuts, none": lambda: draws.event_cuts(PROBS, np.zeros(0, int)),
-    "event_cuts, no array": lambda: draws.event_cuts(1j, np.array([1])),
-    "event_probs, no array": lambda: draws.event_probs(1j, np.array([1])),
-    "event_probs, no class": lambda: draws.event_probs(PROBS, np.array([M])),
+    "event_cuts, no class": lambda: cuts.event_cuts(PROBS, np.array([M])),
+    "event_cuts, below 0": lambda: cuts.event_cuts(PROBS, np.array([-1])),
+    "event_cuts, few": lambda: cuts.event_cuts(PROBS, np.zeros(5, int)),
+    "event_cuts, none": lambda: cuts.event_cuts(PROBS, np.zeros(0, int)),
+    "event_cuts, no array": lambda: cuts.event_cuts(1j, np.array([1])),
+    "event_probs, no array": lambda: cuts.event_probs(1j, np.array([1])),
+    "event_probs, no class": lambda: cuts.event_probs(PROBS, np.array([M])),
     "draw_copies, few": lambda: draws.draw_copies(SOURCE, np.ones(3, int), 0),
     "draw_copies, below 0": lambda: draws.draw_copies(
         SOURCE, np.where(np.arange(N) < 10, -1, 1), 0

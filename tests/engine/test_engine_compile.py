@@ -63,7 +63,7 @@ NARROW = pytest.mark.xfail(reason="a scalar of float32 times a float of Python s
 @pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=NARROW)])
 def test_thresholds_in_python_are_those_of_the_compiled_loop(dtype):
     probs = np.random.default_rng(0).dirichlet(np.ones(5), 20).astype(dtype)
-    expected = engine.draws.event_cuts(probs, np.array([2]))
+    expected = engine.cuts.event_cuts(probs, np.array([2]))
     for i in range(20):
         out = engine.draws.thresholds_room(5)
         engine.draws.thresholds(probs, i, out)

@@ -20,7 +20,7 @@ def test_counts_are_those_of_labels(data, draw):
     event = np.array([draw.draw(st.integers(0, data.m - 1))])
     cells = np.arange(data.n, dtype=np.int32) % 3
     order = engine.sums.sort_rows(cells, 3)
-    cuts = engine.draws.event_cuts(data.probs, event)
+    cuts = engine.cuts.event_cuts(data.probs, event)
     keys = KEY, engine.draws.replicate_keys(KEY, REPLICATES)
     first = draw.draw(st.sampled_from((0, 5)))
     rows = data.rows._replace(first=first)

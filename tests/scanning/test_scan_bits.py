@@ -299,8 +299,9 @@ def test_many_classes(tmp_path):
             cal.calibration_test(one, statistic, lens=lens, n_resamples=19, rng=1) for one in both
         ]
         assert made[0].to_dict() == made[1].to_dict()
+    heavy = cal.scan(write(tmp_path / "heavy", table(*rows[:2], np.ones(2_000)), (600,)))
     with pytest.raises(ValueError, match="cells of 40 outcomes must have 20 rows or more"):
-        cal.calibration_test(both[1], ExpectedMiscalibration(EqualWidth(20)))
+        cal.calibration_test(heavy, ExpectedMiscalibration(EqualWidth(20)))
     made = [cal.classwise(one, n_resamples=19, rng=1) for one in both]
     assert made[0].to_dict() == made[1].to_dict()
 

@@ -16,8 +16,9 @@ def mortal(scan, folder, when, *, number=3, executor=False):
         Whose workers these are.
     folder : Path
         Where calls are counted; every process can see it.
-    when : {"before", "after", "merging"}
-        Before it worked on fragments, after that, or when it merges states.
+    when : {"before", "after", "merging", "splitting", "finishing"}
+        Before it worked on fragments, after that, or when it merges states; if rows are moved,
+        after it split some of them, or before it works on those that it owns.
     number : int
         Which call of them all kills the one that gets it.
     executor : bool
@@ -41,6 +42,23 @@ def mortal(scan, folder, when, *, number=3, executor=False):
 
             on_fragments.names = work.names
             return workers.reduce(fragments, on_fragments, on_states, progress)
+
+        def exchange(self, fragments, exchange, progress):
+            class MortalExchange:
+                names, n_buckets = exchange.names, exchange.n_buckets
+
+                def split(self, some):
+                    yield from exchange.split(some)
+                    die(when == "splitting")
+
+                def finish(self, bucket, pieces):
+                    die(when == "finishing")
+                    return exchange.finish(bucket, pieces)
+
+                def merge(self, a, b):
+                    return exchange.merge(a, b)
+
+            return workers.exchange(fragments, MortalExchange(), progress)
 
     return replace(scan, workers=Mortal())
 

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "scanning"))
 from folders import predictions, rows_of, table, write
 
 import calibrant as cal
+from calibrant.inference import moving
 from calibrant.lenses import Canonical, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
@@ -101,6 +102,36 @@ def test_a_worker_that_is_killed(client, folder, tmp_path, when):
     assert cal.calibration_test(scan, ETA, n_resamples=19, rng=1).to_dict() == expected
     assert len(list(tmp_path.iterdir())) == 3  # the third call was the last one of a worker
     client.wait_for_workers(2, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """Return rows without weights, in memory and in files."""
+    rows = rows_of(1_200)
+    folder = write(tmp_path_factory.mktemp("plain"), table(*rows), (500,), 300)
+    return predictions(*rows), folder
+
+
+@pytest.mark.parametrize("when", [None, "splitting", "finishing"])
+def test_rows_that_are_moved(client, plain, tmp_path, monkeypatch, when):
+    """They go from worker to worker; if one is killed, they are sent again."""
+    monkeypatch.setattr(moving, "PASSES", 0)
+    data, folder = plain
+    scan = cal.scan(folder, engine=client)
+    expected = cal.calibration_test(data, ETA, n_resamples=19, rng=1).to_dict()
+    scan = scan if when is None else mortal(scan, tmp_path, when)
+    assert cal.calibration_test(scan, ETA, n_resamples=19, rng=1).to_dict() == expected
+    assert len(list(tmp_path.iterdir())) == (0 if when is None else 3)
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_rows_of_frames_that_are_moved(client, plain, monkeypatch):
+    monkeypatch.setattr(moving, "PASSES", 0)
+    dataframe = pytest.importorskip("dask.dataframe")
+    data, folder = plain
+    scan = cal.scan(dataframe.read_parquet(folder), engine=client)
+    expected = cal.calibration_test(data, ETA, n_resamples=19, rng=1).to_dict()
+    assert cal.calibration_test(scan, ETA, n_resamples=19, rng=1).to_dict() == expected
 
 
 def test_the_first_bad_row_is_named(client, tmp_path):

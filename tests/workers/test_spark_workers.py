@@ -1,6 +1,7 @@
 """Spark gives the bits that rows in memory give, also if workers are killed."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "scanning"))
 from folders import predictions, rows_of, table, write
 
 import calibrant as cal
+from calibrant.inference import moving
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
@@ -119,6 +121,52 @@ def test_an_executor_that_is_killed_after_a_shuffle(session, folder, expected, t
     scan = mortal(cal.scan(frame, row="row"), tmp_path, "before", executor=True)
     assert cal.calibration_test(scan, ETA, **LABELS).to_dict() == expected[0]
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.fixture
+def moves(monkeypatch):
+    """Move the rows of two cells and more, to four owners."""
+    monkeypatch.setattr(moving, "PASSES", 0)
+    monkeypatch.setattr(moving, "FEWEST", 4)
+
+
+@pytest.mark.usefixtures("moves")
+def test_rows_that_are_moved(session, folder, expected):
+    scan = cal.scan(folder, engine=session)
+    assert cal.calibration_test(scan, ETA, **LABELS).to_dict() == expected[0]
+    frame = session.read.parquet(str(folder)).repartition(5)
+    assert cal.calibration_test(cal.scan(frame, row="row"), ETA, **LABELS).to_dict() == expected[0]
+
+
+@pytest.mark.usefixtures("moves")
+@pytest.mark.parametrize("executor", [False, True], ids=["python", "executor"])
+@pytest.mark.parametrize("when", ["splitting", "finishing"])
+def test_a_worker_that_is_killed_before_and_after_the_shuffle(
+    session, folder, expected, tmp_path, when, executor
+):
+    """Rows that it sent, or was sent, are sent again; every row counts once."""
+    place = {"number": 2, "executor": executor}
+    scan = mortal(cal.scan(folder, engine=session), tmp_path, when, **place)
+    assert cal.calibration_test(scan, ETA, **LABELS).to_dict() == expected[0]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.usefixtures("moves")
+def test_a_file_that_vanishes_before_its_rows_are_moved(session, tmp_path):
+    """The sentence comes back through the shuffle."""
+    folder = write(tmp_path, table(*ROWS), (500,), 300)
+    scan = cal.scan(folder, engine=session)
+    plain = scan.workers.reduce
+
+    class Late(type(scan.workers)):
+        def reduce(self, *arguments):
+            found = plain(*arguments)
+            (folder / "part-001.parquet").unlink()
+            return found
+
+    scan = replace(scan, workers=Late(session))
+    with pytest.raises(ValueError, match=r"part-001\.parquet"):
+        cal.calibration_test(scan, ETA, **LABELS)
 
 
 def test_spark_is_named_where_it_is_missing(folder, monkeypatch):

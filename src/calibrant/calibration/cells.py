@@ -53,10 +53,13 @@ class Cells:
         The rows.
     partition : Partition or Known
         The cells.
+    whole : float, optional
+        The weight of all rows, if these are some of them: shares are of that.
     """
 
     data: Predictions
     partition: Partition | Known
+    whole: float | None = None
 
     @cached_property
     def _located(self) -> tuple[FittedPartition, NDArray[np.int32]]:
@@ -92,7 +95,11 @@ class Cells:
     @property
     def proportions(self) -> Floats:
         """Share of the rows (or weight) in each cell (cells,), p-hat."""
-        return np.asarray(self.mass / self.mass.sum())
+        return np.asarray(self.mass / self._total)
+
+    @property
+    def _total(self) -> float:
+        return float(self.mass.sum()) if self.whole is None else self.whole
 
     def sums(self, data: Predictions | None = None) -> CellSums:
         """Add up the rows of every cell; those of `data`, if they have other labels or weights."""
@@ -165,12 +172,12 @@ class Cells:
         """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
         if (data is None or data is self.data) and self.there is not None:
             return self.there.totals()
-        return totals_of(*self.norms(data))
+        return totals_of(*self.norms(data), self.whole)
 
     @property
     def by_order(self) -> Any:
         """The cells as the engine takes them: rows sorted by cell, their weight, and all of it."""
-        return engine.null.Cells(self.order, self.mass, float(self.mass.sum()))
+        return engine.null.Cells(self.order, self.mass, self._total)
 
     def blocks(self, entries: int = threads.ENTRIES) -> Iterator[tuple[int, int]]:
         """Cut the cells into spans of about so many probabilities, at least one cell."""
@@ -180,9 +187,12 @@ class Cells:
         yield from zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
 
 
-def totals_of(mass: Floats, one: Floats, two: Floats) -> Any:
-    """Return the totals of cells with this weight, 1-norm and squared 2-norm (cells,)."""
-    shares = (mass / mass.sum())[:, None]
+def totals_of(mass: Floats, one: Floats, two: Floats, whole: float | None = None) -> Any:
+    """Return the totals of cells with this weight, 1-norm and squared 2-norm (cells,).
+
+    whole : the weight of all cells, if these are some of them
+    """
+    shares = (mass / (mass.sum() if whole is None else whole))[:, None]
     totals = engine.totals.Totals.zeros(1)
     for norm, values in enumerate((one, np.sqrt(two), two)):
         engine.totals.add_cells(totals, norm, values[:, None], shares)

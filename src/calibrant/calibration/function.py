@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.calibration.cells import Cells, find_cells
 from calibrant.calibration.kept import kept_cells
-from calibrant.calibration.tally import CellTally, check_scannable
+from calibrant.calibration.tally import CellState, CellTally, check_scannable
 from calibrant.checks.arrays import TOLERANCE
 from calibrant.lenses import Canonical
 from calibrant.partitions import FittedPartition, Partition
@@ -130,7 +130,7 @@ def calibration_function(data: Predictions | Scan, partition: Partition) -> Cali
     seen = SimpleNamespace(m=data.m, event=event)
     cut = kept_cells(data, Canonical(), partition, seen, data.unit)
     (found,) = data.add_up(CellTally(Canonical(), (cut,), data.unit))
-    assert found is not None
+    assert isinstance(found, CellState)
     return CalibrationFunction(
         found.fitted, data.classes, event, *found.sums.finish(), data.weighted
     )

@@ -20,6 +20,40 @@ Floats = NDArray[np.float64]
 MEMORY = "Use scan.load() if the rows fit into memory."
 
 
+HEAVIEST = 1024  # cells of which it is known, nearly, how many rows they have, where there are many
+
+
+class Many(NamedTuple):
+    """Cells that are too many to be added up one by one.
+
+    Which are the heaviest is known nearly, and depends on the order of merging: it decides how rows
+    are moved, and changes no result.
+    """
+
+    fitted: Any
+    rows: Floats  # (cells,)
+
+    @classmethod
+    def of(cls, state: "CellState") -> "Many":
+        """Keep the heaviest cells."""
+        return cls(state.fitted, np.asarray(state.sums.sums.mass)).heaviest()
+
+    def heaviest(self) -> "Many":
+        """Keep the heaviest cells, if they can be told apart from others."""
+        if self.fitted.n_cells <= HEAVIEST or not hasattr(self.fitted, "keep"):
+            return self
+        first = np.sort(np.argpartition(-self.rows, HEAVIEST)[:HEAVIEST])
+        return Many(self.fitted.keep(first), self.rows[first])
+
+    def merge(self, other: "Many") -> "Many":
+        """Return the heaviest cells of both."""
+        fitted, mine, theirs = self.fitted.join(other.fitted)
+        rows = np.zeros(fitted.n_cells)
+        rows[mine] += self.rows
+        rows[theirs] += other.rows
+        return Many(fitted, rows).heaviest()
+
+
 class CellState(NamedTuple):
     """The cells that were seen, and sums over their rows."""
 
@@ -38,6 +72,9 @@ class CellState(NamedTuple):
         return CellState(fitted, sums, laws)
 
 
+State = CellState | Many | None
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class CellTally:
@@ -54,22 +91,25 @@ class CellTally:
     event_probs : callable, optional
         Gives the probability that a row of a batch draws the event (n,); None if the
         distributions of counts are not wanted.
+    most : tuple of int or None, optional
+        Number of cells of each partition beyond which only the heaviest are kept; default: none.
     """
 
     lens: Lens
     partitions: tuple[Partition, ...]
     unit: float
     event_probs: Callable[[Batch], Floats] | None = None
+    most: tuple[int | None, ...] = ()
 
-    def zero(self) -> list[CellState | None]:
+    def zero(self) -> list[State]:
         """Return the state of no rows."""
         return [None] * len(self.partitions)
 
-    def update(self, state: list[CellState | None], batch: Batch) -> list[CellState | None]:
+    def update(self, state: list[State], batch: Batch) -> list[State]:
         """Add up the rows of a batch."""
         seen = self.lens(batch.data)
         p = None if self.event_probs is None else self.event_probs(batch)
-        found: list[CellState | None] = []
+        found: list[State] = []
         for partition in self.partitions:
             fitted, cells = partition.locate(seen)
             sums = CellSums.of(seen, cells, fitted.n_cells, self.unit)
@@ -77,12 +117,29 @@ class CellTally:
             found.append(CellState(fitted, sums, laws))
         return self.merge(state, found)
 
-    def merge(self, a: list[CellState | None], b: list[CellState | None]) -> list[CellState | None]:
+    def merge(self, a: list[State], b: list[State]) -> list[State]:
         """Return the cells and sums of the rows of both."""
-        return [
-            mine if theirs is None else theirs if mine is None else mine.merge(theirs)
-            for mine, theirs in zip(a, b, strict=True)
-        ]
+        most = self.most or (None,) * len(a)
+        return [_limited(_both(x, y), limit) for x, y, limit in zip(a, b, most, strict=True)]
+
+
+def _limited(state: State, most: int | None) -> State:
+    """Keep the heaviest cells alone if there are too many."""
+    few = most is None or not isinstance(state, CellState) or state.fitted.n_cells <= most
+    return state if few else _many(state)
+
+
+def _both(a: State, b: State) -> State:
+    """Return the cells and sums of the rows of both."""
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, CellState) and isinstance(b, CellState):
+        return a.merge(b)
+    return _many(a).merge(_many(b))
+
+
+def _many(state: Any) -> Many:
+    return state if isinstance(state, Many) else Many.of(state)
 
 
 def check_scannable(partition: Partition, m: int) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from calibrant.engine import classes as classes
     from calibrant.engine import counted as counted
+    from calibrant.engine import cuts as cuts
     from calibrant.engine import densities as densities
     from calibrant.engine import drawn as drawn
     from calibrant.engine import draws as draws
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 COMPILED = (
     "classes",
     "counted",
+    "cuts",
     "densities",
     "draws",
     "events",

@@ -73,18 +73,24 @@ def _add_counts(rows, order, source, keys, room, at, out):
 
 
 def table_totals(
-    counts: Floats, predicted: Floats, mass: Floats, wanted: tuple[int, int]
+    counts: Floats,
+    predicted: Floats,
+    mass: Floats,
+    wanted: tuple[int, int],
+    whole: float | None = None,
 ) -> Totals:
     """Return the totals of cells whose outcomes were counted: what `null_totals` gives.
 
     counts : (cells, m, size), predicted : (cells, m) sums, mass : (cells,)
+    whole : the weight of all cells, if these are some of them
     """
     n_cells, m, size = counts.shape
     expect("predicted", predicted, (n_cells, m), "f")
     expect("mass", mass, (n_cells,), "f")
     totals = Totals.zeros(size)
     room = zeros((m, size)), zeros((3, size))
-    _table_totals(counts, predicted, mass, float(mass.sum()), wanted, room, totals)
+    total = float(mass.sum()) if whole is None else whole
+    _table_totals(counts, predicted, mass, total, wanted, room, totals)
     return totals
 
 

@@ -17,7 +17,7 @@ Array = NDArray[Any]
 class Drawing(NamedTuple):
     """What the outcomes of a problem are drawn from.
 
-    With `cuts`, as `draws.event_cuts` returns them, a problem of two outcomes: row i shows the
+    With `cuts`, as `cuts.event_cuts` returns them, a problem of two outcomes: row i shows the
     event where its number is from cuts[i, 0] and below cuts[i, 1]. Without, the source tells.
     """
 

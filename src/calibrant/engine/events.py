@@ -22,7 +22,7 @@ def event_counts(
 ) -> Floats:
     """Return the weight of the event in cells span[0] … span[1] - 1: (cells, replicates).
 
-    cuts : (n, 2) as `draws.event_cuts` returns them
+    cuts : (n, 2) as `cuts.event_cuts` returns them
     keys : of the rows, and of the replicates
     """
     expect("cuts", cuts, (rows.probs.shape[0], 2), "i")

@@ -38,6 +38,11 @@ class Totals(NamedTuple):
         return self.high + self.low
 
 
+def merged(a: Totals, b: Totals) -> Totals:
+    """Return the totals of the cells of both."""
+    return Totals(a.high + b.high, a.low + b.low, np.maximum(a.worst, b.worst))
+
+
 def parts(terms: Floats) -> tuple[Floats, Floats]:
     """Cut terms below 4 into multiples of 2^-50 and of 2^-80, sums of which never round."""
     high = (terms + HIGH) - HIGH

@@ -106,7 +106,7 @@ class Problem:
         """For two outcomes, when a row draws the event: (n, 2); None if a table must tell."""
         if not self.drawn_by_cuts:
             return None
-        found: NDArray[np.int64] = engine.draws.event_cuts(self.source.probs, self._events)
+        found: NDArray[np.int64] = engine.cuts.event_cuts(self.source.probs, self._events)
         return found
 
     @property
@@ -171,7 +171,7 @@ class Problem:
         if not self.drawn_by_cuts:
             assert self.seen.event is not None
             return self.seen_probs[:, self.seen.event].astype(float)
-        found: Floats = engine.draws.event_probs(self.source.probs, self._events)
+        found: Floats = engine.cuts.event_probs(self.source.probs, self._events)
         return found
 
     def event_distributions(self, cells: Cells) -> CountDistributions:

@@ -4,16 +4,17 @@ A statistic asks for cells and for what is counted in them; the first question s
 the rows that answers for all cells that were asked for. What asks for rows is refused.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypeVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibration.kept import kept_cells
-from calibrant.calibration.tally import MEMORY, CellTally, check_scannable
+from calibrant.calibration.tally import MEMORY, CellTally, Many, check_scannable
 from calibrant.inference.counts import CountDistributions
 from calibrant.inference.label_blocks import refuse_counts
 from calibrant.inference.moments import MomentTally, moments_from
@@ -209,28 +210,40 @@ class ScannedProblem:
     @property
     def open(self) -> list[ScannedCells]:
         """The cells that were asked for, and not found yet."""
-        return [cells for cells in self.asked if "found" not in cells.__dict__]
+        known = {"found", "many"}
+        return [cells for cells in self.asked if not known & cells.__dict__.keys()]
 
-    def cell_tally(self) -> CellTally:
-        """Return what finds the open cells; those that depend on the rows are cut first."""
+    def cell_tally(self, most: Mapping[int, int | None]) -> CellTally:
+        """Return what finds the open cells; those that depend on the rows are cut first.
+
+        most : for cells, by identity, how many are added up one by one; None for all
+        """
         for cells in self.open:
             cells.__dict__["cut"] = kept_cells(
                 self, self.lens, cells.partition, self.seen, self.scan.unit
             )
         partitions = tuple(cells.cut for cells in self.open)
         probs = EventProbs(self.lens, self.resampler) if self.wants_laws else None
-        return CellTally(self.lens, partitions, self.scan.unit, probs)
+        limits = tuple(most.get(id(cells)) for cells in self.open)
+        return CellTally(self.lens, partitions, self.scan.unit, probs, limits)
 
 
-def settle(problems: Sequence[ScannedProblem], progress: Any = None) -> None:
-    """Find all cells that were asked for of problems of the same rows, in one pass."""
+def settle(
+    problems: Sequence[ScannedProblem],
+    progress: Any = None,
+    most: Mapping[int, int | None] = MappingProxyType({}),
+) -> None:
+    """Find all cells that were asked for of problems of the same rows, in one pass.
+
+    most : for cells, by identity, how many are added up one by one; None, or nothing, for all
+    """
     waiting = [problem for problem in problems if problem.open]
     if waiting:
-        parts = [(problem.group, problem.cell_tally()) for problem in waiting]
+        parts = [(problem.group, problem.cell_tally(most)) for problem in waiting]
         found = waiting[0].scan.add_up(Together(parts), progress)
         for problem, states in zip(waiting, found, strict=True):
             for cells, state in zip(problem.open, states, strict=True):
-                cells.__dict__["found"] = state
+                cells.__dict__["many" if isinstance(state, Many) else "found"] = state
 
 
 def find_moments(pairs: Sequence[tuple[ScannedProblem, Partition]]) -> None:

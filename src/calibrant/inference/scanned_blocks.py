@@ -13,9 +13,19 @@ from calibrant.calibration.tally import MEMORY
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates
 from calibrant.inference.label_blocks import CountBlock, both_outcomes, event_totals
-from calibrant.inference.plans import Plan, Progress
+from calibrant.inference.moving import (
+    LEAST,
+    READING,
+    TABLES,
+    check_rows,
+    entries_of,
+    most_cells,
+    part_of,
+    settle_or_move,
+)
+from calibrant.inference.plans import Plan
 from calibrant.inference.replicated import Replicated
-from calibrant.inference.scanned import ScannedProblem, settle
+from calibrant.inference.scanned import ScannedProblem
 from calibrant.inference.scanned_cells import ScannedCells
 from calibrant.inference.tallies import CountTally, RowState, RowTally
 from calibrant.partitions import Partition
@@ -25,10 +35,6 @@ from calibrant.statistics import Statistic
 from calibrant.statistics.statistic import Evaluate, Observed
 
 Floats = NDArray[np.float64]
-
-TABLES = 1 << 25  # numbers in the tables of one worker: 256 MiB
-LEAST = 32  # replicates of a pass: with fewer, reading takes longer than drawing
-READING = 60  # replicates that take as long as reading and adding up a row
 
 
 @final
@@ -53,6 +59,8 @@ class TableBlock(Replicated):
 
     def totals(self, cells: Any) -> Any:
         """Return norms of the cells' deviations, summed and largest."""
+        if cells.moved is not None:
+            return cells.moved.some(self.replicates)
         wanted = self.problem.shared.wanted(cells)
         if self.problem.seen.m == 2:
             return event_totals(self, cells, wanted)
@@ -141,16 +149,22 @@ def scanned_replicates(
         them
     """
     prepared = list(map(_prepared, problems, statistics))
-    drawn = [tuple(problem.asked) for problem in problems]
-    binary = [problem for problem in problems if problem.seen.event is not None]
-    for problem, partition in product(binary, also):
-        problem.shared.cells(partition)
-    settle(problems, part_of(plan, 0, READING))
+    asked = [tuple(problem.asked) for problem in problems]
+    _ask(problems, also)
+    most = [most_cells(*pair, plan.n_resamples) for pair in zip(problems, statistics, strict=True)]
+    drawn = settle_or_move(problems, asked, most, plan)
     found = [_values(*pair, plan) for pair in zip(problems, prepared, strict=True)]
     for blocks in scanned_blocks(problems, drawn, plan):
         for block, some, (_, out) in zip(blocks, prepared, found, strict=True):
             _fill(out, block, some)
     return found
+
+
+def _ask(problems: Sequence[ScannedProblem], also: Sequence[Partition]) -> None:
+    """Let problems of two outcomes ask for further cells."""
+    for problem, partition in product(problems, also):
+        if problem.seen.event is not None:
+            problem.shared.cells(partition)
 
 
 def _fill(out: Floats, block: Any, prepared: Sequence[Evaluate]) -> None:
@@ -196,8 +210,8 @@ def _room(pairs: Sequence[tuple[ScannedProblem, tuple[ScannedCells, ...]]], plan
     for problem, drawn in pairs:
         if not problem.draws_counts:
             for cells in drawn:
-                _check_rows(cells, problem.seen.m, problem.rows_change)
-            entries += sum(cells.n_cells for cells in drawn) * _entries(problem)
+                check_rows(cells, problem.seen.m, problem.rows_change)
+            entries += sum(cells.n_cells for cells in drawn) * entries_of(problem)
     size = TABLES // entries if entries else plan.n_resamples
     if size < min(LEAST, plan.n_resamples):
         raise ValueError(
@@ -205,14 +219,6 @@ def _room(pairs: Sequence[tuple[ScannedProblem, tuple[ScannedCells, ...]]], plan
             f" outcomes); use a coarser partition. {MEMORY}"
         )
     return size
-
-
-def _entries(problem: ScannedProblem) -> int:
-    """Return how many numbers a replicate has for each cell."""
-    m = int(problem.seen.m)
-    if problem.rows_change:
-        return 4 * m + 1
-    return 1 if m == 2 else m
 
 
 def _block(
@@ -224,35 +230,20 @@ def _block(
     """Return replicates of one problem, from the next of the states if they were drawn by row."""
     if problem.draws_counts:
         return CountBlock(problem, replicates)  # type: ignore[arg-type]
-    tables = {id(cells): table for cells, table in zip(drawn, next(states), strict=True)}
+    tables = {}
+    if drawn:
+        tables = {id(cells): table for cells, table in zip(drawn, next(states), strict=True)}
     return (SumBlock if problem.rows_change else TableBlock)(problem, replicates, tables)
 
 
 def _tally(
     problem: ScannedProblem, drawn: tuple[ScannedCells, ...], replicates: Replicates
 ) -> CountTally | RowTally | None:
-    """Return what is added up in these replicates; None if counts are drawn."""
-    if problem.draws_counts:
+    """Return what is added up in these replicates; None if counts are drawn, or nothing is."""
+    if problem.draws_counts or not drawn:
         return None
     cells = tuple((cells.cut, cells.fitted) for cells in drawn)
     lens, key, m = problem.lens, problem.key, problem.seen.m
     if problem.rows_change:
         return RowTally(lens, key, cells, m, problem.scan.unit, replicates)
     return CountTally(lens, problem.resampler, key, cells, m, replicates)
-
-
-def _check_rows(cells: ScannedCells, m: int, again: bool) -> None:
-    """Refuse cells of few rows and many outcomes, whose norms depend on the order of the rows."""
-    if m > engine.draws.FEW and not again and (cells.data.weighted or (cells.mass < m // 2).any()):
-        raise ValueError(
-            f"cells of {m} outcomes must have {m // 2} rows or more, without weights, if they are"
-            f" scanned; use a coarser partition, or a lens such as TopLabel(). {MEMORY}"
-        )
-
-
-def part_of(plan: Plan, before: int, size: int) -> Progress | None:
-    """Report the rows of a pass as progress of the whole, in replicates that take as long."""
-    if plan.progress is None:
-        return None
-    report, total = plan.progress, READING + plan.n_resamples
-    return lambda done, rows: report(1000 * before + 1000 * size * done // rows, 1000 * total)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from calibrant.calibration.cells import Cells, totals_of
 from calibrant.calibration.sums import CellSums, Means
-from calibrant.calibration.tally import MEMORY, CellState
+from calibrant.calibration.tally import MEMORY, CellState, Many
+from calibrant.inference.moved import Moved
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
 
@@ -88,9 +89,25 @@ class ScannedCells:
     @cached_property
     def found(self) -> CellState:
         """The cells and their sums, with those of all cells that were asked for."""
-        self.settle()
+        if "many" not in self.__dict__:
+            self.settle()
+        if "many" in self.__dict__:
+            raise ValueError(
+                f"{self.partition} has too many cells to be looked at one by one in scanned data;"
+                f" use a coarser partition. {MEMORY}"
+            )
         state: CellState = self.__dict__["found"]
         return state
+
+    @property
+    def many(self) -> Many | None:
+        """The heaviest cells, if there are too many to be added up one by one."""
+        return self.__dict__.get("many")
+
+    @property
+    def moved(self) -> Moved | None:
+        """The totals of many cells, once their rows were moved."""
+        return self.__dict__.get("moved")
 
     @property
     def fitted(self) -> FittedPartition:
@@ -137,7 +154,8 @@ class ScannedCells:
 
     def totals(self, _: Any = None) -> Any:
         """Return norms of the deviations, summed over the cells and largest."""
-        return totals_of(*self.norms())
+        moved = self.moved
+        return totals_of(*self.norms()) if moved is None else moved.observed
 
     def __getattr__(self, name: str) -> NoReturn:
         refuse_rows(Cells, name)

@@ -12,9 +12,9 @@ from calibrant.distances import Distance
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.inference.class_cells import ClassTables, occurred
+from calibrant.inference.moving import READING, TABLES, part_of
 from calibrant.inference.plans import Plan
 from calibrant.inference.scanned import check_numbered
-from calibrant.inference.scanned_blocks import READING, TABLES, part_of
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.scanning import Batch, Scan
 

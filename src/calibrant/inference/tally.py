@@ -133,7 +133,11 @@ class Tally:
         event_probs = EventProbs(self.lens, self._plan.resampler) if problem.wants_laws else None
         tally = CellTally(self.lens, partitions, 1.0, event_probs)
         states = tally.update(tally.zero(), batch)
-        found = [_Part(state, self._draw(batch, state)) for state in states if state is not None]
+        found = [
+            _Part(state, self._draw(batch, state))
+            for state in states
+            if isinstance(state, CellState)
+        ]
         self._add(found, data.n)
 
     def merge(self, other: "Tally") -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from calibrant.checks.meaning import meaning
+from calibrant.checks.meaning import meaning, shown
 from calibrant.checks.parameters import listed
 from calibrant.loading import usual_names as usual
 from calibrant.loading.column_store import Kind
@@ -168,7 +168,7 @@ def _hint(kinds: Mapping[str, Kind], logits: bool) -> str:
     if other:
         remedy = f"{'leave out' if logits else 'say so with'} `values='logits'`"
         return f" Are {listed(other[:2])} meant? Then {remedy}."
-    return f" Is it {floats[0]!r}?" if len(floats) == 1 else ""
+    return f" Is it {shown(floats[0])}?" if len(floats) == 1 else ""
 
 
 def _prefixes(logits: bool) -> tuple[str, ...]:

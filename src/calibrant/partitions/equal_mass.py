@@ -105,3 +105,8 @@ class FittedIntervals:
             raise ValueError("`other` must be of the same bins; their ends depend on the rows.")
         same = np.arange(self.n_cells, dtype=np.int32)
         return self, same, same
+
+    @property
+    def marks(self) -> NDArray[np.uint64]:
+        """A number for each cell (cells,): all rows have the same cells."""
+        return np.arange(self.n_cells, dtype=np.uint64)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,6 +91,17 @@ class FittedFunction:
         names, places = np.unique(both, return_inverse=True)
         at = places.astype(np.int32)
         return FittedFunction(names, self.name_cells), at[: self.n_cells], at[self.n_cells :]
+
+    def keep(self, cells: Cells) -> "FittedFunction":
+        """Return some of the cells, in their order."""
+        return FittedFunction(self.names[np.sort(cells)], self.name_cells)
+
+    @property
+    def marks(self) -> NDArray[np.uint64]:
+        """A number for each cell (cells,), the same wherever the cell is found."""
+        if self.names.dtype.kind in "biuf":
+            return (self.names + 0.0).astype(np.float64).view(np.uint64)  # one zero, not two
+        return np.array([crc32(str(name).encode()) for name in self.names.tolist()], np.uint64)
 
 
 def _named(name_cells: NameCells, probs: NDArray[Any]) -> NDArray[Any]:

@@ -65,6 +65,18 @@ class FittedGrid:
         keys, ranks = ranked(np.concatenate((self.keys, other.keys)))
         return replace(self, keys=keys), ranks[: self.n_cells], ranks[self.n_cells :]
 
+    def keep(self, cells: Cells) -> "FittedGrid":
+        """Return some of the cells, in their order."""
+        return replace(self, keys=self.keys[np.sort(cells)])
+
+    @property
+    def marks(self) -> Keys:
+        """A number for each cell (cells,), the same wherever the cell is found."""
+        found = np.zeros(self.n_cells, np.uint64)
+        for word in self.keys.T:
+            found = np.asarray(engine.draws.mix(found + word))
+        return found
+
 
 def ranked(keys: Keys) -> tuple[Keys, Cells]:
     """Sort keys (n, words); return the different ones in their order, and every row's rank.

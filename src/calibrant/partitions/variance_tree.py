@@ -134,3 +134,8 @@ class FittedTree:
             raise ValueError("`other` must be the same tree; its cells depend on the rows.")
         same = np.arange(self.n_cells, dtype=np.int32)
         return self, same, same
+
+    @property
+    def marks(self) -> NDArray[np.uint64]:
+        """A number for each cell (cells,): all rows have the same cells."""
+        return np.arange(self.n_cells, dtype=np.uint64)

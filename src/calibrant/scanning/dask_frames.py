@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple, final
 
 from calibrant.engine import threads
 from calibrant.scanning.fragments import FrameFragment
-from calibrant.workers.dask import Dask
+from calibrant.workers.dask import Dask, split_pieces
+from calibrant.workers.exchange import Exchange
 
 Progress = Callable[[int, int], None]
 
@@ -53,6 +55,18 @@ class DaskFrame:
             for part in fragments
         ]
         return self.cluster.merged(futures, [[part] for part in fragments], merge, progress)
+
+    def exchange(
+        self, fragments: Sequence[Any], exchange: Exchange, progress: Progress | None
+    ) -> Any:
+        """Return the merged states of all buckets."""
+        client, task = self.cluster.client, self.cluster.hand_out(exchange)
+        split = self.cluster.hand_out(partial(split_pieces, exchange))
+        parts = [
+            client.submit(_run, split, client.compute(part.delayed), part[1:], pure=False)
+            for part in fragments
+        ]
+        return self.cluster.finished(task, parts, exchange, progress)
 
 
 def open_dask(frame: Any, engine: Any) -> tuple[DaskFrame, tuple[Partition, ...], Any]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 from calibrant.scanning.fragments import FrameFragment
-from calibrant.workers.spark import collected, merged, result
+from calibrant.workers.exchange import Exchange
+from calibrant.workers.spark import collected, exchanged, merged, pieces_of, result
 
 Progress = Callable[[int, int], None]
 
@@ -47,6 +48,17 @@ class SparkFrame:
             progress(fragments[0].n, fragments[0].n)
         return merged(found, merge)
 
+    def exchange(
+        self,
+        fragments: Sequence[Any],  # noqa: ARG002 (Spark knows where rows are)
+        exchange: Exchange,
+        progress: Progress | None,
+    ) -> Any:
+        """Return the merged states of all buckets."""
+        return exchanged(
+            self.frame.select(*exchange.names), _SplitsBatches(exchange), exchange, progress
+        )
+
     def __repr__(self) -> str:
         return "SparkFrame()"
 
@@ -60,16 +72,35 @@ class _OnBatches:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yield the result of all rows of a partition."""
-        from pyspark import TaskContext  # noqa: PLC0415
-
-        context = TaskContext.get()
-        number = 0 if context is None else context.partitionId()
-        parts = (
-            FrameFragment(batch, 0, f"batch {i} of partition {number}")
-            for i, batch in enumerate(batches)
-            if batch.num_rows
-        )
+        number, parts = _parts(batches)
         yield result(number, self.work, parts)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _SplitsBatches:
+    """What a task does with the batches of its partition whose rows are moved."""
+
+    exchange: Exchange
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the pieces of all rows of a partition."""
+        _, parts = _parts(batches)
+        yield from pieces_of(self.exchange, parts)
+
+
+def _parts(batches: Iterator[Any]) -> tuple[int, Iterator[FrameFragment]]:
+    """Return the number of this task's partition, and its batches as fragments."""
+    from pyspark import TaskContext  # noqa: PLC0415
+
+    context = TaskContext.get()
+    number = 0 if context is None else context.partitionId()
+    parts = (
+        FrameFragment(batch, 0, f"batch {i} of partition {number}")
+        for i, batch in enumerate(batches)
+        if batch.num_rows
+    )
+    return number, parts
 
 
 def arrow_schema(frame: Any) -> Any:

@@ -1,9 +1,10 @@
 """Who does the work on parts of a data set: threads, processes, a cluster.
 
-Workers have one method, ``reduce(fragments, work, merge, progress)``. ``work`` takes fragments and
+Workers have two methods. ``reduce(fragments, work, merge, progress)``: ``work`` takes fragments and
 returns a state, and ``merge`` puts two states together, exactly, so neither their number nor
-their order matters. If the work on fragments fails, the error of the first of them is raised.
-Workers know nothing of what they do.
+their order matters. ``exchange(fragments, exchange, progress)``: rows are moved to numbered
+buckets, each bucket becomes a state, and these are merged. If the work on fragments fails, the
+error of the first of them is raised. Workers know nothing of what they do.
 """
 
 from calibrant.workers.threads import Threads

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, final
 
 from calibrant.engine import threads
+from calibrant.workers.exchange import Bucket, Exchange
 from calibrant.workers.tasks import tasks
 from calibrant.workers.versions import refuse_version
 
@@ -80,13 +81,36 @@ class Dask:
         progress: Progress | None,
     ) -> Any:
         """Return the merged states; states are merged where they are, a few at a time."""
-        count = max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
-        groups = tasks(fragments, TASKS * count)
+        groups = tasks(fragments, TASKS * self._count())
         task = self.hand_out(work)
         futures = [self.client.submit(_run, task, group, pure=False) for group in groups]
         return self.merged(futures, groups, merge, progress)
 
-    def hand_out(self, work: Callable[[Iterable[Any]], Any]) -> Any:
+    def exchange(
+        self, fragments: Sequence[Any], exchange: Exchange, progress: Progress | None
+    ) -> Any:
+        """Return the merged states of all buckets; rows go from worker to worker."""
+        groups = tasks(fragments, TASKS * self._count())
+        task = self.hand_out(exchange)
+        parts = [self.client.submit(split_pieces, task, group, pure=False) for group in groups]
+        return self.finished(task, parts, exchange, progress)
+
+    def finished(
+        self, task: Any, parts: Sequence[Any], exchange: Exchange, progress: Progress | None
+    ) -> Any:
+        """Return the merged states of buckets whose pieces are among parts."""
+        submit = partial(self.client.submit, pure=False)
+        futures = [
+            submit(_finish, task, k, [submit(_pieces, part, k) for part in parts])
+            for k in range(exchange.n_buckets)
+        ]
+        groups = [[Bucket(k, 1)] for k in range(exchange.n_buckets)]
+        return self.merged(futures, groups, partial(_both, exchange.merge), progress)
+
+    def _count(self) -> int:
+        return max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
+
+    def hand_out(self, work: Any) -> Any:
         """Send the work to all workers, once."""
         return self.client.scatter(work, broadcast=True, hash=False)
 
@@ -130,6 +154,29 @@ class Dask:
 
 def _run(work: Callable[[Iterable[Any]], Any], group: Sequence[Any]) -> Any:
     return threads.alone(work, group)
+
+
+def split_pieces(exchange: Exchange, group: Sequence[Any]) -> dict[int, list[bytes]]:
+    """Return the pieces of every bucket."""
+    found: dict[int, list[bytes]] = {}
+    for bucket, piece in threads.alone(exchange.split, group):
+        found.setdefault(bucket, []).append(piece)
+    return found
+
+
+def _pieces(parts: dict[int, list[bytes]], bucket: int) -> list[bytes]:
+    return parts.get(bucket, [])
+
+
+def _finish(exchange: Exchange, bucket: int, parts: Sequence[list[bytes]]) -> Any:
+    """Return the state of a bucket; None if it is empty."""
+    pieces = [piece for part in parts for piece in part]
+    return threads.alone(exchange.finish, bucket, pieces) if pieces else None
+
+
+def _both(merge: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Return the states of two buckets, either of which may be empty."""
+    return b if a is None else a if b is None else merge(a, b)
 
 
 def _merged(merge: Callable[[Any, Any], Any], states: Sequence[Any]) -> Any:

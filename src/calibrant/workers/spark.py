@@ -4,10 +4,11 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, final
 
 from calibrant.engine import threads
+from calibrant.workers.exchange import Exchange
 from calibrant.workers.tasks import tasks
 from calibrant.workers.versions import refuse_version
 
@@ -15,6 +16,8 @@ Progress = Callable[[int, int], None]
 
 TASKS = 4  # for each core
 OTHER = re.compile(r"No module named 'calibrant\.|Can't get attribute .* on <module 'calibrant")
+NONE = -1  # the bucket of errors
+PIECE = "bucket long, piece binary"
 RESULT = "number long, version string, error binary, state binary"
 
 
@@ -70,6 +73,14 @@ class Spark:
             progress(total, total)
         return merged(found, merge)
 
+    def exchange(
+        self, fragments: Sequence[Any], exchange: Exchange, progress: Progress | None
+    ) -> Any:
+        """Return the merged states of all buckets; rows go through a shuffle by bucket."""
+        groups = tasks(fragments, TASKS * self._cores())
+        numbers = self.session.range(0, len(groups), 1, len(groups))
+        return exchanged(numbers, _SplitsGroups(exchange, groups), exchange, progress)
+
     def _cores(self) -> int:
         try:
             return max(1, int(self.session.sparkContext.defaultParallelism))
@@ -91,6 +102,40 @@ def collected(frame: Any, task: Callable[[Iterator[Any]], Iterator[Any]]) -> lis
             refuse_version("a Spark executor", "of another version")
         raise
     return rows
+
+
+def exchanged(
+    frame: Any,
+    split: Callable[[Iterator[Any]], Iterator[Any]],
+    exchange: Exchange,
+    progress: Progress | None,
+) -> Any:
+    """Return the merged states of buckets, of pieces that tasks yield for partitions of a frame.
+
+    Pieces are shuffled by the number of their bucket, never dealt out in turns: then a task that is
+    done again sends them the same way.
+    """
+    pieces = frame.mapInArrow(split, PIECE).repartition(exchange.n_buckets, "bucket")
+    found = collected(pieces, _Finishes(exchange))
+    if progress is not None:
+        progress(1, 1)
+    return merged(found, exchange.merge)
+
+
+def pieces_of(exchange: Exchange, fragments: Iterable[Any]) -> Iterator[Any]:
+    """Yield an Arrow batch for each piece; a sentence of ours goes on as a piece of no bucket."""
+    import pyarrow  # noqa: PLC0415 (an extra)
+
+    def batch(bucket: int, piece: bytes) -> Any:
+        numbers = pyarrow.array([bucket], pyarrow.int64())
+        pieces = pyarrow.array([piece], pyarrow.binary())
+        return pyarrow.RecordBatch.from_arrays([numbers, pieces], ["bucket", "piece"])
+
+    try:
+        for bucket, piece in exchange.split(fragments):
+            yield batch(bucket, piece)
+    except ValueError as error:
+        yield batch(NONE, pickle.dumps(error))
 
 
 def merged(rows: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
@@ -140,3 +185,42 @@ class _OnGroups:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield result(number, self.work, self.groups[number])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _SplitsGroups:
+    """What a task does with the numbers of groups of fragments whose rows are moved."""
+
+    exchange: Exchange
+    groups: Sequence[Sequence[Any]]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the pieces of every group."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from pieces_of(self.exchange, self.groups[number])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Finishes:
+    """What a task does with the pieces of its buckets."""
+
+    exchange: Exchange
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the result of every bucket."""
+        found: dict[int, list[bytes]] = {}
+        for batch in batches:
+            for bucket, piece in zip(*(column.to_pylist() for column in batch), strict=True):
+                found.setdefault(bucket, []).append(piece)
+        for bucket, pieces in found.items():
+            yield result(bucket, partial(_finish, self.exchange, bucket), pieces)
+
+
+def _finish(exchange: Exchange, bucket: int, pieces: list[bytes]) -> Any:
+    """Return the state of a bucket, or raise the error that stands in place of one."""
+    if bucket == NONE:
+        raise pickle.loads(pieces[0])
+    return exchange.finish(bucket, pieces)

@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any, final
 
 from calibrant.engine import threads
+from calibrant.workers.exchange import Bucket, Exchange, Spill, half
 
 Progress = Callable[[int, int], None]
 
@@ -43,6 +44,24 @@ class Threads:
         threads.run(run, threads.blocks(count, 1))
         queue.raise_first()
         return reduce(merge, states)
+
+    def exchange(
+        self, fragments: Sequence[Any], exchange: Exchange, progress: Progress | None
+    ) -> Any:
+        """Return the merged states of all buckets, whose rows wait in temporary files."""
+        with Spill.temporary() as spill:
+
+            def split(taken: Iterable[Any]) -> None:
+                for bucket, piece in exchange.split(taken):
+                    spill.add(bucket, piece)
+
+            def finish(taken: Iterable[Bucket]) -> list[Any]:
+                states = [exchange.finish(one.number, spill.pieces(one.number)) for one in taken]
+                return [reduce(exchange.merge, states)] if states else []
+
+            self.reduce(fragments, split, lambda a, b: None, half(progress, 0))  # noqa: ARG005
+            found = self.reduce(spill.buckets, finish, list.__add__, half(progress, 1))
+        return reduce(exchange.merge, found)
 
 
 @final

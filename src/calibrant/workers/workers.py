@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from typing import Any, Protocol
 
+from calibrant.workers.exchange import Exchange
 from calibrant.workers.threads import Threads
 
 Progress = Callable[[int, int], None]
@@ -28,6 +29,12 @@ class Workers(Protocol):
         progress: Progress | None,
     ) -> Any:
         """Return the merged states of all fragments."""
+        ...
+
+    def exchange(
+        self, fragments: Sequence[Any], exchange: Exchange, progress: Progress | None
+    ) -> Any:
+        """Return the merged states of all buckets, to which the rows of fragments are moved."""
         ...
 
 
