@@ -75,6 +75,15 @@ def resampled(order=ORDER, some=ROWS):
     return resample.resampled_totals(some, cells, KEY, REPLICATES)
 
 
+ONCE = np.ones((REPLICATES.size, len(PROBS)), np.int32)
+
+
+def redrawn(order=ORDER, some=ROWS, times=ONCE, event=None, table=None):
+    cells = null.Cells(order, MASS, float(N))
+    drawn = resample.Redrawn(SOURCE._replace(table=table), event, times, REPLICATES)
+    return resample.redrawn_totals(some, cells, drawn)
+
+
 def event_counts(order=ORDER, cuts=CUTS, span=(0, CELLS), some=BINARY):
     return events.event_counts(some, order, cuts, KEYS, span)
 
@@ -275,6 +284,15 @@ CALLS = {
     "resampled_totals, no cells": lambda: resampled(OPEN),
     "resampled_totals, no rows": lambda: resampled(BEYOND),
     "resampled_totals, no label": lambda: resampled(some=ROWS._replace(labels=FALSE_LABELS)),
+    "redrawn_totals, few cells": lambda: redrawn(FEW),
+    "redrawn_totals, no rows": lambda: redrawn(BEYOND),
+    "redrawn_totals, no label": lambda: redrawn(some=ROWS._replace(labels=FALSE_LABELS)),
+    "redrawn_totals, few times": lambda: redrawn(times=ONCE[:, 1:]),
+    "redrawn_totals, times below 0": lambda: redrawn(times=-ONCE),
+    "redrawn_totals, times of no number": lambda: redrawn(times=ONCE * 1.0),
+    "redrawn_totals, an event of many": lambda: redrawn(event=np.array([1])),
+    "redrawn_totals, few events": lambda: redrawn(event=np.zeros(5, int)),
+    "redrawn_totals, no outcome": lambda: redrawn(table=np.full((1, M), M)),
     "poisson_times, below 0": lambda: resample.poisson_times(-1, 0, KEY, 0),
     # classes
     "class_boxes, one edge": lambda: classes.class_boxes(ROWS, EDGES[:1], 1.0),

@@ -4,21 +4,32 @@ That number is an exact function of (key, replicate, row), as labels are: how ma
 thresholds of the Poisson distribution the hash reaches. So blocks of rows can be drawn apart.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from math import exp, factorial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect_order, expect_rows, zeros
+from calibrant.engine.arrays import expect, expect_order, expect_rows, zeros
 from calibrant.engine.compile import helper, kernel
-from calibrant.engine.draws import ONE, number, replicate_keys, row_key, uniform
-from calibrant.engine.null import Cells
+from calibrant.engine.draws import (
+    ONE,
+    checked,
+    number,
+    replicate_keys,
+    row_key,
+    thresholds,
+    thresholds_room,
+    uniform,
+)
+from calibrant.engine.null import Cells, expect_outcomes
 from calibrant.engine.sums import cut, unit_of
 from calibrant.engine.totals import Totals, add_cells
-from calibrant.engine.tuples import Order, Replicates, Rows
+from calibrant.engine.tuples import Order, Replicates, Rows, Source
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 SIDE = 8  # replicates that are added up beside one another
@@ -76,7 +87,7 @@ class Sums(NamedTuple):
             two += off[:, j] * off[:, j]
         return one, two
 
-    def add_to(self, totals: Totals, event: int, scale: float, total: float) -> None:
+    def add_to(self, totals: Totals, event: int, scale: float, total: float | Floats) -> None:
         """Add these cells to the totals, with their shares of the weight of all rows."""
         one, two = self.norms(event, scale)
         for norm, values in enumerate((one, np.sqrt(two), two)):
@@ -91,11 +102,76 @@ def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Repli
     expect_rows(rows)
     expect_order(cells.order, rows.probs.shape[0], cells.mass.size)
     out = Totals.zeros(replicates.size)
+    scale = 1.0 / unit_of(rows)
     for span, keys in _groups(key, replicates):
-        found = _beside(rows, cells, (key, keys), CUTS)
-        for whole, part in zip(out, found, strict=True):
-            whole[:, span] = part[:, : span.stop - span.start]
+
+        def fill(
+            cuts: NDArray[np.int64], some: tuple[int, int], sums: Sums, keys: Any = keys
+        ) -> None:
+            _resample(rows, cells.order, some, (key, keys, cuts, scale), np.empty(SIDE), sums)
+
+        found, weight = _beside(rows, cells, partial(fill, CUTS), cells.total)
+        if (weight == 0).any():
+            data, _ = _beside(rows, cells, partial(fill, ONCE), cells.total)
+            replace_empty(found, weight, data)
+        _keep(out, span, rescaled(found, weight, cells.total))
     return out
+
+
+class Redrawn(NamedTuple):
+    """Rows that stand several times, each copy with a label of its own."""
+
+    source: Source
+    event: Array | None  # (n,) or (1,): of two outcomes, 0 is this class, and 1 another one
+    times: NDArray[np.int32]  # (replicates, n)
+    replicates: Replicates
+
+
+def redrawn_totals(rows: Rows, cells: Cells, drawn: Redrawn) -> Totals:
+    """Return the totals of all norms over fixed cells, of rows whose copies draw labels.
+
+    The copy number c of row i of n draws as if it were row i + c n, as in `draws.draw_copies`.
+    """
+    drawing = _expect_redrawn(rows, cells, drawn)
+    out, scale = Totals.zeros(drawn.replicates.size), 1.0 / unit_of(rows)
+    room = thresholds_room(drawn.source.probs.shape[1])
+    for span, keys in _groups(drawn.source.key, drawn.replicates):
+        times = np.zeros((rows.probs.shape[0], SIDE), np.int32)
+        times[:, : span.stop - span.start] = drawn.times[span].T
+        draws = drawn.event, times, keys, scale
+
+        def fill(some: tuple[int, int], sums: Sums, draws: Any = draws) -> None:
+            _redraw(rows, cells.order, some, drawing, draws, room, sums)
+
+        weight = rows.weights @ times if rows.step else rows.weights[0] * times.sum(axis=0)
+        found, _ = _beside(rows, cells, fill, np.where(weight > 0, weight, 1.0))
+        _keep(out, span, found)
+    return out
+
+
+def _expect_redrawn(rows: Rows, cells: Cells, drawn: Redrawn) -> Any:
+    """Refuse what a kernel cannot use; return the source as it takes it."""
+    n, m = rows.probs.shape
+    drawing = checked(drawn.source)
+    expect_rows(rows)
+    expect_order(cells.order, n, cells.mass.size)
+    expect("probs", drawn.source.probs, (n, None), "f")
+    expect("times", drawn.times, (drawn.replicates.size, n), "i")
+    if drawn.times.min(initial=0) < 0:
+        raise IndexError("`times` must not be negative.")
+    if drawn.event is None:
+        expect_outcomes(drawn.source, m)
+    else:
+        expect("event", drawn.event, (n if drawn.event.size > 1 else 1,), "iu")
+        if m != 2:
+            raise IndexError("`event` must be of a problem of two outcomes.")
+    return drawing
+
+
+def _keep(out: Totals, span: slice, found: Totals) -> None:
+    """Put the totals of a group of replicates in their place."""
+    for whole, part in zip(out, found, strict=True):
+        whole[:, span] = part[:, : span.stop - span.start]
 
 
 def resampled_sums(
@@ -123,9 +199,16 @@ def _groups(key: np.uint64, replicates: Replicates) -> Iterator[tuple[slice, NDA
 
 
 def _beside(
-    rows: Rows, cells: Cells, keys: tuple[np.uint64, NDArray[np.uint64]], cuts: NDArray[np.int64]
-) -> Totals:
-    """Return the totals of SIDE replicates."""
+    rows: Rows,
+    cells: Cells,
+    fill: Callable[[tuple[int, int], Sums], None],
+    total: float | Floats,
+) -> tuple[Totals, Floats]:
+    """Return the totals of SIDE replicates, and the weight of their rows.
+
+    fill : adds up a span of cells
+    total : the weight that shares are of, of all replicates or of each
+    """
     totals = Totals.zeros(SIDE)
     weight = np.zeros(SIDE)
     m, scale = rows.probs.shape[1], 1.0 / unit_of(rows)
@@ -133,12 +216,10 @@ def _beside(
     for first in range(0, cells.mass.size, step):
         last = min(first + step, cells.mass.size)
         sums = Sums.zeros(last - first, m, SIDE)
-        _resample(rows, cells.order, (first, last), (*keys, cuts, scale), np.empty(SIDE), sums)
-        sums.add_to(totals, rows.event, scale, cells.total)
+        fill((first, last), sums)
+        sums.add_to(totals, rows.event, scale, total)
         weight += sums.mass.sum(axis=0)
-    if (weight == 0).any():
-        replace_empty(totals, weight, _beside(rows, cells, keys, ONCE))
-    return rescaled(totals, weight, cells.total)
+    return totals, weight
 
 
 def replace_empty(totals: Totals, weight: Floats, data: Totals) -> None:
@@ -172,3 +253,37 @@ def _resample(rows, order, span, draws, times, sums):
                 for limb in range(3):
                     for t in range(SIDE):
                         sums.limbs[limb, c, j, t] += times[t] * parts[limb]
+
+
+@kernel
+def _redraw(rows, order, span, source, draws, cuts, sums):
+    event, times, replicates, scale = draws
+    n = rows.probs.shape[0]
+    for c in range(span[1] - span[0]):
+        for s in range(order.starts[span[0] + c], order.starts[span[0] + c + 1]):
+            i = np.int64(order.rows[s])
+            w = rows.weights[i * rows.step]
+            thresholds(source.probs, i, cuts)
+            for t in range(SIDE):
+                sums.mass[c, t] += times[i, t] * w
+                for copy in range(times[i, t]):
+                    u = uniform(row_key(source.key, source.first + i + copy * n), replicates[t])
+                    y = 0
+                    while u >= cuts[y]:
+                        y += 1
+                    sums.observed[c, outcome(source.table, event, i, y), t] += w
+            for j in range(rows.probs.shape[1]):
+                parts = cut(w * scale * rows.probs[i, j])
+                for limb in range(3):
+                    for t in range(SIDE):
+                        sums.limbs[limb, c, j, t] += times[i, t] * parts[limb]
+
+
+@helper
+def outcome(table, event, i, y):
+    """Return what a lens sees of class y of row i."""
+    if event is not None:
+        return np.int64(event[i if event.shape[0] > 1 else 0] != y)
+    if table is not None:
+        return np.int64(table[i if table.shape[0] > 1 else 0, y])
+    return np.int64(y)

@@ -52,13 +52,11 @@ class RowBlock(Replicated):
             return joined([_cells_of(data, cells).totals() for data in self.data_sets()])
         if problem.probs is None:
             return problem.resampler.totals(cells, problem.key, self.replicates)
-        drawn = ((self._rows(b), b) for b in range(*self.replicates))
-        return joined(
-            [
-                Cells(self._data_set(rows, b), Known(cells.fitted, cells.of_rows[rows])).totals()
-                for rows, b in drawn
-            ]
+        times = np.stack([self._times(b) for b in range(*self.replicates)])
+        drawn = engine.resample.Redrawn(
+            problem.source, problem.outcomes.event, times, self.replicates
         )
+        return engine.resample.redrawn_totals(problem.rows, cells.by_order, drawn)
 
     def counts(self, cells: Cells, first: int, last: int) -> Floats:  # noqa: ARG002
         """Refuse: means of cells change with their rows, so counts alone say nothing."""
@@ -80,10 +78,14 @@ class RowBlock(Replicated):
 
     def _rows(self, b: int) -> NDArray[np.int64]:
         """Return the numbers of the rows of replicate b."""
+        return np.repeat(np.arange(self.problem.data.n), self._times(b))
+
+    def _times(self, b: int) -> NDArray[np.int32]:
+        """Return how often each row stands in replicate b: (n,)."""
         problem = self.problem
         times = problem.resampler.times(problem.data, problem.key, b)
         assert times is not None
-        return np.repeat(np.arange(problem.data.n), times)
+        return np.asarray(times, np.int32)
 
     def _data_set(self, rows: NDArray[np.int64], b: int) -> Predictions:
         """Return replicate b, which has these rows, as the lens shows it."""
