@@ -175,7 +175,10 @@ def table_of_cells(text):
     lines = text.split("\n")
     line = next(line for line in lines if line.strip())
     separator = next((s for s in ",;\t| " if s in line), ",")
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+    except csv.Error:  # a quote where none may be: then every line is a row
+        rows = [next(csv.reader([line], delimiter=separator)) for line in lines if line]
     header, *rows = [row for row in rows if any(cell.strip() for cell in row)]
     columns = {}
     for j, name in enumerate(header):

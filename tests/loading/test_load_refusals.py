@@ -534,3 +534,16 @@ def test_only_empty_lines_at_the_end_are_left_out(tmp_path):
     path.write_text(rows + ",,,\n,,,\n")
     assert load(path).n == 2
     refused(tmp_path, "y.csv", rows + "3,,,\n", r"row 2 \(line 4\) has none in column 'prob_a'")
+
+
+@pytest.mark.parametrize("cells", [1_006, 100_000])
+def test_a_line_that_is_far_too_long_is_refused_at_sight(tmp_path, cells):
+    """Some MB of commas would become some GB if other things were made of them first."""
+    line = ",".join(["0.5"] * cells)
+    match = rf"as the header, 3; row 1 \(line 3\) has {cells}\. Put names"
+    refused(tmp_path, "x.csv", f"label,prob_a,prob_b\na,0.5,0.5\n{line}\n", match)
+
+
+def test_a_name_without_end_is_cut_in_every_part_of_a_sentence(tmp_path):
+    name = "x" * 100_000
+    refused(tmp_path, "x.csv", f"label,{name}\n1,0.25\n0,0.5\n", r"Is it 'x+…\?")

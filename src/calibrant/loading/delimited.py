@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", ";", "\t", "|")
 REST = "\n"  # whether all unused cells are empty; the names of columns have no space around them
+FAR = 1000  # cells that a line may have too many before it is refused at sight
 
 
 @final
@@ -167,7 +168,7 @@ def delimited(path: Path) -> Delimited:
         reader = csv.reader(chain(start, file), delimiter=separator)
         names = [cell.strip() for cell in records.header(reader)]
         skip = reader.line_num
-        rows = list(islice(reader, SAMPLE))
+        rows = list(_first_rows(reader, len(names)))
     _refuse_header(names)
     if not any(map(any, rows)):
         raise ValueError("there must be at least one row; found only the names of columns.")
@@ -175,6 +176,16 @@ def delimited(path: Path) -> Delimited:
     sample = {name: _cells(rows, j) for name, j in index.items()}
     kinds = {name: _kind(cells) for name, cells in sample.items()}
     return Delimited(path, separator, skip, len(names), index, sample, kinds)
+
+
+def _first_rows(reader: Any, width: int) -> Iterator[list[str]]:
+    """Yield a few rows; one that is far too long is refused before anything is made of it."""
+    line = reader.line_num + 1
+    for number, row in enumerate(islice(reader, SAMPLE)):
+        if len(row) > width + FAR:
+            raise ValueError(records.ragged(f"row {number} (line {line})", len(row), width))
+        yield row
+        line = reader.line_num + 1
 
 
 def _same(frame: pl.DataFrame, cells: Sequence[str], index: Mapping[str, int]) -> bool:

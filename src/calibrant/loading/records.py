@@ -46,7 +46,7 @@ def find_fault(path: Path, separator: str, width: int) -> None:
             if not cells:
                 empty = empty or f"row {row} (line {line})"
             elif len(cells) != width and any(cell.strip() for cell in cells):
-                raise ValueError(_ragged(f"row {row} (line {line})", len(cells), width))
+                raise ValueError(ragged(f"row {row} (line {line})", len(cells), width))
     if empty:
         raise ValueError(f"every line must hold a row; {empty} is empty.")
 
@@ -127,7 +127,8 @@ def _with_lines(records: Any) -> Iterator[tuple[int, int, list[str]]]:
         ) from None
 
 
-def _ragged(place: str, found: int, width: int) -> str:
+def ragged(place: str, found: int, width: int) -> str:
+    """Say that a line has another number of cells than the header."""
     sentence = f"every line must have as many cells as the header, {width}; {place} has {found}."
     if found < width:
         return sentence
