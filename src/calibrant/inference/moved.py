@@ -133,7 +133,8 @@ class CellExchange:
     def _owners(self, data: Predictions) -> Iterator[tuple[int, NDArray[np.intp]]]:
         """Yield every bucket that has rows among these, and which."""
         fitted, cells = self.cut.locate(self.drawn.lens(data))
-        owners = (fitted.marks % np.uint64(self.n_owners)).astype(np.int32) + 1  # type: ignore[attr-defined]
+        marks = engine.draws.mix(fitted.marks)  # type: ignore[attr-defined]
+        owners = (marks % np.uint64(self.n_owners)).astype(np.int32) + 1
         if self.heavy is not None:
             _, mine, heavy = fitted.join(self.heavy)  # type: ignore[attr-defined]
             owners[np.isin(mine, heavy)] = HEAVY

@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, final
 
 from calibrant.engine import threads
@@ -113,9 +115,10 @@ def exchanged(
     """Return the merged states of buckets, of pieces that tasks yield for partitions of a frame.
 
     Pieces are shuffled by the number of their bucket, never dealt out in turns: then a task that is
-    done again sends them the same way.
+    done again sends them the same way. They are sorted, so that a task has one bucket in memory.
     """
     pieces = frame.mapInArrow(split, PIECE).repartition(exchange.n_buckets, "bucket")
+    pieces = pieces.sortWithinPartitions("bucket")
     found = collected(pieces, _Finishes(exchange))
     if progress is not None:
         progress(1, 1)
@@ -211,12 +214,15 @@ class _Finishes:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yield the result of every bucket."""
-        found: dict[int, list[bytes]] = {}
-        for batch in batches:
-            for bucket, piece in zip(*(column.to_pylist() for column in batch), strict=True):
-                found.setdefault(bucket, []).append(piece)
-        for bucket, pieces in found.items():
+        rows = (row for batch in batches for row in zip(*map(_values, batch), strict=True))
+        for bucket, some in groupby(rows, itemgetter(0)):
+            pieces = [piece for _, piece in some]
             yield result(bucket, partial(_finish, self.exchange, bucket), pieces)
+
+
+def _values(column: Any) -> list[Any]:
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 def _finish(exchange: Exchange, bucket: int, pieces: list[bytes]) -> Any:
