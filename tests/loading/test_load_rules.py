@@ -182,6 +182,13 @@ def test_texts_are_no_weights(write):
     assert data.reading.left_out == ("weight",)
 
 
+def test_a_weight_that_cannot_be_read_is_named(write):
+    """Weights are not left out because one of them is misspelt."""
+    lines = "a,0.25,0.75,1\nb,0.5,0.5,l.5\nb,0.5,0.5,2\n"
+    with pytest.raises(ValueError, match=r"row 1 \(line 3\) has 'l\.5' in column 'weight'"):
+        load(write(f"y,prob_a,prob_b,weight\n{lines}"))
+
+
 def test_logits_only_when_asked(write):
     path = write("y,logit_a,logit_b,prob_a,prob_b\na,0,0,0.25,0.75\nb,-inf,7,0.25,0.75\n")
     assert load(path).probs.tolist() == [[0.25, 0.75], [0.25, 0.75]]

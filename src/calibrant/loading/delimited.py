@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 from calibrant.checks.meaning import shown
 from calibrant.checks.parameters import listed, more
 from calibrant.loading import records, text
+from calibrant.loading import usual_names as usual
 from calibrant.loading.column_store import SAMPLE, Kind, repeated
 from calibrant.loading.failures import reason_of
 
@@ -174,7 +175,7 @@ def delimited(path: Path) -> Delimited:
         raise ValueError("there must be at least one row; found only the names of columns.")
     index = {name: j for j, name in enumerate(names) if name}
     sample = {name: _cells(rows, j) for name, j in index.items()}
-    kinds = {name: _kind(cells) for name, cells in sample.items()}
+    kinds = {name: _kind_of(name, cells) for name, cells in sample.items()}
     return Delimited(path, separator, skip, len(names), index, sample, kinds)
 
 
@@ -246,6 +247,13 @@ def _stripped(series: pl.Series) -> pl.Series:
     """Return texts without the spaces around them; nothing is left of spaces alone."""
     stripped = series.str.strip_chars()
     return stripped.set(stripped == "", None)
+
+
+def _kind_of(name: str, cells: Sequence[str]) -> Kind:
+    """Return what a column holds; weights of which one cannot be read are not left out for it."""
+    if name.lower() in usual.WEIGHTS and any(map(_is_number, cells)):
+        return "float"
+    return _kind(cells)
 
 
 def _kind(cells: Sequence[str]) -> Kind:
