@@ -83,13 +83,27 @@ def _grow(data, rows, min_size, split):
     columns = {j: [probs[r][j] for r in rows] for j in axes}
     variances = {j: variance(x, w) for j, x in columns.items()}
     largest = max(variances.values())
-    j = next(j for j in axes if variances[j] >= largest * (1 - 1e-12))
+    tied = [j for j in axes if variances[j] >= largest * (1 - 1e-12)]
+    for power in (3, 4, 1):
+        found = {j: moment(columns[j], w, power) for j in tied}
+        tied = [j for j in tied if found[j] == max(found.values())]
+    j = tied[0]
     t = mean(columns[j], w) if split == "mean" else median(columns[j], w)
     left = [r for r in rows if probs[r][j] < t]
     right = [r for r in rows if not probs[r][j] < t]
     if not any(weights[r] for r in left) or not any(weights[r] for r in right):
         return [rows]
     return _grow(data, left, min_size, split) + _grow(data, right, min_size, split)
+
+
+def moment(values, weights, power):
+    """Return the mean (power 1), or a sum of powers of deviations from it."""
+    middle = mean(values, weights)
+    if power == 1:
+        return middle
+    gaps = [x - middle for x in values]
+    powers = [(d * d) * (d if power == 3 else d * d) for d in gaps]
+    return fsum(x * w for x, w in zip(powers, weights, strict=True))
 
 
 def mean(values, weights):

@@ -244,13 +244,22 @@ def test_large_variance_trees_equal_recursion(m, split):
 
 
 def test_variance_tree_by_hand():
-    # Variances (0, 0.0225, 0.0225): a tie, so class 1 is cut, at its mean 0.25.
+    # Variances (0, 0.0225, 0.0225): a tie, also in higher moments, so class 1 is cut, at 0.25.
     probs = [[0.5, 0.1, 0.4], [0.5, 0.1, 0.4], [0.5, 0.4, 0.1], [0.5, 0.4, 0.1]]
     fitted = VarianceTree(4).fit(Predictions(probs, [0, 1, 2, 0]))
     assert fitted.n_cells == 2
     assert fitted.assign(np.array([[0.6, 0.25, 0.15], [0.7, 0.2, 0.1]])).tolist() == [1, 0]
     assert VarianceTree(5).fit(Predictions(probs, [0, 1, 2, 0])).n_cells == 1
     assert VarianceTree(1).fit(Predictions(probs, [0, 1, 2, 0])).n_cells == 2
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 0, 2], [2, 1, 0]])
+def test_the_order_of_classes_does_not_matter_where_variances_tie(order):
+    """Of two classes that add up to the same in all rows, the one that is rarely large is cut."""
+    probs = np.array([[0.5, 0.1, 0.4], [0.5, 0.1, 0.4], [0.5, 0.1, 0.4], [0.5, 0.4, 0.1]])
+    fitted = VarianceTree(4).fit(Predictions(probs[:, order], [0, 1, 2, 0]))
+    assert fitted.nodes[0, 0] == order.index(1)
+    assert fitted.thresholds[0] == pytest.approx(0.175)
 
 
 @pytest.mark.parametrize("split", ["mean", "median"])

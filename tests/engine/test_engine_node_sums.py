@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions, engine
+from calibrant.engine.node_sums import About
 
 
 @pytest.fixture(params=[np.float32, np.float64])
@@ -29,7 +30,7 @@ def whole_number(limbs):
 
 
 def test_predictions(rows):
-    nothing = np.full((3, 2), np.nan)
+    nothing = About(1, np.zeros((3, 2)))
     mass, limbs = engine.node_sums.node_sums(rows, (1, 2), NODES, nothing, 2.0)
     for c in range(3):
         assert mass[c] == rows.weights[c == NODES].sum()
@@ -38,18 +39,19 @@ def test_predictions(rows):
             assert abs(whole_number(limbs[:, c, j]) - expected) < Fraction(20, 2**84)
 
 
-def test_squares(rows):
+@pytest.mark.parametrize("power", [2, 3, 4])
+def test_powers(rows, power):
     means = np.arange(6).reshape(3, 2) / 7
-    _, limbs = engine.node_sums.node_sums(rows, (0, 2), NODES, means, 1.0)
+    _, limbs = engine.node_sums.node_sums(rows, (0, 2), NODES, About(power, means), 1.0)
     for c in range(3):
         for j in range(2):
             d = rows.probs[:, j].astype(float) - means[c, j]
-            expected = exact(rows, c, d * d)
+            expected = exact(rows, c, (d * d, d * d * d, (d * d) * (d * d))[power - 2])
             assert abs(whole_number(limbs[:, c, j]) - expected) < Fraction(20, 2**84)
 
 
 def test_refusals(rows, monkeypatch):
-    nothing = np.full((3, 2), np.nan)
+    nothing = About(1, np.zeros((3, 2)))
     with pytest.raises((ValueError, TypeError), match="`nodes`"):
         engine.node_sums.node_sums(rows, (1, 2), NODES[1:], nothing, 1.0)
     with pytest.raises((ValueError, TypeError), match="`means`"):

@@ -2,7 +2,8 @@
 
 A node is cut at the mean of the coordinate of largest variance. Both follow from exact sums over
 its rows: one pass adds up the predictions of all nodes of a level, and, if there are coordinates to
-choose from, another one the squares of their deviations from the means.
+choose from, another one the squares of their deviations from the means. Where variances tie, there
+are two more, for higher powers.
 """
 
 from dataclasses import dataclass, field
@@ -41,8 +42,10 @@ class NodeTally:
         The tree so far; its leaves that may be split are its first cells.
     columns : tuple of int
         The first coordinate that may be cut, and how many.
+    power : int
+        1 to add up predictions, more for powers of their deviations.
     means : array of shape (leaves, coordinates)
-        What squares of deviations are taken from; nan to add up predictions.
+        What deviations are from.
     unit : float
         That of weights.
     """
@@ -50,6 +53,7 @@ class NodeTally:
     lens: Lens
     tree: FittedTree
     columns: tuple[int, int]
+    power: int
     means: Floats
     unit: float
 
@@ -61,7 +65,8 @@ class NodeTally:
         """Add the rows of a batch."""
         seen = self.lens(batch.data)
         nodes = self.tree.assign(seen.probs)
-        found = engine.node_sums.node_sums(seen.rows, self.columns, nodes, self.means, self.unit)
+        about = engine.node_sums.About(self.power, self.means)
+        found = engine.node_sums.node_sums(seen.rows, self.columns, nodes, about, self.unit)
         return self.merge(state, NodeState(*found))
 
     def merge(self, a: NodeState, b: NodeState) -> NodeState:
@@ -120,26 +125,35 @@ class Growth:
 
     def _means(self, nodes: list[Node]) -> tuple[Floats, Floats]:
         """Return the weight of leaves (k,), and the means of their rows (k, coordinates)."""
-        nothing = np.full((len(nodes), self.columns[1]), np.nan)
-        mass, sums = self._add_up(nodes, nothing)
+        nothing = np.zeros((len(nodes), self.columns[1]))
+        mass, sums = self._add_up(nodes, 1, nothing)
         size = np.where(mass > 0, mass, 1.0)[:, None] * (1.0 / self.unit)
         return mass, sums / size
 
     def _split(self, nodes: list[Node], means: Floats) -> None:
         """Cut leaves at the mean of the coordinate of largest variance."""
-        chosen = np.zeros(len(nodes), np.intp)
-        if self.columns[1] > 1 and nodes:
-            _, squares = self._add_up(nodes, means)
-            close = squares >= squares.max(axis=1, keepdims=True) * (1.0 - engine.tree.CLOSE)
-            chosen = close.argmax(axis=1)
-        for node, j, mean in zip(nodes, chosen.tolist(), means, strict=True):
+        chosen = self._widest(nodes, means).argmax(axis=1).tolist()
+        for node, j, mean in zip(nodes, chosen, means, strict=True):
             node.coordinate = self.columns[0] + j
             node.threshold = float(mean[j])
             node.children = [Node(), Node()]
 
-    def _add_up(self, nodes: list[Node], means: Floats) -> tuple[Floats, Floats]:
-        """Add up the rows of leaves: their weight, and what `means` says, in one pass."""
-        tally = NodeTally(self.lens, self._fitted(nodes), self.columns, means, self.unit)
+    def _widest(self, nodes: list[Node], means: Floats) -> NDArray[np.bool_]:
+        """Return which coordinates may be cut, (leaves, coordinates), as `engine.spread` does.
+
+        Powers beyond squares are added up only over leaves of which several coordinates tie.
+        """
+        left = np.ones(means.shape, bool)
+        for power in (2, 3, 4):
+            tied = np.flatnonzero(left.sum(axis=1) > 1)
+            if tied.size:
+                _, sums = self._add_up([nodes[i] for i in tied], power, means[tied])
+                left[tied] = _largest(sums, left[tied], engine.spread.CLOSE if power == 2 else 0.0)
+        return _largest(means, left, 0.0)
+
+    def _add_up(self, nodes: list[Node], power: int, means: Floats) -> tuple[Floats, Floats]:
+        """Add up the rows of leaves, in one pass: their weight, and powers of their deviations."""
+        tally = NodeTally(self.lens, self._fitted(nodes), self.columns, power, means, self.unit)
         mass, limbs = self.rows.add_up(tally)
         return mass, engine.sums.value(limbs)
 
@@ -164,6 +178,13 @@ class Growth:
                 nodes.append([-1, numbers.setdefault(id(node), len(numbers)), -1])
             thresholds.append(node.threshold if node.children else 0.0)
         return FittedTree(np.array(nodes, np.int32), np.array(thresholds), self.m)
+
+
+def _largest(values: Floats, left: NDArray[np.bool_], close: float) -> NDArray[np.bool_]:
+    """Return which of the coordinates that are left have the largest value of a node, nearly."""
+    known = np.where(left, values, -np.inf)
+    largest = known.max(axis=1, keepdims=True, initial=-np.inf) * (1.0 - close)
+    return np.asarray(left & ~(known < largest))
 
 
 def _kept(parents: list[Node], mass: Floats) -> NDArray[np.bool_]:

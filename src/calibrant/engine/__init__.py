@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from calibrant.engine import paths as paths
     from calibrant.engine import resample as resample
     from calibrant.engine import rows as rows
+    from calibrant.engine import spread as spread
     from calibrant.engine import squares as squares
     from calibrant.engine import sums as sums
     from calibrant.engine import totals as totals
@@ -50,6 +51,7 @@ COMPILED = (
     "paths",
     "resample",
     "rows",
+    "spread",
     "sums",
     "totals",
     "drawn",

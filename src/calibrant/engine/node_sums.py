@@ -1,33 +1,39 @@
 """Sums over the rows of the nodes of a tree that grows level by level, as batches come."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, expect_rows
 from calibrant.engine.compile import kernel
+from calibrant.engine.spread import Points, add_product, power_of
 from calibrant.engine.sums import EXACT, whole
-from calibrant.engine.tree import Points, add_product
 from calibrant.engine.tuples import Rows
 
 Floats = NDArray[np.float64]
 
 
+class About(NamedTuple):
+    """What is added up: predictions (power 1), or powers of their deviations from means."""
+
+    power: int
+    means: Floats  # (nodes, columns); anything for predictions
+
+
 def node_sums(
-    rows: Rows, columns: tuple[int, int], nodes: NDArray[np.int32], means: Floats, unit: float
+    rows: Rows, columns: tuple[int, int], nodes: NDArray[np.int32], about: About, unit: float
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return the weight of nodes (k,), and limbs (3, k, columns) of sums over their rows.
 
     nodes : (n,) the node of each row; rows of other nodes, from k on, are left out
-    means : (k, columns) what predictions are added up about: squares of deviations from it, or,
-        where it is nan, predictions themselves
     unit : the smallest power of 2 that no weight of all rows exceeds
     """
     expect_rows(rows)
     n = rows.probs.shape[0]
     first, count = columns
     expect("nodes", nodes, (n,), "i")
+    means = about.means
     expect("means", means, (None, count), "f")
     if n > EXACT:
         raise ValueError(f"`rows` must be at most {EXACT:,}; found {n:,}.")
@@ -35,12 +41,12 @@ def node_sums(
     probs.flags.writeable = False
     points = Points(probs, rows.weights, rows.step, 1.0 / unit)
     mass, limbs = np.zeros(len(means)), np.zeros((len(means), 4, count))
-    _add_nodes(points, nodes, means, mass, limbs)
+    _add_nodes(points, nodes, about.power, means, mass, limbs)
     return mass, whole(limbs[:, 1:].transpose(1, 0, 2))
 
 
 @kernel
-def _add_nodes(points, nodes, means, mass, limbs):
+def _add_nodes(points, nodes, power, means, mass, limbs):
     for i in range(nodes.shape[0]):
         c = nodes[i]
         if 0 <= c < mass.shape[0]:
@@ -48,8 +54,4 @@ def _add_nodes(points, nodes, means, mass, limbs):
             mass[c] += w
             w *= points.scale
             for j in range(means.shape[1]):
-                x = np.float64(points.probs[i, j])
-                if not np.isnan(means[c, j]):
-                    d = points.probs[i, j] - means[c, j]
-                    x = d * d
-                add_product(limbs[c], j, w, x)
+                add_product(limbs[c], j, w, power_of(points.probs[i, j], means[c, j], power))

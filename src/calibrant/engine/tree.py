@@ -12,23 +12,12 @@ from numpy.typing import NDArray
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect
 from calibrant.engine.compile import helper, kernel
-from calibrant.engine.sums import cut, unit_of
+from calibrant.engine.spread import Points, widest
+from calibrant.engine.sums import unit_of
 from calibrant.engine.tuples import Rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-
-HALVES = 2.0**27 + 1.0  # multiplying by it cuts 53 bits in halves
-CLOSE = 1e-12  # variances that differ by less than this share of the larger one tie
-
-
-class Points(NamedTuple):
-    """The coordinates that may be cut, and the weights of the rows."""
-
-    probs: Array  # (n, coordinates)
-    weights: Floats
-    step: int
-    scale: float  # inverse of the unit of weights
 
 
 class Tree(NamedTuple):
@@ -52,74 +41,11 @@ def grow(rows: Rows, columns: tuple[int, int], min_size: float, *, medians: bool
     expect("columns", probs, (n, count), "f")
     members: Array = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
     tree = Tree(np.empty((2 * n, 3), members.dtype), np.empty(2 * n), members)
-    room = np.empty((4, count)), np.empty_like(members)
+    room = np.empty((5, count)), np.empty_like(members)
     values = tuple(np.empty((2, n))) if medians else None
     points = Points(probs, rows.weights, rows.step, 1.0 / unit_of(rows))
     size = _grow(points, min_size, values, room, tree)
     return Tree(tree.nodes[:size], tree.thresholds[:size], members)
-
-
-@helper
-def add_product(sums, c, w, x):
-    """Add w x, both of at most 1, to the limbs sums[1:4, c], without rounding the product.
-
-    What the product loses is found by cutting both factors in halves (Dekker). So a weight of 3
-    adds what three copies of a row do.
-    """
-    product = w * x
-    lost = 0.0
-    if w != 1.0:
-        a = HALVES * w
-        a -= a - w
-        b = HALVES * x
-        b -= b - x
-        lost = ((a * b - product) + a * (x - b) + (w - a) * b) + (w - a) * (x - b)
-    high, middle, low = cut(product)
-    sums[1, c] += high
-    sums[2, c] += middle
-    sums[3, c] += low
-    if lost != 0.0:
-        high, middle, low = cut(lost)
-        sums[2, c] += middle
-        sums[3, c] += low
-
-
-@helper
-def widest(points, rows, span, size, moments):
-    """Write the means of some rows to moments[0]; return the coordinate of largest variance.
-
-    size : the weight of these rows
-    moments : (4, coordinates), the last three rows to work in
-    Of variances that tie up to rounding, the lowest coordinate.
-    """
-    count = points.probs.shape[1]
-    for c in range(count):
-        moments[1, c] = moments[2, c] = moments[3, c] = 0.0
-    for k in range(span[0], span[1]):
-        r = rows[k]
-        w = points.weights[r * points.step] * points.scale
-        for c in range(count):
-            add_product(moments, c, w, np.float64(points.probs[r, c]))
-    for c in range(count):
-        total = moments[1, c] + (moments[2, c] + moments[3, c])
-        moments[0, c] = total / (size * points.scale)
-        moments[1, c] = moments[2, c] = moments[3, c] = 0.0
-    if count == 1:
-        return 0
-    for k in range(span[0], span[1]):
-        r = rows[k]
-        w = points.weights[r * points.step] * points.scale
-        for c in range(count):
-            d = points.probs[r, c] - moments[0, c]
-            add_product(moments, c, w, d * d)
-    largest = 0.0
-    for c in range(count):
-        moments[1, c] += moments[2, c] + moments[3, c]
-        largest = moments[1, c] if moments[1, c] > largest else largest
-    c = 0
-    while moments[1, c] < largest * (1.0 - CLOSE):
-        c += 1
-    return c
 
 
 @helper

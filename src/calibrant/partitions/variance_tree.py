@@ -29,9 +29,12 @@ class VarianceTree:
 
     Notes
     -----
-    Variances that agree up to rounding count as equal and the lower coordinate is cut. Of two
-    outcomes, whose variances are equal, it is the one that the problem is about. Leaves are
-    numbered from left to right, so in one dimension by their predictions.
+    Variances that agree up to rounding count as equal; then the coordinate of the largest third
+    central moment is cut, of those that agree too that of the largest fourth moment, then of the
+    largest mean, then the lowest. So cells do not depend on the order of classes unless the
+    predictions look the same with two classes exchanged. Of two outcomes, whose variances are
+    equal, it is the one that the problem is about. Leaves are numbered from left to right, so
+    in one dimension by their predictions.
 
     Examples
     --------
