@@ -1,5 +1,6 @@
 """Cells of which there are very many: their rows are moved, and no bit changes."""
 
+import resource
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
@@ -184,3 +185,18 @@ def test_temporary_files_are_removed(both, monkeypatch, tmp_path):
     with pytest.raises(ValueError, match="1 folder"):
         cal.calibration_test(both[1], ExpectedMiscalibration(EqualWidth(8)), **FEW)
     assert not list((tmp_path / "spill").iterdir())
+
+
+def test_a_disk_that_is_full(both, monkeypatch, tmp_path):
+    """One sentence, and nothing is left behind."""
+    monkeypatch.setattr(moving, "PASSES", 0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left = {path.name for path in tmp_path.iterdir()}
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
+    try:
+        with pytest.raises(ValueError, match=r"wait in temporary files in .*\(File too large\)\."):
+            cal.calibration_test(both[1], ExpectedMiscalibration(EqualWidth(8)), **FEW)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert {path.name for path in tmp_path.iterdir()} == left

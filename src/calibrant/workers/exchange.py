@@ -75,9 +75,16 @@ class Spill:
 
     def add(self, bucket: int, piece: bytes) -> None:
         """Keep a piece."""
-        with self.lock, self._path(bucket).open("ab") as file:
-            pickle.dump(piece, file, pickle.HIGHEST_PROTOCOL)
-            self.sizes[bucket] = self.sizes.get(bucket, 0) + len(piece)
+        try:
+            with self.lock, self._path(bucket).open("ab") as file:
+                pickle.dump(piece, file, pickle.HIGHEST_PROTOCOL)
+                self.sizes[bucket] = self.sizes.get(bucket, 0) + len(piece)
+        except OSError as error:
+            raise ValueError(
+                f"the rows of very many cells wait in temporary files in {self.folder.parent},"
+                f" where they cannot be written ({error.strerror}). Set TMPDIR to a folder with"
+                " more room, or use a coarser partition."
+            ) from None
 
     def pieces(self, bucket: int) -> Iterator[bytes]:
         """Yield the pieces of a bucket."""
