@@ -53,7 +53,7 @@ def test_labels(kind, dtype, shape):
 def test_intervals_of_the_event(kind, shape):
     probs, event, _ = problem(*shape, power=3)
     order = np.random.default_rng(0).permutation(len(probs))
-    wanted = engine.draws.event_cuts(probs, event)[order].T
+    wanted = engine.cuts.event_cuts(probs, event)[order].T
     found = draws.event_cuts(*(tensor(a, kind) for a in (probs, event, order)))
     assert np.array_equal(found.cpu().numpy(), wanted)
 
