@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect
 from calibrant.engine.compile import kernel
-from calibrant.engine.draws import ONE, thresholds, thresholds_room
+from calibrant.engine.draws import NEVER, ONE, rounded
 
 Array = NDArray[Any]
 
@@ -57,21 +57,29 @@ def _each_block_of_cuts(
     probs: Array, event: Array, keep: Callable[[slice, NDArray[np.int64]], None]
 ) -> None:
     """Call `keep` with the numbers of some rows and their cuts, which it may change."""
-    m = probs.shape[1]
 
     def work(start: int, stop: int) -> None:
         rows, found = slice(start, stop), np.empty((stop - start, 2), np.int64)
         mine = event if event.size == 1 else event[rows]
-        _event_cuts(probs[rows], mine, thresholds_room(m), found)
+        _event_cuts(probs[rows], mine, found)
         keep(rows, found)
 
     threads.run(work, threads.row_blocks(probs.shape))
 
 
 @kernel
-def _event_cuts(probs, event, cuts, out):
+def _event_cuts(probs, event, out):
+    """Write the two thresholds about the event, of all that `draws.thresholds` would write."""
     for i in range(probs.shape[0]):
-        thresholds(probs, i, cuts)
         j = event[i if event.shape[0] > 1 else 0]
-        out[i, 0] = cuts[j - 1] if j > 0 else 0
-        out[i, 1] = cuts[j]
+        below = upto = total = np.int64(0)
+        last = 0
+        for k in range(probs.shape[1]):
+            part = rounded(probs[i, k] * ONE)
+            below += part if k < j else 0
+            upto += part if k <= j else 0
+            total += part
+            last = k if part > 0 else last
+        scale = ONE / np.float64(total)
+        out[i, 0] = rounded(np.float64(below) * scale) if j - 1 < last else NEVER
+        out[i, 1] = rounded(np.float64(upto) * scale) if j < last else NEVER

@@ -77,18 +77,24 @@ def thresholds_room(m: int) -> NDArray[np.int64]:
 
 
 @helper
+def rounded(x):
+    """Round a number below 2^52 to a whole one."""
+    return np.int64((x + ONE) - ONE)
+
+
+@helper
 def thresholds(probs, i, out):
     """Write the thresholds of row i to out (m,): a class of probability 0 is never drawn."""
     total = np.int64(0)
     last = 0
     for j in range(probs.shape[1]):
-        part = np.int64((probs[i, j] * ONE + ONE) - ONE)
+        part = rounded(probs[i, j] * ONE)
         total += part
         out[j] = total
         last = j if part > 0 else last
     scale = ONE / np.float64(total)
     for j in range(last):
-        out[j] = np.int64((np.float64(out[j]) * scale + ONE) - ONE)
+        out[j] = rounded(np.float64(out[j]) * scale)
     for j in range(last, probs.shape[1]):
         out[j] = NEVER
 

@@ -188,11 +188,19 @@ class CountBlock(Replicated):
 
     def events(self, cells: Cells, first: int, last: int) -> Floats:
         """Return the number of events in cells first … last - 1: (cells, size)."""
-        counts = self.problem.shared.remember((id(cells), "counts"), lambda: self._counts_of(cells))
+        counts = self.distributions(cells)
         key = self.problem.key
         keys = engine.draws.replicate_keys(key, self.replicates)
         drawn: Floats = counts.draw(key, keys, first, last)
         return drawn
+
+    def distributions(self, cells: Cells) -> CountDistributions:
+        """Return the exact distributions of the number of events, worked out once."""
+        shared = self.problem.shared
+        found: CountDistributions = shared.remember(
+            (id(cells), "counts"), lambda: self._counts_of(cells)
+        )
+        return found
 
     def _counts_of(self, cells: Cells) -> CountDistributions:
         if not (self.problem.exact_counts and self.problem.drawn_by_cuts):

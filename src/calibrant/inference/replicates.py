@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
+from calibrant.engine.tuples import Replicates
 from calibrant.inference.blocks import block_of
+from calibrant.inference.label_blocks import CountBlock
 from calibrant.inference.plans import Plan
 from calibrant.inference.problem import Problem
 from calibrant.inference.scanned import AnyProblem, ScannedProblem
@@ -113,7 +115,11 @@ def _make_once(problem: Problem) -> None:
     if problem.rows_change or problem.resampler.flips_signs or not problem.lens.rowwise:
         return
     problem.shared.settle()
-    if problem.seen.m == 2 and not problem.draws_counts:
+    if problem.draws_counts:
+        block = CountBlock(problem, Replicates(0, 0))
+        for cells in problem.shared.asked if problem.exact_counts else ():
+            block.distributions(cells)
+    elif problem.seen.m == 2:
         _ = problem.cuts
     _ = problem.source
 

@@ -93,9 +93,14 @@ class Shared:
         self._cells.append((partition, cells))
         return cells
 
+    @property
+    def asked(self) -> list[Cells]:
+        """The cells that were asked for."""
+        return [cells for _, cells in self._cells]
+
     def settle(self) -> None:
         """Work out what all replicates need of the cells, before there are threads."""
-        for _, cells in self._cells:
+        for cells in self.asked:
             _ = cells.order, cells.mass, self.data.m == 2 and cells.predictions
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
