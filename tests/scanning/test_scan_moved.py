@@ -10,11 +10,13 @@ from folders import predictions, rows_of, table, write
 
 import calibrant as cal
 from calibrant.distances import euclidean
+from calibrant.engine import threads
 from calibrant.inference import moving
 from calibrant.inference.moved import HEAVY, CellExchange
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
+from calibrant.workers.exchange import split_alone
 from calibrant.workers.futures import Futures
 
 FEW = {"n_resamples": 19, "rng": 1}
@@ -200,3 +202,15 @@ def test_a_disk_that_is_full(both, monkeypatch, tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert {path.name for path in tmp_path.iterdir()} == left
+
+
+def test_workers_split_rows_without_further_threads():
+    """A generator works while it is asked, so it must be asked from within."""
+
+    class Noting:
+        def split(self, fragments):
+            for fragment in fragments:
+                yield fragment, str(getattr(threads._here, "within", False)).encode()
+
+    assert list(split_alone(Noting(), [4, 7])) == [(4, b"True"), (7, b"True")]
+    assert not getattr(threads._here, "within", False)

@@ -40,7 +40,6 @@ HEAVY = 0  # the bucket of what was counted in heavy cells
 class Moved(NamedTuple):
     """What is known of cells whose rows were moved."""
 
-    n_cells: int
     observed: Any  # engine.totals.Totals of the data
     null: Any  # of all replicates
 
@@ -48,7 +47,7 @@ class Moved(NamedTuple):
         """Return what is known of the cells of both."""
         observed = engine.totals.merged(self.observed, other.observed)
         null = engine.totals.merged(self.null, other.null)
-        return Moved(self.n_cells + other.n_cells, observed, null)
+        return Moved(observed, null)
 
     def some(self, replicates: Replicates) -> Any:
         """Return the totals of some replicates."""
@@ -173,7 +172,7 @@ class CellExchange:
         problem = Problem(batch.data, *place)
         spans = threads.blocks(drawn.n_resamples, TOGETHER)
         null = [LabelBlock(problem, Replicates(*span), {}).totals(cells) for span in spans]
-        return Moved(cells.n_cells, cells.totals(), joined(null))
+        return Moved(cells.totals(), joined(null))
 
     def _heavy(self, pieces: list[Any]) -> Moved:
         """Return the totals of heavy cells from what was counted."""
@@ -188,7 +187,7 @@ class CellExchange:
             place = table, heavy.predictions, heavy.mass, drawn.wanted, drawn.whole
             null = engine.counted.table_totals(*place)
         one, two = sums.norms()
-        return Moved(heavy.n_cells, totals_of(heavy.mass, one, two, drawn.whole), null)
+        return Moved(totals_of(heavy.mass, one, two, drawn.whole), null)
 
     def merge(self, a: Moved, b: Moved) -> Moved:
         """Return the totals of both."""

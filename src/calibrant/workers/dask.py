@@ -6,7 +6,7 @@ from functools import partial, reduce
 from typing import Any, final
 
 from calibrant.engine import threads
-from calibrant.workers.exchange import Bucket, Exchange
+from calibrant.workers.exchange import Bucket, Exchange, split_alone
 from calibrant.workers.tasks import tasks
 from calibrant.workers.versions import refuse_version
 
@@ -111,8 +111,11 @@ class Dask:
         return max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
 
     def hand_out(self, work: Any) -> Any:
-        """Send the work to all workers, once."""
-        return self.client.scatter(work, broadcast=True, hash=False)
+        """Send the work to the cluster once, as a task of its own.
+
+        Data that are scattered are gone with the last worker that has them; a task is done again.
+        """
+        return self.client.submit(_same, work, pure=False)
 
     def merged(
         self,
@@ -152,6 +155,10 @@ class Dask:
         return f"Dask({self.client.scheduler.address!r})"
 
 
+def _same(work: Any) -> Any:
+    return work
+
+
 def _run(work: Callable[[Iterable[Any]], Any], group: Sequence[Any]) -> Any:
     return threads.alone(work, group)
 
@@ -159,7 +166,7 @@ def _run(work: Callable[[Iterable[Any]], Any], group: Sequence[Any]) -> Any:
 def split_pieces(exchange: Exchange, group: Sequence[Any]) -> dict[int, list[bytes]]:
     """Return the pieces of every bucket."""
     found: dict[int, list[bytes]] = {}
-    for bucket, piece in threads.alone(exchange.split, group):
+    for bucket, piece in split_alone(exchange, group):
         found.setdefault(bucket, []).append(piece)
     return found
 

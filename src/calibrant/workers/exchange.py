@@ -9,6 +9,8 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, final
 
+from calibrant.engine import threads
+
 Progress = Callable[[int, int], None]
 
 
@@ -99,6 +101,15 @@ class Spill:
 
     def _path(self, bucket: int) -> Path:
         return self.folder / f"bucket-{bucket}"
+
+
+def split_alone(exchange: Exchange, fragments: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
+    """Yield the pieces of fragments, each made without further threads: for one of many processes.
+
+    A generator works when it is asked for the next piece, not when it is made.
+    """
+    pieces = exchange.split(fragments)
+    yield from iter(lambda: threads.alone(next, pieces, None), None)
 
 
 def half(progress: Progress | None, which: int) -> Progress | None:

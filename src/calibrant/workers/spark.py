@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, final
 
 from calibrant.engine import threads
-from calibrant.workers.exchange import Exchange
+from calibrant.workers.exchange import Exchange, split_alone
 from calibrant.workers.tasks import tasks
 from calibrant.workers.versions import refuse_version
 
@@ -135,7 +135,7 @@ def pieces_of(exchange: Exchange, fragments: Iterable[Any]) -> Iterator[Any]:
         return pyarrow.RecordBatch.from_arrays([numbers, pieces], ["bucket", "piece"])
 
     try:
-        for bucket, piece in exchange.split(fragments):
+        for bucket, piece in split_alone(exchange, fragments):
             yield batch(bucket, piece)
     except ValueError as error:
         yield batch(NONE, pickle.dumps(error))
