@@ -102,7 +102,8 @@ def add_residuals(events: Floats, predicted: Floats, factors: Floats, sums: Floa
     expect("events", events, (None, sums.shape[1]), "f")
     expect("predicted", predicted, events.shape[:1], "f")
     expect("factors", factors, (sums.shape[0], events.shape[0]), "f")
-    _add_residuals(np.ascontiguousarray(events), predicted, factors, sums)
+    events, factors = np.ascontiguousarray(events), np.ascontiguousarray(factors)
+    _add_residuals(events, predicted, factors, sums)
 
 
 @kernel

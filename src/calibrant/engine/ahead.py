@@ -1,0 +1,165 @@
+"""Machine code of kernels, built ahead for the types of arguments in `signatures.txt`.
+
+``python -m calibrant.engine.ahead`` writes it beside the kernels: a file for each module, and an
+index. Building the package runs it. For each kernel and signature, numba compiles a function of
+plain C types that puts arrays and tuples together and calls the kernel; LLVM optimises all such
+functions of a module together.
+"""
+
+import json
+import os
+import platform
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import binding as llvm
+from numba import types
+
+from calibrant import engine
+from calibrant.engine import built
+from calibrant.engine.compile import DIGEST, SIGNATURES
+
+PROCESSORS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3"}  # elsewhere, what all of a kind have
+NEEDS = {"x86-64-v3": ["avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"]}
+C_LIBRARY = {"exp", "log", "memcpy", "memmove", "memset", "sqrt"}  # what machine code may call
+SCALARS = {"i": types.int64, "u": types.uint64, "f": types.float64, "b": types.int64}
+RESULTS = {types.none: "", types.int64: "i", types.float64: "f"}
+OPTIONS = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+Signature = tuple[str, str]  # name of a kernel, words for its arguments
+
+
+def build(folder: Path = built.FOLDER) -> None:
+    """Write machine code for all of `signatures.txt`, unless it is there."""
+    needs = NEEDS.get(_processor(), [])
+    if built.index(folder, DIGEST):
+        return
+    folder.mkdir(exist_ok=True)
+    (folder / built.INDEX).unlink(missing_ok=True)  # there is none while files are replaced
+    modules = _modules()
+    with TemporaryDirectory() as cache:
+        os.environ["NUMBA_CACHE_DIR"] = cache  # what is compiled on the way is of no use later
+        with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+            jobs = [pool.submit(build_module, folder, *module) for module in modules]
+            kernels = {name: found for job in jobs for name, found in job.result().items()}
+    index = {"digest": DIGEST, **built.machine(needs), "kernels": kernels}
+    (folder / built.INDEX).write_text(json.dumps(index, indent=1))
+
+
+def _modules() -> list[tuple[str, list[Signature]]]:
+    """Return the modules and what is built of each, largest first."""
+    found: dict[str, list[Signature]] = {}
+    for line in SIGNATURES.read_text().splitlines():
+        name, _, words = line.partition(" ")
+        found.setdefault(name.partition(".")[0], []).append((name, words))
+    return sorted(found.items(), key=lambda module: len(module[1]), reverse=True)
+
+
+def build_module(folder: Path, module: str, signatures: list[Signature]) -> built.Kernels:
+    """Write the machine code of one module, and return what is in it."""
+    whole = llvm.parse_assembly("")
+    found: built.Kernels = {}
+    symbols = set()
+    for k, (name, words) in enumerate(signatures):
+        symbol = f"calibrant_{module}_{k}"
+        part, results = Entry(name, words).compiled(symbol)
+        whole.link_in(part)
+        symbols.add(symbol)
+        found.setdefault(name, {})[words] = symbol, results
+    (folder / f"{module}.o").write_bytes(optimised(whole, symbols))
+    return found
+
+
+def optimised(module: llvm.ModuleRef, symbols: set[str]) -> bytes:
+    """Return machine code of the functions of these names, and of what they call."""
+    for function in module.functions:
+        if not function.is_declaration and function.name not in symbols:
+            function.linkage = "internal"  # known to nobody else, so it may be changed
+    triple = llvm.Target.from_default_triple()
+    target = triple.create_target_machine(cpu=_processor(), opt=3, jit=True)
+    builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
+    builder.getModulePassManager().run(module, builder)
+    called = {function.name for function in module.functions if function.is_declaration}
+    unknown = sorted(name for name in called - C_LIBRARY if not name.startswith("llvm."))
+    if unknown:
+        raise RuntimeError(f"Kernels must do without {', '.join(unknown)}.")
+    return target.emit_object(module)
+
+
+def _processor() -> str:
+    return PROCESSORS.get(platform.machine(), "")
+
+
+class Entry:
+    """A function of plain C types that calls a kernel with what they stand for."""
+
+    def __init__(self, name: str, words: str) -> None:
+        module, _, kernel = name.partition(".")
+        self.types: list[Any] = []
+        self.names: dict[str, Any] = {
+            "carray": numba.carray,
+            "kernel": getattr(getattr(engine, module), kernel).compiled,
+        }
+        arguments, _ = self._arguments(words.split(), 0)
+        takes = ", ".join(f"p{k}" for k in range(len(self.types)))
+        exec(f"def entry({takes}):\n    return kernel({arguments})\n", self.names)
+
+    def compiled(self, symbol: str) -> tuple[llvm.ModuleRef, str]:
+        """Return a module in which the function has this name, and words for its results."""
+        function = numba.njit(tuple(self.types), **OPTIONS)(self.names["entry"])
+        (signature,) = function.nopython_signatures
+        module = llvm.parse_assembly(function.inspect_llvm(signature.args))
+        defined = (each for each in module.functions if not each.is_declaration)
+        (found,) = (each for each in defined if each.linkage == llvm.Linkage.external)
+        found.name = symbol
+        returned = signature.return_type
+        kinds = returned if isinstance(returned, types.BaseTuple) else [returned]
+        return module, "".join(RESULTS[kind] for kind in kinds)
+
+    def _arguments(self, words: list[str], at: int) -> tuple[str, int]:
+        """Return what words stand for up to the one that closes a tuple, and where that is."""
+        found = []
+        while at < len(words) and words[at] != ")":
+            word = words[at]
+            if word.endswith("("):
+                inner, at = self._arguments(words, at + 1)
+                found.append(f"{self._tuple(word)}({inner})")
+            elif ":" in word:
+                found.append(self._array(*word.split(":")))
+            else:
+                found.append(self._scalar(word))
+            at += 1
+        return "".join(f"{each}, " for each in found), at
+
+    def _tuple(self, word: str) -> str:
+        module, _, name = word[:-1].partition(".")
+        if name:
+            self.names[name] = getattr(import_module(f"calibrant.engine.{module}"), name)
+        return name
+
+    def _array(self, dtype: str, dimensions: str) -> str:
+        number = numba.from_dtype(np.dtype(dtype))
+        data = self._take(types.CPointer(types.CPointer(number)))
+        lengths = self._take(types.CPointer(types.CPointer(types.int64)))
+        shape = "".join(f"{lengths}[{built.LENGTHS}][{d}], " for d in range(int(dimensions)))
+        return f"carray({data}[{built.DATA}], ({shape}))"
+
+    def _scalar(self, word: str) -> str:
+        if word == "-":
+            return "None"
+        value = self._take(SCALARS[word])
+        return f"({value} != 0)" if word == "b" else value
+
+    def _take(self, kind: Any) -> str:
+        self.types.append(kind)
+        return f"p{len(self.types) - 1}"
+
+
+if __name__ == "__main__":
+    build()
