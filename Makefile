@@ -13,6 +13,9 @@ TEST := .venv/test.stamp
 LINT := .venv/lint.stamp
 PEERS := .venv-bench/bench.stamp
 
+# Installing builds machine code of the kernels. When one was changed, it is built again.
+MACHINE := src/calibrant/engine/machine/index.json
+
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -29,7 +32,7 @@ demo: $(PACKAGE) ## Evaluate predictions that come with the package: a table her
 # what threads change choose their number. Tests of a file share what it makes, and a cluster, so they
 # run in one process. More than four processes would mostly compile. PYTEST_ARGS="-n 0" chooses one.
 ONE_THREAD := CALIBRANT_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1
-test: $(TEST) ## Run the tests and the examples in docstrings
+test: $(TEST) $(MACHINE) ## Run the tests and the examples in docstrings
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile $(PYTEST_ARGS)
 
 # SEED=7 COUNT=1000 gives the same files and calls again; each kind of file has so many.
@@ -59,7 +62,7 @@ paper: $(PACKAGE) ## Redo the paper from the committed predictions; writes docs/
 
 clean: ## Remove environments, caches and build outputs
 	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -rf .import_linter_cache build dist
+	rm -rf .import_linter_cache build dist src/calibrant/engine/machine
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 package-env: $(PACKAGE)
@@ -87,6 +90,10 @@ $(LINT): pyproject.toml
 	$(call create,.venv)
 	$(BIN)/python -m pip install --quiet --editable '.[lint]'
 	@touch $@ $(PACKAGE)
+
+$(MACHINE): $(wildcard src/calibrant/engine/*.py) src/calibrant/engine/signatures.txt
+	$(BIN)/python -m calibrant.engine.ahead
+	@touch $@
 
 # An environment of its own, so that other libraries never decide which versions we are tested with.
 $(PEERS): pyproject.toml

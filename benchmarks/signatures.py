@@ -6,7 +6,6 @@ served as well; numba then compiles a kernel when it is first called.
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import polars as pl
 import calibrant as cal
 from calibrant import lenses, partitions, resampling, statistics
 from calibrant.engine.compile import SIGNATURES, Kernel
-from calibrant.engine.flat import OTHER, flatten
+from calibrant.engine.flat import flatten
 
 FEW = {"n_resamples": 39, "rng": 0}
 ON_CELLS = [
@@ -26,7 +25,11 @@ ON_CELLS = [
     statistics.ExpectedMiscalibration(partitions.VarianceTree(50)),
     statistics.WorstMiscalibration(partitions.EqualWidth(10)),
 ]
-OF_ROWS = [statistics.KernelMiscalibration(0.1), statistics.SquaredMiscalibration(partitions.VarianceTree(50))]
+OF_ROWS = [
+    statistics.KernelMiscalibration(),
+    statistics.KernelMiscalibration(0.1),
+    statistics.SquaredMiscalibration(partitions.VarianceTree(50)),
+]
 OF_EVENTS = [
     statistics.ExpectedMiscalibration(partitions.EqualMass(10)),
     statistics.Cox(),
@@ -34,21 +37,6 @@ OF_EVENTS = [
     statistics.CutoffMiscalibration(),
     statistics.AveragedTwoBin(),
 ]
-
-
-@contextmanager
-def recorded() -> Iterator[set[str]]:
-    """Collect names of kernels that are called, with the words for their arguments."""
-    found: set[str] = set()
-    run = Kernel.__call__
-
-    def call(kernel: Kernel, *arguments: Any) -> Any:
-        words, _ = flatten(arguments)
-        found.add(f"{kernel.name} {' '.join(words)}")
-        return run(kernel, *arguments)
-
-    with mock.patch.object(Kernel, "__call__", call):
-        yield found
 
 
 def problems(n: int, classes: tuple[int, ...]) -> Iterator[cal.Predictions]:
@@ -95,15 +83,29 @@ def many_rows(data: cal.Predictions, folder: Path) -> None:
         cal.calibration_test(scanned, statistic, lens=lens, **FEW)
 
 
-def ordinary() -> set[str]:
-    """Return the signatures of ordinary work."""
-    with recorded() as found, tempfile.TemporaryDirectory() as folder:
+def do_everything() -> None:
+    """Do all of it, on all problems."""
+    with tempfile.TemporaryDirectory() as folder:
         for data in problems(300, (2, 3, 40)):
             work(data, Path(folder))
         for data in problems(10_000, (10,)):
             many_rows(data, Path(folder))
-    return {line for line in found if OTHER not in line.split()}
+
+
+def signatures() -> list[str]:
+    """Return the names of all kernels that are called, with words for their arguments."""
+    found: set[str] = set()
+    run = Kernel.__call__
+
+    def call(kernel: Kernel, *arguments: Any) -> Any:
+        words, _ = flatten(arguments)
+        found.add(f"{kernel.name} {' '.join(words)}")
+        return run(kernel, *arguments)
+
+    with mock.patch.object(Kernel, "__call__", call):
+        do_everything()
+    return sorted(found)
 
 
 if __name__ == "__main__":
-    SIGNATURES.write_text("".join(f"{line}\n" for line in sorted(ordinary())))
+    SIGNATURES.write_text("".join(f"{line}\n" for line in signatures()))

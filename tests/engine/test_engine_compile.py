@@ -9,6 +9,7 @@ import pytest
 
 from calibrant import engine
 from calibrant.engine import compile as module
+from calibrant.engine import just_in_time
 
 
 def test_unknown_modules_are_refused():
@@ -18,7 +19,8 @@ def test_unknown_modules_are_refused():
 
 def test_every_compiled_module_can_be_named():
     folder = Path(engine.__file__).parent
-    others = {"__init__", "arrays", "compile", "threads", "tuples"}
+    others = {"__init__", "arrays", "threads", "tuples"}
+    others |= {"ahead", "built", "compile", "flat", "just_in_time"}
     assert {path.stem for path in folder.glob("*.py")} - others == set(engine.COMPILED)
     for name in engine.COMPILED:
         assert getattr(engine, name).__name__ == f"calibrant.engine.{name}"
@@ -26,17 +28,18 @@ def test_every_compiled_module_can_be_named():
 
 def test_stored_machine_code_is_named_after_all_sources():
     folder = Path(engine.__file__).parent
-    sources = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
-    digest = sha256(sources).hexdigest()[:12]
+    sources = [*sorted(folder.glob("*.py")), folder / "signatures.txt"]
+    digest = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
     assert digest == module.DIGEST
-    assert engine.sums._sort_rows.py_func.__qualname__ == f"_sort_rows_{digest}"
+    compiled = engine.sums._sort_rows.compiled
+    assert compiled.py_func.__qualname__ == f"_sort_rows_{digest}"
 
 
 def test_kernels_are_private():
     """What a user could reach checks its arguments; a compiled loop does not."""
     for name in engine.COMPILED:
         found = vars(getattr(engine, name))
-        kernels = [key for key, value in found.items() if hasattr(value, "py_func")]
+        kernels = [key for key, value in found.items() if isinstance(value, module.Kernel)]
         assert all(key.startswith("_") for key in kernels), name
 
 
@@ -73,7 +76,7 @@ def test_thresholds_in_python_are_those_of_the_compiled_loop(dtype):
 @pytest.mark.parametrize("mode", [0o700, 0o777], ids=["private", "open to others"])
 def test_a_package_that_cannot_be_written_to(monkeypatch, tmp_path, caplog, mode):
     """Workers of a cluster have no home: code is kept among temporary files, or nowhere."""
-    make, refused = module.numba.njit, []
+    make, refused = just_in_time.numba.njit, []
 
     def njit(*function, **options):
         if not function and options.get("cache") and not refused:
@@ -84,15 +87,15 @@ def test_a_package_that_cannot_be_written_to(monkeypatch, tmp_path, caplog, mode
     folder = tmp_path / f"calibrant-{os.getuid()}"
     folder.mkdir()
     folder.chmod(mode)
-    monkeypatch.setattr(module.numba, "njit", njit)
-    monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(module.numba.config, "CACHE_DIR", module.numba.config.CACHE_DIR)
+    monkeypatch.setattr(just_in_time.numba, "njit", njit)
+    monkeypatch.setattr(just_in_time.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(just_in_time.numba.config, "CACHE_DIR", just_in_time.numba.config.CACHE_DIR)
 
     def one_more(x):
         return x + 1
 
     with caplog.at_level("INFO", logger="calibrant"):
-        compiled = module.kernel(one_more)
+        compiled = module.kernel(one_more).compiled
     assert compiled(1) == 2
     assert len(refused) == 1
     if mode == 0o700:

@@ -7,9 +7,9 @@ functions of a module together.
 """
 
 import json
-import os
 import platform
 from concurrent.futures import ProcessPoolExecutor
+from hashlib import sha256
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import binding as llvm
-from numba import types
+from numba import carray, types  # type: ignore[attr-defined]
 
 from calibrant import engine
 from calibrant.engine import built
@@ -30,50 +30,68 @@ NEEDS = {"x86-64-v3": ["avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "mo
 C_LIBRARY = {"exp", "log", "memcpy", "memmove", "memset", "sqrt"}  # what machine code may call
 SCALARS = {"i": types.int64, "u": types.uint64, "f": types.float64, "b": types.int64}
 RESULTS = {types.none: "", types.int64: "i", types.float64: "f"}
-OPTIONS = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 
 Signature = tuple[str, str]  # name of a kernel, words for its arguments
 
 
 def build(folder: Path = built.FOLDER) -> None:
     """Write machine code for all of `signatures.txt`, unless it is there."""
-    needs = NEEDS.get(_processor(), [])
     if built.index(folder, DIGEST):
         return
     folder.mkdir(exist_ok=True)
     (folder / built.INDEX).unlink(missing_ok=True)  # there is none while files are replaced
-    modules = _modules()
-    with TemporaryDirectory() as cache:
-        os.environ["NUMBA_CACHE_DIR"] = cache  # what is compiled on the way is of no use later
-        with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-            jobs = [pool.submit(build_module, folder, *module) for module in modules]
-            kernels = {name: found for job in jobs for name, found in job.result().items()}
-    index = {"digest": DIGEST, **built.machine(needs), "kernels": kernels}
+    spawned = get_context("spawn")
+    with (
+        TemporaryDirectory() as cache,
+        ProcessPoolExecutor(None, spawned, _keep_in, (cache,)) as pool,
+    ):
+        jobs = {
+            name: pool.submit(build_module, folder, name, of) for name, of in _modules().items()
+        }
+        found = {name: job.result() for name, job in jobs.items()}
+    index = {
+        "digest": DIGEST,
+        "triple": llvm.get_default_triple(),
+        "needs": NEEDS.get(_processor(), []),
+        "layout": built.HEADER,
+        "modules": found,
+    }
     (folder / built.INDEX).write_text(json.dumps(index, indent=1))
 
 
-def _modules() -> list[tuple[str, list[Signature]]]:
+def _keep_in(folder: str) -> None:
+    """Let numba keep there what it compiles on the way, which is of no use later."""
+    numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]
+
+
+def _modules() -> dict[str, list[Signature]]:
     """Return the modules and what is built of each, largest first."""
     found: dict[str, list[Signature]] = {}
     for line in SIGNATURES.read_text().splitlines():
         name, _, words = line.partition(" ")
         found.setdefault(name.partition(".")[0], []).append((name, words))
-    return sorted(found.items(), key=lambda module: len(module[1]), reverse=True)
+    return dict(sorted(found.items(), key=lambda module: len(module[1]), reverse=True))
 
 
-def build_module(folder: Path, module: str, signatures: list[Signature]) -> built.Kernels:
+def build_module(folder: Path, module: str, signatures: list[Signature]) -> dict[str, Any]:
     """Write the machine code of one module, and return what is in it."""
     whole = llvm.parse_assembly("")
-    found: built.Kernels = {}
+    kernels: built.Kernels = {}
     symbols = set()
     for k, (name, words) in enumerate(signatures):
         symbol = f"calibrant_{module}_{k}"
         part, results = Entry(name, words).compiled(symbol)
         whole.link_in(part)
         symbols.add(symbol)
-        found.setdefault(name, {})[words] = symbol, results
-    (folder / f"{module}.o").write_bytes(optimised(whole, symbols))
-    return found
+        kernels.setdefault(name, {})[words] = symbol, results
+    code = optimised(whole, symbols)
+    (folder / f"{module}.o").write_bytes(code)
+    return {"sha256": sha256(code).hexdigest(), "kernels": kernels}
 
 
 def optimised(module: llvm.ModuleRef, symbols: set[str]) -> bytes:
@@ -89,11 +107,17 @@ def optimised(module: llvm.ModuleRef, symbols: set[str]) -> bytes:
     unknown = sorted(name for name in called - C_LIBRARY if not name.startswith("llvm."))
     if unknown:
         raise RuntimeError(f"Kernels must do without {', '.join(unknown)}.")
-    return target.emit_object(module)
+    code: bytes = target.emit_object(module)
+    return code
 
 
 def _processor() -> str:
     return PROCESSORS.get(platform.machine(), "")
+
+
+def _rows_of(kind: Any) -> Any:
+    """Return the type of an address where addresses of numbers stand."""
+    return types.CPointer(types.CPointer(kind))  # type: ignore[no-untyped-call]
 
 
 class Entry:
@@ -103,7 +127,7 @@ class Entry:
         module, _, kernel = name.partition(".")
         self.types: list[Any] = []
         self.names: dict[str, Any] = {
-            "carray": numba.carray,
+            "carray": carray,
             "kernel": getattr(getattr(engine, module), kernel).compiled,
         }
         arguments, _ = self._arguments(words.split(), 0)
@@ -119,8 +143,8 @@ class Entry:
         (found,) = (each for each in defined if each.linkage == llvm.Linkage.external)
         found.name = symbol
         returned = signature.return_type
-        kinds = returned if isinstance(returned, types.BaseTuple) else [returned]
-        return module, "".join(RESULTS[kind] for kind in kinds)
+        several = getattr(returned, "types", [returned])  # of a tuple
+        return module, "".join(RESULTS[kind] for kind in several)
 
     def _arguments(self, words: list[str], at: int) -> tuple[str, int]:
         """Return what words stand for up to the one that closes a tuple, and where that is."""
@@ -145,8 +169,7 @@ class Entry:
 
     def _array(self, dtype: str, dimensions: str) -> str:
         number = numba.from_dtype(np.dtype(dtype))
-        data = self._take(types.CPointer(types.CPointer(number)))
-        lengths = self._take(types.CPointer(types.CPointer(types.int64)))
+        data, lengths = self._take(_rows_of(number)), self._take(_rows_of(types.int64))
         shape = "".join(f"{lengths}[{built.LENGTHS}][{d}], " for d in range(int(dimensions)))
         return f"carray({data}[{built.DATA}], ({shape}))"
 

@@ -9,11 +9,13 @@ import json
 import logging
 from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 import numpy as np
+from llvmlite import binding as llvm
 
 log = logging.getLogger("calibrant")
 
@@ -22,9 +24,8 @@ INDEX = "index.json"
 HEADER = object.__basicsize__ // 8  # words of an object before what it holds
 DATA, LENGTHS = HEADER, HEADER + 2  # words of an array: where its numbers and its lengths are
 
-C_TYPES = {"i": [ctypes.c_int64], "u": [ctypes.c_uint64], "f": [ctypes.c_double]}
-C_TYPES |= {"b": C_TYPES["i"], "-": []}
-ARRAY = [ctypes.c_void_p] * 2
+C_TYPES: dict[str, Any] = {"i": ctypes.c_int64, "u": ctypes.c_uint64, "f": ctypes.c_double}
+C_TYPES["b"] = C_TYPES["i"]
 
 Entry = Callable[[list[Any]], Any]
 Kernels = dict[str, dict[str, tuple[str, str]]]  # name, words: symbol, words for results
@@ -33,47 +34,44 @@ _lock = RLock()
 
 def entries(name: str, digest: str) -> dict[tuple[str, ...], Entry]:
     """Return what was built for a kernel, by the words for its arguments; {} if nothing was."""
+    module, _, _ = name.partition(".")
     with _lock:
-        found = index(FOLDER, digest).get(name, {})
-        if not found:
+        found = index(FOLDER, digest)
+        if module not in found:
             return {}
-        library = _load(name.partition(".")[0])
+        library = _load(FOLDER / f"{module}.o", found[module]["sha256"])
+        kernels: Kernels = found[module]["kernels"] if library else {}
         return {
             tuple(words.split()): _entry(library.get_function_address(symbol), words, results)
-            for words, (symbol, results) in found.items()
+            for words, (symbol, results) in kernels.get(name, {}).items()
         }
 
 
 @cache
-def index(folder: Path, digest: str) -> Kernels:
-    """Return what was built for these kernels and this machine; {} if nothing was."""
+def index(folder: Path, digest: str) -> dict[str, Any]:
+    """Return what was built for these kernels and this machine, by module; {} if nothing was."""
     try:
         found = json.loads((folder / INDEX).read_text())
-        expected = {"digest": digest, **machine(found["needs"])}
+        expected = {"digest": digest, **_here(found["needs"])}
         other = [name for name, value in expected.items() if found[name] != value]
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         other = [repr(error)]
     if other:
         log.debug("machine code that was built ahead is not for this %s", other[0])
         return {}
-    kernels: Kernels = found["kernels"]
-    return kernels
+    modules: dict[str, Any] = found["modules"]
+    return modules
 
 
-def machine(needs: list[str]) -> dict[str, Any]:
-    """Return what machine code depends on: the kind of machine, and how Python lays out arrays.
-
-    needs : features of the processor; those that it has are returned
-    """
-    from llvmlite import binding as llvm
-
-    features = llvm.get_host_cpu_features()
+def _here(needs: list[str]) -> dict[str, Any]:
+    """Return what machine code must be for, here; of what it needs, what the processor has."""
+    features = llvm.get_host_cpu_features() if needs else {}
     return {
         "triple": llvm.get_default_triple(),
         "needs": [name for name in needs if features.get(name)],
-        "layout": [HEADER, _layout_is_known()],
+        "layout": HEADER if _layout_is_known() else None,
     }
 
 
@@ -88,34 +86,42 @@ def _layout_is_known() -> bool:
 
 
 @cache
-def _load(module: str) -> Any:
-    from llvmlite import binding as llvm
-
+def _load(path: Path, digest: str) -> Any:
+    """Return machine code from a file; None if it is not the one that was written."""
+    try:
+        code = path.read_bytes()
+    except OSError:
+        code = b""
+    if sha256(code).hexdigest() != digest:
+        log.debug("machine code in %s is damaged", path)
+        return None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple().create_target_machine(jit=True)
     library = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
-    library.add_object_file(llvm.ObjectFileRef.from_path(str(FOLDER / f"{module}.o")))
+    library.add_object_file(llvm.ObjectFileRef.from_data(code))
     library.finalize_object()
     return library
 
 
 def _entry(address: int, words: str, results: str) -> Entry:
     """Return the function at an address: room for what it returns, for errors, its arguments."""
-    c_types = [kind for word in words.split() for kind in _c_types(word)]
-    function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 2, *c_types)(address)
-    slots = C_TYPES[results[:1] or "i"][0] * max(len(results), 1)
+    takes = [kind for word in words.split() for kind in _c_types(word)]
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *takes)(address)
+    slots = C_TYPES[results[:1] or "i"] * max(len(results), 1)  # of None, too, there is one
 
     def run(values: list[Any]) -> Any:
         found = slots()
         if function(found, None, *values):
             raise RuntimeError("A compiled loop has failed.")
-        return (None, found[0], tuple(found))[min(len(results), 2)]
+        if not results:
+            return None
+        return found[0] if len(results) == 1 else tuple(found)
 
     return run
 
 
 def _c_types(word: str) -> list[Any]:
-    if ":" in word:
-        return ARRAY
-    return C_TYPES.get(word, [])  # parentheses are for the reader
+    if ":" in word:  # an array: its address, twice
+        return [ctypes.c_void_p] * 2
+    return [C_TYPES[word]] if word in C_TYPES else []

@@ -13,7 +13,6 @@ from typing import Any
 from calibrant.engine import built
 from calibrant.engine.flat import flatten
 
-
 SIGNATURES = Path(__file__).with_name("signatures.txt")  # what is built ahead, a line each
 
 
@@ -55,7 +54,7 @@ class Kernel:
     @cached_property
     def compiled(self) -> Any:
         """The function of numba that takes arguments of any types."""
-        from calibrant.engine import just_in_time
+        from calibrant.engine import just_in_time  # noqa: PLC0415 (half a second to import)
 
         return just_in_time.compiled(self.function, _helpers, DIGEST)
 
