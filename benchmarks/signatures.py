@@ -86,7 +86,7 @@ def many_rows(data: cal.Predictions, folder: Path) -> None:
 def do_everything() -> None:
     """Do all of it, on all problems."""
     with tempfile.TemporaryDirectory() as folder:
-        for data in problems(300, (2, 3, 40)):
+        for data in problems(300, (2, 3, 40, 300)):
             work(data, Path(folder))
         for data in problems(10_000, (10,)):
             many_rows(data, Path(folder))

@@ -48,7 +48,7 @@ def build(folder: Path = built.FOLDER) -> None:
     spawned = get_context("spawn")
     with (
         TemporaryDirectory() as cache,
-        ProcessPoolExecutor(None, spawned, _keep_in, (cache,)) as pool,
+        ProcessPoolExecutor(None, spawned, _start, (cache,)) as pool,
     ):
         jobs = {
             name: pool.submit(build_module, folder, name, of) for name, of in _modules().items()
@@ -64,9 +64,16 @@ def build(folder: Path = built.FOLDER) -> None:
     (folder / built.INDEX).write_text(json.dumps(index, indent=1))
 
 
-def _keep_in(folder: str) -> None:
-    """Let numba keep there what it compiles on the way, which is of no use later."""
-    numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]
+def _start(cache: str) -> None:
+    """Settle what holds for a whole process.
+
+    numba keeps what it compiles on the way in a folder of its own; it is of no use later. LLVM
+    keeps moves that depend on a condition, since which label is drawn cannot be foreseen: for
+    processors that it does not know closely, it would turn them into jumps.
+    """
+    numba.config.CACHE_DIR = cache  # type: ignore[attr-defined]
+    if _processor() in NEEDS:
+        llvm.set_option("calibrant", "-x86-cmov-converter=false")
 
 
 def _modules() -> dict[str, list[Signature]]:

@@ -18,13 +18,12 @@ SCALARS = {
     float: "f",
     np.float64: "f",
     bool: "b",
-    np.bool_: "b",
     NoneType: "-",
 }
 OTHER = "?"  # an argument without a word: only numba knows its type
 PLAIN = 0x101  # flags of an array that is C-contiguous and aligned
 
-_arrays: dict[tuple[Any, int], str] = {}
+_arrays: dict[tuple[np.dtype[Any], int, int], str] = {}
 _opening: dict[type, str] = {}
 
 
@@ -44,27 +43,24 @@ def _append(arguments: tuple[Any, ...], words: list[str], values: list[Any]) -> 
     for argument in arguments:
         kind = type(argument)
         if kind is np.ndarray:
-            words.append(_array(argument))
-            address = id(argument)
-            values.append(address)
-            values.append(address)
+            form = argument.dtype, argument.ndim, argument.flags.num & PLAIN
+            words.append(_arrays.get(form) or _array(*form))
+            values += (id(argument),) * 2
+        elif kind in SCALARS:
+            words.append(SCALARS[kind])
+            if argument is not None:
+                values.append(argument)
         elif isinstance(argument, tuple):
             words.append(_opening.get(kind) or _open(kind))
             _append(argument, words, values)
             words.append(")")
         else:
-            words.append(SCALARS.get(kind, OTHER))
-            if argument is not None:
-                values.append(argument)
+            words.append(OTHER)
 
 
-def _array(array: np.ndarray[Any, Any]) -> str:
-    if array.flags.num & PLAIN != PLAIN:
-        return OTHER
-    key = array.dtype, array.ndim
-    word = _arrays.get(key)
-    if word is None:
-        word = _arrays[key] = f"{array.dtype.str}:{array.ndim}"
+def _array(dtype: np.dtype[Any], dimensions: int, flags: int) -> str:
+    word = f"{dtype.str}:{dimensions}" if flags == PLAIN else OTHER
+    _arrays[dtype, dimensions, flags] = word
     return word
 
 
