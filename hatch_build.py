@@ -19,11 +19,10 @@ class MachineCode(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Write machine code beside the kernels; the wheel is then for this kind of machine."""
-        source = Path(self.root, "src")
-        command = [sys.executable, "-m", "calibrant.engine.ahead"]
+        found = [str(Path(self.root, "src")), *filter(None, [os.environ.get("PYTHONPATH")])]
         run = subprocess.run(
-            command,
-            env={**os.environ, "PYTHONPATH": str(source)},
+            [sys.executable, "-m", "calibrant.engine.ahead"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(found)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
