@@ -51,7 +51,7 @@ lint: $(LINT) ## Check style, types, layers and spelling
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-bench: $(PEERS) ## Measure speed and memory against other libraries; writes docs/benchmarks.md
+bench: $(PEERS) $(MACHINE) ## Measure speed and memory against other libraries; writes docs/benchmarks.md
 	$(BENCH)/python -m benchmarks
 
 peers: $(PEERS) ## Show where other software differs from its definition; writes docs/peers.md
@@ -92,7 +92,7 @@ $(LINT): pyproject.toml
 	@touch $@ $(PACKAGE)
 
 $(MACHINE): $(wildcard src/calibrant/engine/*.py) src/calibrant/engine/signatures.txt
-	$(BIN)/python -m calibrant.engine.ahead
+	$(firstword $(wildcard $(BIN)/python $(BENCH)/python)) -m calibrant.engine.ahead
 	@touch $@
 
 # An environment of its own, so that other libraries never decide which versions we are tested with.

@@ -35,6 +35,12 @@ FIRST = {
     "classwise": START + "cal.classwise(data)",
     "evaluate": START + "cal.evaluate(data)",
 }
+UNBUILT = "evaluate, if nothing had been built"
+FIRST[UNBUILT] = """
+from pathlib import Path
+from calibrant.engine import built
+built.FOLDER = Path("nowhere")
+""" + FIRST["evaluate"]
 RESIDENT = """
 import sys
 import numpy as np
@@ -178,12 +184,11 @@ def first_calls() -> str:
         ]
         for name, seconds in best.items()
     ]
+    slowest = max(seconds for name, seconds in best.items() if name != UNBUILT)
     return "\n\n".join(
         [
             timing.table(["", "first ever", "× numba alone", "later process"], rows),
-            timing.verdict(
-                f"the first ever call in {FEW_SECONDS} s", max(best.values()) <= FEW_SECONDS
-            ),
+            timing.verdict(f"the first ever call in {FEW_SECONDS} s", slowest <= FEW_SECONDS),
         ]
     )
 
@@ -203,10 +208,10 @@ def report() -> str:
             memory(),
             "## The very first call",
             "A whole process on the predictions of a ResNet that come with calibrant (10,000 ×"
-            " 10), first with an empty folder for machine code, then with what the first one"
-            f" left there; the fastest of {ROUNDS} runs, in turns. Compiling keeps one core busy"
-            " and nothing but that core's speed changes it, so numba's time for a function of one"
-            " line is the measure.",
+            " 10), first with an empty folder for what numba compiles, then with what the first"
+            f" one left there; the fastest of {ROUNDS} runs, in turns. Machine code for these"
+            " comes with the package and is only loaded; the last row shows what that saves."
+            " numba's time for a function of one line says how fast this machine compiles.",
             first_calls(),
         ]
     )

@@ -49,8 +49,8 @@ def report() -> str:
     ]
     text = (
         f"A whole process each time; the fastest of {ROUNDS} counts. `import calibrant` loads none"
-        f" of {', '.join(HEAVY)}. The first estimate also loads numba and the machine code that an"
-        " earlier process has left on disk."
+        f" of {', '.join(HEAVY)}. The first estimate also loads machine code that was built"
+        " with the package."
     )
     return "\n\n".join(
         [

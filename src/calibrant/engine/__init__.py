@@ -2,8 +2,7 @@
 
 The only package that names numba and that starts threads. Its functions refuse arrays of wrong
 shapes or types; their kernels check nothing. It knows nothing else of calibrant. The submodules
-load numba, which takes half a second, so each is imported when it is first named:
-``engine.tree.grow``.
+load NumPy and LLVM, so each is imported when it is first named: ``engine.tree.grow``.
 """
 
 from importlib import import_module
