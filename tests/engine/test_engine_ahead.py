@@ -127,6 +127,7 @@ def test_arguments_of_other_types_are_left_to_numba():
         {"triple": "m68k-unknown-linux-gnu"},
         {"needs": ["avx", "a feature that nobody has"]},
         {"layout": 4},
+        {"calls": ["exp", "a function that C does not have"]},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -137,6 +138,17 @@ def test_code_for_others_is_not_taken(tmp_path, change):
     built.index.cache_clear()
     (tmp_path / built.INDEX).write_text(json.dumps({**index, **change}))
     assert built.index(tmp_path, DIGEST) == {}
+
+
+def test_a_system_without_these_functions(tmp_path, monkeypatch):
+    (tmp_path / built.INDEX).write_text((built.FOLDER / built.INDEX).read_text())
+    monkeypatch.setattr(built, "C_LIBRARY", ("exp", "a function that C does not have"))
+    assert built.index(tmp_path, DIGEST) == {}
+
+
+def test_versions_of_the_system_do_not_matter(monkeypatch):
+    monkeypatch.setattr(built.llvm, "get_default_triple", lambda: "arm64-apple-darwin25.1.0")
+    assert built.triple() == "arm64-apple-darwin"
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", "[]", None])

@@ -7,6 +7,7 @@ functions of a module together.
 """
 
 import json
+import os
 import platform
 from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
@@ -27,7 +28,6 @@ from calibrant.engine.compile import DIGEST, SIGNATURES
 
 PROCESSORS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3"}  # elsewhere, what all of a kind have
 NEEDS = {"x86-64-v3": ["avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"]}
-C_LIBRARY = {"exp", "log", "memcpy", "memmove", "memset", "sqrt"}  # what machine code may call
 SCALARS = {"i": types.int64, "u": types.uint64, "f": types.float64, "b": types.int64}
 RESULTS = {types.none: "", types.int64: "i", types.float64: "f"}
 OPTIONS: dict[str, Any] = {
@@ -45,23 +45,25 @@ def build(folder: Path = built.FOLDER) -> None:
         return
     folder.mkdir(exist_ok=True)
     (folder / built.INDEX).unlink(missing_ok=True)  # there is none while files are replaced
-    spawned = get_context("spawn")
-    with (
-        TemporaryDirectory() as cache,
-        ProcessPoolExecutor(None, spawned, _start, (cache,)) as pool,
-    ):
+    with TemporaryDirectory() as cache, _processes(cache) as pool:
         jobs = {
             name: pool.submit(build_module, folder, name, of) for name, of in _modules().items()
         }
         found = {name: job.result() for name, job in jobs.items()}
     index = {
         "digest": DIGEST,
-        "triple": llvm.get_default_triple(),
+        "triple": built.triple(),
         "needs": NEEDS.get(_processor(), []),
         "layout": built.HEADER,
+        "calls": built.C_LIBRARY,
         "modules": found,
     }
     (folder / built.INDEX).write_text(json.dumps(index, indent=1))
+
+
+def _processes(cache: str) -> ProcessPoolExecutor:
+    count = min(os.cpu_count() or 1, 8)  # each takes a third of a gigabyte
+    return ProcessPoolExecutor(count, get_context("spawn"), _start, (cache,))
 
 
 def _start(cache: str) -> None:
@@ -111,7 +113,9 @@ def optimised(module: llvm.ModuleRef, symbols: set[str]) -> bytes:
     builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
     builder.getModulePassManager().run(module, builder)
     called = {function.name for function in module.functions if function.is_declaration}
-    unknown = sorted(name for name in called - C_LIBRARY if not name.startswith("llvm."))
+    unknown = sorted(
+        name for name in called.difference(built.C_LIBRARY) if not name.startswith("llvm.")
+    )
     if unknown:
         raise RuntimeError(f"Kernels must do without {', '.join(unknown)}.")
     code: bytes = target.emit_object(module)

@@ -7,6 +7,7 @@ and to this kind of machine; otherwise there is none.
 import ctypes
 import json
 import logging
+import os
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
@@ -24,6 +25,7 @@ INDEX = "index.json"
 HEADER = object.__basicsize__ // 8  # words of an object before what it holds
 DATA, LENGTHS = HEADER, HEADER + 2  # words of an array: where its numbers and its lengths are
 
+C_LIBRARY = ("exp", "log", "memcpy", "memmove", "memset", "sqrt")  # what machine code may call
 C_TYPES: dict[str, Any] = {"i": ctypes.c_int64, "u": ctypes.c_uint64, "f": ctypes.c_double}
 C_TYPES["b"] = C_TYPES["i"]
 
@@ -65,13 +67,19 @@ def index(folder: Path, digest: str) -> dict[str, Any]:
     return modules
 
 
+def triple() -> str:
+    """Return the kind of machine and system, without the version of the system."""
+    return llvm.get_default_triple().rstrip(".0123456789")  # type: ignore[no-any-return]
+
+
 def _here(needs: list[str]) -> dict[str, Any]:
     """Return what machine code must be for, here; of what it needs, what the processor has."""
     features = llvm.get_host_cpu_features() if needs else {}
     return {
-        "triple": llvm.get_default_triple(),
+        "triple": triple(),
         "needs": [name for name in needs if features.get(name)],
         "layout": HEADER if _layout_is_known() else None,
+        "calls": list(C_LIBRARY) if _calls_are_known() else None,
     }
 
 
@@ -83,6 +91,17 @@ def _layout_is_known() -> bool:
         return False
     lengths = ctypes.cast(words[LENGTHS], ctypes.POINTER(ctypes.c_int64))
     return (lengths[0], lengths[1]) == array.shape
+
+
+def _calls_are_known() -> bool:
+    """Tell LLVM where functions of the C library are, and return whether all are there."""
+    try:
+        library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
+        for name in C_LIBRARY:
+            llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
 @cache
