@@ -194,12 +194,17 @@ def decoded(value: Any, n: int, known: Classes, source: Source = ARRAYS) -> NDAr
     if array.ndim == 2 and array.shape[1] == m:
         return _one_hot(array)
     array = array.reshape(n)
-    if not known.given and array.dtype.kind in "iu" and array.min() >= 0 and array.max() < m:
+    if not known.given and array.dtype.kind in "iu" and _unsigned(array).max() < m:
         return array.astype(np.int32)  # the usual case, quickly
     found = distinct(array)
     codes = found.replaced(known.codes(found.labels))
     known.refuse(codes, array.__getitem__, source)
     return codes
+
+
+def _unsigned(array: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers without their sign: what was negative is larger than all others."""
+    return array.view(array.dtype.str.replace("i", "u"))
 
 
 def cluster_codes(value: Any, n: int, source: Source = ARRAYS) -> NDArray[np.int32]:
