@@ -429,9 +429,6 @@ def test_a_lens_of_cells_and_diagrams(lens, psi):
 
 # Mistakes
 
-# What is not refused yet: it gives a number that means nothing.
-OPEN = {"distributions, not numbers"}
-
 
 @pytest.fixture(scope="module")
 def outcomes():
@@ -439,17 +436,17 @@ def outcomes():
     return apart.outcomes(ROOT / "tests" / "careless.py")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason="not refused yet", strict=True))
-        if name in OPEN
-        else name
-        for name in careless.CALLS
-    ],
-)
+@pytest.mark.parametrize("name", careless.CALLS)
 def test_what_breaks_the_rules_is_refused(outcomes, name):
     assert outcomes[name].startswith("refused"), outcomes[name]
+
+
+def test_labels_are_drawn_from_distributions():
+    with pytest.raises(
+        ValueError,
+        match=r"`resampler` must draw labels from probabilities .* From returns \d+ rows of others",
+    ):
+        calibration_test(DATA, ETA, resampler=careless.From(lambda p: p * np.nan))
 
 
 def test_a_statistic_gives_a_number_for_each_replicate():

@@ -74,7 +74,7 @@ class Problem:
     @cached_property
     def probs(self) -> Array | None:
         """What labels are drawn from (n, m); None if they stay."""
-        return self.resampler.distributions(self.data)
+        return self.resampler.checked_distributions(self.data)
 
     @property
     def calibrated(self) -> bool:

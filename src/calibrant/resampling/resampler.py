@@ -43,6 +43,19 @@ class Resampler:
         """Return what labels are drawn from: distributions (n, m), or None to keep the labels."""
         return None
 
+    def checked_distributions(self, data: Predictions) -> Array | None:
+        """Return `distributions`; refuse rows that are none."""
+        probs = self.distributions(data)
+        if probs is None or probs is data.probs:
+            return probs
+        found = engine.rows.check(probs, np.inf, 1e-3)
+        if found.bad:
+            raise ValueError(
+                "`resampler` must draw labels from probabilities that sum to 1;"
+                f" {type(self).__name__} returns {found.bad:,} rows of others."
+            )
+        return probs
+
     def times(self, data: Predictions, key: np.uint64, b: int) -> Array | None:  # noqa: ARG002
         """Return how often each row stands in replicate b: integers (n,), or None for once."""
         return None
