@@ -51,8 +51,8 @@ def calls():
 
 def test_code_was_built_for_these_kernels():
     """`make test` builds it, and so does installing the package."""
-    kernels = [kernel for module in BUILT.values() for kernel in module["kernels"].items()]
-    listed = {f"{name} {words}" for name, found in kernels for words in found}
+    assert BUILT is not None
+    listed = {f"{name} {words}" for name, found in BUILT.kernels.items() for words in found}
     assert listed == set(SIGNATURES.read_text().splitlines())
 
 
@@ -125,7 +125,7 @@ def test_arguments_of_other_types_are_left_to_numba():
     [
         {"digest": "0" * 12},
         {"triple": "m68k-unknown-linux-gnu"},
-        {"needs": ["avx", "a feature that nobody has"]},
+        {"levels": {"x86-64-v9": {"needs": ["avx", "a feature that nobody has"]}}},
         {"layout": 4},
         {"calls": ["exp", "a function that C does not have"]},
     ],
@@ -134,16 +134,16 @@ def test_arguments_of_other_types_are_left_to_numba():
 def test_code_for_others_is_not_taken(tmp_path, change):
     index = json.loads((built.FOLDER / built.INDEX).read_text())
     (tmp_path / built.INDEX).write_text(json.dumps(index))
-    assert built.index(tmp_path, DIGEST) == BUILT
+    assert built.index(tmp_path, DIGEST).kernels == BUILT.kernels
     built.index.cache_clear()
     (tmp_path / built.INDEX).write_text(json.dumps({**index, **change}))
-    assert built.index(tmp_path, DIGEST) == {}
+    assert built.index(tmp_path, DIGEST) is None
 
 
 def test_a_system_without_these_functions(tmp_path, monkeypatch):
     (tmp_path / built.INDEX).write_text((built.FOLDER / built.INDEX).read_text())
     monkeypatch.setattr(built, "C_LIBRARY", ("exp", "a function that C does not have"))
-    assert built.index(tmp_path, DIGEST) == {}
+    assert built.index(tmp_path, DIGEST) is None
 
 
 def test_versions_of_the_system_do_not_matter(monkeypatch):
@@ -155,15 +155,25 @@ def test_versions_of_the_system_do_not_matter(monkeypatch):
 def test_an_index_that_cannot_be_read(tmp_path, text):
     if text is not None:
         (tmp_path / built.INDEX).write_text(text)
-    assert built.index(tmp_path, DIGEST) == {}
+    assert built.index(tmp_path, DIGEST) is None
+
+
+def test_the_best_level_that_the_processor_has_is_taken(tmp_path):
+    index = json.loads((built.FOLDER / built.INDEX).read_text())
+    mine = index["levels"][BUILT.folder.name]
+    better = {**mine, "needs": ["a feature that nobody has"]}
+    index["levels"] = {"better": better, "mine": mine, "worse": mine}
+    (tmp_path / built.INDEX).write_text(json.dumps(index))
+    assert built.index(tmp_path, DIGEST).folder == tmp_path / "mine"
 
 
 @pytest.mark.parametrize("share", [0.5, 0.0, None], ids=["half", "empty", "none"])
 def test_damaged_code_is_not_taken(tmp_path, monkeypatch, share):
     (tmp_path / built.INDEX).write_text((built.FOLDER / built.INDEX).read_text())
     if share is not None:
-        code = (built.FOLDER / "grid.o").read_bytes()
-        (tmp_path / "grid.o").write_bytes(code[: int(share * len(code))])
+        code = (BUILT.folder / "grid.o").read_bytes()
+        (tmp_path / BUILT.folder.name).mkdir()
+        (tmp_path / BUILT.folder.name / "grid.o").write_bytes(code[: int(share * len(code))])
     assert built.entries("grid._intervals", DIGEST)
     monkeypatch.setattr(built, "FOLDER", tmp_path)
     assert built.entries("grid._intervals", DIGEST) == {}
@@ -177,10 +187,11 @@ def test_a_build_is_written_once(tmp_path, monkeypatch):
     folder = tmp_path / "machine"
     ahead.build(folder)
     built.index.cache_clear()
-    assert list(built.index(folder, DIGEST)) == ["grid"]
-    before = (folder / "grid.o").stat().st_mtime_ns
+    found = built.index(folder, DIGEST)
+    assert list(found.kernels) == ["grid._intervals"]
+    before = (found.folder / "grid.o").stat().st_mtime_ns
     ahead.build(folder)
-    assert (folder / "grid.o").stat().st_mtime_ns == before
+    assert (found.folder / "grid.o").stat().st_mtime_ns == before
     built.index.cache_clear()
     few.write_text("grid._no_such_kernel i\n")
     (folder / built.INDEX).write_text("{}")
@@ -195,7 +206,7 @@ def test_a_kernel_that_calls_python_is_not_built():
         "define void @loop() {\n call void @numba_unpickle()\n ret void\n}"
     )
     with pytest.raises(RuntimeError, match="must do without numba_unpickle"):
-        ahead.optimised(module, {"loop"})
+        ahead.optimised(module, {"loop"}, "")
 
 
 def test_a_loop_that_fails_says_so():

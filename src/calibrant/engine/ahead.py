@@ -26,8 +26,10 @@ from calibrant import engine
 from calibrant.engine import built
 from calibrant.engine.compile import DIGEST, SIGNATURES
 
-PROCESSORS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3"}  # elsewhere, what all of a kind have
-NEEDS = {"x86-64-v3": ["avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"]}
+V3 = ["avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"]
+V4 = [*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]
+X86 = {"x86-64-v4": V4, "x86-64-v3": V3}  # levels of processors and what they need, best first
+LEVELS = {"x86_64": X86, "AMD64": X86}
 SCALARS = {"i": types.int64, "u": types.uint64, "f": types.float64, "b": types.int64}
 RESULTS = {types.none: "", types.int64: "i", types.float64: "f"}
 OPTIONS: dict[str, Any] = {
@@ -37,11 +39,12 @@ OPTIONS: dict[str, Any] = {
 }
 
 Signature = tuple[str, str]  # name of a kernel, words for its arguments
+Module = tuple[built.Kernels, dict[str, str]]  # and digests of its code, by level
 
 
 def build(folder: Path = built.FOLDER) -> None:
     """Write machine code for all of `signatures.txt`, unless it is there."""
-    if built.index(folder, DIGEST):
+    if built.index(folder, DIGEST) is not None:
         return
     folder.mkdir(exist_ok=True)
     (folder / built.INDEX).unlink(missing_ok=True)  # there is none while files are replaced
@@ -50,15 +53,24 @@ def build(folder: Path = built.FOLDER) -> None:
             name: pool.submit(build_module, folder, name, of) for name, of in _modules().items()
         }
         found = {name: job.result() for name, job in jobs.items()}
+    levels = {
+        level: {"needs": needs, "sha256": {name: of[level] for name, (_, of) in found.items()}}
+        for level, needs in _levels().items()
+    }
     index = {
         "digest": DIGEST,
         "triple": built.triple(),
-        "needs": NEEDS.get(_processor(), []),
         "layout": built.HEADER,
         "calls": built.C_LIBRARY,
-        "modules": found,
+        "levels": levels,
+        "kernels": {name: of for kernels, _ in found.values() for name, of in kernels.items()},
     }
     (folder / built.INDEX).write_text(json.dumps(index, indent=1))
+
+
+def _levels() -> dict[str, list[str]]:
+    """Return the levels of processors that code is built for, best first, and what each needs."""
+    return LEVELS.get(platform.machine(), {"generic": []})
 
 
 def _processes(cache: str) -> ProcessPoolExecutor:
@@ -74,7 +86,7 @@ def _start(cache: str) -> None:
     processors that it does not know closely, it would turn them into jumps.
     """
     numba.config.CACHE_DIR = cache  # type: ignore[attr-defined]
-    if _processor() in NEEDS:
+    if _levels() is X86:
         llvm.set_option("calibrant", "-x86-cmov-converter=false")
 
 
@@ -87,7 +99,7 @@ def _modules() -> dict[str, list[Signature]]:
     return dict(sorted(found.items(), key=lambda module: len(module[1]), reverse=True))
 
 
-def build_module(folder: Path, module: str, signatures: list[Signature]) -> dict[str, Any]:
+def build_module(folder: Path, module: str, signatures: list[Signature]) -> Module:
     """Write the machine code of one module, and return what is in it."""
     whole = llvm.parse_assembly("")
     kernels: built.Kernels = {}
@@ -98,18 +110,22 @@ def build_module(folder: Path, module: str, signatures: list[Signature]) -> dict
         whole.link_in(part)
         symbols.add(symbol)
         kernels.setdefault(name, {})[words] = symbol, results
-    code = optimised(whole, symbols)
-    (folder / f"{module}.o").write_bytes(code)
-    return {"sha256": sha256(code).hexdigest(), "kernels": kernels}
+    digests = {}
+    for level in _levels():
+        code = optimised(llvm.parse_assembly(str(whole)), symbols, level)
+        (folder / level).mkdir(exist_ok=True)
+        (folder / level / f"{module}.o").write_bytes(code)
+        digests[level] = sha256(code).hexdigest()
+    return kernels, digests
 
 
-def optimised(module: llvm.ModuleRef, symbols: set[str]) -> bytes:
+def optimised(module: llvm.ModuleRef, symbols: set[str], level: str) -> bytes:
     """Return machine code of the functions of these names, and of what they call."""
     for function in module.functions:
         if not function.is_declaration and function.name not in symbols:
             function.linkage = "internal"  # known to nobody else, so it may be changed
     triple = llvm.Target.from_default_triple()
-    target = triple.create_target_machine(cpu=_processor(), opt=3, jit=True)
+    target = triple.create_target_machine(cpu=level, opt=3, jit=True)
     builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
     builder.getModulePassManager().run(module, builder)
     called = {function.name for function in module.functions if function.is_declaration}
@@ -120,10 +136,6 @@ def optimised(module: llvm.ModuleRef, symbols: set[str]) -> bytes:
         raise RuntimeError(f"Kernels must do without {', '.join(unknown)}.")
     code: bytes = target.emit_object(module)
     return code
-
-
-def _processor() -> str:
-    return PROCESSORS.get(platform.machine(), "")
 
 
 def _rows_of(kind: Any) -> Any:

@@ -13,7 +13,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import binding as llvm
@@ -34,37 +34,45 @@ Kernels = dict[str, dict[str, tuple[str, str]]]  # name, words: symbol, words fo
 _lock = RLock()
 
 
+class Built(NamedTuple):
+    """What was built for this machine: where files are, their digests by module, and kernels."""
+
+    folder: Path
+    digests: dict[str, str]
+    kernels: Kernels
+
+
 def entries(name: str, digest: str) -> dict[tuple[str, ...], Entry]:
     """Return what was built for a kernel, by the words for its arguments; {} if nothing was."""
     module, _, _ = name.partition(".")
     with _lock:
         found = index(FOLDER, digest)
-        if module not in found:
+        if found is None or name not in found.kernels:
             return {}
-        library = _load(FOLDER / f"{module}.o", found[module]["sha256"])
-        kernels: Kernels = found[module]["kernels"] if library else {}
+        library = _load(found.folder / f"{module}.o", found.digests[module])
+        if library is None:
+            return {}
         return {
             tuple(words.split()): _entry(library.get_function_address(symbol), words, results)
-            for words, (symbol, results) in kernels.get(name, {}).items()
+            for words, (symbol, results) in found.kernels[name].items()
         }
 
 
 @cache
-def index(folder: Path, digest: str) -> dict[str, Any]:
-    """Return what was built for these kernels and this machine, by module; {} if nothing was."""
+def index(folder: Path, digest: str) -> Built | None:
+    """Return what was built for these kernels and this machine; None if nothing was."""
     try:
         found = json.loads((folder / INDEX).read_text())
-        expected = {"digest": digest, **_here(found["needs"])}
-        other = [name for name, value in expected.items() if found[name] != value]
+        other = [name for name, value in _here(digest).items() if found[name] != value]
+        able = [level for level, of in found["levels"].items() if _has(of["needs"])]
+        if not other and able:
+            return Built(folder / able[0], found["levels"][able[0]]["sha256"], found["kernels"])
     except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         other = [repr(error)]
-    if other:
-        log.debug("machine code that was built ahead is not for this %s", other[0])
-        return {}
-    modules: dict[str, Any] = found["modules"]
-    return modules
+    log.debug("machine code that was built ahead is not for this %s", *other[:1] or ["processor"])
+    return None
 
 
 def triple() -> str:
@@ -72,15 +80,20 @@ def triple() -> str:
     return llvm.get_default_triple().rstrip(".0123456789")  # type: ignore[no-any-return]
 
 
-def _here(needs: list[str]) -> dict[str, Any]:
-    """Return what machine code must be for, here; of what it needs, what the processor has."""
-    features = llvm.get_host_cpu_features() if needs else {}
+def _here(digest: str) -> dict[str, Any]:
+    """Return what machine code must be for, here."""
     return {
+        "digest": digest,
         "triple": triple(),
-        "needs": [name for name in needs if features.get(name)],
         "layout": HEADER if _layout_is_known() else None,
         "calls": list(C_LIBRARY) if _calls_are_known() else None,
     }
+
+
+def _has(needs: list[str]) -> bool:
+    """Whether the processor has these features."""
+    features = llvm.get_host_cpu_features() if needs else {}
+    return all(features.get(name) for name in needs)
 
 
 def _layout_is_known() -> bool:
