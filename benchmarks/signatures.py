@@ -92,20 +92,35 @@ def do_everything() -> None:
             many_rows(data, Path(folder))
 
 
-def signatures() -> list[str]:
-    """Return the names of all kernels that are called, with words for their arguments."""
-    found: set[str] = set()
+def calls() -> dict[str, tuple[Kernel, Any]]:
+    """Return a call for each signature: a kernel, and the arguments that it was called with.
+
+    A signature is the name of a kernel with words for the types of its arguments.
+    """
+    found: dict[str, tuple[Kernel, Any]] = {}
     run = Kernel.__call__
 
     def call(kernel: Kernel, *arguments: Any) -> Any:
         words, _ = flatten(arguments)
-        found.add(f"{kernel.name} {' '.join(words)}")
+        signature = f"{kernel.name} {' '.join(words)}"
+        if signature not in found:
+            found[signature] = kernel, copied(arguments)
         return run(kernel, *arguments)
 
     with mock.patch.object(Kernel, "__call__", call):
         do_everything()
-    return sorted(found)
+    return found
+
+
+def copied(argument: Any) -> Any:
+    """Return the same arrays, in other memory."""
+    if isinstance(argument, np.ndarray):
+        return argument.copy()
+    if isinstance(argument, tuple):
+        parts = [copied(part) for part in argument]
+        return type(argument)(*parts) if hasattr(argument, "_fields") else tuple(parts)
+    return argument
 
 
 if __name__ == "__main__":
-    SIGNATURES.write_text("".join(f"{line}\n" for line in signatures()))
+    SIGNATURES.write_text("".join(f"{line}\n" for line in sorted(calls())))

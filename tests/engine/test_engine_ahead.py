@@ -11,19 +11,10 @@ import pytest
 from benchmarks import signatures
 from calibrant import engine
 from calibrant.engine import ahead, built, flat
-from calibrant.engine.compile import DIGEST, SIGNATURES, Kernel
+from calibrant.engine.compile import DIGEST, SIGNATURES
 from calibrant.engine.tuples import Order
 
 BUILT = built.index(built.FOLDER, DIGEST)
-
-
-def copied(argument):
-    if isinstance(argument, np.ndarray):
-        return argument.copy()
-    if isinstance(argument, tuple):
-        parts = [copied(part) for part in argument]
-        return type(argument)(*parts) if hasattr(argument, "_fields") else tuple(parts)
-    return argument
 
 
 def bits(argument):
@@ -34,19 +25,7 @@ def bits(argument):
 
 @pytest.fixture(scope="module")
 def calls():
-    """One call of every kernel by ordinary work, for each signature: its arguments, copied."""
-    found = {}
-    run = Kernel.__call__
-
-    def call(kernel, *arguments):
-        words, _ = flat.flatten(arguments)
-        found.setdefault(f"{kernel.name} {' '.join(words)}", (kernel, copied(arguments)))
-        return run(kernel, *arguments)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Kernel, "__call__", call)
-        signatures.do_everything()
-    return found
+    return signatures.calls()
 
 
 def test_code_was_built_for_these_kernels():
@@ -64,7 +43,7 @@ def test_ordinary_work_is_what_is_built(calls):
 def test_bits_are_those_of_numba(calls):
     for line, (kernel, arguments) in calls.items():
         words, _ = flat.flatten(arguments)
-        ours, theirs = copied(arguments), copied(arguments)
+        ours, theirs = signatures.copied(arguments), signatures.copied(arguments)
         returned = kernel.entries[words](flat.flatten(ours)[1])
         assert returned == kernel.compiled(*theirs), line
         assert bits(ours) == bits(theirs), line
