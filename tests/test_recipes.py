@@ -444,9 +444,31 @@ def test_what_breaks_the_rules_is_refused(outcomes, name):
 def test_labels_are_drawn_from_distributions():
     with pytest.raises(
         ValueError,
-        match=r"`resampler` must draw labels from probabilities .* From returns \d+ rows of others",
+        match=r"`From.distributions` must return probabilities that sum to 1; row 0 is \[nan, nan",
     ):
         calibration_test(DATA, ETA, resampler=careless.From(lambda p: p * np.nan))
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (lambda p: p.tolist(), "list"),
+        (lambda p: p[:3], r"float64 of shape \(3, 4\)"),
+        (lambda p: np.rint(p).astype(int), "int64 of shape"),
+    ],
+    ids=["a list", "few rows", "integers"],
+)
+def test_distributions_are_floats_of_one_shape(given, found):
+    match = rf"`From.distributions` must return floats of shape \(120, 4\); it returned {found}"
+    with pytest.raises(TypeError, match=match):
+        calibration_test(DATA, ETA, resampler=careless.From(given))
+
+
+def test_a_zero_may_have_a_sign():
+    probs = np.zeros((50, 40))
+    probs[:, 0] = 1.0
+    signed = careless.From(lambda p: np.where(p > 0, p, -0.0))
+    assert calibration_test(Predictions(probs, [0] * 50), ETA, resampler=signed).pvalue == 1.0
 
 
 def test_a_statistic_gives_a_number_for_each_replicate():

@@ -46,14 +46,10 @@ class Resampler:
     def checked_distributions(self, data: Predictions) -> Array | None:
         """Return `distributions`; refuse rows that are none."""
         probs = self.distributions(data)
-        if probs is None or probs is data.probs:
-            return probs
-        found = engine.rows.check(probs, np.inf, 1e-3)
-        if found.bad:
-            raise ValueError(
-                "`resampler` must draw labels from probabilities that sum to 1;"
-                f" {type(self).__name__} returns {found.bad:,} rows of others."
-            )
+        if probs is not None and probs is not data.probs:
+            name = f"{type(self).__name__}.distributions"
+            refuse_other_forms(name, probs, data.probs.shape)
+            sums_to_one(name, probs)
         return probs
 
     def times(self, data: Predictions, key: np.uint64, b: int) -> Array | None:  # noqa: ARG002
@@ -140,16 +136,31 @@ def hypothesis(rho: Rho | None, data: Predictions) -> Array:
             f"`rho` must turn predictions of shape {data.probs.shape} into the same shape; it"
             f" returned {probs.shape}."
         )
-    totals = probs.sum(axis=1)
+    probs /= sums_to_one("rho", probs)[:, None]
+    probs.flags.writeable = False
+    return probs
+
+
+def refuse_other_forms(name: str, probs: Any, shape: tuple[int, ...]) -> None:
+    """Refuse what a user's function returned unless it is an array of floats of this shape."""
+    found = type(probs).__name__
+    if isinstance(probs, np.ndarray):
+        if probs.dtype.kind == "f" and probs.shape == shape:
+            return
+        found = f"{probs.dtype} of shape {probs.shape}"
+    raise TypeError(f"`{name}` must return floats of shape {shape}; it returned {found}.")
+
+
+def sums_to_one(name: str, probs: Array) -> Array:
+    """Return the sums of rows (n,) that a user's function returned; refuse other than about 1."""
+    totals: Array = probs.sum(axis=1)
     bad = np.flatnonzero(~((probs >= 0).all(axis=1) & (np.abs(totals - 1) < 1e-3)))
     if bad.size:
         raise ValueError(
-            "`rho` must return probabilities that sum to 1; row"
-            f" {bad[0]} is {probs[bad[0]].tolist()}."
+            f"`{name}` must return probabilities that sum to 1; row"
+            f" {bad[0]} is {brief(probs[bad[0]].tolist())}."
         )
-    probs /= totals[:, None]
-    probs.flags.writeable = False
-    return probs
+    return totals
 
 
 def check_resampler(resampler: Any) -> None:
