@@ -1,9 +1,11 @@
 """Problems with everything that could tell two engines apart, as arrays and as tensors."""
 
 import numpy as np
-import torch
+import pytest
 
 from calibrant import Predictions, device
+
+torch = pytest.importorskip("torch")
 
 # Where there is no GPU, tensors of the CPU take its way.
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
