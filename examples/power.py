@@ -16,7 +16,8 @@ from scipy.special import softmax
 
 import calibrant as cal
 from calibrant import lenses, partitions, statistics
-from calibrant.inference.families import omnibus
+from calibrant.calibration import View
+from calibrant.inference.testing.families import omnibus
 
 PAGE = Path(__file__).parents[1] / "docs" / "measures.md"
 MARK = "<!-- power -->"
@@ -73,7 +74,7 @@ def power(source: Source, lens: lenses.Lens, seed: int) -> dict[str, float]:
     hits: dict[str, list[bool]] = {}
     for number in range(SAMPLES):
         seen = lens(source(rng))
-        named = {str(statistic): statistic for statistic in omnibus(seen)} | OTHERS
+        named = {str(statistic): statistic for statistic in omnibus(View.of(seen))} | OTHERS
         named |= BINARY if seen.m == 2 else {}
         how = {"n_resamples": RESAMPLES, "rng": number}
         together = cal.calibration_test(seen, **how)

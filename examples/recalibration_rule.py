@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 import calibrant as cal
-from calibrant.inference.families import omnibus
+from calibrant.calibration import View
+from calibrant.inference.testing.families import omnibus
 from calibrant.recalibration import Dirichlet, Isotonic, Method, Temperature
 
 CLASSES, ROWS, CONCENTRATIONS = (2, 3, 10), (200, 1000, 5000), (0.1, 0.5, 2.0)
@@ -68,7 +69,7 @@ def taken_apart(m: int, method: Method, sets: int) -> list[list[str]]:
         after = cal.recalibrate(draw(rng, m, 1000, 0.5), [method], n_resamples=1, rng=seed)
         data = after.predictions(name)
         possible = data.restrict(data.probs[np.arange(data.n), data.labels] > 0)
-        for statistic in omnibus(data):
+        for statistic in omnibus(View.of(data)):
             pvalues = [
                 cal.calibration_test(each, statistic, n_resamples=99, rng=seed).pvalue
                 for each in (data, possible)

@@ -13,7 +13,7 @@ import pytest
 
 from calibrant import Predictions, accuracy, brier_score, lenses, log_score, spherical_score
 from calibrant import statistics as st
-from calibrant.calibration import CellSums, find_cells
+from calibrant.calibration import CellSums, Gathered
 from calibrant.distances import squared_euclidean, total_variation
 from calibrant.partitions import EqualMass, EqualWidth, SimplexCells, VarianceTree
 
@@ -134,7 +134,7 @@ def test_two_parts(rng):
         merged = share * score(parts[0]) + (1 - share) * score(parts[1])
         assert merged == pytest.approx(score(data), rel=1e-12, abs=1e-12)
     for partition in CELLS:
-        cells = find_cells(data, partition)
+        cells = Gathered(data, partition)
         first, second = (
             CellSums.of(part, cells.of_rows[rows], cells.n_cells)
             for part, rows in zip(parts, (order[:cut], order[cut:]), strict=True)

@@ -6,7 +6,7 @@ from chance import BUDGET, agrees
 from scipy.stats import binom, norm, poisson
 
 from calibrant import Predictions, engine
-from calibrant.calibration import find_cells
+from calibrant.calibration import Gathered
 from calibrant.checks.seeds import make_key
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.lenses import TopLabel
@@ -188,7 +188,7 @@ def test_one_sweep_over_fixed_cells_is_one_data_set_after_the_other(m, weights):
     given = {None: None, "any": rng.random(60), "zeros": rng.integers(0, 2, 60)}[weights]
     data = Predictions(rng.dirichlet(np.ones(m), 60), rng.integers(0, m, 60), weights=given)
     for some in (data, data.take(np.flatnonzero(data.weights)[:1])):  # replicates without rows
-        cells = find_cells(some, EqualWidth(3))
+        cells = Gathered(some, EqualWidth(3))
         for span in (Replicates(0, 1), Replicates(3, 20)):
             found = Bootstrap().totals(cells, KEY, span)
             expected = Resampler.totals(Bootstrap(), cells, KEY, span)
@@ -203,7 +203,7 @@ def test_a_resampler_that_says_nothing_changes_nothing():
 
     assert Same().draw(DATA, KEY, 3) is DATA
     assert Same().refit
-    cells = find_cells(DATA, EqualWidth(3))
+    cells = Gathered(DATA, EqualWidth(3))
     found = Same().totals(cells, KEY, Replicates(0, 2))
     np.testing.assert_array_equal(found.expected, np.repeat(cells.totals().expected, 2, axis=1))
 

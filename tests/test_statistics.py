@@ -8,19 +8,18 @@ from hypothesis import given
 from strategies import problems
 
 from calibrant import Predictions, distances, statistics
-from calibrant.calibration import find_cells
+from calibrant.calibration import Gathered, observed
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, VarianceTree
 from calibrant.statistics import (
     ExpectedMiscalibration,
     OfFunction,
-    Shared,
     Statistic,
+    View,
     WorstMiscalibration,
 )
 from calibrant.statistics.spelled import as_statistic
-from calibrant.statistics.statistic import Observed
 
 # The kernel subtracts sums and divides, the loops subtract two means: an ulp of 1 or so per
 # class. A root turns 1e-16 into 1e-8, so the euclidean distance is compared by its square.
@@ -56,31 +55,31 @@ def test_prepare_then_evaluate_is_the_call(data):
         for make in (ExpectedMiscalibration, WorstMiscalibration):
             for distance in (total_variation, mine):
                 statistic = make(partition, distance)
-                evaluate = statistic.prepare(Shared(data))
-                assert evaluate(Observed(data)).shape == (1,)
-                assert float(evaluate(Observed(data))[0]) == statistic(data)
+                evaluate = statistic.prepare(View.of(data))
+                assert evaluate(observed(data)).shape == (1,)
+                assert float(evaluate(observed(data))[0]) == statistic(data)
                 # What was prepared with some labels is right for others.
-                assert float(evaluate(Observed(other))[0]) == statistic(other)
+                assert float(evaluate(observed(other))[0]) == statistic(other)
 
 
 def test_statistics_share_the_cells_of_equal_partitions():
     data = Predictions([0.1, 0.6, 0.7], [0, 1, 1])
-    shared = Shared(data)
+    shared = View.of(data)
     assert shared.cells(EqualWidth(3)) is shared.cells(EqualWidth(3))
     assert shared.cells(EqualWidth(3)) is not shared.cells(EqualWidth(4))
     assert shared.remember("key", lambda: [1]) is shared.remember("key", lambda: [2])
 
 
 def test_only_norms_that_are_asked_for_are_wanted():
-    shared = Shared(Predictions([0.1, 0.6, 0.7], [0, 1, 1]))
+    shared = View.of(Predictions([0.1, 0.6, 0.7], [0, 1, 1]))
     cells = shared.cells(EqualWidth(3))
-    assert shared.wanted(cells) == (0, 3)  # nobody said
+    assert cells.norms_wanted == (0, 3)  # nobody said
     ExpectedMiscalibration(EqualWidth(3), euclidean).prepare(shared)
-    assert shared.wanted(cells) == (1, 2)
+    assert cells.norms_wanted == (1, 2)
     WorstMiscalibration(EqualWidth(3)).prepare(shared)
-    assert shared.wanted(cells) == (0, 2)
+    assert cells.norms_wanted == (0, 2)
     ExpectedMiscalibration(EqualWidth(3), squared_euclidean).prepare(shared)
-    assert shared.wanted(cells) == (0, 3)
+    assert cells.norms_wanted == (0, 3)
 
 
 def test_a_function_is_a_statistic():
@@ -134,7 +133,7 @@ def test_locate_finds_the_worst_cell(data):
 @given(problems(max_n=6))
 def test_combine_takes_many_replicates_at_once(data):
     rng = np.random.default_rng(0)
-    mass = find_cells(data, EqualWidth(3)).mass
+    mass = Gathered(data, EqualWidth(3)).mass
     for statistic in (ExpectedMiscalibration(EqualWidth(3)), WorstMiscalibration(EqualWidth(3))):
         many = rng.random((mass.size, 4))
         found = statistic.combine(many, mass)

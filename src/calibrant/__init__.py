@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from calibrant.loading import load, load_models, scan
     from calibrant.predictions import Predictions
     from calibrant.reporting import report
-    from calibrant.scanning import Scan
+    from calibrant.rows import Scan
     from calibrant.scores import accuracy, brier_score, decompose, log_score, spherical_score
     from calibrant.statistics import ece
     from calibrant.trajectory import Trajectory, TrajectoryRow
@@ -168,7 +168,7 @@ _HOMES = {
     "loading": ("load", "load_models", "scan"),
     "predictions": ("Predictions",),
     "reporting": ("report",),
-    "scanning": ("Scan",),
+    "rows": ("Scan",),
     "statistics": ("ece",),
     "scores": ("accuracy", "brier_score", "decompose", "log_score", "spherical_score"),
     "trajectory": ("Trajectory", "TrajectoryRow"),

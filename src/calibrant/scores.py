@@ -5,23 +5,26 @@ All are means over the rows, weighted if there are weights.
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, final
+from fractions import Fraction
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibration import isotonic
-from calibrant.calibration.score_sums import ScoreTally, of_rows
 from calibrant.checks.parameters import short
 from calibrant.engine import threads
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
-from calibrant.scanning import Scan
+from calibrant.rows import Batch, Scan
 from calibrant.spelling import as_lens
-from calibrant.verbs import check_data
+from calibrant.verbs import as_rows, check_data
 
 Floats = NDArray[np.float64]
 Score = Callable[[Predictions], float]
+Whole = NDArray[Any]  # of Python's integers, which have no end
+
+HIGH, LOW = 2.0**20, 2.0**52  # units: a score is cut into multiples of 1 / HIGH and of 1 / LOW
 
 
 def log_score(data: Predictions) -> float:
@@ -81,13 +84,18 @@ def all_scores(data: Predictions | Scan) -> dict[str, float]:
     >>> all_scores(Predictions([0.5, 0.75], [1, 1]))["accuracy"]
     0.5
     """
-    if isinstance(data, Scan):
-        log, brier, spherical, hits = data.add_up(ScoreTally(data.unit)).means()
+    rows = as_rows(data)
+    right = {}
+    if rows.held:
+        given = rows.at_hand("scores").given
+        log, brier, spherical, hits = _means(given)
+        if given.of_confidences:
+            share = float(np.average(given.labels == 1, weights=given.weights))
+            right = {"share_correct": share}
     else:
-        log, brier, spherical, hits = _means(data)
-    right = {"accuracy": hits}
-    if not isinstance(data, Scan) and data.of_confidences:
-        right = {"share_correct": float(np.average(data.labels == 1, weights=data.weights))}
+        (found,) = rows.fold([rows.part(ScoreReduction(rows.unit))])
+        log, brier, spherical, hits = found.means()
+    right = right or {"accuracy": hits}
     return {
         **right,
         "log_score": log,
@@ -237,7 +245,7 @@ def row_scores(data: Predictions) -> Floats:
     out = np.empty((2, data.n))
 
     def work(start: int, stop: int) -> None:
-        out[:, start:stop] = of_rows(data, slice(start, stop))[1:3]
+        out[:, start:stop] = _of_rows(data, slice(start, stop))[1:3]
 
     threads.run(work, threads.row_blocks(data.probs.shape))
     return out
@@ -259,10 +267,69 @@ def _means(data: Predictions) -> list[float]:
 
 def _sums(data: Predictions, rows: slice) -> Floats:
     """Return the weight of some rows and the sums of their scores (5,)."""
-    scores = of_rows(data, rows)
+    scores = _of_rows(data, rows)
     if data.weighted:
         weights = data.weights[rows]
         held = weights > 0  # an infinite score of a row without weight does not count
         # Contiguous as without weights, so that sums are rounded alike.
         scores = scores.compress(held, axis=1) * weights[held]
     return np.asarray(scores.sum(axis=1))
+
+
+def _of_rows(data: Predictions, rows: slice) -> Floats:
+    """Return ones and the log, Brier and spherical scores and the hits of some rows (5, k)."""
+    probs = data.probs[rows].astype(np.float64, copy=False)
+    labels = data.labels[rows]
+    p = np.take_along_axis(probs, labels[:, None], axis=1)[:, 0]
+    square = np.einsum("ij,ij->i", probs, probs)
+    with np.errstate(divide="ignore"):
+        log = -np.log(p)
+    hits = probs.argmax(axis=1) == labels
+    return np.stack((np.ones_like(p), log, square - 2 * p + 1, p / np.sqrt(square), hits))
+
+
+class ScoreSums(NamedTuple):
+    """Weighted sums of scores, as whole numbers of small units, and how many were infinite."""
+
+    high: Whole  # (5,)
+    low: Whole  # (5,)
+    infinite: int
+
+    def means(self) -> list[float]:
+        """Return the log, Brier and spherical score and the accuracy."""
+        sums = [
+            Fraction(high, int(HIGH)) + Fraction(low, int(LOW))
+            for high, low in zip(self.high, self.low, strict=True)
+        ]
+        log, *others = (float(score / sums[0]) for score in sums[1:])
+        return [float("inf") if self.infinite else log, *others]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ScoreReduction:
+    """Scores of rows, added up exactly once each was rounded to a multiple of 2^-52."""
+
+    unit: float  # of weights, which none exceeds
+
+    def zero(self) -> ScoreSums:
+        """Return the sums of no rows."""
+        nothing = np.zeros(5, np.int64).astype(object)
+        return ScoreSums(nothing, nothing, 0)
+
+    def add(self, state: ScoreSums, batch: Batch) -> ScoreSums:
+        """Add the rows of a batch; an infinite score of a row without weight does not count."""
+        scores = _of_rows(batch.given, slice(None))
+        if batch.given.weighted:
+            weights = batch.given.weights / self.unit
+            scores = scores.compress(weights > 0, axis=1) * weights[weights > 0]
+        infinite = np.isinf(scores)
+        scores[infinite] = 0.0
+        high = np.rint(scores * HIGH)
+        low = np.rint((scores - high / HIGH) * LOW)
+        sums = [part.astype(np.int64).sum(axis=1).astype(object) for part in (high, low)]
+        return self.merge(state, ScoreSums(sums[0], sums[1], int(infinite.sum())))
+
+    def merge(self, a: ScoreSums, b: ScoreSums) -> ScoreSums:
+        """Return the sums of the rows of both."""
+        return ScoreSums(a.high + b.high, a.low + b.low, a.infinite + b.infinite)

@@ -18,7 +18,7 @@ from calibrant.lenses.lens import check_lens
 from calibrant.partitions import Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
-from calibrant.scanning import Scan
+from calibrant.rows import Scan
 
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 from calibrant.predictions import Predictions
-from calibrant.scanning import Scan
+from calibrant.rows import Memory, Rows, Scan
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,6 +34,14 @@ def takes_arrays(verb: Callable[P, T]) -> Callable[P, T]:
         return verb(data, *rest, **settings)
 
     return cast(Callable[P, T], call)
+
+
+def as_rows(data: Any) -> Rows:
+    """Return the rows of data, wherever they are: the only place that asks what kind they are."""
+    if isinstance(data, Scan | Memory):
+        return data
+    check_data(data)
+    return Memory(data)
 
 
 def check_data(data: Any, *, scans: bool = False) -> None:

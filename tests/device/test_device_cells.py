@@ -6,14 +6,14 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from calibrant.inference.label_blocks import LabelBlock
 from tensors import DEVICES, on, problem, there
 
 from calibrant import Predictions, distances, lenses, partitions, resampling, statistics
 from calibrant.checks.seeds import make_key
 from calibrant.device import cells, grid, many, seen
 from calibrant.engine.tuples import Replicates
-from calibrant.inference.label_blocks import LabelBlock
-from calibrant.inference.problem import Problem
+from calibrant.inference.replicates.problem import Problem
 
 KEY = make_key(5)
 LENSES = [lenses.Canonical(), lenses.TopLabel(), lenses.Marginal(1)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import poisson
 
 from calibrant import Predictions, engine
-from calibrant.calibration import find_cells
+from calibrant.calibration import Gathered
 from calibrant.checks.seeds import make_key
 from calibrant.engine.tuples import Replicates
 from calibrant.partitions import FromFunction
@@ -59,7 +59,7 @@ def test_totals_are_those_of_data_laid_out(m, weights):
         rng.integers(0, m, 40),
         weights=None if weights is None else rng.random(40),
     )
-    cells = find_cells(data, FromFunction(third))
+    cells = Gathered(data, FromFunction(third))
     for replicates in (Replicates(0, 1), Replicates(3, 11), Replicates(3, 14)):
         found = RESAMPLE.resampled_totals(data.rows, cells.by_order, KEY, replicates)
         for t, b in enumerate(range(*replicates)):
@@ -67,7 +67,7 @@ def test_totals_are_those_of_data_laid_out(m, weights):
             kept = np.repeat(np.arange(40), times)
             mine = cells.of_rows[kept]
             drawn = data.take(kept)
-            totals = find_cells(
+            totals = Gathered(
                 drawn, FromFunction(lambda _, mine=mine: mine)
             ).totals()  # the cells stay
             np.testing.assert_allclose(found.expected[:, t], totals.expected[:, 0], rtol=1e-12)
@@ -81,7 +81,7 @@ def test_a_chunk_of_rows_draws_what_the_whole_draws():
     half = data.take(np.arange(20, 40))
     apart = FromFunction(lambda probs: np.arange(len(probs)))
     rows = half.rows._replace(first=20)
-    cells = find_cells(half, apart)
+    cells = Gathered(half, apart)
     found = RESAMPLE.resampled_totals(rows, cells.by_order, KEY, Replicates(0, 8))
     norms = np.abs(np.eye(3)[half.labels] - half.probs).sum(axis=1)
     for b in range(8):

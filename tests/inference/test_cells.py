@@ -350,7 +350,7 @@ def test_blocks_of_cells_change_no_bit(monkeypatch):
     for data in (THREE, Predictions(RNG.random(90), RNG.integers(0, 2, 90))):
         whole = cellwise(data, EqualWidth(5), n_resamples=39, rng=2)
         with monkeypatch.context() as patch:
-            patch.setattr("calibrant.inference.frequencies.ROOM", 1)
+            patch.setattr("calibrant.inference.testing.binwise.LAID_OUT", 1)
             parts = cellwise(data, EqualWidth(5), n_resamples=39, rng=2)
         for name in ("lower", "upper", "largest", "centre", "spread"):
             assert getattr(whole, name).tobytes() == getattr(parts, name).tobytes()

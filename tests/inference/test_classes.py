@@ -8,7 +8,7 @@ from chance import TRIALS, models, most
 
 from calibrant import Predictions, calibration_test, classwise
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.adjustment import max_t
+from calibrant.inference.testing.adjustment import max_t
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
 from calibrant.resampling import Exact
@@ -162,7 +162,7 @@ def test_plain_numbers_and_tables():
 def test_blocks_and_threads_change_no_bit(monkeypatch):
     data = make(300, 4, "any")
     whole = classwise(data, n_resamples=40, rng=1).null
-    monkeypatch.setattr("calibrant.inference.class_cells.ROOM", 100)
+    monkeypatch.setattr("calibrant.inference.testing.classwise.LAID_OUT", 100)
     for count in ("1", "2"):
         monkeypatch.setenv("CALIBRANT_THREADS", count)
         np.testing.assert_array_equal(classwise(data, n_resamples=40, rng=1).null, whole)

@@ -17,15 +17,15 @@ from calibrant import (
     reliability_diagram,
     slices,
 )
-from calibrant.calibration import find_cells
+from calibrant.calibration import Gathered
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.clusters import ClusterSums
-from calibrant.inference.plans import Plan
-from calibrant.inference.problem import Problem
-from calibrant.inference.replicates import values_and_replicates
+from calibrant.inference.replicates.driver import values_and_replicates
+from calibrant.inference.replicates.plan import Plan
+from calibrant.inference.replicates.problem import Problem
 from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, WildClusters
+from calibrant.resampling.draws.signs import ClusterSums
 from calibrant.statistics import (
     ExpectedMiscalibration,
     KernelMiscalibration,
@@ -111,7 +111,7 @@ def test_null_by_plain_loops(lens, distance):
         Problem.of(data, lens, plan.resampler, plan.key), statistics, plan
     )
     signs = signs_of(plan.key, 17, size)
-    cells = find_cells(seen, partition).of_rows
+    cells = Gathered(seen, partition).of_rows
     for b in range(size):
         mean, worst, total = 0.0, 0.0, seen.weights.sum()
         for c in np.unique(cells):
@@ -128,7 +128,7 @@ def test_null_by_plain_loops(lens, distance):
 
 def test_the_size_looks_at_pairs_of_different_clusters():
     data = some_data(weights=False)
-    cells = find_cells(data, EqualWidth(2))
+    cells = Gathered(data, EqualWidth(2))
     value, n = 0.0, data.n
     for c in range(cells.n_cells):
         rows = np.flatnonzero(cells.of_rows == c)
@@ -142,7 +142,7 @@ def test_the_size_looks_at_pairs_of_different_clusters():
 def test_blocks_of_signs_change_nothing(monkeypatch):
     data = some_data()
     found = calibration_test(data, n_resamples=99, rng=3)
-    monkeypatch.setattr("calibrant.inference.clusters.ROOM", 40)
+    monkeypatch.setattr("calibrant.resampling.draws.signs.LAID_OUT", 40)
     again = calibration_test(data, n_resamples=99, rng=3)
     np.testing.assert_allclose(again.null, found.null, rtol=1e-12)
     assert found.settings["resampler"] == "WildClusters(rho=None)"

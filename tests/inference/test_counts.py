@@ -8,15 +8,14 @@ import pytest
 from chance import agrees
 
 from calibrant import Predictions, calibration_test, engine
-from calibrant.calibration import find_cells
+from calibrant.calibration import Gathered
 from calibrant.engine.tuples import Replicates
-from calibrant.inference import convolution as module
-from calibrant.inference.convolution import cell_counts
-from calibrant.inference.counts import CountDistributions
-from calibrant.inference.problem import Problem
+from calibrant.inference.replicates.problem import Problem
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Bootstrap, Exact
+from calibrant.resampling.draws import distributions as module
+from calibrant.resampling.draws.distributions import CountDistributions, cell_counts
 from calibrant.statistics import ExpectedMiscalibration
 
 RNG = np.random.default_rng(0)
@@ -102,7 +101,7 @@ def test_the_comparison_can_fail():
 def distributions_of(data, partition, lens=Canonical()):
     """Return the cells of a problem and the distributions of their counts."""
     problem = Problem.of(data, lens, Exact(), np.uint64(5))
-    cells = find_cells(problem.seen, partition)
+    cells = Gathered(problem.seen, partition)
     return cells, problem.event_distributions(cells)
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions, calibration_test, evaluate
+from calibrant.calibration import View
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.adjustment import adjust
-from calibrant.inference.families import default_tree, omnibus
+from calibrant.inference.testing.adjustment import adjust
+from calibrant.inference.testing.families import default_tree, omnibus
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.resampling import Consistency, Exact
@@ -106,12 +107,12 @@ def test_what_it_was_made_with():
 def test_defaults():
     found = evaluate(DATA, n_resamples=9, rng=0)
     assert [(str(row.lens), row.statistic) for row in found.rows] == [
-        *(("canonical", statistic) for statistic in omnibus(DATA)),
-        *(("top label", statistic) for statistic in omnibus(BINARY)),
+        *(("canonical", statistic) for statistic in omnibus(View.of(DATA))),
+        *(("top label", statistic) for statistic in omnibus(View.of(BINARY))),
     ]
     binary = evaluate(BINARY, n_resamples=9, rng=0)
     assert [(str(row.lens), row.statistic) for row in binary.rows] == [
-        ("canonical", statistic) for statistic in omnibus(BINARY)
+        ("canonical", statistic) for statistic in omnibus(View.of(BINARY))
     ]
 
 

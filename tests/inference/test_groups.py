@@ -7,9 +7,10 @@ import pytest
 from chance import models, most
 
 from calibrant import Predictions, slices
+from calibrant.calibration import View
 from calibrant.checks.seeds import make_key
-from calibrant.inference.adjustment import adjust
-from calibrant.inference.families import omnibus
+from calibrant.inference.testing.adjustment import adjust
+from calibrant.inference.testing.families import omnibus
 from calibrant.lenses import Marginal, TopLabel
 from calibrant.resampling import Exact
 
@@ -47,7 +48,7 @@ def test_the_plain_definition(lens):
         [
             [statistic(lens(data.weighted_by(mask))) for data in drawn]
             for mask in masks
-            for statistic in omnibus(lens(THREE))
+            for statistic in omnibus(View.of(lens(THREE)))
         ]
     )
     expected = adjust(table[:, 0], table[:, 1:]).reshape(len(masks), -1).min(axis=1)
@@ -56,7 +57,7 @@ def test_the_plain_definition(lens):
 
 def test_the_value_of_a_group_is_that_of_its_rows():
     alone = DATA.take(np.flatnonzero(SEX == "male"))
-    for statistic in omnibus(DATA):
+    for statistic in omnibus(View.of(DATA)):
         assert statistic(DATA.weighted_by(SEX == "male")) == pytest.approx(
             statistic(alone), rel=1e-9
         )

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from strategies import problems
 
 from calibrant import Predictions, evaluate
-from calibrant.inference.families import default_tree
+from calibrant.inference.testing.families import default_tree
 from calibrant.lenses import Canonical, Marginal, TopLabel
 from calibrant.partitions import VarianceTree
 from calibrant.statistics import SquaredMiscalibration

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant.calibration.law_sums import ENOUGH, LawSums
-from calibrant.inference.laws import laws
+from calibrant.calibration.sums import ENOUGH, EventSums
+from calibrant.resampling.draws.distributions import distributions
 
 RNG = np.random.default_rng(0)
 # The recursion errs by 1e-19 a step; sums to 2^-84 and transforms of a few hundred terms by less
@@ -27,12 +27,12 @@ def recursion(p):
 def from_sums(p, cells=1):
     """Return the same from sums, merged from parts."""
     parts = [
-        LawSums.of(part, np.zeros(part.size, np.int32), 1) for part in np.array_split(p, cells)
+        EventSums.of(part, np.zeros(part.size, np.int32), 1) for part in np.array_split(p, cells)
     ]
     merged = parts[0]
     for part in parts[1:]:
         merged = merged.merge(part)
-    ((low, pmf),) = laws(merged)
+    ((low, pmf),) = distributions(merged)
     out = np.zeros(p.size + 1)
     cdf = np.cumsum(pmf) / pmf.sum()
     out[low : low + cdf.size] = cdf[: p.size + 1 - low]
@@ -81,9 +81,9 @@ def test_neither_order_nor_cut_changes_a_bit(parts, seed):
 
 def test_rows_are_dropped_for_good_once_the_variance_is_large():
     cells = np.zeros(500, np.int32)
-    half = LawSums.of(np.full(500, 0.5), cells, 1)
+    half = EventSums.of(np.full(500, 0.5), cells, 1)
     assert (half.p.size, half.variances.tolist()) == (500, [125.0])
     assert half.merge(half).p.size == 0
     assert half.merge(half).variances[0] >= ENOUGH
-    rare = LawSums.of(np.full(500, 1e-4), cells, 1)
+    rare = EventSums.of(np.full(500, 1e-4), cells, 1)
     assert rare.p.size == 0  # rows near the ends are known by their sums

@@ -6,8 +6,9 @@ from chance import fewest, models, most, outcomes, rejections, wrap
 from scipy.special import softmax
 
 from calibrant import Predictions, calibration_test, evaluate
+from calibrant.calibration import View
 from calibrant.checks.seeds import make_key
-from calibrant.inference.families import omnibus
+from calibrant.inference.testing.families import omnibus
 from calibrant.lenses import Canonical, Marginal, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
@@ -22,7 +23,7 @@ BINARY = Predictions(RNG.random(90).round(1), RNG.integers(0, 2, 90))
 @pytest.mark.parametrize("data", [THREE, BINARY], ids=["three", "binary with ties"])
 def test_the_joint_null_is_that_of_a_plain_loop(data, lens):
     """Bit for bit: every statistic of every data set that `Exact` draws."""
-    statistics = omnibus(lens(data))
+    statistics = omnibus(View.of(lens(data)))
     found = evaluate(data, lenses=[lens], statistics=statistics, n_resamples=25, rng=7)
     for b in range(25):
         drawn = lens(Exact().draw(data, make_key(7), b))
@@ -32,7 +33,7 @@ def test_the_joint_null_is_that_of_a_plain_loop(data, lens):
 def test_the_p_value_by_hand():
     found = calibration_test(THREE, n_resamples=49, rng=3)
     rows = evaluate(
-        THREE, lenses=[Canonical()], statistics=omnibus(THREE), n_resamples=49, rng=3
+        THREE, lenses=[Canonical()], statistics=omnibus(View.of(THREE)), n_resamples=49, rng=3
     ).rows
     table = np.array([[row.value, *row.null] for row in rows])
     shares = (table[:, :, None] <= table[:, None, :]).mean(axis=2).min(axis=0)
@@ -78,6 +79,6 @@ def test_timid_models_are_seen(m):
 @pytest.mark.parametrize(("n", "form"), [(4000, "auto"), (4001, "low-rank"), (60_000, "low-rank")])
 def test_the_kernel_of_many_rows_has_landmarks(n, form):
     data = Predictions(np.full((n, 3), 1 / 3), np.arange(n) % 3)
-    kernel = omnibus(data)[0]
+    kernel = omnibus(View.of(data))[0]
     assert kernel.form == form
     assert n < 50_000 or kernel.rank == 64

@@ -14,9 +14,9 @@ import pytest
 from calibrant import Predictions, calibration_test, cellwise, classwise, estimate, evaluate
 from calibrant.checks.seeds import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.plans import Plan
-from calibrant.inference.problem import Problem
-from calibrant.inference.replicates import values_and_replicates
+from calibrant.inference.replicates.driver import values_and_replicates
+from calibrant.inference.replicates.plan import Plan
+from calibrant.inference.replicates.problem import Problem
 from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, Resampler
@@ -538,8 +538,8 @@ def long_work(progress):
 @pytest.mark.parametrize("count", ["1", "2"])
 def test_progress_grows_and_ends_at_its_total(monkeypatch, count):
     monkeypatch.setenv("CALIBRANT_THREADS", count)
-    for module in ("frequencies", "class_cells", "label_blocks"):
-        monkeypatch.setattr(f"calibrant.inference.{module}.ROOM", 1000)
+    for module in ("inference.testing.binwise", "inference.testing.classwise"):
+        monkeypatch.setattr(f"calibrant.{module}.LAID_OUT", 1000)
     told = []
     for work in long_work(lambda done, total: told.append((done, total))):
         told.clear()

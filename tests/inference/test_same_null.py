@@ -17,9 +17,9 @@ from calibrant import (
 from calibrant.calibration import calibration_function
 from calibrant.checks.seeds import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.frequencies import frequencies
-from calibrant.inference.plans import Plan
-from calibrant.inference.problem import Problem
+from calibrant.inference.replicates.plan import Plan
+from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.testing.binwise import frequencies
 from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth, SimplexCells, VarianceTree
 from calibrant.resampling import Consistency, Exact
@@ -161,7 +161,7 @@ def test_the_labels_of_cells(data, lens):
     partition = EqualWidth(3)
     plan = Plan(Exact(), B, SEED)
     problem = Problem.of(data, lens, Exact(), plan.key)
-    cells = problem.shared.cells(partition)
+    cells = problem.view.cells(partition)
     found = np.concatenate([some for _, _, some in frequencies(problem, cells, plan)], axis=1)
     for b in range(B):
         drawn = lens(Exact().draw(data, make_key(SEED), b))

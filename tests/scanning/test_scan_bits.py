@@ -308,15 +308,15 @@ def test_many_classes(tmp_path):
 
 def test_passes_over_blocks_of_replicates(both, monkeypatch):
     """Tables that have no room for all replicates are filled in several passes."""
-    from calibrant.inference import scanned_blocks
+    from calibrant.inference.replicates import ways
 
     data, scan = both
     eta = ExpectedMiscalibration(EqualWidth(5))
     expected = cal.calibration_test(data, eta, n_resamples=99, rng=1)
     cells = cal.calibration_function(scan, EqualWidth(5)).n_cells
-    monkeypatch.setattr(scanned_blocks, "TABLES", 40 * cells * data.m)
+    monkeypatch.setattr(ways, "LIMITS", ways.LIMITS._replace(table=40 * cells * data.m, passes=3))
     found = cal.calibration_test(scan, eta, n_resamples=99, rng=1)
     assert found.to_dict() == expected.to_dict()
-    monkeypatch.setattr(scanned_blocks, "TABLES", 31 * cells * data.m)
+    monkeypatch.setattr(ways, "LIMITS", ways.LIMITS._replace(table=31 * cells * data.m, passes=99))
     with pytest.raises(ValueError, match="the tables of this test are too large"):
         cal.calibration_test(scan, eta, n_resamples=99, rng=1)

@@ -13,7 +13,7 @@ from folders import predictions, rows_of, table, write
 import calibrant as cal
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
-from calibrant.scanning import fragments
+from calibrant.rows import fragments
 from calibrant.statistics import ExpectedMiscalibration
 
 ROWS = rows_of(200, 3)

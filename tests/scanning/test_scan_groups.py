@@ -10,13 +10,13 @@ from folders import predictions, rows_of, table, write
 
 import calibrant as cal
 from calibrant.distances import total_variation
-from calibrant.inference.evaluation import judged
-from calibrant.inference.plans import Plan
-from calibrant.inference.problem import Problem
+from calibrant.inference.replicates.plan import Plan
+from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.verdicts.evaluation import judged
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
-from calibrant.scanning import reductions
+from calibrant.rows import passes
 from calibrant.statistics import ExpectedMiscalibration
 
 N = 900
@@ -128,7 +128,7 @@ def test_folders_that_name_groups(tmp_path):
 
 def test_columns_of_very_many_values(both, monkeypatch):
     _, scan = both
-    monkeypatch.setattr(reductions, "MOST_VALUES", 3)
+    monkeypatch.setattr(passes, "MOST_VALUES", 3)
     with pytest.raises(ValueError, match="columns of few values; 'ward' has more than 3 different"):
         cal.slices(scan, ["sex", "ward"], n_resamples=9)
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from strategies import problems
 
 import calibrant as cal
-from calibrant.calibration.tally import CellTally
-from calibrant.lenses import Canonical, TopLabel
+from calibrant.calibration.tables import TableReduction
+from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualMass, EqualWidth
 from calibrant.resampling import Exact
-from calibrant.scanning import Scan
-from calibrant.scanning.scan import Work
+from calibrant.rows import Scan
+from calibrant.rows.passes import Fold, Pass
 from calibrant.statistics import ExpectedMiscalibration
 
 N = 120
@@ -69,24 +69,24 @@ def scan(tmp_path_factory):
 @settings(max_examples=30)
 @given(st.data())
 def test_any_order_of_merging(scan, data):
-    tally = CellTally(TopLabel(), (EqualWidth(5), EqualWidth(3)), 1.0)
-    work = Work(scan.reader, tally)
+    tally = Pass([scan.part(TableReduction((EqualWidth(5), EqualWidth(3)), 1.0), TopLabel())])
+    work = Fold(scan.reader, tally)
     states = [work([fragment]) for fragment in scan.fragments]
-    whole = [state.sums.finish() for state in work(scan.fragments)]
+    whole = [state.sums.finish() for state in work(scan.fragments)[0]]
     while len(states) > 1:
         i = data.draw(st.integers(0, len(states) - 1))
         a = states.pop(i)
         b = states.pop(data.draw(st.integers(0, len(states) - 1)))
         states.append(tally.merge(a, b))
-    for mine, theirs in zip(states[0], whole, strict=True):
+    for mine, theirs in zip(states[0][0], whole, strict=True):
         for one, other in zip(mine.sums.finish(), theirs, strict=True):
             assert one.tolist() == other.tolist()
 
 
 def test_merging_changes_neither_state(scan):
     """An engine may merge a state again after a worker was lost."""
-    tally = CellTally(Canonical(), (EqualWidth(3),), 1.0)
-    work = Work(scan.reader, tally)
+    tally = TableReduction((EqualWidth(3),), 1.0)
+    work = Fold(scan.reader, tally)
     states = [work([fragment]) for fragment in scan.fragments]
     first = reduce(tally.merge, states)[0].sums.finish().predicted.tolist()
     again = reduce(tally.merge, states)[0].sums.finish().predicted.tolist()
@@ -145,7 +145,7 @@ def test_a_task_that_is_done_again_counts_once(scan):
 
 
 def replace_engine(executor):
-    from calibrant.workers import as_workers
+    from calibrant.rows.workers import as_workers
 
     return as_workers(executor)
 

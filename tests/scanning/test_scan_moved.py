@@ -1,4 +1,4 @@
-"""Cells of which there are very many: their rows are moved, and no bit changes."""
+"""Cells of which there are very many: their rows are shuffled, and no bit changes."""
 
 import resource
 from concurrent.futures import ProcessPoolExecutor
@@ -11,15 +11,21 @@ from folders import predictions, rows_of, table, write
 import calibrant as cal
 from calibrant.distances import euclidean
 from calibrant.engine import threads
-from calibrant.inference import moving
-from calibrant.inference.moved import HEAVY, CellExchange
+from calibrant.inference.replicates import ways
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
+from calibrant.rows.passes import Shuffle
+from calibrant.rows.workers.futures import Futures
+from calibrant.rows.workers.spill import split_alone
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
-from calibrant.workers.exchange import split_alone
-from calibrant.workers.futures import Futures
 
 FEW = {"n_resamples": 19, "rng": 1}
+HEAVY = 0  # the bucket of rows that are counted where they are
+
+
+def limit(monkeypatch, **limits):
+    """Let other amounts fit into tables and buckets."""
+    monkeypatch.setattr(ways, "LIMITS", ways.LIMITS._replace(**limits))
 
 
 def first_digits(probs):
@@ -42,14 +48,14 @@ def both(request, tmp_path):
 def buckets(monkeypatch):
     """Move the rows of two cells and more; return the buckets that were finished."""
     found = []
-    finish = CellExchange.finish
+    finish = Shuffle.finish
 
     def noted(self, bucket, pieces):
         found.append(bucket)
         return finish(self, bucket, pieces)
 
-    monkeypatch.setattr(CellExchange, "finish", noted)
-    monkeypatch.setattr(moving, "PASSES", 0)
+    monkeypatch.setattr(Shuffle, "finish", noted)
+    limit(monkeypatch, passes=0)
     return found
 
 
@@ -86,17 +92,14 @@ def test_same_bits(both, buckets, lens, partition):
 @pytest.mark.parametrize("heaviest", [0, 1, 10_000])
 def test_any_heavy_cells_and_any_buckets(both, buckets, monkeypatch, lens, n_owners, heaviest):
     """Who owns which rows decides how long it takes, and nothing else."""
-    monkeypatch.setattr(moving, "FEWEST", n_owners)
-    monkeypatch.setattr(moving, "HEAVIEST", heaviest)
+    limit(monkeypatch, owners=(n_owners, 4096), heaviest=heaviest)
     same(both, ExpectedMiscalibration(EqualWidth(8)), lens)
     assert (HEAVY in buckets) == (heaviest > 0 and n_owners > 1)
     assert max(buckets) <= n_owners
 
 
 def test_all_cells_heavy(both, buckets, monkeypatch):
-    monkeypatch.setattr(moving, "FEWEST", 1_000_000)
-    monkeypatch.setattr(moving, "MOST_BUCKETS", 1_000_000)
-    monkeypatch.setattr(moving, "HEAVIEST", 10_000)
+    limit(monkeypatch, owners=(1_000_000, 1_000_000), heaviest=10_000)
     same(both, ExpectedMiscalibration(EqualWidth(1)))
     assert not buckets  # a single cell is not too many
     same(both, ExpectedMiscalibration(EqualWidth(3)), TopLabel())
@@ -134,14 +137,14 @@ def test_groups_of_rows(buckets, monkeypatch, tmp_path):
 
     moved = found()
     assert buckets
-    monkeypatch.setattr(moving, "PASSES", 6)
+    limit(monkeypatch, passes=6)
     assert moved == found()
 
 
 def test_processes(both, monkeypatch):
     """Rows pass through files of the process that asks; few buckets are out at a time."""
-    monkeypatch.setattr(moving, "PASSES", 0)
-    monkeypatch.setattr(moving, "FEWEST", 20)
+    limit(monkeypatch, passes=0)
+    limit(monkeypatch, owners=(20, 4096))
     data, scan = both
     done = []
     with ProcessPoolExecutor(2) as pool:
@@ -154,7 +157,7 @@ def test_processes(both, monkeypatch):
 
 
 def test_many_outcomes(tmp_path):
-    """Cells of few rows and many outcomes depend on the order of the rows: they are moved."""
+    """Norms of many outcomes are exact sums: no order of rows shows."""
     rows = rows_of(2_000, 40)
     pair = predictions(*rows), cal.scan(write(tmp_path, table(*rows)))
     same(pair, ExpectedMiscalibration(EqualWidth(20)))
@@ -175,7 +178,7 @@ def test_what_is_not_moved(both, buckets, tmp_path):
 
 
 def test_temporary_files_are_removed(both, monkeypatch, tmp_path):
-    monkeypatch.setattr(moving, "PASSES", 0)
+    limit(monkeypatch, passes=0)
     monkeypatch.setenv("TMPDIR", str(tmp_path / "spill"))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "spill").mkdir()
@@ -183,7 +186,7 @@ def test_temporary_files_are_removed(both, monkeypatch, tmp_path):
     def fails(*_):
         raise ValueError(f"{len(list((tmp_path / 'spill').iterdir()))} folder")
 
-    monkeypatch.setattr(CellExchange, "finish", fails)
+    monkeypatch.setattr(Shuffle, "finish", fails)
     with pytest.raises(ValueError, match="1 folder"):
         cal.calibration_test(both[1], ExpectedMiscalibration(EqualWidth(8)), **FEW)
     assert not list((tmp_path / "spill").iterdir())
@@ -191,7 +194,7 @@ def test_temporary_files_are_removed(both, monkeypatch, tmp_path):
 
 def test_a_disk_that_is_full(both, monkeypatch, tmp_path):
     """One sentence, and nothing is left behind."""
-    monkeypatch.setattr(moving, "PASSES", 0)
+    limit(monkeypatch, passes=0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     left = {path.name for path in tmp_path.iterdir()}
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant.partitions import EqualWidth
-from calibrant.scanning import Batch, row_numbers
-from calibrant.scanning.row_numbers import RowNumbers
+from calibrant.rows import Batch
+from calibrant.rows import numbers as row_numbers
+from calibrant.rows.numbers import RowNumbers
 from calibrant.statistics import ExpectedMiscalibration
 
 ETA = ExpectedMiscalibration(EqualWidth(4))
@@ -19,7 +20,7 @@ ETA = ExpectedMiscalibration(EqualWidth(4))
 
 def sample(numbers):
     tally = RowNumbers()
-    return tally.update(tally.zero(), Batch(None, 0, np.array(numbers, np.int64)))
+    return tally.add(tally.zero(), Batch(None, None, 0, np.array(numbers, np.int64)))
 
 
 @given(st.integers(0, 2**63 - 1))

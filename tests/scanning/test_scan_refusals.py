@@ -7,7 +7,7 @@ import calibrant as cal
 from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, SimplexCells, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact
-from calibrant.scanning import Scan, fragments
+from calibrant.rows import Scan, fragments
 from calibrant.statistics import (
     AveragedTwoBin,
     Cox,

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from strategies import any_weights, problems
 
 from calibrant import Predictions, calibration_test, estimate
+from calibrant.calibration import observed
 from calibrant.checks.seeds import make_key
-from calibrant.inference.plans import Plan
-from calibrant.inference.problem import Problem
-from calibrant.inference.replicates import values_and_replicates
+from calibrant.inference.replicates.driver import values_and_replicates
+from calibrant.inference.replicates.plan import Plan
+from calibrant.inference.replicates.problem import Problem
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Bootstrap, Consistency, Exact
-from calibrant.statistics import ExpectedMiscalibration, Shared, SmoothMiscalibration
-from calibrant.statistics.statistic import Observed
+from calibrant.statistics import ExpectedMiscalibration, SmoothMiscalibration, View
 from calibrant.statistics.ties import Ties
 
 SEED = 5
@@ -82,10 +82,10 @@ def test_a_row_of_weight_zero_is_absent(statistic, data):
 @given(data=problems(m=2))
 def test_prepare_then_evaluate_is_the_call(statistic, data):
     other = data.with_labels(1 - data.labels)
-    evaluate = statistic.prepare(Shared(data))
+    evaluate = statistic.prepare(View.of(data))
     for seen in (data, other):
-        assert evaluate(Observed(seen)).shape == (1,)
-        assert float(evaluate(Observed(seen))[0]) == statistic(seen)
+        assert evaluate(observed(seen)).shape == (1,)
+        assert float(evaluate(observed(seen))[0]) == statistic(seen)
 
 
 @named()
@@ -139,7 +139,7 @@ def test_rows_may_be_drawn_again(statistic, resampler):
 
 
 def test_statistics_share_their_ties():
-    shared = Shared(uneven(30))
+    shared = View.of(uneven(30))
     assert Ties.of(FAMILY[0], shared).cells is Ties.of(FAMILY[1], shared).cells
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from strategies import integer_weights, problems
 
 from calibrant import Predictions, calibration_test
-from calibrant.statistics import CutoffMiscalibration, KolmogorovMiscalibration, Shared
+from calibrant.statistics import CutoffMiscalibration, KolmogorovMiscalibration, View
 from calibrant.statistics.brownian import modulus_pvalue, range_pvalue
 from calibrant.statistics.ties import Ties
 
@@ -57,7 +57,7 @@ def test_reference(shared, name):  # noqa: ARG001
         found = {
             "kolmogorov": kolmogorov(data),
             "kuiper": cutoff(data),
-            "path_scale": Ties.of(cutoff, Shared(data)).path_scale,
+            "path_scale": Ties.of(cutoff, View.of(data)).path_scale,
             "kolmogorov_pvalue_exact": kolmogorov.exact_pvalue(data),
             "kolmogorov_pvalue_asymptotic": kolmogorov.asymptotic_pvalue(data),
             "kuiper_pvalue_asymptotic": cutoff.asymptotic_pvalue(data),

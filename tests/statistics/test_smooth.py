@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from strategies import problems
 
 from calibrant import Predictions, calibration_test
-from calibrant.statistics import Shared, SmoothMiscalibration
+from calibrant.statistics import SmoothMiscalibration, View
 from calibrant.statistics import smooth as module
 from calibrant.statistics.ties import Ties
 
@@ -86,7 +86,7 @@ def test_values_far_below_one():
     # Seen from close up: p in units of 1/100 is far from the other end, and s scales with it.
     near = cosine_moments_of(100 * p, data)
     assert smooth_norm(near, 100 * s) == pytest.approx(s, rel=1e-9)
-    first = module.Grid.first(Ties.of(smooth, Shared(data)))
+    first = module.Grid.first(Ties.of(smooth, View.of(data)))
     assert s < first.narrowest  # so that a finer grid was needed
 
 

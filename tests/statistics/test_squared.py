@@ -19,14 +19,13 @@ from calibrant.checks.seeds import make_key
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact
-from calibrant.statistics import SquaredMiscalibration
+from calibrant.statistics import SquaredMiscalibration, View
 from calibrant.statistics.squared_intervals import (
     covering_interval,
     score_interval,
     sun_interval,
 )
 from calibrant.statistics.squared_pieces import pieces_of
-from calibrant.statistics.statistic import Shared
 
 KEY = make_key(7)
 FIELDS = ("unbiased", "plugin", "null_sd", "remainder", "slope", "sigma2")
@@ -342,7 +341,7 @@ def test_cells_of_fewer_rows_than_outcomes():
     rng = np.random.default_rng(3)
     n, m = 7, 40
     data = Predictions(rng.dirichlet(np.full(m, 0.3), n), rng.integers(0, m, n))
-    cells = Shared(data).cells(EqualWidth(1))
+    cells = View.of(data).cells(EqualWidth(1))
     found = pieces_of(cells, SquaredMiscalibration(EqualWidth(1))(data))
     probs = np.asarray(data.probs)
     covariances = [np.diag(p) - np.outer(p, p) for p in probs]

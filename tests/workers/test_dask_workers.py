@@ -12,14 +12,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "scanning"))
 from folders import predictions, rows_of, table, write
 
 import calibrant as cal
-from calibrant.inference import moving
+from calibrant.inference.replicates import ways
 from calibrant.lenses import Canonical, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
-from calibrant.scanning import Scan
+from calibrant.rows import Scan
+from calibrant.rows.workers import dask
+from calibrant.rows.workers.workers import refuse_version
 from calibrant.statistics import ExpectedMiscalibration
-from calibrant.workers import dask
-from calibrant.workers.versions import refuse_version
 
 pytestmark = pytest.mark.xdist_group("dask")
 
@@ -115,7 +115,7 @@ def plain(tmp_path_factory):
 @pytest.mark.parametrize("when", [None, "splitting", "finishing"])
 def test_rows_that_are_moved(client, plain, tmp_path, monkeypatch, when):
     """They go from worker to worker; if one is killed, they are sent again."""
-    monkeypatch.setattr(moving, "PASSES", 0)
+    monkeypatch.setattr(ways, "LIMITS", ways.LIMITS._replace(passes=0))
     data, folder = plain
     scan = cal.scan(folder, engine=client)
     expected = cal.calibration_test(data, ETA, n_resamples=19, rng=1).to_dict()
@@ -126,7 +126,7 @@ def test_rows_that_are_moved(client, plain, tmp_path, monkeypatch, when):
 
 
 def test_rows_of_frames_that_are_moved(client, plain, monkeypatch):
-    monkeypatch.setattr(moving, "PASSES", 0)
+    monkeypatch.setattr(ways, "LIMITS", ways.LIMITS._replace(passes=0))
     dataframe = pytest.importorskip("dask.dataframe")
     data, folder = plain
     scan = cal.scan(dataframe.read_parquet(folder), engine=client)

@@ -26,7 +26,7 @@ PROGRAM = """
 import json, sys
 from pyspark.sql import SparkSession
 import calibrant as cal
-from calibrant.inference import moving
+from calibrant.inference.replicates import ways
 from calibrant.partitions import EqualWidth
 from calibrant.statistics import ExpectedMiscalibration
 
@@ -35,7 +35,7 @@ eta, found = ExpectedMiscalibration(EqualWidth(5)), []
 files = cal.scan(sys.argv[1], engine=session)
 frame = cal.scan(session.read.parquet(sys.argv[1]), row="row")
 for passes in (1, 0):  # by tables of cells, and by rows that are moved
-    moving.PASSES = passes
+    ways.LIMITS = ways.LIMITS._replace(passes=passes)
     for scan in (files, frame):
         test = cal.calibration_test(scan, eta, n_resamples=19, rng=1)
         found.append([test.statistic, test.null.tolist()])

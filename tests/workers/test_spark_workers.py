@@ -13,12 +13,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "scanning"))
 from folders import predictions, rows_of, table, write
 
 import calibrant as cal
-from calibrant.inference import moving
+from calibrant.inference.replicates import ways
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
+from calibrant.rows.workers import as_workers, spark
 from calibrant.statistics import ExpectedMiscalibration
-from calibrant.workers import as_workers, spark
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -126,8 +126,7 @@ def test_an_executor_that_is_killed_after_a_shuffle(session, folder, expected, t
 @pytest.fixture
 def moves(monkeypatch):
     """Move the rows of two cells and more, to four owners."""
-    monkeypatch.setattr(moving, "PASSES", 0)
-    monkeypatch.setattr(moving, "FEWEST", 4)
+    monkeypatch.setattr(ways, "LIMITS", ways.LIMITS._replace(passes=0, owners=(4, 4096)))
 
 
 @pytest.mark.usefixtures("moves")
@@ -183,7 +182,7 @@ def test_spark_is_named_where_it_is_missing(folder, monkeypatch):
         ("No module named 'calibrant'", "a Spark executor cannot import calibrant"),
         ("No module named 'calibrant.new'", "a Spark executor has calibrant of another version"),
         (
-            "Can't get attribute 'New' on <module 'calibrant.scanning'",
+            "Can't get attribute 'New' on <module 'calibrant.rows'",
             "a Spark executor has calibrant of another version",
         ),
     ],

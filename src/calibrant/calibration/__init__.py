@@ -1,20 +1,32 @@
 """Regression of the calibration function, §4.1: cells, their sums, and r-hat; isotonic.
 
-It may use partitions, distances, `predictions` and the engine. It has not heard of lenses,
-statistics or resampling.
+Rows are seen through a `View`, which hands out `Cells`: sorted rows (`Gathered`) where they are at
+hand, else tables (`Tabled`) that one place fills (`view.fill`). Either answers what a block of
+replicates is asked. It may use rows, partitions, `predictions` and the engine; lenses are functions
+to it. It has not heard of statistics or resampling.
 """
 
-from calibrant.calibration.cells import Cells, find_cells
+from calibrant.calibration.cells import Cells, Gathered
 from calibrant.calibration.function import CalibrationFunction, calibration_function
 from calibrant.calibration.isotonic import IsotonicFunction, isotonic
-from calibrant.calibration.sums import CellSums
+from calibrant.calibration.replicates import Block, Draws, observed
+from calibrant.calibration.sums import CellSums, EventSums
+from calibrant.calibration.tables import Tabled
+from calibrant.calibration.view import View, fill
 
 __all__ = [
+    "Block",
     "CalibrationFunction",
     "CellSums",
     "Cells",
+    "Draws",
+    "EventSums",
+    "Gathered",
     "IsotonicFunction",
+    "Tabled",
+    "View",
     "calibration_function",
-    "find_cells",
+    "fill",
     "isotonic",
+    "observed",
 ]

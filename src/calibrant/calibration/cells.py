@@ -1,7 +1,7 @@
-"""Predictions sorted into cells: all that is needed of them when labels are redrawn."""
+"""Cells of a partition: what is known of them, and rows sorted into them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
@@ -9,61 +9,127 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import device, engine
-from calibrant.calibration.sums import CellSums, Means
+from calibrant.calibration.sums import CellSums, EventSums, Means
 from calibrant.engine import threads
 from calibrant.engine.tuples import Order
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
 
-Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Located = tuple[FittedPartition, NDArray[np.int32]]
 
 LARGE = 1 << 18  # entries of a table of cells beyond which cells are added up one by one
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """Cells that were found already, in place of a partition.
+class Cells(ABC):
+    """The cells of a partition, whether their rows are at hand (`Gathered`) or not (`Tabled`).
 
-    Parameters
-    ----------
-    fitted : FittedPartition
-        The cells.
-    of_rows : array of int32 of shape (n,)
-        The number of each row's cell.
+    Law: both have the same bits.
     """
 
-    fitted: FittedPartition
-    of_rows: NDArray[np.int32]
+    partition: Partition
+    m: int  # outcomes
+    event: int | None  # the one of two that the problem is about
+    wanted: set[int]  # norms that are going to be asked for, so that all come at once
 
-    def locate(self, data: Predictions) -> tuple[FittedPartition, NDArray[np.int32]]:  # noqa: ARG002
-        """Return what is known."""
-        return self.fitted, self.of_rows
+    @property
+    @abstractmethod
+    def fitted(self) -> FittedPartition:
+        """The cells that hold rows."""
+
+    @property
+    @abstractmethod
+    def mass(self) -> Floats:
+        """Number of rows of each cell, or their weight (cells,)."""
+
+    @property
+    @abstractmethod
+    def total(self) -> float:
+        """The weight of all rows, of which shares are."""
+
+    @property
+    @abstractmethod
+    def predictions(self) -> Floats:
+        """Sums of the predictions of every cell (cells, m)."""
+
+    @abstractmethod
+    def means(self) -> Means:
+        """Return weight, mean prediction and outcome frequencies of every cell."""
+
+    @abstractmethod
+    def sums_of(self, first: int, last: int) -> Means:
+        """Return weight and sums of cells first … last - 1 alone: (cells,) and twice (cells, m)."""
+
+    @abstractmethod
+    def totals(self) -> Any:
+        """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
+
+    @abstractmethod
+    def event_sums(self, probs: Any) -> EventSums:
+        """Return what distributions of the number of events follow from.
+
+        probs : function that gives the probability that each row draws the event (n,)
+        """
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return self.fitted.n_cells
+
+    @property
+    def proportions(self) -> Floats:
+        """Share of the rows (or weight) in each cell (cells,), p-hat."""
+        return np.asarray(self.mass / self.total)
+
+    @property
+    def norms_wanted(self) -> tuple[int, int]:
+        """The span that holds the norms that are going to be asked for; all if nobody said."""
+        norms = self.wanted or {0, 2}
+        return min(norms), max(norms) + 1
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """The cell of every row, found when it is first asked for.
+class Gathered(Cells):
+    """Rows sorted by cell, which are found when they are first asked for.
 
     Parameters
     ----------
     data : Predictions
         The rows.
-    partition : Partition or Known
+    partition : Partition
         The cells.
+    located : tuple of FittedPartition and array of int32 of shape (n,), optional
+        The cells, and that of every row, if they are known already.
     whole : float, optional
         The weight of all rows, if these are some of them: shares are of that.
     """
 
-    data: Predictions
-    partition: Partition | Known
-    whole: float | None = None
+    def __init__(
+        self,
+        data: Predictions,
+        partition: Partition,
+        located: Located | None = None,
+        whole: float | None = None,
+    ) -> None:
+        self.data, self.partition, self._known, self._whole = data, partition, located, whole
+        self.m, self.event = data.m, data.event
+        self.wanted = set()
 
-    @cached_property
-    def _located(self) -> tuple[FittedPartition, NDArray[np.int32]]:
-        return self.partition.locate(self.data)
+    def of_other(self, data: Predictions) -> "Gathered":
+        """Return other rows: in cells of the same partition, or in the very same cells."""
+        if self._known is None and self.partition.fixed:
+            return Gathered(data, self.partition)
+        return self.same_of(data)
+
+    def same_of(self, data: Predictions) -> "Gathered":
+        """Return other rows in the very same cells."""
+        return Gathered(data, self.partition, (self.fitted, self.fitted.assign(data.probs)))
+
+    @property
+    def _located(self) -> Located:
+        if self._known is None:
+            self._known = self.partition.locate(self.data)
+        return self._known
 
     @property
     def fitted(self) -> FittedPartition:
@@ -74,11 +140,6 @@ class Cells:
     def of_rows(self) -> NDArray[np.int32]:
         """The number of each row's cell (n,)."""
         return self._located[1]
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells."""
-        return self.fitted.n_cells
 
     @cached_property
     def order(self) -> Order:
@@ -93,13 +154,9 @@ class Cells:
         return np.bincount(self.of_rows, weights, self.n_cells).astype(np.float64)
 
     @property
-    def proportions(self) -> Floats:
-        """Share of the rows (or weight) in each cell (cells,), p-hat."""
-        return np.asarray(self.mass / self._total)
-
-    @property
-    def _total(self) -> float:
-        return float(self.mass.sum()) if self.whole is None else self.whole
+    def total(self) -> float:
+        """The weight of all rows, of which shares are."""
+        return float(self.mass.sum()) if self._whole is None else self._whole
 
     def sums(self, data: Predictions | None = None) -> CellSums:
         """Add up the rows of every cell; those of `data`, if they have other labels or weights."""
@@ -112,7 +169,7 @@ class Cells:
 
     def means(self, data: Predictions | None = None) -> Means:
         """Return weight, mean prediction and outcome frequencies of every cell."""
-        if self.n_cells * self.data.m <= LARGE:
+        if self.n_cells * self.m <= LARGE:
             return self.sums(data).finish()
         mass, predicted, observed = self.sums_of(0, self.n_cells, data)
         divisor = np.where(mass > 0, mass, 1.0)[:, None]
@@ -150,9 +207,7 @@ class Cells:
 
     def _quick_sums(self, data: Predictions) -> CellSums | None:
         add_up = getattr(self.partition, "add_up", None)
-        if add_up is None or "_located" in self.__dict__:
-            return None
-        sums = add_up(data)
+        sums = None if add_up is None or self._known is not None else add_up(data)
         if sums is None:
             return None
         unit = engine.sums.unit_of(data.rows) if data.weighted else 1.0
@@ -172,16 +227,24 @@ class Cells:
         """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
         if (data is None or data is self.data) and self.there is not None:
             return self.there.totals()
-        return totals_of(*self.norms(data), self.whole)
+        return totals_of(*self.norms(data), self._whole)
+
+    def event_sums(self, probs: Any) -> EventSums:
+        """Return what distributions of the number of events follow from."""
+        return EventSums.of(probs(), self.of_rows, self.n_cells)
 
     @property
     def by_order(self) -> Any:
         """The cells as the engine takes them: rows sorted by cell, their weight, and all of it."""
-        return engine.null.Cells(self.order, self.mass, self._total)
+        return engine.null.Cells(self.order, self.mass, self.total)
+
+    def prepare(self) -> None:
+        """Work out what all replicates need, before there are threads."""
+        _ = self.order, self.mass, self.m == 2 and self.predictions
 
     def blocks(self, entries: int = threads.ENTRIES) -> Iterator[tuple[int, int]]:
         """Cut the cells into spans of about so many probabilities, at least one cell."""
-        size = max(1, entries // self.data.m)
+        size = max(1, entries // self.m)
         marks = np.searchsorted(self.order.starts, np.arange(size, self.data.n, size))
         ends = np.unique(np.append(marks, self.n_cells))
         yield from zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
@@ -202,8 +265,3 @@ def totals_of(mass: Floats, one: Floats, two: Floats, whole: float | None = None
 def _two(n_cells: int, m: int) -> tuple[Floats, Floats]:
     """Return two tables (cells, m) to write to."""
     return np.empty((n_cells, m)), np.empty((n_cells, m))
-
-
-def find_cells(data: Predictions, partition: Partition) -> Cells:
-    """Return the cells of a partition, which is fitted when they are first asked for."""
-    return Cells(data, partition)

@@ -1,22 +1,18 @@
 """The estimate r-hat of the calibration function."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.calibration.cells import Cells, find_cells
-from calibrant.calibration.kept import kept_cells
-from calibrant.calibration.tally import CellState, CellTally, check_scannable
+from calibrant.calibration.view import View
 from calibrant.checks.arrays import TOLERANCE
-from calibrant.lenses import Canonical
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
-from calibrant.scanning import Scan
+from calibrant.rows import Scan
 from calibrant.spelling import as_partition
-from calibrant.verbs import check_data
+from calibrant.verbs import as_rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -115,29 +111,19 @@ def calibration_function(data: Predictions | Scan, partition: Partition) -> Cali
     data : Predictions or Scan
         Predictions and outcomes.
     partition : Partition
-        The cells; of a Scan, such that do not depend on the rows.
+        The cells.
 
     Returns
     -------
     CalibrationFunction
     """
     partition = as_partition(partition)
-    if not isinstance(data, Scan):
-        check_data(data)
-        return on_cells(find_cells(data, partition))
-    check_scannable(partition, data.m)
-    event = 1 if data.m == 2 else None
-    seen = SimpleNamespace(m=data.m, event=event)
-    cut = kept_cells(data, Canonical(), partition, seen, data.unit)
-    (found,) = data.add_up(CellTally(Canonical(), (cut,), data.unit))
-    assert isinstance(found, CellState)
-    return CalibrationFunction(
-        found.fitted, data.classes, event, *found.sums.finish(), data.weighted
-    )
+    return on_cells(View(as_rows(data)), partition)
 
 
-def on_cells(cells: Cells) -> CalibrationFunction:
-    """Return the calibration function on cells that were found already."""
-    data = cells.data
-    means = cells.means()
-    return CalibrationFunction(cells.fitted, data.classes, data.event, *means, data.weighted)
+def on_cells(view: View, partition: Partition) -> CalibrationFunction:
+    """Return the calibration function of rows as a lens shows them."""
+    cells = view.cells(partition)
+    mass, predicted, observed = cells.means()
+    place = cells.fitted, view.classes, view.event
+    return CalibrationFunction(*place, mass, predicted, observed, view.weighted)

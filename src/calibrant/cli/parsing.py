@@ -74,7 +74,7 @@ def parse_questions(
 ) -> dict[str, Any]:
     """Return the lenses and statistics that were asked for; None where nothing was."""
     from calibrant import distances, statistics  # noqa: PLC0415
-    from calibrant.inference.families import default_partitions  # noqa: PLC0415
+    from calibrant.inference.testing.families import default_partitions  # noqa: PLC0415
 
     if statistic and (partition or distance):
         raise typer.BadParameter(

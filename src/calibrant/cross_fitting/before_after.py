@@ -14,7 +14,7 @@ from calibrant.cross_fitting.changes import Change
 from calibrant.cross_fitting.folds import Folds, apply_to_folds, fit_without, make_folds
 from calibrant.cross_fitting.measures import calibrated_test, squared_miscalibration
 from calibrant.cross_fitting.result import AS_IT_IS, Recalibration, RecalibrationRow
-from calibrant.inference.plans import Plan, Progress, part
+from calibrant.inference.replicates.plan import Plan, Progress, part
 from calibrant.predictions import Predictions
 from calibrant.recalibration import (
     Beta,

@@ -1,8 +1,8 @@
 """The measures of calibration in the table: which test, and which size."""
 
 from calibrant.inference import CalibrationTest, calibration_test
-from calibrant.inference.families import default_tree
-from calibrant.inference.plans import Plan
+from calibrant.inference.replicates.plan import Plan
+from calibrant.inference.testing.families import default_tree
 from calibrant.predictions import Predictions
 from calibrant.statistics import SquaredMiscalibration
 

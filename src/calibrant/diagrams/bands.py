@@ -12,15 +12,15 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.calibration import observed
 from calibrant.checks.parameters import fraction
 from calibrant.diagrams.curve import Band
 from calibrant.engine import threads
-from calibrant.inference.blocks import block_of
-from calibrant.inference.plans import Plan
-from calibrant.inference.problem import Problem
-from calibrant.inference.pvalues import pvalue
+from calibrant.engine.tuples import Replicates
+from calibrant.inference.replicates.plan import Plan
+from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.testing.pvalues import pvalue
 from calibrant.statistics import Block
-from calibrant.statistics.statistic import Observed
 
 Floats = NDArray[np.float64]
 Evaluate = Callable[[Block], Floats]  # (size, points)
@@ -50,7 +50,7 @@ def band_of(
     evaluate : gives the curve of each replicate of a block
     even : whether the band of the whole curve is around 0 and as wide everywhere
     """
-    curve = evaluate(Observed(problem.seen))[0]
+    curve = evaluate(observed(problem.seen))[0]
     curves = _null_curves(evaluate, problem, plan, (0 if even else SHAPING, curve.size))
     counted, shaping = curves[: plan.n_resamples], curves[plan.n_resamples :]
     centre = np.zeros(curve.size) if even else shaping.mean(axis=0)
@@ -94,14 +94,12 @@ def _null_curves(
 
     shape : number of further replicates, and of points
     """
-    problem.shared.settle()
-    if problem.lens.rowwise:
-        _ = problem.cuts, problem.source  # before there are threads
+    problem.draws.prepare(problem.view.asked)
     further, points = shape
     out = np.empty((further + plan.n_resamples, points))
 
     def work(start: int, stop: int) -> None:
-        out[start:stop] = evaluate(block_of(problem, start, stop))
+        out[start:stop] = evaluate(Block(problem.draws, Replicates(start, stop)))
 
     threads.run(work, threads.even_blocks(out.shape[0], SIDE), plan.progress)
     return out

@@ -9,8 +9,8 @@ from calibrant.calibration import isotonic
 from calibrant.diagrams.bands import band_of
 from calibrant.diagrams.confidence import confidence_band, group_ends
 from calibrant.diagrams.curve import CurveSeries
-from calibrant.inference.plans import Plan
-from calibrant.inference.problem import Problem
+from calibrant.inference.replicates.plan import Plan
+from calibrant.inference.replicates.problem import Problem
 from calibrant.partitions import FromFunction
 from calibrant.statistics import Block
 from calibrant.statistics.smooth import expected_width, smoothed_mass, smoothed_residuals
@@ -27,7 +27,7 @@ FEWEST_ROWS = 1.0  # within the kernel, for a point to be drawn
 def _ties(problem: Problem) -> Ties:
     event = problem.seen.event
     assert event is not None
-    return Ties(problem.shared.cells(BY_EVENT[event]), event)
+    return Ties(problem.view.cells(BY_EVENT[event]), event)
 
 
 def isotonic_series(name: str, problem: Problem, plan: Plan, level: float) -> CurveSeries:
@@ -109,7 +109,7 @@ def cumulative_series(name: str, problem: Problem, plan: Plan, level: float) -> 
     ties = _ties(problem)
     ends = group_ends(ties.mass, POINTS)
     last = ties.values[ends]
-    cells = problem.shared.cells(FromFunction(_group(last, ties.event)))
+    cells = problem.view.cells(FromFunction(_group(last, ties.event)))
     predicted = np.cumsum(np.add.reduceat(ties.predicted, np.concatenate(([0], ends[:-1] + 1))))
 
     def evaluate(block: Block) -> Floats:

@@ -16,8 +16,8 @@ from calibrant.diagrams.curve import (
 )
 from calibrant.diagrams.curve_series import cumulative_series, isotonic_series, smooth_series
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, refuse_clusters
-from calibrant.inference.plans import Plan, Progress, part
-from calibrant.inference.problem import Problem
+from calibrant.inference.replicates.plan import Plan, Progress, part
+from calibrant.inference.replicates.problem import Problem
 from calibrant.lenses import Lens
 from calibrant.resampling import Exact
 

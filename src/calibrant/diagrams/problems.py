@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from calibrant.inference.plans import Plan
-from calibrant.inference.problem import check_hypothesis
-from calibrant.inference.scanned import problem_of
+from calibrant.calibration import View
+from calibrant.inference.replicates.plan import Plan
+from calibrant.inference.replicates.problem import Problem, check_hypothesis
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
-from calibrant.scanning import Scan
+from calibrant.rows import Scan
 from calibrant.spelling import as_lens
 from calibrant.verbs import check_data
 
@@ -64,17 +64,17 @@ def refuse_clusters(picture: str, resampler: Resampler) -> None:
 def look(models: Mapping[str, Any], lens: Lens, plan: Plan) -> dict[str, Any]:
     """Look at each model through the lens, and check that one picture can show them all."""
     problems = {
-        name: problem_of(model, lens, plan.resampler, plan.key, laws=True)
+        name: Problem.of(model, lens, plan.resampler, plan.key, distributions=True)
         for name, model in models.items()
     }
     (_, first), *others = problems.items()
     check_hypothesis(first)
     for name, other in others:
-        _check_same_outcomes(name, other.seen, first.seen)
+        _check_same_outcomes(name, other.view, first.view)
     return problems
 
 
-def _check_same_outcomes(name: str, model: Predictions, first: Predictions) -> None:
+def _check_same_outcomes(name: str, model: View, first: View) -> None:
     if model.event != first.event:
         about, other = (one.classes[one.event or 0] for one in (model, first))
         raise ValueError(

@@ -10,9 +10,9 @@ from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.diagram import Floats, ReliabilityDiagram, Series
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named
-from calibrant.inference.cells import of_problem
-from calibrant.inference.plans import Plan, Progress, part
-from calibrant.inference.scanned import AnyProblem, ScannedProblem
+from calibrant.inference.replicates.plan import Plan, Progress, part
+from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexCells
 from calibrant.resampling import Exact, Resampler
@@ -78,7 +78,7 @@ def reliability_diagram(
     plan = Plan.of(first(models), resampler, n_resamples, rng, progress)
     chosen = chosen_lens(models, lens, LARGEST)
     problems = look(models, chosen, plan)
-    seen = next(iter(problems.values())).seen
+    seen = next(iter(problems.values())).view
     _check_number_of_outcomes(seen.m, len(models))
     cut = as_partition(default_partition(seen.m) if partition is None else partition)
     edges = _edges(cut)
@@ -128,19 +128,19 @@ def _edges(partition: Partition) -> Floats:
     return np.arange(bins + 1) / bins
 
 
-def _histogram(problem: AnyProblem, edges: Floats) -> Callable[[], Floats | None]:
+def _histogram(problem: Problem, edges: Floats) -> Callable[[], Floats | None]:
     """Return what gives the shares of the rows between edges; None if there are more outcomes.
 
     The cells of scanned rows are asked for at once, and looked at when they were found.
     """
-    seen = problem.seen
-    if seen.m != 2:
+    if problem.view.m != 2:
         return lambda: None
-    if not isinstance(problem, ScannedProblem):
+    if problem.rows.held:
+        seen = problem.seen
         weights = seen.weights if seen.weighted else None
         counts = np.histogram(seen.probs[:, seen.event], edges, weights=weights)[0]
         return lambda: np.asarray(counts / counts.sum())
-    cells: Any = problem.shared.cells(EqualWidth(edges.size - 1))
+    cells: Any = problem.view.cells(EqualWidth(edges.size - 1))
 
     def shares() -> Floats:
         out = np.zeros(edges.size - 1)

@@ -3,17 +3,17 @@
 It drives them through their protocols and knows none of their classes by name, but for defaults.
 """
 
-from calibrant.inference.cells import Cellwise, cellwise
-from calibrant.inference.classes import Classwise, classwise
-from calibrant.inference.comparison import Comparison, compare
-from calibrant.inference.differences import Difference
-from calibrant.inference.estimation import Estimate, estimate
-from calibrant.inference.evaluation import Evaluation, EvaluationRow, evaluate
-from calibrant.inference.groups import Slice, Slices, slices
-from calibrant.inference.powers import Power, PowerRow, power
-from calibrant.inference.tally import Tally
-from calibrant.inference.testing import CalibrationTest, calibration_test
-from calibrant.inference.verdicts import Verdict
+from calibrant.inference.testing.binwise import Cellwise, cellwise
+from calibrant.inference.testing.calibration import CalibrationTest, calibration_test
+from calibrant.inference.testing.classwise import Classwise, classwise
+from calibrant.inference.testing.estimation import Estimate, estimate
+from calibrant.inference.testing.tally import Tally
+from calibrant.inference.verdicts.comparison import Comparison, compare
+from calibrant.inference.verdicts.differences import Difference
+from calibrant.inference.verdicts.evaluation import Evaluation, EvaluationRow, evaluate
+from calibrant.inference.verdicts.groups import Slice, Slices, slices
+from calibrant.inference.verdicts.power import Power, PowerRow, power
+from calibrant.inference.verdicts.verdict import Verdict
 
 __all__ = [
     "CalibrationTest",

@@ -13,9 +13,9 @@ from calibrant.loading.failures import one_sentence
 from calibrant.loading.options import Options, Values
 from calibrant.loading.reading import Reading
 from calibrant.loading.roles import Roles, find_roles, present
-from calibrant.scanning import Columns, Fragment, Scan
-from calibrant.scanning.fragments import folder_keys, fragments_of, listed_files, open_parquet
-from calibrant.workers import as_workers
+from calibrant.rows import Columns, Fragment, Scan
+from calibrant.rows.fragments import folder_keys, fragments_of, listed_files, open_parquet
+from calibrant.rows.workers import as_workers
 
 Types = Mapping[str, Any]  # name of a column → its Arrow type
 
@@ -89,12 +89,12 @@ def _of_frame(frame: Any, home: str, options: Options, row: str | None, engine: 
     workers: Any
     fragments: tuple[Any, ...]
     if home == "pyspark":
-        from calibrant.scanning.spark_frames import SparkFrame, Whole, arrow_schema  # noqa: PLC0415
+        from calibrant.rows.frames import SparkFrame, Whole, arrow_schema  # noqa: PLC0415
 
         types = types_of(arrow_schema(frame))
         length = partial(_length_in_spark, frame)
     else:
-        from calibrant.scanning.dask_frames import open_dask  # noqa: PLC0415
+        from calibrant.rows.frames import open_dask  # noqa: PLC0415
 
         workers, fragments, schema = open_dask(frame, engine)
         types = types_of(schema)

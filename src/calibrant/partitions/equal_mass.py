@@ -1,5 +1,6 @@
 """Bins with equally many predictions."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -7,8 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.parameters import whole
-from calibrant.partitions.partition import Cells, points
+from calibrant.partitions.partition import Cells, Fitted, points
 from calibrant.predictions import Predictions
+from calibrant.rows import Batch
+
+Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]
+DigitState = tuple[
+    int, Words, Floats
+]  # bits of a number; prefixes that occur, sorted; their weight
+
+DIGIT = 16  # bits
 
 
 @final
@@ -45,24 +55,55 @@ class EqualMass:
 
     def fit(self, data: Predictions) -> "FittedIntervals":
         """Find the lower ends of the bins."""
-        if data.event is None:
-            raise ValueError(
-                f"`EqualMass(…)` needs a problem with two outcomes; found {data.m}. Look through a"
-                " lens such as `TopLabel()` or `Marginal(…)`, or use `VarianceTree()`."
-            )
+        event = _event(data)
         present = data.weights > 0
-        values, where = np.unique(data.probs[present, data.event], return_inverse=True)
+        values, where = np.unique(data.probs[present, event], return_inverse=True)
         mass = np.bincount(where, data.weights[present])
         bins = bins_of(mass, self.k)
-        return FittedIntervals(values[np.diff(bins, prepend=-1) > 0], data.event)
+        return FittedIntervals(values[np.diff(bins, prepend=-1) > 0], event)
 
     def locate(self, data: Predictions) -> tuple["FittedIntervals", Cells]:
         """Return the fitted form and the cell of every row."""
         fitted = self.fit(data)
         return fitted, fitted.assign(data.probs)
 
+    def fitting(self, seen: Any, unit: float) -> Generator[Any, Any, Fitted]:  # noqa: ARG002
+        """Find the bins of rows that are elsewhere, digit by digit: those of the rows in memory.
+
+        Each pass counts the weight of numbers that begin with some digits. Only where a bin begins
+        among numbers with the same digits does another pass look at the next digit: two passes for
+        32 bits, four for 64.
+        """
+        event = _event(seen)
+        bits, words, mass = yield Digits(1)
+        digits = 1
+        while digits * DIGIT < bits:
+            open_words = words[_opened(mass, self.k)]
+            digits += 1
+            _, inner, weight = yield Digits(digits, open_words)
+            closed = ~np.isin(words, open_words)
+            words = np.concatenate((words[closed] << np.uint64(DIGIT), inner))
+            mass = np.concatenate((mass[closed], weight))
+            order = np.argsort(words)
+            words, mass = words[order], mass[order]
+        bins = bins_of(mass, self.k)
+        lows = words[np.diff(bins, prepend=-1) > 0]
+        kind: Any = np.uint32 if bits == 32 else np.uint64
+        values = lows.astype(kind).view(np.float32 if bits == 32 else np.float64)
+        return Fitted(FittedIntervals(values, event), str(self))
+
     def __str__(self) -> str:
         return f"{self.k} equal masses"
+
+
+def _event(data: Any) -> int:
+    """Return the outcome that is binned, or refuse more than two."""
+    if data.event is None:
+        raise ValueError(
+            f"`EqualMass(…)` needs a problem with two outcomes; found {data.m}. Look through a"
+            " lens such as `TopLabel()` or `Marginal(…)`, or use `VarianceTree()`."
+        )
+    return int(data.event)
 
 
 def bins_of(mass: NDArray[Any], k: int) -> NDArray[np.float64]:
@@ -110,3 +151,54 @@ class FittedIntervals:
     def marks(self) -> NDArray[np.uint64]:
         """A number for each cell (cells,): all rows have the same cells."""
         return np.arange(self.n_cells, dtype=np.uint64)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """The weight of predictions of the event by the first digits of their bits.
+
+    Probabilities are not negative, so their bits, read as whole numbers, are in their order.
+    """
+
+    digits: int  # of 16 bits, that are told apart
+    within: Words | None = None  # only numbers whose digits before the last are among these
+
+    def zero(self) -> DigitState:
+        """Return the weight of no rows."""
+        return 0, np.empty(0, np.uint64), np.empty(0)
+
+    def add(self, state: DigitState, batch: Batch) -> DigitState:
+        """Add the rows of a batch; those of weight 0 are absent."""
+        seen = batch.seen
+        values = seen.probs[:, seen.event] + seen.probs.dtype.type(0)  # no zero with a sign
+        bits = values.itemsize * 8
+        words = values.view(np.uint32 if bits == 32 else np.uint64).astype(np.uint64)
+        words >>= np.uint64(bits - DIGIT * self.digits)
+        kept = seen.weights > 0
+        if self.within is not None:
+            kept = kept & np.isin(words >> np.uint64(DIGIT), self.within)
+        found, where = np.unique(words[kept], return_inverse=True)
+        mass = np.bincount(where, seen.weights[kept], found.size).astype(np.float64)
+        return self.merge(state, (bits, found, mass))
+
+    def merge(self, a: DigitState, b: DigitState) -> DigitState:
+        """Return the weight of the rows of both."""
+        words, where = np.unique(np.concatenate((a[1], b[1])), return_inverse=True)
+        mass = np.bincount(where, np.concatenate((a[2], b[2])), words.size)
+        return max(a[0], b[0]), words, mass.astype(np.float64)
+
+
+def _opened(mass: Floats, k: int) -> NDArray[np.bool_]:
+    """Return the groups of numbers among which a bin may begin.
+
+    The bins of a group are between that of a number with nothing below it in the group, and that
+    of one with all of it below. If the last bin of a group is the first of the group before, none
+    begins in it.
+    """
+    above = np.cumsum(mass)
+    total = above[-1]
+    first = np.floor(k * (above - mass) / total + 1e-9).clip(max=k - 1)
+    last = np.floor(k * above / total + 1e-9).clip(max=k - 1)
+    before = np.concatenate(([-1.0], first[:-1]))
+    return np.asarray(last != before)

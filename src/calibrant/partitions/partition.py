@@ -1,6 +1,7 @@
 """What every partition is."""
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +33,9 @@ class Partition(Protocol):
     """A way to cut the simplex into cells.
 
     Law: ``fit`` looks at predictions and weights, never at labels, so a test that redraws
-    labels may keep the cells.
+    labels may keep the cells. Where `fit` depends on all rows and these are elsewhere,
+    ``fitting(seen, unit)`` is a conversation: a generator that yields a reduction, is sent what it
+    adds up to, and returns the cells as `Fitted`, the same to the last bit.
     """
 
     @property
@@ -47,6 +50,31 @@ class Partition(Protocol):
     def locate(self, data: Predictions) -> tuple[FittedPartition, Cells]:
         """Return ``fit(data)`` and the cell of every row, in one go."""
         ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Cells that were fitted already, in place of a partition."""
+
+    fitted: Any  # FittedIntervals or FittedTree
+    name: str  # of the partition
+
+    @property
+    def fixed(self) -> bool:
+        """Whether equal predictions always share a cell: yes, by now."""
+        return True
+
+    def fit(self, data: Predictions) -> Any:  # noqa: ARG002
+        """Return the cells, whatever the rows."""
+        return self.fitted
+
+    def locate(self, data: Predictions) -> tuple[Any, Cells]:
+        """Return the cells and that of every row."""
+        return self.fitted, self.fitted.assign(data.probs)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def check_partition(partition: Any) -> None:

@@ -1,14 +1,15 @@
 """The data-dependent partition of Appendix B."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.checks.parameters import one_of, positive
-from calibrant.partitions.partition import Cells, points
+from calibrant.partitions.partition import Cells, Fitted
+from calibrant.partitions.trees import FittedTree, Growth
 from calibrant.predictions import Predictions
 
 
@@ -56,16 +57,28 @@ class VarianceTree:
         """Whether equal predictions always share a cell: no, the cells follow the data."""
         return False
 
-    def fit(self, data: Predictions) -> "FittedTree":
+    def fit(self, data: Predictions) -> FittedTree:
         """Grow the tree."""
         return self.locate(data)[0]
 
-    def locate(self, data: Predictions) -> tuple["FittedTree", Cells]:
+    def locate(self, data: Predictions) -> tuple[FittedTree, Cells]:
         """Return the fitted form and the cell of every row."""
         columns = coordinates(data.event, data.m)
         medians = self.split == "median"
         grown = engine.tree.grow(data.rows, columns, self.splits_from, medians=medians)
         return _fitted(grown, columns[0], data.m)
+
+    def fitting(self, seen: Any, unit: float) -> Generator[Any, Any, Fitted]:
+        """Grow the tree of rows that are elsewhere: that of the same rows in memory."""
+        if self.split == "median":
+            raise ValueError(
+                "`partition` must split at means for scanned data: medians would take several"
+                " passes over the rows for each level of a tree. Use VarianceTree(…), EqualMass(…),"
+                " or scan.load() if the rows fit into memory."
+            )
+        growth = Growth(seen.m, coordinates(seen.event, seen.m), unit)
+        tree = yield from growth.grow(self.splits_from)
+        return Fitted(tree, str(self))
 
     @property
     def splits_from(self) -> float:
@@ -82,7 +95,7 @@ def coordinates(event: int | None, m: int) -> tuple[int, int]:
     return (0, m) if event is None else (event, 1)
 
 
-def _fitted(tree: "engine.tree.Tree", first: int, m: int) -> tuple["FittedTree", Cells]:
+def _fitted(tree: "engine.tree.Tree", first: int, m: int) -> tuple[FittedTree, Cells]:
     """Return a tree, its leaves numbered from left to right, and the leaf of every row.
 
     first : what its coordinates are counted from
@@ -100,45 +113,3 @@ def _fitted(tree: "engine.tree.Tree", first: int, m: int) -> tuple["FittedTree",
     nodes[:, 1] = np.where(leaf, numbers, left)
     nodes[:, 2] = np.where(leaf, -1, grown[:, 1])
     return FittedTree(nodes, np.where(leaf, 0.0, thresholds), m), cells
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class FittedTree:
-    """The nodes of a grown tree, the root first.
-
-    Parameters
-    ----------
-    nodes : array of int32 of shape (nodes, 3)
-        The coordinate that is cut, the left and the right child; of a leaf, -1, its cell, -1.
-    thresholds : array of shape (nodes,)
-        Left is below it.
-    m : int
-        Number of outcomes.
-    """
-
-    nodes: NDArray[np.int32]
-    thresholds: NDArray[np.float64]
-    m: int
-
-    @property
-    def n_cells(self) -> int:
-        """Number of leaves."""
-        return int((self.nodes[:, 0] < 0).sum())
-
-    def assign(self, probs: NDArray[Any]) -> Cells:
-        """Return the leaf of each row of probs (n, m)."""
-        return engine.tree.walk(points(probs, self.m), self.nodes, self.thresholds)
-
-    def join(self, other: "FittedTree") -> tuple["FittedTree", Cells, Cells]:
-        """Return the cells of both, and where those of each are among them: they are the same."""
-        alike = np.array_equal(self.nodes, other.nodes)
-        if not (alike and np.array_equal(self.thresholds, other.thresholds)):
-            raise ValueError("`other` must be the same tree; its cells depend on the rows.")
-        same = np.arange(self.n_cells, dtype=np.int32)
-        return self, same, same
-
-    @property
-    def marks(self) -> NDArray[np.uint64]:
-        """A number for each cell (cells,): all rows have the same cells."""
-        return np.arange(self.n_cells, dtype=np.uint64)

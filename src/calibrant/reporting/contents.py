@@ -13,8 +13,8 @@ from calibrant.diagrams import (
     reliability_diagram,
 )
 from calibrant.inference import Classwise, Evaluation, Slices, classwise, slices
-from calibrant.inference.groups import kept_columns
-from calibrant.inference.plans import Progress, part
+from calibrant.inference.replicates.plan import Progress, part
+from calibrant.inference.verdicts.groups import kept_columns
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
@@ -22,7 +22,7 @@ from calibrant.reporting.descriptions import cell_sentences, spoken_outcomes
 from calibrant.reporting.remedies import Remedy, remedy
 from calibrant.reporting.together import Boxes, Drawing, judged_together
 from calibrant.reporting.verdicts import Line, classes_verdict, line_of
-from calibrant.scanning import Scan
+from calibrant.rows import Scan
 from calibrant.scores import all_scores
 from calibrant.words import NEEDED, capital
 

@@ -14,8 +14,8 @@ from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
 from calibrant.cross_fitting.result import NOTE
 from calibrant.diagrams import ReliabilityDiagram
 from calibrant.inference import Classwise, Comparison, Slices
-from calibrant.inference.evaluation import HEADER
-from calibrant.inference.groups import HEADER as SLICE_HEADER
+from calibrant.inference.verdicts.evaluation import HEADER
+from calibrant.inference.verdicts.groups import HEADER as SLICE_HEADER
 from calibrant.predictions import Predictions
 from calibrant.reporting.charts import common_reach, spark
 from calibrant.reporting.comparison import comparison_parts
@@ -24,7 +24,7 @@ from calibrant.reporting.figures import curve_parts, figure_parts, forest_parts
 from calibrant.reporting.provenance import provenance
 from calibrant.reporting.remedies import Remedy
 from calibrant.reporting.together import Drawing
-from calibrant.scanning import Scan
+from calibrant.rows import Scan
 from calibrant.words import capital, decimal, many, score_name
 
 MOST_ROWS = 50  # groups in the table

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.diagrams import ReliabilityDiagram
 from calibrant.predictions import Predictions
 from calibrant.reporting.contents import BINS, Contents, Settings
-from calibrant.scanning import Scan
+from calibrant.rows import Scan
 
 
 def provenance(

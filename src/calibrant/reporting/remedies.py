@@ -6,11 +6,11 @@ from typing import final
 from calibrant.cross_fitting import Recalibration, recalibrate
 from calibrant.cross_fitting.result import AS_IT_IS
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
-from calibrant.inference.plans import Progress
+from calibrant.inference.replicates.plan import Progress
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
-from calibrant.scanning import Scan
+from calibrant.rows import Scan
 
 LARGE = 1 << 17  # probabilities beyond which only the temperature is tried
 

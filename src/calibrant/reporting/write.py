@@ -8,13 +8,13 @@ from calibrant.checks.files import whole_file
 from calibrant.checks.seeds import Rng, as_seed
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
-from calibrant.inference.plans import Progress, check_resamples, part
+from calibrant.inference.replicates.plan import Progress, check_resamples, part
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.reporting.comparison import paragraphs
 from calibrant.reporting.contents import Settings, compute
 from calibrant.reporting.page import render
-from calibrant.scanning import Scan
+from calibrant.rows import Scan
 from calibrant.verbs import check_data, takes_arrays
 
 

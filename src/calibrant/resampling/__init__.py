@@ -6,7 +6,7 @@ drawn. Both are pure functions of a key, the number of the replicate and the row
 """
 
 from calibrant.resampling.alternatives import Shifted, Tempered
-from calibrant.resampling.labels import Exact, WildClusters
+from calibrant.resampling.exact import Exact, WildClusters
 from calibrant.resampling.resampler import Resampler, check_resampler, hypothesis
 from calibrant.resampling.rows import Bootstrap, Consistency
 

@@ -7,10 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.calibration import Cells
+from calibrant.calibration import Draws, Gathered, View
 from calibrant.checks.parameters import brief, function
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.predictions import Predictions
+from calibrant.resampling.draws.labels import Labels, Redraw
+from calibrant.resampling.draws.rows import RowDraws
+from calibrant.rows import MEMORY, Batch
 
 Array = NDArray[Any]
 Rho = Callable[[Array], Array]
@@ -74,7 +77,7 @@ class Resampler:
             f" {type(self).__name__} takes rows as independent."
         )
 
-    def totals(self, cells: Cells, key: np.uint64, replicates: Replicates) -> Any:
+    def totals(self, cells: Gathered, key: np.uint64, replicates: Replicates) -> Any:
         """Return the totals of fixed cells whose rows stand so many times, with their labels."""
         out = engine.totals.Totals.zeros(replicates.size)
         for b in range(*replicates):
@@ -84,6 +87,19 @@ class Resampler:
             for mine, theirs in zip(out, found, strict=True):
                 mine[:, b - replicates.start] = theirs[:, 0]
         return out
+
+    def redraw(self, batch: Batch, redraw: Redraw) -> Draws:
+        """Return the replicates of rows that are at hand."""
+        if self.draws_rows or self.draws_data_sets:
+            return RowDraws(batch, redraw)
+        return Labels(batch, redraw)
+
+    def away(self, view: View, redraw: Redraw) -> Any:  # noqa: ARG002
+        """Return how replicates of rows that are elsewhere are drawn, or refuse."""
+        raise ValueError(
+            "`resampler` must be Exact() or Bootstrap() for scanned data;"
+            f" {type(self).__name__} looks at all rows. {MEMORY}"
+        )
 
     @property
     def draws_rows(self) -> bool:

@@ -7,10 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.calibration import Cells
+from calibrant.calibration import Gathered, View
 from calibrant.checks.seeds import derive
 from calibrant.engine.tuples import Replicates
 from calibrant.predictions import Predictions
+from calibrant.resampling.draws.labels import Redraw
+from calibrant.resampling.draws.rows import RowsAway
+from calibrant.resampling.exact import refuse_apart
 from calibrant.resampling.resampler import Array, Resampler, Rho, check_rho, hypothesis
 
 
@@ -106,8 +109,15 @@ class Bootstrap(Resampler):
         present = times.any() if not data.weighted else (times * data.weights).any()
         return times if present else np.ones_like(times)
 
-    def totals(self, cells: Cells, key: np.uint64, replicates: Replicates) -> Any:
+    def totals(self, cells: Gathered, key: np.uint64, replicates: Replicates) -> Any:
         """Return the totals of fixed cells, in one sweep for several replicates."""
         if cells.data.clusters is not None:
             return Resampler.totals(self, cells, key, replicates)
         return engine.resample.resampled_totals(cells.data.rows, cells.by_order, key, replicates)
+
+    def away(self, view: View, redraw: Redraw) -> RowsAway:
+        """Return how rows that are elsewhere are drawn again."""
+        if not redraw.lens.rowwise:
+            refuse_apart(redraw)
+        view.rows.numbered()
+        return RowsAway(redraw.key, view.m, view.rows.unit)

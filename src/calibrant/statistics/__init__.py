@@ -4,6 +4,7 @@ A statistic prepares what depends on the predictions alone and then pulls what i
 block of replicates. It may use `calibration` and what is below it; it has not heard of resampling.
 """
 
+from calibrant.calibration import Block, View
 from calibrant.statistics.clinical import Cox, CoxFit, Spiegelhalter
 from calibrant.statistics.cumulative import CutoffMiscalibration, KolmogorovMiscalibration
 from calibrant.statistics.kernel import KernelMiscalibration
@@ -17,7 +18,7 @@ from calibrant.statistics.miscalibration import (
 from calibrant.statistics.of_score import ScoreMiscalibration
 from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.squared import SquaredMiscalibration
-from calibrant.statistics.statistic import Block, OfFunction, Shared, Statistic
+from calibrant.statistics.statistic import OfFunction, Statistic
 from calibrant.statistics.surprise import Surprise
 from calibrant.statistics.two_bin import AveragedTwoBin
 
@@ -32,12 +33,12 @@ __all__ = [
     "KolmogorovMiscalibration",
     "OfFunction",
     "ScoreMiscalibration",
-    "Shared",
     "SmoothMiscalibration",
     "Spiegelhalter",
     "SquaredMiscalibration",
     "Statistic",
     "Surprise",
+    "View",
     "WorstCell",
     "WorstMiscalibration",
     "ece",

@@ -7,9 +7,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.calibration import Block, View, observed
 from calibrant.predictions import Predictions
 from calibrant.statistics.logistic import fit_intercept, fit_line, gain
-from calibrant.statistics.statistic import Block, Evaluate, Observed, Shared, Statistic
+from calibrant.statistics.statistic import Evaluate, Statistic
 from calibrant.statistics.ties import Ties, ties_of
 
 Floats = NDArray[np.float64]
@@ -41,13 +42,13 @@ class Spiegelhalter(Statistic):
     2.201127
     """
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Weigh the different predictions."""
-        signed = self._signed(shared)
+        signed = self._signed(view)
         return lambda block: np.abs(signed(block))
 
-    def _signed(self, shared: Shared) -> Evaluate:
-        ties = Ties.of(self, shared)
+    def _signed(self, view: View) -> Evaluate:
+        ties = Ties.of(self, view)
         factors = 1.0 - 2.0 * ties.values
         scale = sqrt((factors**2 * ties.variance).sum())
 
@@ -67,7 +68,7 @@ class Spiegelhalter(Statistic):
         >>> round(Spiegelhalter().z(Predictions([0.2, 0.8], [0, 1])), 6)
         -0.707107
         """
-        return float(self._signed(Shared(data))(Observed(data))[0])
+        return float(self._signed(View.of(data))(observed(data))[0])
 
     def pvalue(self, data: Predictions) -> float:
         """Return the two-sided p-value of z as a standard normal number.
@@ -159,9 +160,9 @@ class Cox(Statistic):
     intercept 0.5234 ± 1, slope 0.6597 ± 0.7: p = 0.767
     """
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Weigh the different predictions."""
-        ties = Ties.of(self, shared)
+        ties = Ties.of(self, view)
         factors = np.stack((*_scores(ties), _certain(ties.values)))
 
         def evaluate(block: Block) -> Floats:

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.calibration import Block, View
 from calibrant.predictions import Predictions
 from calibrant.statistics.brownian import modulus_pvalue, range_pvalue
-from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
+from calibrant.statistics.statistic import Evaluate, Statistic
 from calibrant.statistics.ties import Ties
 
 Floats = NDArray[np.float64]
@@ -48,9 +49,9 @@ class CutoffMiscalibration(Statistic):
     0.125
     """
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Sort the rows by their predictions."""
-        ties = Ties.of(self, shared)
+        ties = Ties.of(self, view)
 
         def evaluate(block: Block) -> Floats:
             paths = ties.paths(block)
@@ -104,9 +105,9 @@ class KolmogorovMiscalibration(Statistic):
     0.125
     """
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Sort the rows by their predictions."""
-        ties = Ties.of(self, shared)
+        ties = Ties.of(self, view)
 
         def evaluate(block: Block) -> Floats:
             paths = ties.paths(block)
@@ -129,7 +130,7 @@ class KolmogorovMiscalibration(Statistic):
         >>> KolmogorovMiscalibration().exact_pvalue(Predictions([0.5, 0.5], [1, 1]))
         0.5
         """
-        ties = Ties.of(self, Shared(data))
+        ties = Ties.of(self, View.of(data))
         broken = data.weights[data.weights % 1.0 != 0.0]
         if broken.size:
             raise ValueError(
@@ -160,7 +161,7 @@ class KolmogorovMiscalibration(Statistic):
 
 def _standardised(statistic: Statistic, data: Predictions) -> float:
     """Return a statistic in units of the path's scale; of a path that cannot move, 0 or inf."""
-    value, scale = statistic(data), Ties.of(statistic, Shared(data)).path_scale
+    value, scale = statistic(data), Ties.of(statistic, View.of(data)).path_scale
     if scale > 0.0:
         return value / scale
     return inf if value > 0.0 else 0.0

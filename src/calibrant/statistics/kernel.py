@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.calibration import Block, View
 from calibrant.checks.parameters import one_of, truth, whole
 from calibrant.predictions import Predictions
 from calibrant.statistics import bandwidths, kernel_sample
 from calibrant.statistics.kernel_forms import Form, FullForm, LineForm, LowRankForm
 from calibrant.statistics.kernel_sample import Sample, on_a_line
 from calibrant.statistics.outcomes import batches
-from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
+from calibrant.statistics.statistic import Evaluate, Statistic
 
 Floats = NDArray[np.float64]
 
@@ -97,9 +98,9 @@ class KernelMiscalibration(Statistic):
         if isinstance(self.bandwidth, list):
             object.__setattr__(self, "bandwidth", tuple(self.bandwidth))
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Find the bandwidth, and add up what does not depend on labels."""
-        sample, kernel = self._chosen(shared)
+        sample, kernel = self._chosen(view)
         form = self._form(sample, kernel)
         pairs = sample.pairs(unbiased=self.unbiased)
 
@@ -114,7 +115,7 @@ class KernelMiscalibration(Statistic):
 
         With weights it is not: a row has one label, whatever its weight.
         """
-        return kernel_sample.null_mean(*self._chosen(Shared(data)), unbiased=self.unbiased)
+        return kernel_sample.null_mean(*self._chosen(View.of(data)), unbiased=self.unbiased)
 
     def null_spread(self, data: Predictions) -> float:
         r"""Return the standard deviation if labels are redrawn from the predictions.
@@ -124,20 +125,20 @@ class KernelMiscalibration(Statistic):
 
         It is that of all pairs, whatever the form.
         """
-        return kernel_sample.null_spread(*self._chosen(Shared(data)), unbiased=self.unbiased)
+        return kernel_sample.null_spread(*self._chosen(View.of(data)), unbiased=self.unbiased)
 
     def settled(self, data: Predictions) -> Self:
         """Return the statistic with what `data` make of it: bandwidths as numbers, and the form."""
-        sample, kernel = self._chosen(Shared(data))
+        sample, kernel = self._chosen(View.of(data))
         scales = tuple(kernel.scales.tolist())
         bandwidth = scales[0] if len(scales) == 1 else scales
         if self._compressed(sample, kernel):
             return replace(self, bandwidth=bandwidth, form="low-rank")
         return replace(self, bandwidth=bandwidth, form="full")
 
-    def _chosen(self, shared: Shared) -> tuple[Sample, Any]:
+    def _chosen(self, view: View) -> tuple[Sample, Any]:
         """Return the rows that count, and the kernel."""
-        m = shared.data.m
+        m = view.m
         if m < 2:
             raise ValueError("`lens` must show at least two outcomes; found one, which is certain.")
         if m > 2 and (self.kernel, self.distance) == ("gaussian", "total_variation"):
@@ -145,19 +146,19 @@ class KernelMiscalibration(Statistic):
                 f"`distance` must be 'euclidean' for a Gaussian kernel of {m} outcomes: that of the"
                 " total variation is not positive definite."
             )
-        sample = shared.remember("kernel sample", lambda: Sample.of(shared.data))
+        sample = view.remember("kernel sample", lambda: Sample.of(view.data))
         scales = [
-            chosen.amount * (self._median(shared, sample) if chosen.of_median else 1.0)
+            chosen.amount * (self._median(view, sample) if chosen.of_median else 1.0)
             for chosen in bandwidths.parse(self.bandwidth)
         ]
         kind, distance = KERNELS[self.kernel], DISTANCES[self.distance]
         return sample, engine.kernels.Kernel(kind, distance, np.array(scales))
 
-    def _median(self, shared: Shared, sample: Sample) -> float:
+    def _median(self, view: View, sample: Sample) -> float:
         """Return the median distance, which statistics of one call share."""
         exactly = sample.rows.size <= FULL or self.form == "full"
         distance = DISTANCES[self.distance]
-        median = shared.remember(
+        median = view.remember(
             ("median distance", distance, exactly),
             lambda: bandwidths.median_distance(
                 sample.points, distance, sample.event, exactly=exactly

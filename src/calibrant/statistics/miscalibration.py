@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.calibration import Cells
+from calibrant.calibration import Block, Cells, View
 from calibrant.distances import Distance, euclidean, measure, name_of, norm_of, total_variation
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
 from calibrant.spelling import as_distance, as_partition
-from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
+from calibrant.statistics.statistic import Evaluate, Statistic
 from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
@@ -50,12 +50,12 @@ class CellStatistic(Statistic):
     def pick(self, totals: Any) -> Floats:
         """Return what `combine` would give for each norm: (3, size)."""
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Sort the rows into cells."""
-        cells = shared.cells(self.partition)
+        cells = view.cells(self.partition)
         norm = norm_of(self.distance)
         if norm is not None:
-            shared.want(cells, norm.kind)
+            cells.wanted.add(norm.kind)
 
         def evaluate(block: Block) -> Floats:
             if block.rows_change and (norm is None or (block.refit and not self.partition.fixed)):
@@ -70,7 +70,7 @@ class CellStatistic(Statistic):
         """Measure any distance on counts, a block of cells at a time."""
         means = cells.means()
         distances = np.zeros((cells.n_cells, block.size))
-        step = max(1, ROOM // (block.size * cells.data.m))
+        step = max(1, ROOM // (block.size * cells.m))
         for first in range(0, cells.n_cells, step):
             last = min(first + step, cells.n_cells)
             held = means.mass[first:last] > 0  # rows of weight 0 are absent
@@ -186,7 +186,7 @@ class WorstMiscalibration(CellStatistic):
 
     def locate(self, data: Predictions) -> "WorstCell":
         """Return the worst cell; the first one if several are equally bad."""
-        cells = Shared(data).cells(self.partition)
+        cells = View.of(data).cells(self.partition)
         means = cells.means()
         held = np.flatnonzero(means.mass > 0)
         norm = norm_of(self.distance)

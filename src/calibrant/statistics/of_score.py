@@ -6,8 +6,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.calibration import Block, View
 from calibrant.scores import Score, brier_score, event_losses, least_loss
-from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
+from calibrant.statistics.statistic import Evaluate, Statistic
 from calibrant.statistics.ties import Ties
 
 Floats = NDArray[np.float64]
@@ -53,9 +54,9 @@ class ScoreMiscalibration(Statistic):
     def __post_init__(self) -> None:
         event_losses(self.score, np.array([0.5]))  # refuses another score
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Sort the rows by their predictions, and score each."""
-        ties = Ties.of(self, shared)
+        ties = Ties.of(self, view)
         losses = event_losses(self.score, ties.values)
 
         def evaluate(block: Block) -> Floats:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.calibration import Block
 from calibrant.engine.tuples import Replicates
-from calibrant.statistics.statistic import Block
 
 Array = NDArray[Any]
 
@@ -83,11 +83,11 @@ class Drawn:
 
 def batches(block: Block, most: int) -> Iterator[Outcomes]:
     """Yield the replicates of a block, at most so many at a time."""
-    drawing = drawing_of(block)
+    drawing = block.drawing
     if drawing is None:
         yield from _stored(block, most)
         return
-    first, last = block.replicates  # type: ignore[attr-defined]
+    first, last = block.replicates
     for start in range(first, last, most):
         yield Drawn(drawing, Replicates(start, min(start + most, last)))
 
@@ -101,11 +101,6 @@ def _stored(block: Block, most: int) -> Iterator[Outcomes]:
         found += islice(labels, step - len(found))
         yield Stored(np.stack(found))
         found = list(islice(labels, 1))
-
-
-def drawing_of(block: Any) -> Any:
-    """Return what the rows of a block draw their outcomes from; None if it has to be asked."""
-    return getattr(block, "drawing", None)
 
 
 def spans(n: int, size: int) -> Iterator[tuple[int, int]]:

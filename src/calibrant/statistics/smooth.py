@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
+from calibrant.calibration import Block, View
+from calibrant.statistics.statistic import Evaluate, Statistic
 from calibrant.statistics.ties import Ties
 
 Floats = NDArray[np.float64]
@@ -62,9 +63,9 @@ class SmoothMiscalibration(Statistic):
     0.247124
     """
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Sort the rows by their predictions, and choose a grid."""
-        ties = Ties.of(self, shared)
+        ties = Ties.of(self, view)
         first = Grid.first(ties)
 
         def evaluate(block: Block) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.calibration import Cells, find_cells
+from calibrant.calibration import Block, Gathered, View
 from calibrant.engine.tuples import Order
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
@@ -15,7 +15,7 @@ from calibrant.spelling import as_partition
 from calibrant.statistics.outcomes import Outcomes, batches, spans
 from calibrant.statistics.squared_intervals import covering_interval
 from calibrant.statistics.squared_pieces import Pieces, pieces_of
-from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
+from calibrant.statistics.statistic import Evaluate, Statistic
 
 Floats = NDArray[np.float64]
 
@@ -62,9 +62,9 @@ class SquaredMiscalibration(Statistic):
     def __post_init__(self) -> None:
         object.__setattr__(self, "partition", as_partition(self.partition))
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Sort the rows into cells, and keep those of two rows or more."""
-        data, kept = shared.data, pairable(shared.cells(self.partition))
+        data, kept = view.data, pairable(view.cells(self.partition))
         most = max(1, ROOM // data.m)
 
         def evaluate(block: Block) -> Floats:
@@ -74,7 +74,7 @@ class SquaredMiscalibration(Statistic):
 
     def share(self, data: Predictions) -> float:
         """Return the share of the rows, or of their weight, in cells of two or more."""
-        mass = find_cells(data, self.partition).mass
+        mass = Gathered(data, self.partition).mass
         return float(mass[mass >= 2].sum() / mass.sum())
 
     def plugin(self, data: Predictions) -> float:
@@ -102,13 +102,13 @@ class SquaredMiscalibration(Statistic):
 
     def pieces(self, data: Predictions) -> Pieces:
         """Return what intervals are made of."""
-        return pieces_of(find_cells(data, self.partition), self(data))
+        return pieces_of(Gathered(data, self.partition), self(data))
 
     def __str__(self) -> str:
         return f"unbiased squared euclidean on {self.partition}"
 
 
-def pairable(cells: Cells) -> Any:
+def pairable(cells: Gathered) -> Any:
     """Return the cells of weight 2 or more as the engine takes them."""
     keep = cells.mass >= 2
     sizes = np.diff(cells.order.starts)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration import Cells
+from calibrant.calibration import Gathered
 from calibrant.predictions import Predictions
 
 Floats = NDArray[np.float64]
@@ -16,7 +16,7 @@ MOST = 256  # outcomes up to which eigenvalues are computed in full
 class Pieces(NamedTuple):
     r"""The squared miscalibration and its spread; `squared_intervals` makes intervals of it.
 
-    Cells c have sizes n_c, residuals e_y - p, their mean u_c, second moment M_c and sample
+    Gathered c have sizes n_c, residuals e_y - p, their mean u_c, second moment M_c and sample
     covariance S_c, whose divisor is n_c - 1.
     """
 
@@ -54,7 +54,7 @@ class _Rows(NamedTuple):
     starts: NDArray[np.int64]  # (cells,) the first row of each
 
 
-def pieces_of(cells: Cells, unbiased: float) -> Pieces:
+def pieces_of(cells: Gathered, unbiased: float) -> Pieces:
     """Return the pieces of data in cells whose unbiased value is known."""
     total = float(cells.mass.sum())
     spread, found = _Spread(0.0, 0.0, 0.0, 0.0, 0.0), []
@@ -90,7 +90,7 @@ def pieces_of(cells: Cells, unbiased: float) -> Pieces:
     )
 
 
-def influence(cells: Cells) -> Floats:
+def influence(cells: Gathered) -> Floats:
     r"""Return what each row adds to the value beyond its share (n,): :math:`2 u_c' r_i - |u_c|^2`.
 
     Its weighted mean is the plug-in value, and its variance over n that of the unbiased one, too
@@ -127,7 +127,7 @@ class _Spread(NamedTuple):
         )
 
 
-def _sorted_rows(cells: Cells, first: int, last: int) -> _Rows:
+def _sorted_rows(cells: Gathered, first: int, last: int) -> _Rows:
     """Sort the rows that count in cells first … last - 1 by cell."""
     data: Predictions = cells.data
     order = cells.order.rows[cells.order.starts[first] : cells.order.starts[last]]

@@ -1,122 +1,20 @@
-"""What every statistic is, and what it may ask of a block of replicates."""
+"""What every statistic is: it prepares what it can, and asks a block of replicates for the rest."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration import Cells, find_cells
-from calibrant.partitions import Partition
+from calibrant.calibration import Block, View, observed
 from calibrant.predictions import Predictions
 
-Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class Block(Protocol):
-    """Consecutive replicates of the problem that a statistic was prepared for.
-
-    Labels differ between replicates. If `rows_change`, so does how often each row stands in
-    one; and then `refit` says whether partitions are fitted again.
-    """
-
-    @property
-    def size(self) -> int:
-        """Number of replicates."""
-        ...
-
-    @property
-    def rows_change(self) -> bool:
-        """Whether rows are drawn again, not only labels."""
-        ...
-
-    @property
-    def refit(self) -> bool:
-        """Whether a partition that looks at the data is fitted to each replicate."""
-        ...
-
-    def totals(self, cells: Cells) -> Any:
-        """Return `engine.totals.Totals`: norms of the cells' deviations, summed and largest."""
-        ...
-
-    def counts(self, cells: Cells, first: int, last: int) -> Floats:
-        """Return the weight of each outcome in cells first … last - 1: (size, cells, m)."""
-        ...
-
-    def events(self, cells: Cells, first: int, last: int) -> Floats:
-        """Return the weight of the event of two outcomes in these cells: (cells, size)."""
-        ...
-
-    def labels(self) -> Iterator[NDArray[np.int32]]:
-        """Yield the labels (n,) of each replicate."""
-        ...
-
-    def data_sets(self) -> Iterator[Predictions]:
-        """Yield each replicate as a data set."""
-        ...
-
-
 Evaluate = Callable[[Block], Floats]
-
-
-class Shared:
-    """What the statistics of one call share: the predictions, and their cells.
-
-    Parameters
-    ----------
-    data : Predictions
-        The problem, as a lens shows it.
-    find : callable, default find_cells
-        Finds the cells of a partition.
-    """
-
-    __slots__ = ("_cells", "_find", "_known", "_norms", "data")
-
-    def __init__(
-        self, data: Predictions, find: Callable[[Predictions, Partition], Cells] = find_cells
-    ) -> None:
-        self.data = data
-        self._find = find
-        self._cells: list[tuple[Partition, Cells]] = []
-        self._norms: dict[int, set[int]] = {}
-        self._known: dict[Any, Any] = {}
-
-    def cells(self, partition: Partition) -> Cells:
-        """Return the cells of a partition; the same object to all who ask for an equal one."""
-        for known, cells in self._cells:
-            if known is partition or known == partition:
-                return cells
-        cells = self._find(self.data, partition)
-        self._cells.append((partition, cells))
-        return cells
-
-    @property
-    def asked(self) -> list[Cells]:
-        """The cells that were asked for."""
-        return [cells for _, cells in self._cells]
-
-    def settle(self) -> None:
-        """Work out what all replicates need of the cells, before there are threads."""
-        for cells in self.asked:
-            _ = cells.order, cells.mass, self.data.m == 2 and cells.predictions
-
-    def remember(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what is known under a key, or make it."""
-        if key not in self._known:
-            self._known[key] = make()
-        return self._known[key]
-
-    def want(self, cells: Cells, norm: int) -> None:
-        """Say that a norm of these cells is going to be asked for, so that all come at once."""
-        self._norms.setdefault(id(cells), set()).add(norm)
-
-    def wanted(self, cells: Cells) -> tuple[int, int]:
-        """Return the span that holds the norms that are going to be asked for."""
-        norms = self._norms.get(id(cells), {0, 2})
-        return min(norms), max(norms) + 1
 
 
 class Statistic(ABC):
@@ -147,7 +45,7 @@ class Statistic(ABC):
         return False
 
     @abstractmethod
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Do what depends on the predictions alone; return the function of a block: (size,)."""
 
     def interval(self, data: Predictions, level: float) -> tuple[float, float] | None:  # noqa: ARG002
@@ -156,7 +54,7 @@ class Statistic(ABC):
 
     def __call__(self, data: Predictions) -> float:
         """Return the statistic of `data`."""
-        return float(self.prepare(Shared(data))(Observed(data))[0])
+        return float(self.prepare(View.of(data))(observed(data))[0])
 
 
 AnyStatistic = Statistic | str | Callable[[Predictions], float]
@@ -192,7 +90,7 @@ class OfFunction(Statistic):
         """Whether the function may run on several threads: who knows."""
         return False
 
-    def prepare(self, shared: Shared) -> Evaluate:  # noqa: ARG002
+    def prepare(self, view: View) -> Evaluate:  # noqa: ARG002
         """Prepare nothing: the function takes whole data sets."""
         return lambda block: np.array(
             [as_float(self.function(data), "a data set") for data in block.data_sets()]
@@ -200,55 +98,6 @@ class OfFunction(Statistic):
 
     def __str__(self) -> str:
         return str(getattr(self.function, "__name__", "a function"))
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Observed:
-    """The data themselves, as a block of one.
-
-    Parameters
-    ----------
-    data : Predictions
-        What was observed.
-    """
-
-    data: Predictions
-
-    @property
-    def size(self) -> int:
-        """Number of replicates: one."""
-        return 1
-
-    @property
-    def rows_change(self) -> bool:
-        """Whether rows are drawn again: no."""
-        return False
-
-    @property
-    def refit(self) -> bool:
-        """Whether partitions are fitted again: no."""
-        return False
-
-    def totals(self, cells: Cells) -> Any:
-        """Return the totals of the data."""
-        return cells.totals(self.data)
-
-    def counts(self, cells: Cells, first: int, last: int) -> Floats:
-        """Return the weight of each outcome in cells first … last - 1: (1, cells, m)."""
-        return cells.sums_of(first, last, self.data).observed[None]
-
-    def events(self, cells: Cells, first: int, last: int) -> Floats:
-        """Return the weight of the event of two outcomes in these cells: (cells, 1)."""
-        return cells.sums_of(first, last, self.data).observed[:, self.data.event, None]
-
-    def labels(self) -> Iterator[NDArray[np.int32]]:
-        """Yield the labels."""
-        yield self.data.labels
-
-    def data_sets(self) -> Iterator[Predictions]:
-        """Yield the data."""
-        yield self.data
 
 
 def as_float(value: Any, where: str) -> float:

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.calibration import Block, View, observed
 from calibrant.predictions import Predictions
 from calibrant.statistics.outcomes import Outcomes, batches, spans, unit_for
-from calibrant.statistics.statistic import Block, Evaluate, Observed, Shared, Statistic
+from calibrant.statistics.statistic import Evaluate, Statistic
 
 Floats = NDArray[np.float64]
 
@@ -39,18 +40,18 @@ class Surprise(Statistic):
     (2.88, -2.88)
     """
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Add up what the model expects."""
-        signed = self._signed(shared)
+        signed = self._signed(view)
         return lambda block: np.abs(signed(block))
 
     def z(self, data: Predictions) -> float:
         """Return it with its sign: above 0 if predictions are too confident."""
-        return float(self._signed(Shared(data))(Observed(data))[0])
+        return float(self._signed(View.of(data))(observed(data))[0])
 
-    def _signed(self, shared: Shared) -> Evaluate:
-        data = shared.data
-        expected, variance = shared.remember("surprise", lambda: _expected(data))
+    def _signed(self, view: View) -> Evaluate:
+        data = view.data
+        expected, variance = view.remember("surprise", lambda: _expected(data))
         scale = float(np.sqrt(variance)) if variance > 0 else 1.0
 
         def evaluate(block: Block) -> Floats:

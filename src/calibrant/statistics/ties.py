@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.calibration import Cells
+from calibrant.calibration import Block, Gathered, View, observed
 from calibrant.partitions import FromFunction
 from calibrant.partitions.from_function import FittedFunction
 from calibrant.predictions import Predictions
-from calibrant.statistics.statistic import Block, Observed, Shared, Statistic
+from calibrant.statistics.statistic import Statistic
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -45,26 +45,26 @@ class Ties:
 
     Parameters
     ----------
-    cells : Cells
+    cells : Gathered
         One for each value, in increasing order.
     event : int
         The outcome that the problem is about.
     """
 
-    cells: Cells
+    cells: Gathered
     event: int
 
     @classmethod
-    def of(cls, statistic: Statistic, shared: Shared) -> Self:
+    def of(cls, statistic: Statistic, view: View) -> Self:
         """Sort the rows of a problem of two outcomes by their predictions; refuse another one."""
-        event = shared.data.event
+        event = view.event
         if event is None:
             raise ValueError(
                 f"`{type(statistic).__name__}()` needs a problem with two outcomes; found"
-                f" {shared.data.m}. Look through a lens such as `TopLabel()` or `Marginal(…)`."
+                f" {view.m}. Look through a lens such as `TopLabel()` or `Marginal(…)`."
             )
-        _ = shared.data.labels  # scanned rows refuse, before they are read for their values
-        return cls(shared.cells(BY_EVENT[event]), event)
+        _ = view.data  # rows elsewhere refuse, before they are read for their values
+        return cls(view.cells(BY_EVENT[event]), event)
 
     @cached_property
     def _tallied(self) -> tuple[Floats, Floats, Floats]:
@@ -122,7 +122,7 @@ class Ties:
 
     def events(self, block: Block) -> Iterator[tuple[slice, Floats]]:
         """Yield some values at a time, with the weight of the events: (values, size)."""
-        if isinstance(block, Observed) and block.data is self.cells.data:
+        if block.data is self.cells.data:
             yield slice(None), self._tallied[2][:, None]
             return
         step = max(1, ROOM // block.size)
@@ -159,6 +159,6 @@ class Ties:
 
 def ties_of(statistic: Statistic, data: Predictions) -> tuple[Ties, Floats]:
     """Return the ties of data, and the weight of the events at each value (cells,)."""
-    ties = Ties.of(statistic, Shared(data))
-    ((_, events),) = ties.events(Observed(data))
+    ties = Ties.of(statistic, View.of(data))
+    ((_, events),) = ties.events(observed(data))
     return ties, events[:, 0]

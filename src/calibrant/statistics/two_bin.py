@@ -6,8 +6,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.calibration import Block, View
 from calibrant.predictions import Predictions
-from calibrant.statistics.statistic import Block, Evaluate, Shared, Statistic
+from calibrant.statistics.statistic import Evaluate, Statistic
 from calibrant.statistics.ties import Ties
 
 Floats = NDArray[np.float64]
@@ -41,9 +42,9 @@ class AveragedTwoBin(Statistic):
     0.203125
     """
 
-    def prepare(self, shared: Shared) -> Evaluate:
+    def prepare(self, view: View) -> Evaluate:
         """Sort the rows by their predictions."""
-        ties = Ties.of(self, shared)
+        ties = Ties.of(self, view)
         everything = float(ties.predicted_so_far[-1])
 
         def evaluate(block: Block) -> Floats:
@@ -66,7 +67,7 @@ class AveragedTwoBin(Statistic):
         >>> AveragedTwoBin().null_mean(Predictions([0.25, 0.75], [0, 0]))
         0.09375
         """
-        ties = Ties.of(self, Shared(data))
+        ties = Ties.of(self, View.of(data))
         return float(ties.variance.sum()) / ties.total**2
 
     def __str__(self) -> str:

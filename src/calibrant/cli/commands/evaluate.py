@@ -77,7 +77,7 @@ def evaluate(
 
 def _slices(data: "Predictions | Scan", resamples: int, seed: int) -> "Slices | None":
     """Look at the groups that --by asks for."""
-    from calibrant.inference.groups import kept_columns, slices  # noqa: PLC0415
+    from calibrant.inference.verdicts.groups import kept_columns, slices  # noqa: PLC0415
 
     names = kept_columns(data)
     if not names:

@@ -82,7 +82,7 @@ def _alternatives(
     data: "Predictions", temperatures: list[float], shifts: list[float]
 ) -> dict[str, Any]:
     """Return what to draw labels from, by name; nothing for a search."""
-    from calibrant.inference.powers import shifted_class  # noqa: PLC0415
+    from calibrant.inference.verdicts.power import shifted_class  # noqa: PLC0415
     from calibrant.resampling import Shifted, Tempered  # noqa: PLC0415
 
     found: dict[str, Any] = {}

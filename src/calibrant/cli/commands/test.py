@@ -102,7 +102,7 @@ def _statistics(
 ) -> "list[Statistic] | None":
     """Return what to test; None for the default, a few statistics together."""
     from calibrant import statistics  # noqa: PLC0415
-    from calibrant.inference.families import default_partitions  # noqa: PLC0415
+    from calibrant.inference.testing.families import default_partitions  # noqa: PLC0415
 
     measure = parse_distance(distance)
     chosen = bool(partition or worst)

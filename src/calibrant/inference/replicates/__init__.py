@@ -1,0 +1,1 @@
+"""Replicates: a problem, who drives it, and which way rows that are elsewhere take."""

@@ -1,0 +1,164 @@
+"""Replicates of statistics: the driver, which knows no kind of statistic, lens or resampler.
+
+The plain definition of replicate b is ``statistic(lens(resampler.draw(data, key, b)))``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.calibration import Block, observed
+from calibrant.engine import threads
+from calibrant.engine.tuples import Replicates
+from calibrant.inference.replicates.plan import Plan, part
+from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.ways import Elsewhere
+from calibrant.partitions import Partition
+from calibrant.statistics import Statistic
+from calibrant.statistics.statistic import Evaluate
+
+Floats = NDArray[np.float64]
+Found = tuple[list[float], Floats]  # statistics of the data, and of every replicate (…, B)
+
+SIZES = ((1 << 18, 512), (1 << 22, 256), (float("inf"), 128))  # of blocks, by what they read
+FEW = 16  # replicates in a block of a function of the user's, or of data sets that are laid out
+
+
+class Task(NamedTuple):
+    """Where the replicates of a statistic go, and what makes them."""
+
+    out: Floats  # (B,)
+    evaluate: Evaluate
+    threaded: bool
+
+
+def values_and_replicates(problem: Problem, statistics: Sequence[Statistic], plan: Plan) -> Found:
+    """Return the statistics of the data, and those of every replicate: (statistics, B)."""
+    return of_all([problem], [statistics], plan)[0]
+
+
+def of_all(
+    problems: Sequence[Problem],
+    statistics: Sequence[Sequence[Statistic]],
+    plan: Plan,
+    also: Sequence[Partition] = (),
+) -> list[Found]:
+    """Return statistics of several problems; rows that are elsewhere are read for all together.
+
+    also : cells that will be asked for, too, if there are two outcomes; no outcomes are drawn in
+        them
+    """
+    if problems[0].rows.held:
+        found = []
+        for number, (problem, some) in enumerate(zip(problems, statistics, strict=True)):
+            progress = part(plan.progress, number, len(problems))
+            one = plan if len(problems) == 1 else replace(plan, progress=progress)
+            found.append(_at_hand(problem, some, one))
+        return found
+    elsewhere = Elsewhere(problems, plan)
+    prepared = [
+        [statistic.prepare(problem.view) for statistic in some]
+        for problem, some in zip(problems, statistics, strict=True)
+    ]
+    elsewhere.choose(statistics, also)
+    out = [
+        (_values(mine, observed(None)), np.empty((len(mine), plan.n_resamples)))
+        for mine in prepared
+    ]
+    for blocks in elsewhere.blocks():
+        for block, mine, (_, nulls) in zip(blocks, prepared, out, strict=True):
+            for row, evaluate in zip(nulls, mine, strict=True):
+                row[block.replicates.start : block.replicates.stop] = numbers(evaluate, block)
+    return out
+
+
+def _at_hand(problem: Problem, statistics: Sequence[Statistic], plan: Plan) -> Found:
+    prepared = [statistic.prepare(problem.view) for statistic in statistics]
+    return _values(prepared, observed(problem.seen)), replicates(
+        problem, statistics, prepared, plan
+    )
+
+
+def _values(prepared: Sequence[Evaluate], block: Block) -> list[float]:
+    """Return the statistics of the data."""
+    return [float(numbers(evaluate, block)[0]) for evaluate in prepared]
+
+
+def replicates(
+    problem: Problem, statistics: Sequence[Statistic], prepared: Sequence[Evaluate], plan: Plan
+) -> Floats:
+    """Return statistics that were prepared for rows at hand, of every replicate: (statistics, B).
+
+    Those that need totals alone of rows on a device are drawn there, all replicates at once.
+    """
+    out = np.empty((len(statistics), plan.n_resamples))
+    here: list[Task] = []
+    there: list[Task] = []
+    on_device = problem.hypothesis.on_device and problem.draws is problem.hypothesis
+    for row, statistic, evaluate in zip(out, statistics, prepared, strict=True):
+        task = Task(row, _for_rows(problem, statistic, evaluate), statistic.threaded)
+        (there if on_device and statistic.from_totals else here).append(task)
+    if there:
+        _fill(Block(problem.draws, Replicates(0, plan.n_resamples)), there, 0)
+    if here:
+        _on_host(problem, here, plan)
+    elif plan.progress is not None:
+        plan.progress(plan.n_resamples, plan.n_resamples)
+    return out
+
+
+def _on_host(problem: Problem, tasks: list[Task], plan: Plan) -> None:
+    """Fill in the replicates, block by block, on several threads if all statistics allow it."""
+    problem.draws.prepare(problem.view.asked)
+
+    def work(start: int, stop: int) -> None:
+        _fill(Block(problem.draws, Replicates(start, stop)), tasks, start)
+
+    if all(task.threaded for task in tasks):
+        threads.run(work, _spans(problem, plan.n_resamples), plan.progress)
+    else:
+        threads.run_here(work, threads.blocks(plan.n_resamples, FEW), plan.progress)
+
+
+def _fill(block: Block, tasks: list[Task], start: int) -> None:
+    """Write what statistics make of a block to their rows, from replicate `start` on."""
+    for task in tasks:
+        task.out[start : start + block.size] = numbers(task.evaluate, block)
+
+
+def numbers(evaluate: Evaluate, block: Block) -> Floats:
+    """Return what a statistic gives for each replicate of a block, or refuse it."""
+    found = np.asarray(evaluate(block))
+    if found.shape != (block.size,):
+        raise ValueError(
+            f"`statistic` must give a number for each of {block.size} replicates; it gave shape"
+            f" {found.shape}."
+        )
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"`statistic` must give numbers; it gave {found.dtype}.")
+    if np.isnan(found).any():
+        raise ValueError("`statistic` must give numbers; it gave nan.")
+    return found
+
+
+def _for_rows(problem: Problem, statistic: Statistic, prepared: Evaluate) -> Evaluate:
+    """Return what handles the blocks of this problem: each data set apart, if need be."""
+    if not problem.rows_change or statistic.takes_changed_rows:
+        return prepared
+
+    def evaluate(block: Block) -> Floats:
+        return np.array([statistic(data) for data in block.data_sets()])
+
+    return evaluate
+
+
+def _spans(problem: Problem, n_resamples: int) -> list[tuple[int, int]]:
+    """Cut replicates into blocks: long ones are faster, but progress is shown between them."""
+    if problem.rows_change:
+        return threads.blocks(n_resamples, FEW)
+    entries = problem.rows.n * problem.rows.m
+    size = next(size for limit, size in SIZES if entries < limit)
+    return threads.even_blocks(n_resamples, size)

@@ -1,0 +1,387 @@
+"""Inference for every bin: which of them are off."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from math import erfc, sqrt
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.calibration import Block, CalibrationFunction
+from calibrant.calibration.function import on_cells
+from calibrant.checks.parameters import fraction
+from calibrant.checks.seeds import Rng
+from calibrant.engine import threads
+from calibrant.engine.tuples import Replicates
+from calibrant.inference.replicates.plan import Plan, Progress, Settings, part
+from calibrant.inference.replicates.problem import Problem, check_hypothesis
+from calibrant.inference.replicates.ways import Elsewhere
+from calibrant.inference.testing.pvalues import pvalue
+from calibrant.lenses import Canonical, Lens
+from calibrant.partitions import Partition
+from calibrant.predictions import Predictions
+from calibrant.resampling import Exact, Resampler
+from calibrant.resampling.draws.distributions import CountDistributions
+from calibrant.rows import Scan
+from calibrant.spelling import as_lens, as_partition
+from calibrant.verbs import check_data, takes_arrays
+from calibrant.words import be
+
+Floats = NDArray[np.float64]
+
+LAID_OUT = 1 << 21  # numbers in a block of frequencies
+SIDE = 256  # replicates that are drawn together
+OUTLINE = 49  # points of an ellipse, the first again at the end
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Cellwise:
+    r"""Deviations of every cell, and what they would be under the hypothesis.
+
+    Parameters
+    ----------
+    function : CalibrationFunction
+        The estimated calibration function.
+    lower : array of shape (cells, m)
+        Pointwise lower limits of each deviation under the hypothesis.
+    upper : array of shape (cells, m)
+        Upper limits.
+    level : float
+        Of these limits.
+    centre : array of shape (cells, m)
+        Mean of the deviations under the hypothesis, exact.
+    spread : array of shape (cells, m)
+        Their standard deviation, exact but for `Pooled`, whose pairs are taken as independent.
+    standardised : array of shape (cells,)
+        How far each cell is off: for two outcomes without weights the normal score of the exact
+        p-value of its count, else the largest \|deviation - centre\| / spread over its outcomes.
+    largest : array of shape (n_resamples,)
+        The largest of these in each replicate.
+    regions : array of shape (cells, points, 3) or None
+        For three outcomes, an ellipse around the outcome frequencies that each cell would show
+        under the hypothesis, in a share `level` of the replicates.
+    settings : mapping
+        What it was made with.
+    exact : callable, optional
+        Exact limits of all deviations at a level: (2, cells, m).
+    together : callable, optional
+        Adjusts p-values further, for what else is tested beside these cells.
+    """
+
+    function: CalibrationFunction
+    lower: Floats
+    upper: Floats
+    level: float
+    centre: Floats
+    spread: Floats
+    standardised: Floats
+    largest: Floats
+    regions: Floats | None
+    settings: Settings
+    exact: Callable[[float], Floats] | None = None
+    together: Callable[[Floats], Floats] | None = None
+
+    @property
+    def adjusted_pvalues(self) -> Floats:
+        """P-value of each cell (cells,), adjusted for the number of cells.
+
+        The chance that any cell of a calibrated model falls below alpha is at most alpha.
+        """
+        found = np.asarray(pvalue(self.standardised, self.largest[None, :]))
+        return found if self.together is None else self.together(found)
+
+    def simultaneous(self, level: float) -> tuple[Floats, Floats]:
+        """Return limits (cells, m) within which all deviations are with this probability."""
+        size = self.largest.size
+        rank = int(np.ceil(fraction("level", level) * (size + 1) * (1 - 1e-12)))
+        if rank > size:
+            raise ValueError(
+                f"`level` must be at most {size}/{size + 1} with {size} resamples; found {level}."
+                " Use more resamples."
+            )
+        largest = float(np.sort(self.largest)[rank - 1])
+        if self.exact is not None:
+            both_tails = erfc(largest / sqrt(2.0)) * (1 - 1e-7)  # what is reached is inside
+            low, high = self.exact(1 - both_tails)
+            return low, high
+        reach = largest * self.spread
+        return self.centre - reach, self.centre + reach
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        fn = self.function
+        return {
+            "classes": list(fn.classes),
+            "counts": fn.counts.tolist(),
+            "predicted": fn.predicted.tolist(),
+            "observed": fn.observed.tolist(),
+            "lower": self.lower.tolist(),
+            "upper": self.upper.tolist(),
+            "level": self.level,
+            "adjusted_pvalues": self.adjusted_pvalues.tolist(),
+            "n_resamples": self.largest.size,
+            "settings": dict(self.settings),
+        }
+
+    def __repr__(self) -> str:
+        return f"<cells: {self}>"
+
+    def __str__(self) -> str:
+        off = int((self.adjusted_pvalues <= 0.05).sum())
+        return f"{off} of {self.function.n_cells} cells {be(off)} off at 5 % (family-wise)"
+
+
+@takes_arrays
+def cellwise(
+    data: Predictions | Scan,
+    partition: Partition | str,
+    *,
+    lens: Lens | str = Canonical(),
+    resampler: Resampler = Exact(),
+    n_resamples: int = 999,
+    level: float = 0.9,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Cellwise:
+    """Return what each cell's deviation would be if the model were calibrated.
+
+    Pointwise limits are quantiles of the deviation of each cell and outcome. For binary
+    outcomes without weights they come from the exact Poisson-binomial distribution of the
+    count. The adjusted p-values compare how far a cell is off with the largest of all cells in
+    each replicate, so they hold for all cells at once: by the exact p-value of its count for
+    binary outcomes without weights (min-P), else by its standardised deviation, the largest over
+    its outcomes (max-T).
+
+    Parameters
+    ----------
+    data : Predictions or Scan
+        Predictions and outcomes.
+    partition : Partition
+        The cells.
+    lens : Lens, default Canonical()
+        What aspect of the predictions is looked at.
+    resampler : Resampler, default Exact()
+        Draws data sets under the hypothesis; the cells stay those of the data.
+    n_resamples : int, default 999
+        Number of data sets drawn under the hypothesis.
+    level : float, default 0.9
+        Of the pointwise limits, half of the rest on either side.
+    rng : int, Generator or None
+        The same seed gives the same draws.
+    progress : callable, optional
+        Function of (done, total), called now and then.
+
+    Returns
+    -------
+    Cellwise
+
+    Examples
+    --------
+    >>> from calibrant import partitions
+    >>> data = Predictions([0.2] * 100 + [0.8] * 100, [0, 1] * 50 + [1] * 80 + [0] * 20)
+    >>> found = cellwise(data, partitions.EqualWidth(2), rng=0)
+    >>> found.adjusted_pvalues.round(3).tolist()
+    [0.001, 1.0]
+    >>> found.lower[:, 1].round(2).tolist(), found.upper[:, 1].round(2).tolist()
+    ([-0.06, -0.07], [0.07, 0.06])
+    """
+    check_data(data, scans=True)
+    lens, partition = as_lens(lens, data), as_partition(partition)
+    plan = Plan.of(data, resampler, n_resamples, rng, progress)
+    problem = Problem.of(data, lens, plan.resampler, plan.key, distributions=True)
+    check_hypothesis(problem)
+    return of_problem(problem, partition, plan, fraction("level", level))
+
+
+def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float) -> Cellwise:
+    """Do what `cellwise` does for a problem that is seen through its lens already."""
+    cells = problem.view.cells(partition)
+    function = on_cells(problem.view, partition)
+    centre, spread = problem.moments(cells)
+    summary = Summary.empty(function.predicted, centre, spread, plan.n_resamples, level)
+    exact = None
+    score = partial(_standardise, function, centre, spread)
+    event = problem.view.event
+    if problem.exact_counts and event is not None:
+        counts = problem.event_distributions(cells)
+        exact = partial(_exact_limits, counts, function, event)
+        score = partial(_scores, counts, cells, event)
+    for first, last, found in frequencies(problem, cells, plan):
+        summary.add(first, last, found, score(first, last, found))
+    if exact is not None:
+        summary.limits[:] = exact(level)
+    return Cellwise(
+        function=function,
+        lower=summary.limits[0],
+        upper=summary.limits[1],
+        level=level,
+        centre=centre,
+        spread=spread,
+        standardised=score(0, function.n_cells, function.observed[None])[0],
+        largest=summary.largest,
+        regions=summary.regions,
+        settings=plan.settings(partition=partition, lens=problem.lens, level=level),
+        exact=exact,
+    )
+
+
+def _standardise(
+    function: CalibrationFunction,
+    centre: Floats,
+    spread: Floats,
+    first: int,
+    last: int,
+    frequencies: Floats,
+) -> Floats:
+    """Return the largest standardised deviation of cells with these frequencies: (B, cells)."""
+    deviations = frequencies - function.predicted[first:last]
+    return standardise(deviations, centre[first:last], spread[first:last])
+
+
+def _scores(
+    counts: CountDistributions, cells: Any, event: int, first: int, last: int, frequencies: Floats
+) -> Floats:
+    """Return the normal scores of the counts of cells with these frequencies: (B, cells)."""
+    return counts.scores(frequencies[:, :, event] * cells.mass[first:last], first)
+
+
+def _exact_limits(
+    counts: CountDistributions, function: CalibrationFunction, event: int, level: float
+) -> Floats:
+    """Return the Poisson-binomial limits of both outcomes: (2, cells, 2)."""
+    predicted = function.predicted
+    limits = np.empty((2, *predicted.shape))
+    events = np.stack([counts.quantile(tail) for tail in ((1 - level) / 2, (1 + level) / 2)])
+    share = events / function.counts
+    limits[:, :, event] = share - predicted[:, event]
+    limits[:, :, 1 - event] = (1 - share[::-1]) - predicted[:, 1 - event]
+    return limits
+
+
+def frequencies(problem: Problem, cells: Any, plan: Plan) -> Iterator[tuple[int, int, Floats]]:
+    """Yield the outcome frequencies (n_resamples, cells, m) of one span of cells after another."""
+    mass = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
+    if not problem.rows.held:
+        found = [block.counts(cells, 0, cells.n_cells) for block in _blocks(problem, plan)]
+        yield 0, cells.n_cells, np.concatenate(found) / mass
+        return
+    draws = problem.draws
+    if problem.rows_change or not (problem.lens.rowwise or problem.resampler.flips_signs):
+        yield 0, cells.n_cells, _of_data_sets(problem, cells, plan)
+        return
+    m, size = problem.view.m, plan.n_resamples
+    spans = threads.blocks(cells.n_cells, max(1, LAID_OUT // (size * m)))
+    draws.prepare([cells])
+    for number, (first, last) in enumerate(spans):
+        out = np.empty((size, last - first, m))
+
+        def work(b0: int, b1: int, first: int = first, last: int = last) -> None:
+            out[b0:b1] = draws.counts(cells, Replicates(b0, b1), first, last)  # noqa: B023
+
+        threads.run(work, threads.blocks(size, SIDE), part(plan.progress, number, len(spans)))
+        out /= mass[first:last]
+        yield first, last, out
+
+
+def _blocks(problem: Problem, plan: Plan) -> Iterator[Block]:
+    """Yield the replicates of rows that are elsewhere."""
+    elsewhere = Elsewhere([problem], plan)
+    elsewhere.tables = [tuple(problem.view.asked)]
+    for (block,) in elsewhere.blocks():
+        yield block
+
+
+def _of_data_sets(problem: Problem, cells: Any, plan: Plan) -> Floats:
+    """Return the frequencies where a lens mixes rows, or predictions are drawn again.
+
+    Where predictions stay, a replicate with the labels of the data has the frequencies of the
+    data to the last digit.
+    """
+    out = np.empty((plan.n_resamples, cells.n_cells, problem.view.m))
+    predicted = cells.means().predicted
+    for b in range(plan.n_resamples):
+        (data,) = problem.draws.data_sets(Replicates(b, b + 1))
+        if problem.rows_change:
+            means = cells.same_of(data).means()
+            off = np.where(means.mass[:, None] > 0, means.observed - means.predicted, np.nan)
+            out[b] = predicted + off
+        else:
+            out[b] = cells.means(data).observed
+        if plan.progress is not None:
+            plan.progress(b + 1, plan.n_resamples)
+    return out
+
+
+def standardise(deviations: Floats, centre: Floats, spread: Floats) -> Floats:
+    """Return the largest |deviation - centre| / spread over the outcomes (…, cells).
+
+    Where the spread is zero, anything but rounding is infinitely far off.
+    """
+    gap = np.abs(deviations - centre)
+    sure = spread <= 1e-12
+    scaled = np.where(sure, np.where(gap > 1e-6, np.inf, 0.0), gap / np.where(sure, 1.0, spread))
+    return np.asarray(scaled.max(axis=-1))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """Limits, regions and the largest deviation, filled in block by block of cells."""
+
+    predicted: Floats
+    centre: Floats
+    spread: Floats
+    level: float
+    limits: Floats
+    largest: Floats
+    regions: Floats | None
+
+    @classmethod
+    def empty(
+        cls, predicted: Floats, centre: Floats, spread: Floats, n_resamples: int, level: float
+    ) -> "Summary":
+        """Return what is to be filled in."""
+        n_cells, m = predicted.shape
+        return cls(
+            predicted,
+            centre,
+            spread,
+            level,
+            np.empty((2, n_cells, m)),
+            np.zeros(n_resamples),
+            np.empty((n_cells, OUTLINE, 3)) if m == 3 else None,
+        )
+
+    def add(self, first: int, last: int, frequencies: Floats, scores: Floats) -> None:
+        """Take in frequencies (n_resamples, cells, m) of some cells, and how far they are off."""
+        deviations = frequencies - self.predicted[first:last]
+        np.fmax(self.largest, np.fmax.reduce(scores, axis=-1), out=self.largest)
+        tails = [(1 - self.level) / 2, (1 + self.level) / 2]
+        quantile = np.nanquantile if np.isnan(deviations).any() else np.quantile
+        never = np.isnan(deviations).all(axis=0)  # no row in any replicate, so no limits
+        deviations[:, never] = 0.0
+        limits = quantile(deviations, tails, axis=0, method="inverted_cdf")
+        limits[:, never] = np.nan
+        self.limits[:, first:last] = limits
+        if self.regions is not None:
+            middle = self.predicted[first:last] + self.centre[first:last]
+            self.regions[first:last] = _ellipses(frequencies - middle, middle, self.level)
+
+
+def _ellipses(deviations: Floats, middle: Floats, level: float) -> Floats:
+    """Return ellipses (cells, points, 3) that hold a share `level` of deviations (B, cells, 3)."""
+    deviations = np.nan_to_num(deviations)
+    covariance = np.einsum("bci,bcj->cij", deviations, deviations) / deviations.shape[0]
+    values, vectors = np.linalg.eigh(covariance)
+    axes = vectors[:, :, 1:] * np.sqrt(np.maximum(values[:, None, 1:], 0.0))  # (cells, 3, 2)
+    inverse = np.linalg.pinv(axes, rcond=1e-9)
+    radius = np.quantile(
+        np.linalg.norm(np.einsum("cki,bci->bck", inverse, deviations), axis=-1), level, axis=0
+    )
+    turn = np.linspace(0, 2 * np.pi, OUTLINE)
+    circle = np.stack((np.cos(turn), np.sin(turn)))  # (2, points)
+    offset = np.einsum("cik,kp->cpi", axes, circle)
+    return np.asarray(middle[:, None, :] + radius[:, None, None] * offset)

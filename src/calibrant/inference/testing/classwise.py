@@ -1,0 +1,404 @@
+"""Every class at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine, tables, words
+from calibrant.checks.seeds import Rng, as_seed
+from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
+from calibrant.engine import threads
+from calibrant.engine.tuples import Replicates, Source
+from calibrant.inference.replicates import ways
+from calibrant.inference.replicates.driver import values_and_replicates
+from calibrant.inference.replicates.plan import (
+    Plan,
+    Progress,
+    Settings,
+    check_progress,
+    check_resamples,
+    part,
+)
+from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.testing.adjustment import max_t
+from calibrant.inference.testing.pvalues import pvalue
+from calibrant.lenses import Marginal
+from calibrant.partitions import EqualWidth, Partition
+from calibrant.predictions import Predictions
+from calibrant.resampling import Exact
+from calibrant.rows import MEMORY, Batch, Rows, Scan
+from calibrant.spelling import as_distance, as_partition
+from calibrant.statistics import ExpectedMiscalibration, Statistic
+from calibrant.verbs import as_rows, check_data, takes_arrays
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+LAID_OUT = 1 << 21  # numbers in a block of counts
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Classwise(tables.Tabular):
+    """The expected miscalibration of every marginal.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        Names of the m classes.
+    values : array of shape (m,)
+        Expected miscalibration of each class against the rest.
+    null : array of shape (m, n_resamples)
+        The same for labels drawn from the predictions, jointly for all classes; no columns if
+        only the estimates were asked for.
+    settings : mapping
+        What it was made with.
+    together : callable, optional
+        Adjusts p-values further, for what else is tested beside these classes.
+    """
+
+    classes: tuple[str, ...]
+    values: Floats
+    null: Floats
+    settings: Settings
+    together: Callable[[Floats], Floats] | None = None
+
+    @property
+    def mean(self) -> float:
+        """Mean over the classes: the classwise error of the literature."""
+        return float(self.values.mean())
+
+    @property
+    def mean_pvalue(self) -> float:
+        """P-value of the mean: the hypothesis that all marginals are calibrated."""
+        p = np.array(pvalue(self.mean, self.null.mean(axis=0)))
+        return float(p if self.together is None else self.together(p))
+
+    @property
+    def pvalues(self) -> Floats:
+        """P-value of each class (m,)."""
+        return np.asarray(pvalue(self.values, self.null))
+
+    @property
+    def adjusted_pvalues(self) -> Floats:
+        """P-values adjusted for the number of classes (m,): step-down max-T on joint draws."""
+        found = max_t(self.values, self.null)
+        return found if self.together is None else self.together(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers; no p-values if only the estimates were asked for."""
+        found: dict[str, Any] = {
+            "classes": list(self.classes),
+            "values": self.values.tolist(),
+            "mean": self.mean,
+            "n_resamples": self.null.shape[1],
+            "settings": dict(self.settings),
+        }
+        if self.null.size:
+            found |= {
+                "null_means": self.null.mean(axis=1).tolist(),
+                "pvalues": self.pvalues.tolist(),
+                "adjusted_pvalues": self.adjusted_pvalues.tolist(),
+                "mean_pvalue": self.mean_pvalue,
+            }
+        return found
+
+    def lines(self) -> tuple[list[str], list[list[str]]]:
+        """Return header and lines of the table, the worst class first."""
+        if not self.null.size:
+            order = np.argsort(-self.values, kind="stable")
+            return ["class", "estimate"], [
+                [self.classes[j], f"{self.values[j]:.4f}"] for j in order
+            ]
+        lines = [
+            [self.classes[j], f"{self.values[j]:.4f}", f"{null:.4f}", f"{p:.3g}", f"{q:.3g}"]
+            for j, null, p, q in zip(
+                range(len(self.classes)),
+                self.null.mean(axis=1),
+                self.pvalues,
+                self.adjusted_pvalues,
+                strict=True,
+            )
+        ]
+        order = np.lexsort((-self.values, self.adjusted_pvalues))
+        header = ["class", "estimate", "if calibrated", "p", "adjusted p"]
+        return header, [lines[j] for j in order]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a class."""
+        columns = {"class": list(self.classes), "estimate": self.values.tolist()}
+        if self.null.size:
+            columns |= {
+                "null_mean": self.null.mean(axis=1).tolist(),
+                "pvalue": self.pvalues.tolist(),
+                "adjusted_pvalue": self.adjusted_pvalues.tolist(),
+            }
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def __repr__(self) -> str:
+        return f"<classes: {self}>"
+
+    def __str__(self) -> str:
+        text = f"mean miscalibration of {len(self.classes)} classes: {self.mean:.4g}"
+        if not self.null.size:
+            return text
+        return f"{text}, {words.pvalue(self.mean_pvalue, self.null.shape[1], ' ')}"
+
+
+@takes_arrays
+def classwise(
+    data: Predictions | Scan,
+    partition: Partition | str = EqualWidth(15),
+    distance: Distance | str = total_variation,
+    *,
+    n_resamples: int = 999,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Classwise:
+    """Return the expected miscalibration of all m marginals, Eq. (3), with their tests.
+
+    The same as ``ExpectedMiscalibration(partition, distance)`` through ``Marginal(j)`` for
+    every class j, with the same labels drawn, in one sweep over the array.
+
+    Parameters
+    ----------
+    data : Predictions or Scan
+        Predictions and outcomes.
+    partition : Partition, default EqualWidth(15)
+        Cells of each marginal; for `EqualWidth` there is no loop over classes. A Scan takes no
+        other.
+    distance : callable, default total_variation
+        Function of two distributions.
+    n_resamples : int, default 999
+        Number of data sets with labels drawn from the predictions, jointly for all classes; 0
+        for the estimates alone.
+    rng : int, Generator or None
+        The same seed gives the same draws.
+    progress : callable, optional
+        Function of (done, total), called now and then.
+
+    Returns
+    -------
+    Classwise
+
+    Examples
+    --------
+    >>> data = Predictions([[0.5, 0.5, 0.0]] * 40, [0] * 30 + [1] * 10)
+    >>> found = classwise(data, rng=0)
+    >>> found.values.tolist(), found.adjusted_pvalues.round(3).tolist()
+    ([0.25, 0.25, 0.0], [0.003, 0.003, 1.0])
+    """
+    check_data(data, scans=True)
+    partition, distance = as_partition(partition), as_distance(distance)
+    check_progress(progress)
+    resampler = Exact().respecting(data)
+    plan = Plan(resampler, check_resamples(n_resamples, least=0), as_seed(rng), progress)
+    rows = as_rows(data)
+    work = _at_hand if rows.held else _elsewhere
+    values, null = work(rows, partition, distance, plan)
+    made_with = plan.settings(partition=partition, distance=name_of(distance))
+    return Classwise(data.classes, values, null, made_with)
+
+
+def _at_hand(
+    rows: Rows, partition: Partition, distance: Distance, plan: Plan
+) -> tuple[Floats, Floats]:
+    """Return the expected distance of each class (m,), and in each replicate (m, B)."""
+    data = rows.at_hand("classwise").given
+    cells = ClassCells.of(data, partition)
+    values = cells.tables.distances(cells.observed, distance)[:, 0]
+    if plan.resampler.flips_signs:
+        return values, _flipped(data, ExpectedMiscalibration(partition, distance), plan)
+    null = np.empty((data.m, plan.n_resamples))
+
+    def work(b0: int, b1: int) -> None:
+        null[:, b0:b1] = cells.tables.distances(cells.drawn(plan.key, b0, b1), distance)
+
+    size = min(max(1, LAID_OUT // int(cells.tables.offsets[-1])), 128)
+    threads.run(work, threads.blocks(plan.n_resamples, size), plan.progress)
+    return values, null
+
+
+def _flipped(data: Predictions, statistic: Statistic, plan: Plan) -> Floats:
+    """Return the null (m, n_resamples) of rows in clusters, whose signs all classes share."""
+    null = np.empty((data.m, plan.n_resamples))
+    for j in range(data.m if plan.n_resamples else 0):
+        mine = replace(plan, progress=part(plan.progress, j, data.m))
+        problem = Problem.of(data, Marginal(j), plan.resampler, plan.key)
+        null[j] = values_and_replicates(problem, [statistic], mine)[1][0]
+    return null
+
+
+def _elsewhere(
+    rows: Rows, partition: Partition, distance: Distance, plan: Plan
+) -> tuple[Floats, Floats]:
+    """Return the expected distance of each class (m,), and in each replicate (m, B)."""
+    if not isinstance(partition, EqualWidth):
+        raise ValueError(
+            f"`partition` must be EqualWidth(…) for all classes of scanned data; found {partition}."
+            f" {MEMORY}"
+        )
+    if plan.n_resamples:
+        rows.numbered()
+    offsets = np.arange(rows.m + 1) * partition.k
+    size = max(1, ways.LIMITS.table // int(offsets[-1]))
+    null = np.empty((rows.m, plan.n_resamples))
+    values: Any = None
+    for start, stop in threads.blocks(plan.n_resamples, size) or [(0, 0)]:
+        work = ClassReduction(rows.m, partition.k, rows.unit, plan.key, Replicates(start, stop))
+        before = start + ways.READING if start else 0
+        progress = ways.part_of(plan, before, stop - before + ways.READING)
+        state: ClassState = rows.fold([rows.part(work)], progress)[0]
+        predicted = engine.sums.value(state.limbs) * rows.unit
+        found = ClassTables(offsets, state.mass, predicted)
+        null[:, start:stop] = found.distances(state.drawn, distance)
+        values = found.distances(state.observed[:, None], distance)[:, 0]
+    return values, null
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassTables:
+    """What the cells of every class hold."""
+
+    offsets: NDArray[np.int64]  # (m + 1,) where the cells of each class begin
+    mass: Floats  # (all cells,) weight
+    predicted: Floats  # (all cells,) sum of predictions
+
+    def distances(self, counts: Floats, distance: Distance) -> Floats:
+        """Return the expected distance of each class (m, size) for counts (all cells, size)."""
+        held = self.mass > 0  # a distance need not be defined where there are no rows
+        mass = self.mass[held, None]
+        norm = norm_of(distance)
+        if norm is None:
+            return self._of_function(counts, distance, held)
+        off = np.abs((counts[held] - self.predicted[held, None]) * (1.0 / mass))
+        terms = np.zeros(counts.shape)
+        shares = mass / self.mass[: self.offsets[1]].sum()
+        terms[held] = engine.totals.event_norm(off, norm.kind) * shares
+        high, low = engine.totals.parts(terms)
+        starts = self.offsets[:-1]
+        sums = np.add.reduceat(high, starts, axis=0) + np.add.reduceat(low, starts, axis=0)
+        return np.asarray(norm.scale * sums)
+
+    def _of_function(self, counts: Floats, distance: Distance, held: NDArray[np.bool_]) -> Floats:
+        """Measure any distance, which may be infinite, in cells that hold rows."""
+        mass = self.mass[held, None]
+        observed = _both(counts[held], mass)
+        predicted = np.broadcast_to(_both(self.predicted[held, None], mass), observed.shape)
+        values = np.zeros(counts.shape)
+        values[held] = measure(distance, observed, predicted)
+        shares = self.mass / self.mass[: self.offsets[1]].sum()
+        return np.stack(
+            [
+                engine.totals.weighted_sum(values[first:last], shares[first:last])
+                for first, last in pairwise(self.offsets)
+            ]
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassCells:
+    """The cell of every entry, among those of its class."""
+
+    data: Predictions
+    cells: Array  # (n, m)
+    tables: ClassTables
+
+    @classmethod
+    def of(cls, data: Predictions, partition: Partition) -> Self:
+        """Find the cells of all marginals; of equal widths in one sweep over the array."""
+        rows, unit = data.rows, engine.sums.unit_of(data.rows)
+        if isinstance(partition, EqualWidth):
+            offsets = np.arange(data.m + 1) * partition.k
+            edges = engine.grid.edges(partition.k)
+            cells, mass, limbs = engine.classes.class_boxes(rows, edges, unit)
+        else:
+            cells = np.empty((data.n, data.m), np.int32)
+            counts = np.empty(data.m, np.int64)
+            for j in range(data.m):
+                fitted, cells[:, j] = partition.locate(Marginal(j)(data))
+                counts[j] = fitted.n_cells
+            offsets = np.concatenate(([0], np.cumsum(counts)))
+            mass, limbs = engine.classes.class_sums(rows, cells, offsets, unit)
+        predicted = engine.sums.value(limbs) * unit
+        return cls(data, cells, ClassTables(offsets, mass, predicted))
+
+    @property
+    def observed(self) -> Floats:
+        """Weight that occurred in each cell (all cells, 1)."""
+        return occurred(self.data, self.cells, self.tables.offsets)[:, None]
+
+    def drawn(self, key: np.uint64, b0: int, b1: int) -> Floats:
+        """Return the weight that occurs in each cell in replicates: (all cells, replicates)."""
+        source = Source(self.data.probs, None, key, 0)
+        found: Floats = engine.classes.class_counts(
+            self.data.rows, self.cells, self.tables.offsets, source, Replicates(b0, b1)
+        )
+        return found
+
+
+def occurred(data: Predictions, cells: Array, offsets: NDArray[np.int64]) -> Floats:
+    """Return the weight that occurred in each cell (all cells,), given those of entries (n, m)."""
+    places = offsets[data.labels] + cells[np.arange(data.n), data.labels]
+    weights = data.weights if data.weighted else None
+    return np.bincount(places, weights, minlength=int(offsets[-1])).astype(np.float64)
+
+
+class ClassState(NamedTuple):
+    """Tables of all cells of all classes."""
+
+    mass: Floats
+    limbs: NDArray[np.int64]  # (3, all cells)
+    observed: Floats
+    drawn: Floats  # (all cells, replicates)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClassReduction:
+    """Equal widths of all classes, and what is drawn in them in some replicates."""
+
+    m: int  # classes
+    k: int  # intervals
+    unit: float  # of the limbs of predictions
+    key: np.uint64
+    replicates: Replicates
+
+    def zero(self) -> ClassState:
+        """Return empty tables."""
+        size = self.m * self.k
+        limbs = np.zeros((3, size), np.int64)
+        drawn = np.zeros((size, self.replicates.size))
+        return ClassState(np.zeros(size), limbs, np.zeros(size), drawn)
+
+    def add(self, state: ClassState, batch: Batch) -> ClassState:
+        """Add up the rows of a batch, and draw their labels."""
+        data, offsets = batch.given, np.arange(self.m + 1) * self.k
+        edges = engine.grid.edges(self.k)
+        cells, mass, limbs = engine.classes.class_boxes(data.rows, edges, self.unit)
+        if self.replicates.size:
+            source = Source(data.probs, None, self.key, batch.first, batch.numbers)
+            state.drawn[:] += engine.classes.class_counts(
+                data.rows, cells, offsets, source, self.replicates
+            )
+        state.mass[:] += mass
+        state.limbs[:] += limbs
+        state.observed[:] += occurred(data, cells, offsets)
+        return state
+
+    def merge(self, a: ClassState, b: ClassState) -> ClassState:
+        """Return the tables of the rows of both."""
+        pairs = zip(a, b, strict=True)
+        return ClassState(*(mine + theirs for mine, theirs in pairs))  # type: ignore[arg-type]
+
+
+def _both(events: Floats, mass: Floats) -> Floats:
+    """Return the shares of the event and of the other outcome (…, 2)."""
+    return np.stack((events / mass, (mass - events) / mass), axis=-1)

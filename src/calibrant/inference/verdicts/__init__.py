@@ -1,0 +1,1 @@
+"""What tests say: of each aspect, of groups of rows, of models side by side, and how far."""

@@ -1,0 +1,261 @@
+"""Groups of rows, such as men and women: which of them are off, and how far."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import tables
+from calibrant.checks.parameters import listed, whole
+from calibrant.checks.seeds import Rng
+from calibrant.inference.replicates.plan import Plan, Progress, Settings
+from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.verdicts.evaluation import EvaluationRow, judged
+from calibrant.inference.verdicts.verdict import Verdict
+from calibrant.lenses import Canonical, Lens, TopLabel
+from calibrant.predictions import Predictions
+from calibrant.resampling import Exact
+from calibrant.rows import Group, Memory, Rows, Scan, Values
+from calibrant.spelling import as_lens
+from calibrant.verbs import as_rows, check_data
+
+HEADER = ("column", "group", "rows", "off by", "95 % interval", "bias", "adjusted p")
+OTHERS = "others"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Slice:
+    """What is known of a group of rows.
+
+    Parameters
+    ----------
+    column : str
+        What the rows were grouped by.
+    group : str
+        The value that they share, or "others" for the small groups together.
+    n : int
+        How many they are.
+    verdict : Verdict
+        What the tests say, adjusted for all groups.
+    """
+
+    column: str
+    group: str
+    n: int
+    verdict: Verdict
+
+    def cells(self) -> list[str]:
+        """Return the texts of a line of the table."""
+        return [self.column, self.group, f"{self.n:,}", *self.verdict.cells()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {"column": self.column, "group": self.group, "n": self.n, **self.verdict.to_dict()}
+
+    def __repr__(self) -> str:
+        return f"<{self.column} = {self.group[:60]}: {self.verdict.sentence[:300]}>"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Slices(tables.Tabular):
+    """Groups of rows, each with its verdict.
+
+    Parameters
+    ----------
+    rows : tuple of Slice
+        One for each group.
+    settings : mapping
+        What it was made with.
+    tests : tuple of EvaluationRow
+        The tests of all groups, which see the same draws.
+    """
+
+    rows: tuple[Slice, ...]
+    settings: Settings
+    tests: tuple[EvaluationRow, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {"rows": [row.to_dict() for row in self.rows], "settings": dict(self.settings)}
+
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table."""
+        return HEADER, [row.cells() for row in self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record a group."""
+        rows = [row.to_dict() for row in self.rows]
+        for row in rows:
+            low, high = row.pop("interval") or (None, None)
+            row |= {"low": low, "high": high}
+        return rows
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def __str__(self) -> str:
+        off = sum(row.verdict.rejected for row in self.rows)
+        return f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
+
+
+def slices(
+    data: Predictions | Scan,
+    by: Mapping[str, Sequence[Any]] | Sequence[str] | str,
+    *,
+    lens: Lens | str | None = None,
+    least: int = 50,
+    n_resamples: int = 999,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Slices:
+    """Look at groups of rows: which of them are off, in which direction, and how far.
+
+    In each group the statistics of the omnibus test are tested. All groups see the same drawn
+    labels, so the adjustment for their number is exact, whether or not they overlap.
+
+    Parameters
+    ----------
+    data : Predictions or Scan
+        Predictions and outcomes. Of scanned rows, statistics on cells are tested, and how far off
+        groups are is not worked out.
+    by : mapping of str to sequence of length n, or names
+        Columns that are known before the outcome, such as sex or hospital; rows of equal values
+        make a group. Names are of columns that `load` kept beside the data, or of scanned files.
+    lens : Lens, optional
+        Default: the event of two classes, else the top label.
+    least : int, default 50
+        Groups of a column with fewer rows are gathered as "others".
+    n_resamples : int, default 999
+        Number of data sets drawn under the hypothesis.
+    rng : int, Generator or None
+        The same seed gives the same draws.
+    progress : callable, optional
+        Function of (done, total), called now and then.
+
+    Returns
+    -------
+    Slices
+
+    Examples
+    --------
+    >>> p = np.linspace(0.05, 0.95, 400)
+    >>> women = np.arange(400) % 2 == 1
+    >>> labels = np.arange(400) * 0.618 % 1 < np.where(women, p**3, p)
+    >>> sex = np.where(women, "female", "male")
+    >>> found = slices(Predictions(p, labels), {"sex": sex}, rng=0)
+    >>> [(row.group, row.verdict.direction) for row in found.rows]
+    [('female', 'high'), ('male', None)]
+    """
+    check_data(data, scans=True)
+    chosen = as_lens((Canonical() if data.m == 2 else TopLabel()) if lens is None else lens, data)
+    fewest = whole("least", least, least=1)
+    plan = Plan.of(data, Exact(), n_resamples, rng, progress)
+    rows = as_rows(data)
+    names, found = _at_hand(data, by, fewest) if rows.held else _elsewhere(data, by, fewest)
+    problems = [
+        Problem.of(one.rows, chosen, plan.resampler, plan.key, distributions=True) for one in found
+    ]
+    tests, verdicts = judged(problems, None, plan)
+    slices_found = tuple(
+        Slice(one.column, one.name, one.n, verdict)
+        for one, verdict in zip(found, verdicts, strict=True)
+    )
+    return Slices(slices_found, plan.settings(by=names, lens=chosen, least=least), tests)
+
+
+def kept_columns(data: Predictions | Scan) -> list[str]:
+    """Return the names of the columns that were kept beside the predictions."""
+    return list(as_rows(data).kept)
+
+
+class Found(NamedTuple):
+    """A group of rows."""
+
+    column: str
+    name: str
+    n: int
+    rows: Rows
+
+
+def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
+    """Return the columns, and the groups of rows in memory.
+
+    Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
+    """
+    columns = _columns(data, by)
+    found = [
+        Found(column, name, int(rows.sum()), Memory(data.weighted_by(rows)))
+        for column, name, rows in _groups(data, columns, least)
+    ]
+    return list(columns), found
+
+
+def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
+    """Return the columns, and the groups of scanned rows; one pass counts them."""
+    names = _names(by)
+    scan = scan.keeping(names)
+    found = []
+    counted: list[Counter[str]] = scan.fold([scan.part(Values(tuple(names)))])[0]
+    for column, counts in zip(names, counted, strict=True):
+        for name, values in _gathered(counts, least):
+            n = sum(counts[value] for value in values)
+            found.append(Found(column, name, n, scan.only(Group(column, values), n)))
+    return names, found
+
+
+def _gathered(counts: Mapping[str, int], least: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the groups of a column and their values; those of few rows are one group."""
+    small = tuple(sorted(value for value, n in counts.items() if n < least))
+    large = sorted(set(counts) - set(small))
+    groups: list[tuple[str, tuple[str, ...]]] = [(value, (value,)) for value in large]
+    return [*groups, (OTHERS, small)] if small else groups
+
+
+def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
+    """Return columns by name: those that were given, or those that were kept."""
+    if isinstance(by, Mapping) and by:
+        return by
+    names = _names(by)
+    missing = sorted(set(names) - set(data.columns))
+    if missing:
+        raise ValueError(
+            f"`by` must name columns that were kept beside the data; {listed(missing)} not among"
+            f" {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a dict."
+        )
+    return {name: data.columns[name] for name in names}
+
+
+def _names(by: Any) -> list[str]:
+    """Return names of columns."""
+    names = [by] if isinstance(by, str) else by
+    if not _are_names(names):
+        raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}, or their names.")
+    return list(names)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and {isinstance(name, str) for name in value} == {True}
+
+
+def _groups(
+    data: Predictions, by: Mapping[str, Any], least: int
+) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
+    """Yield column, group and which rows (n,) of every group; small ones together."""
+    for column, values in by.items():
+        texts = np.array([str(value) for value in np.atleast_1d(values)])
+        if texts.shape != (data.n,):
+            raise ValueError(
+                f"`by` must have a value for each of the {data.n:,} rows; column {column!r} has"
+                f" {texts.size:,}."
+            )
+        names, of_rows, counts = np.unique(texts, return_inverse=True, return_counts=True)
+        small = counts < least
+        for number in np.flatnonzero(~small):
+            yield str(column), str(names[number]), of_rows == number
+        if small.any():
+            yield str(column), OTHERS, small[of_rows]
