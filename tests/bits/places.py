@@ -29,7 +29,10 @@ CLUSTERED = frozenset(on_clusters())
 
 # Knobs that no public name reaches: (module, name, value), as they are or were called. What is not
 # there is left alone; `missing_knobs` says so. Settings of many bins have their rows moved anyway.
-MOVE_ALL = (("calibrant.inference.moving", "PASSES", 0),)
+MOVE_ALL = (
+    ("calibrant.inference.moving", "PASSES", 0),
+    ("calibrant.inference.replicates.ways", "LIMITS", lambda limits: limits._replace(passes=0)),
+)
 STAYS = ("calibrant.device", "KINDS")  # kinds of devices whose tensors stay there
 
 
@@ -220,12 +223,12 @@ def _patched(*knobs: tuple[str, str, Any]) -> Iterator[None]:
     before = [(home, name, getattr(home, name)) for home, name, _ in found if home is not None]
     for home, name, value in found:
         if home is not None:
-            setattr(home, name, value)
+            setattr(home, name, value(getattr(home, name)) if callable(value) else value)
     try:
         yield
     finally:
         for home, name, value in before:
-            setattr(home, name, value)
+            setattr(home, name, value(getattr(home, name)) if callable(value) else value)
 
 
 def _home(home: str, name: str) -> Any:
