@@ -7,12 +7,15 @@ from fits import REGRESSIONS, objective, overconfident
 from calibrant import Predictions, log_score
 from calibrant.recalibration import Beta, Isotonic, Matrix, Temperature, TemperatureMap, Vector
 from calibrant.recalibration import likelihood as likelihood_module
-from calibrant.recalibration.blocks import Blocks
-from calibrant.recalibration.designs import AllClasses, OwnClass
-from calibrant.recalibration.likelihood import Likelihood
+from calibrant.recalibration.designs import (
+    AllClasses,
+    OwnClass,
+    of_own_class,
+    off_diagonal_and_intercept,
+)
+from calibrant.recalibration.likelihood import Blocks, Likelihood
 from calibrant.recalibration.newton import NearInverse, solve_by_products
-from calibrant.recalibration.penalty import of_own_class, off_diagonal_and_intercept
-from calibrant.recalibration.regression import regress
+from calibrant.recalibration.scaling import regress
 from calibrant.recalibration.temperature import derivatives, inverse_temperature, search
 
 GRADIENT = 1e-9
@@ -139,8 +142,8 @@ def test_many_parameters_are_found_without_the_matrix(monkeypatch, method):
 def test_logarithms_that_are_not_kept_give_the_same(monkeypatch):
     data = overconfident(m=4, dtype=np.float32)
     expected = [method.fit(data).weights for method in (Vector(), Matrix())]
-    monkeypatch.setattr("calibrant.recalibration.blocks.KEPT", 0)
-    monkeypatch.setattr("calibrant.recalibration.blocks.ALONE", 2000)  # many blocks
+    monkeypatch.setattr("calibrant.recalibration.likelihood.KEPT", 0)
+    monkeypatch.setattr("calibrant.recalibration.likelihood.ALONE", 2000)  # many blocks
     for large in (1000, 0):
         monkeypatch.setattr(likelihood_module, "LARGE", large)
         found = [method.fit(data).weights for method in (Vector(), Matrix())]

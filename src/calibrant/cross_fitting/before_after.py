@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from calibrant.checks.parameters import brief
 from calibrant.checks.seeds import Rng, derive
-from calibrant.cross_fitting.changes import Change
 from calibrant.cross_fitting.folds import Folds, apply_to_folds, fit_without, make_folds
-from calibrant.cross_fitting.measures import calibrated_test, squared_miscalibration
-from calibrant.cross_fitting.result import AS_IT_IS, Recalibration, RecalibrationRow
+from calibrant.cross_fitting.result import AS_IT_IS, Change, Recalibration, RecalibrationRow
+from calibrant.inference import calibration_test
+from calibrant.inference.families import default_tree
 from calibrant.inference.plans import Plan, Progress, part
 from calibrant.predictions import Predictions
 from calibrant.recalibration import (
@@ -28,6 +28,7 @@ from calibrant.recalibration import (
 )
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores, row_scores
+from calibrant.statistics import SquaredMiscalibration
 from calibrant.verbs import check_data
 
 Floats = NDArray[np.float64]
@@ -191,6 +192,9 @@ class Before(NamedTuple):
             differences = row_scores(after) - self.scores
         log, brier = (Change.of(d, after.weights) for d in differences)
         scores = all_scores(after)
+        test = calibration_test(
+            after, n_resamples=plan.n_resamples, rng=plan.seed, progress=plan.progress
+        )
         return RecalibrationRow(
             name=name,
             method=method,
@@ -198,8 +202,8 @@ class Before(NamedTuple):
             brier_score=scores["brier_score"],
             log_change=log,
             brier_change=brier,
-            miscalibration=squared_miscalibration(after),
-            test=calibrated_test(after, plan),
+            miscalibration=SquaredMiscalibration(default_tree(after))(after),
+            test=test,
             fold_maps=maps[:-1],
             map=maps[-1] if maps else TemperatureMap(after.classes, 1.0),
         )

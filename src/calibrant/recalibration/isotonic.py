@@ -10,8 +10,7 @@ from calibrant.calibration.isotonic import isotonic
 from calibrant.checks.parameters import whole
 from calibrant.predictions import Predictions
 from calibrant.recalibration.document import Fields, numbers, shown
-from calibrant.recalibration.map import Map, checked_classes
-from calibrant.recalibration.method import present_rows
+from calibrant.recalibration.map import Map, checked_classes, present_rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -170,17 +169,7 @@ class Isotonic:
     """
 
     def fit(self, data: Predictions) -> IsotonicMap:
-        """Fit an increasing function to one of two classes, or to each of more.
-
-        Parameters
-        ----------
-        data : Predictions
-            Predictions and outcomes.
-
-        Returns
-        -------
-        IsotonicMap
-        """
+        """Fit an increasing function to one of two classes, or to each of more."""
         rows = present_rows(data)
         columns = range(rows.m) if rows.event is None else [rows.event]
         return IsotonicMap(rows.classes, tuple(fit_curve(rows, column) for column in columns))

@@ -1,9 +1,9 @@
-"""What every recalibration map is, and how two of them compose."""
+"""What every method of recalibration and every map is, and how two maps compose."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar, final, overload
+from typing import Any, ClassVar, Protocol, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,17 @@ from calibrant.checks.parameters import brief, listed
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
 from calibrant.recalibration import document
+from calibrant.verbs import check_data
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+
+RIDGE = 1e-20
+"""Times half the squared distance to the map that changes nothing: added to every mean log loss.
+
+Where data are separable the loss alone has no smallest value. With this it has one, at finite
+parameters whose predictions are nearly 0 and 1. Elsewhere the loss stays the same to many digits.
+"""
 
 
 class Map(ABC):
@@ -118,6 +126,28 @@ class Map(ABC):
         return f"<{self}>"
 
 
+class Method(Protocol):
+    """A way to estimate the calibration function r by a map.
+
+    Law: a row of weight 2 counts as the row twice, a row of weight 0 is absent, and the order of
+    rows does not matter, up to rounding.
+    """
+
+    def fit(self, data: Predictions) -> Map:
+        """Find the map that suits data.
+
+        Parameters
+        ----------
+        data : Predictions
+            Predictions and outcomes.
+
+        Returns
+        -------
+        Map
+        """
+        ...
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Chain(Map):
@@ -182,3 +212,18 @@ def checked_classes(classes: Any) -> tuple[str, ...]:
     if isinstance(classes, str) or not isinstance(classes, list | tuple) or len(classes) < 2:
         raise ValueError(f"`classes` must be the names of at least two; found {brief(classes)}.")
     return class_names(classes, len(classes))
+
+
+def present_rows(data: Any) -> Predictions:
+    """Return the rows that have weight, or refuse data in which a single class occurs."""
+    check_data(data)
+    rows: Predictions = data
+    if data.weighted and not data.weights.all():
+        rows = data.take(np.flatnonzero(data.weights))
+    occurring = np.unique(rows.labels)
+    if occurring.size < 2:
+        raise ValueError(
+            "`data` must have outcomes of at least two classes; all of them are"
+            f" {rows.classes[occurring[0]]!r}."
+        )
+    return rows
