@@ -16,7 +16,7 @@ from calibrant.inference.problem import Problem
 from calibrant.inference.verdicts import Verdict
 from calibrant.lenses import Lens
 from calibrant.statistics import SquaredMiscalibration
-from calibrant.statistics.squared_pieces import influence
+from calibrant.statistics.squared import influence
 from calibrant.words import ALPHA, capital, pvalue
 
 Floats = NDArray[np.float64]
