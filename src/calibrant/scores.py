@@ -88,12 +88,7 @@ def all_scores(data: Predictions | Scan) -> dict[str, float]:
     right = {"accuracy": hits}
     if not isinstance(data, Scan) and data.of_confidences:
         right = {"share_correct": float(np.average(data.labels == 1, weights=data.weights))}
-    return {
-        **right,
-        "log_score": log,
-        "brier_score": brier,
-        "spherical_score": spherical,
-    }
+    return {**right, "log_score": log, "brier_score": brier, "spherical_score": spherical}
 
 
 @final
@@ -149,10 +144,6 @@ def decompose(
     lens : Lens, default Canonical()
         What aspect of the predictions is looked at; it must leave two outcomes, as `TopLabel` and
         `Marginal` do.
-
-    Returns
-    -------
-    Decomposition
 
     Notes
     -----

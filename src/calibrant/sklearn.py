@@ -82,10 +82,6 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             Their labels.
         **params
             Further arguments of `fit` of the estimator.
-
-        Returns
-        -------
-        Recalibrated
         """
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
@@ -112,10 +108,6 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         ----------
         X : array_like of shape (k, features)
             The rows.
-
-        Returns
-        -------
-        array of shape (k, m)
         """
         check_is_fitted(self)
         found = getattr(self.estimator_, _answer(self.estimator_))(X)
@@ -128,10 +120,6 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         ----------
         X : array_like of shape (k, features)
             The rows.
-
-        Returns
-        -------
-        array of shape (k,)
         """
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])

@@ -165,7 +165,7 @@ class KernelMiscalibration(Statistic):
         """Return the median distance, which statistics of one call share."""
         exactly = sample.rows.size <= FULL or self.form == "full"
         distance = DISTANCES[self.distance]
-        median = shared.remember(
+        median: float = shared.remember(
             ("median distance", distance, exactly),
             lambda: median_distance(sample.points, distance, sample.event, exactly=exactly),
         )
