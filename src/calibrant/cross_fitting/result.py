@@ -19,16 +19,7 @@ Floats = NDArray[np.float64]
 
 LEVEL = 0.95  # of the intervals
 AS_IT_IS = "as it is"
-HEADER = (
-    "method",
-    "log score",
-    "change",
-    "Brier",
-    "change",
-    "size²",
-    "refinement",
-    "p",
-)
+HEADER = ("method", "log score", "change", "Brier", "change", "size²", "refinement", "p")
 RULE = (
     "the best cross-fitted log score, or the first method whose score is within one standard error"
     " of the difference"
@@ -50,17 +41,6 @@ class Change:
     .. math:: \bar d = \frac{\sum_i w_i d_i}{\sum_i w_i}, \qquad
         \mathrm{se}^2 = \frac{n}{n - 1} \frac{\sum_i w_i^2 (d_i - \bar d)^2}{(\sum_i w_i)^2}
 
-    Parameters
-    ----------
-    value : float
-        The mean difference; negative if the score became better.
-    standard_error : float
-        Its standard error; nan if a difference is infinite.
-    n : int
-        Rows that have weight.
-    level : float, default 0.95
-        Of the interval.
-
     Notes
     -----
     The standard error is that of independent rows and given maps: how well these rows tell what
@@ -72,10 +52,10 @@ class Change:
     <change -2 ± 0.58>
     """
 
-    value: float
-    standard_error: float
-    n: int
-    level: float = LEVEL
+    value: float  # negative if the score became better
+    standard_error: float  # nan if a difference is infinite
+    n: int  # rows that have weight
+    level: float = LEVEL  # of the interval
 
     @classmethod
     def of(cls, differences: Floats, weights: Floats) -> "Change":
@@ -118,38 +98,22 @@ class Change:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecalibrationRow:
-    """A model as it is, or after one method.
+    """A model as it is, or after one method: scores of its cross-fitted predictions.
 
-    Parameters
-    ----------
-    name : str
-        The method in words, or "as it is".
-    method : Method or None
-        The method; None for the model as it is.
-    log_score, brier_score : float
-        Of the cross-fitted predictions.
-    log_change, brier_change : Change
-        After minus before, in pairs of rows.
-    miscalibration : float
-        Squared Euclidean miscalibration on cells, without bias; it may be below 0.
-    test : CalibrationTest
-        Of the hypothesis that outcomes are drawn from the cross-fitted predictions.
-    fold_maps : tuple of Map
-        The map of each fold, which has not seen the fold.
-    map : Map
-        Fitted to all rows.
+    `miscalibration` is the squared Euclidean one on cells, without bias; it may be below 0. `test`
+    is of the hypothesis that outcomes are drawn from the cross-fitted predictions.
     """
 
-    name: str
-    method: Method | None
+    name: str  # the method in words, or "as it is"
+    method: Method | None  # None for the model as it is
     log_score: float
     brier_score: float
-    log_change: Change
+    log_change: Change  # after minus before, in pairs of rows
     brier_change: Change
     miscalibration: float
     test: CalibrationTest
-    fold_maps: tuple[Map, ...]
-    map: Map
+    fold_maps: tuple[Map, ...]  # the map of each fold, which has not seen the fold
+    map: Map  # fitted to all rows
 
     @property
     def pvalue(self) -> float:
@@ -207,27 +171,13 @@ class RecalibrationRow:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recalibration(tables.Tabular):
-    """A model before and after several methods, on rows that the maps have not seen.
+    """A model before and after several methods, on rows that the maps have not seen."""
 
-    Parameters
-    ----------
-    data : Predictions
-        The model as it is.
-    rows : tuple of RecalibrationRow
-        The model as it is, then after each method.
-    recommended : str
-        Name of the row that the rule chooses.
-    folds : array of int32 of shape (n,)
-        The fold of each row.
-    settings : mapping
-        What it was made with.
-    """
-
-    data: Predictions
-    rows: tuple[RecalibrationRow, ...]
-    recommended: str
-    folds: Folds
-    settings: Settings
+    data: Predictions  # the model as it is
+    rows: tuple[RecalibrationRow, ...]  # the model as it is, then after each method
+    recommended: str  # name of the row that the rule chooses
+    folds: Folds  # (n,) the fold of each row
+    settings: Settings  # what it was made with
 
     def row(self, name: str | None = None) -> RecalibrationRow:
         """Return the row of a method, or the recommended one."""

@@ -163,18 +163,18 @@ def cells_from_fields(fields: Fields, m: int) -> Fitted:
 
 
 def _write_boxes(partition: EqualWidth, fitted: Any) -> dict[str, Any]:
-    digits = engine.grid.Digits.of(_count(fitted.m), partition.k).unpack(fitted.keys)
+    digits = engine.grid.Digits.of(fitted.m - 1, partition.k).unpack(fitted.keys)
     return {"k": partition.k, "first": fitted.first, "intervals": digits.tolist()}
 
 
 def _read_boxes(fields: Fields, m: int) -> Fitted:
     partition = EqualWidth(fields["k"])
-    digits = _digits("intervals", fields["intervals"], _count(m), partition.k)
+    digits = _digits("intervals", fields["intervals"], m - 1, partition.k)
     return _refitted(partition, (digits + 0.5) / partition.k, _first(fields, m), m)
 
 
 def _write_simplices(partition: SimplexCells, fitted: Any) -> dict[str, Any]:
-    count = _count(fitted.m)
+    count = fitted.m - 1  # coordinates that are cut
     packing = engine.grid.Digits.of(2 * count, max(partition.k, count))
     digits = packing.unpack(fitted.keys)
     parts = {"wholes": digits[:, :count].tolist(), "ranks": digits[:, count:].tolist()}
@@ -183,7 +183,7 @@ def _write_simplices(partition: SimplexCells, fitted: Any) -> dict[str, Any]:
 
 def _read_simplices(fields: Fields, m: int) -> Fitted:
     partition = SimplexCells(fields["k"])
-    count = _count(m)
+    count = m - 1
     wholes = _digits("wholes", fields["wholes"], count, partition.k)
     ranks = _digits("ranks", fields["ranks"], count, count)
     c = wholes + (ranks + 1) / (count + 1)
@@ -239,11 +239,6 @@ KINDS = {
     "equal_mass": Kind(EqualMass, _write_intervals, _read_intervals),
     "variance_tree": Kind(VarianceTree, _write_tree, _read_tree),
 }
-
-
-def _count(m: int) -> int:
-    """Return how many of m coordinates are cut: of two outcomes one."""
-    return m - 1
 
 
 def _digits(name: str, value: Any, count: int, base: int) -> Floats:

@@ -171,15 +171,12 @@ class Isotonic:
     def fit(self, data: Predictions) -> IsotonicMap:
         """Fit an increasing function to one of two classes, or to each of more."""
         rows = present_rows(data)
-        columns = range(rows.m) if rows.event is None else [rows.event]
-        return IsotonicMap(rows.classes, tuple(fit_curve(rows, column) for column in columns))
+        curves = []
+        for column in range(rows.m) if rows.event is None else [rows.event]:
+            found = isotonic(rows, column)
+            ends = found.corners()
+            curves.append(Curve(column, found.values[ends], found.fitted[ends]))
+        return IsotonicMap(rows.classes, tuple(curves))
 
     def __str__(self) -> str:
         return "isotonic"
-
-
-def fit_curve(rows: Predictions, column: int) -> Curve:
-    """Fit an increasing function of the probability of one class."""
-    found = isotonic(rows, column)
-    ends = found.corners()
-    return Curve(column, found.values[ends], found.fitted[ends])

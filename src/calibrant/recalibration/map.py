@@ -54,17 +54,7 @@ class Map(ABC):
     def __call__(self, data: ArrayLike) -> Floats: ...
 
     def __call__(self, data: Predictions | ArrayLike | Any) -> Predictions | Floats:
-        """Recalibrate rows.
-
-        Parameters
-        ----------
-        data : Predictions, or array_like of shape (k, m) or (k,)
-            Rows of probabilities; one dimension is P(class 1) of two.
-
-        Returns
-        -------
-        Predictions, or array of shape (k, m)
-        """
+        """Recalibrate predictions, or probabilities (k, m); (k,) are P(class 1) of two."""
         if not isinstance(data, Predictions):
             return self._apply(probabilities(data))
         if data.classes != self.classes:
@@ -107,13 +97,7 @@ class Map(ABC):
         return start | self.fields()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the map to a JSON file, whole or not at all; `load_map` reads it.
-
-        Parameters
-        ----------
-        path : str or path
-            The file. One that is there is replaced.
-        """
+        """Write the map to a JSON file, whole or not at all; one that is there is replaced."""
         document.write(path, self.to_dict())
 
     def __rshift__(self, then: "Map") -> "Map":
@@ -134,17 +118,7 @@ class Method(Protocol):
     """
 
     def fit(self, data: Predictions) -> Map:
-        """Find the map that suits data.
-
-        Parameters
-        ----------
-        data : Predictions
-            Predictions and outcomes.
-
-        Returns
-        -------
-        Map
-        """
+        """Find the map that suits these predictions and outcomes."""
         ...
 
 

@@ -1,7 +1,7 @@
 """Vector, matrix and Dirichlet scaling: logistic regression on log-probabilities."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,11 +45,6 @@ class Vector:
     Newton's method, on exact second derivatives up to 500 classes and with conjugate gradients
     beyond.
 
-    References
-    ----------
-    C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger, "On calibration of modern neural networks",
-    ICML 2017.
-
     Examples
     --------
     >>> data = Predictions([0.9] * 4 + [0.5] * 4 + [0.1] * 4, [1, 1, 1, 0] * 2 + [0, 0, 1, 1])
@@ -61,7 +56,7 @@ class Vector:
         """Find the slopes and intercepts of least log loss."""
         rows = present_rows(data)
         design = OwnClass(rows.m)
-        theta, floor, _ = regress(rows, design, of_own_class(design.identity))
+        theta, floor = regress(rows, design, of_own_class(design.identity))
         return LogLinearMap(rows.classes, theta[:, 0], theta[:, 1], floor)
 
     def __str__(self) -> str:
@@ -86,11 +81,6 @@ class Matrix:
 
     Newton's method, on exact second derivatives up to 31 classes and with conjugate gradients
     beyond.
-
-    References
-    ----------
-    C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger, "On calibration of modern neural networks",
-    ICML 2017.
 
     Examples
     --------
@@ -168,22 +158,14 @@ def fit_matrix(rows: Predictions, off_diagonal: float, intercept: float) -> LogL
     """Find the matrix and the intercepts of least log loss with an ODIR penalty."""
     design = AllClasses(rows.m)
     penalty = off_diagonal_and_intercept(design.identity, off_diagonal, intercept)
-    theta, floor, _ = regress(rows, design, penalty)
+    theta, floor = regress(rows, design, penalty)
     return LogLinearMap(rows.classes, theta[:, :-1], theta[:, -1], floor)
-
-
-class Regression(NamedTuple):
-    """What was found: parameters, the smallest probability, and the penalised mean log loss."""
-
-    theta: Floats  # (m, k)
-    floor: float
-    objective: float
 
 
 def regress(
     data: Predictions, design: Design, penalty: Penalty, start: Floats | None = None
-) -> Regression:
-    """Find the parameters of the least penalised log loss.
+) -> tuple[Floats, float]:
+    """Return the parameters (m, k) of the least penalised log loss, and the smallest probability.
 
     The start (m, k) does not change what is found. Default: temperature scaling.
     """
@@ -191,4 +173,4 @@ def regress(
     if start is None:
         start = (inverse_temperature(data) or 1.0) * design.identity
     theta = minimise(likelihood, start.ravel())
-    return Regression(theta.reshape(design.shape), likelihood.blocks.floor, likelihood.value(theta))
+    return theta.reshape(design.shape), likelihood.blocks.floor
