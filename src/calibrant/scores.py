@@ -18,12 +18,24 @@ from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.scanning import Scan
 from calibrant.spelling import as_lens
-from calibrant.verbs import check_data
+from calibrant.verbs import check_data, takes_arrays
+
+__all__ = [
+    "Decomposition",
+    "accuracy",
+    "all_scores",
+    "brier_score",
+    "decompose",
+    "log_score",
+    "row_scores",
+    "spherical_score",
+]
 
 Floats = NDArray[np.float64]
 Score = Callable[[Predictions], float]
 
 
+@takes_arrays
 def log_score(data: Predictions) -> float:
     """Mean of -log g(x)_y, the negative log-likelihood of a row; smaller is better.
 
@@ -37,6 +49,7 @@ def log_score(data: Predictions) -> float:
     return _means(data)[0]
 
 
+@takes_arrays
 def brier_score(data: Predictions) -> float:
     """Mean of ‖g(x) - e_y‖₂² over all classes, from 0 to 2; smaller is better.
 
@@ -48,6 +61,7 @@ def brier_score(data: Predictions) -> float:
     return _means(data)[1]
 
 
+@takes_arrays
 def spherical_score(data: Predictions) -> float:
     """Mean of g(x)_y / ‖g(x)‖₂, from 0 to 1; larger is better.
 
@@ -59,6 +73,7 @@ def spherical_score(data: Predictions) -> float:
     return _means(data)[2]
 
 
+@takes_arrays
 def accuracy(data: Predictions) -> float:
     """Share of rows whose most probable class is the outcome; ties go to the lower index.
 
@@ -124,6 +139,7 @@ class Decomposition:
         )
 
 
+@takes_arrays
 def decompose(
     data: Predictions, score: Score = brier_score, *, lens: Lens | str = Canonical()
 ) -> Decomposition:
@@ -257,3 +273,7 @@ def _sums(data: Predictions, rows: slice) -> Floats:
         # Contiguous as without weights, so that sums are rounded alike.
         scores = scores.compress(held, axis=1) * weights[held]
     return np.asarray(scores.sum(axis=1))
+
+
+def __dir__() -> list[str]:
+    return __all__

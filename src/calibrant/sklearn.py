@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method, Temperature
 
+__all__ = ["Recalibrated"]
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
@@ -151,3 +153,7 @@ def _check_weights(y: Array, weights: Any) -> None:
     """Refuse weights that leave a single class."""
     if weights is not None and np.unique(y[np.asarray(weights) > 0]).size < 2:
         raise ValueError("`sample_weight` must be above 0 for rows of at least two classes.")
+
+
+def __dir__() -> list[str]:
+    return __all__

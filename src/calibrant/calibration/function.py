@@ -16,7 +16,7 @@ from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
 from calibrant.scanning import Scan
 from calibrant.spelling import as_partition
-from calibrant.verbs import check_data
+from calibrant.verbs import check_data, takes_arrays
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -107,7 +107,10 @@ class CalibrationFunction:
         return f"calibration function of {len(self.classes)} outcomes on {self.n_cells} cells"
 
 
-def calibration_function(data: Predictions | Scan, partition: Partition) -> CalibrationFunction:
+@takes_arrays
+def calibration_function(
+    data: Predictions | Scan, partition: Partition | str
+) -> CalibrationFunction:
     """Estimate the calibration function of `data` by histogram regression on `partition`.
 
     Parameters

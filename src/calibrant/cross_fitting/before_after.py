@@ -29,7 +29,7 @@ from calibrant.recalibration import (
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores, row_scores
 from calibrant.statistics import SquaredMiscalibration
-from calibrant.verbs import check_data
+from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +37,7 @@ ROWS_EACH = 5  # rows for each number that a method fits
 MOST_CLASSES = 20  # for which m (m + 1) numbers are fitted by default
 
 
+@takes_arrays
 def recalibrate(
     data: Predictions,
     methods: Sequence[Method] | None = None,

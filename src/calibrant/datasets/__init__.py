@@ -23,3 +23,7 @@ __all__ = [
     "gaussian_mixture_truth",
     "names",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

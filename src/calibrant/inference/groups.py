@@ -23,7 +23,7 @@ from calibrant.resampling import Exact
 from calibrant.scanning import Group, Scan
 from calibrant.scanning.reductions import ValueTally
 from calibrant.spelling import as_lens
-from calibrant.verbs import check_data
+from calibrant.verbs import check_data, takes_arrays
 
 Found = tuple[str, str, int, Any]  # column, group, rows, and what makes a problem of it
 
@@ -108,6 +108,7 @@ class Slices(tables.Tabular):
         return f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
 
 
+@takes_arrays
 def slices(
     data: Predictions | Scan,
     by: Mapping[str, Sequence[Any]] | Sequence[str] | str,

@@ -18,7 +18,7 @@ from calibrant.engine.tuples import Rows, Source
 from calibrant.inference.counts import CountDistributions
 from calibrant.lenses import Lens, Outcomes
 from calibrant.predictions import Predictions
-from calibrant.resampling import Resampler, check_resampler
+from calibrant.resampling import Resampler
 from calibrant.statistics import Shared
 
 Array = NDArray[Any]
@@ -182,7 +182,6 @@ class Problem:
 
 def check_hypothesis(problem: Any) -> None:
     """Refuse a resampler that does not draw labels under a hypothesis."""
-    check_resampler(problem.resampler)
     if not (problem.calibrated or problem.resampler.draws_data_sets) and problem.probs is None:
         name = type(problem.resampler).__name__
         raise ValueError(

@@ -21,11 +21,11 @@ from calibrant.inference.testing import CalibrationTest
 from calibrant.lenses import Canonical, Lens
 from calibrant.lenses.lens import check_lens
 from calibrant.predictions import Predictions
-from calibrant.resampling import Exact, Resampler, check_resampler
+from calibrant.resampling import Exact, Resampler
+from calibrant.resampling.spelled import as_resampler
 from calibrant.scanning import Batch
-from calibrant.statistics import Statistic
 from calibrant.statistics.spelled import as_statistic
-from calibrant.statistics.statistic import Observed
+from calibrant.statistics.statistic import AnyStatistic, Observed
 
 Floats = NDArray[np.float64]
 
@@ -96,10 +96,10 @@ class Tally:
 
     def __init__(
         self,
-        statistic: Statistic,
+        statistic: AnyStatistic,
         *,
         lens: Lens = Canonical(),
-        resampler: Resampler = Exact(),
+        resampler: Resampler | str = Exact(),
         n_resamples: int = 999,
         rng: Rng = None,
     ) -> None:
@@ -107,8 +107,7 @@ class Tally:
         self.statistic = as_statistic(statistic)
         self.lens = lens
         self.n = 0
-        check_resampler(resampler)
-        self._plan = Plan(resampler, check_resamples(n_resamples), as_seed(rng))
+        self._plan = Plan(as_resampler(resampler), check_resamples(n_resamples), as_seed(rng))
         self._problem: ScannedProblem | None = None
         self._parts: list[_Part] = []
         self._numbered: bool | None = None

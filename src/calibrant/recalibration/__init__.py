@@ -31,3 +31,7 @@ __all__ = [
     "Vector",
     "load_map",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -90,7 +90,7 @@ class HistogramMap(Map):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Histogram:
     r"""Histogram regression, the paper's r-hat: the outcome frequencies of a cell (§4.1).
 
@@ -123,8 +123,8 @@ class Histogram:
 
     partition: Partition
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "partition", as_partition(self.partition))
+    def __init__(self, partition: Partition | str) -> None:
+        object.__setattr__(self, "partition", as_partition(partition))
 
     def fit(self, data: Predictions) -> HistogramMap:
         """Find the outcome frequencies of every cell."""

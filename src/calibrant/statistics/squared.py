@@ -24,7 +24,7 @@ MOST = 256  # outcomes up to which eigenvalues are computed in full
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class SquaredMiscalibration(Statistic):
     r"""The squared Euclidean miscalibration, without bias: pairs of rows of one cell.
 
@@ -60,8 +60,8 @@ class SquaredMiscalibration(Statistic):
 
     partition: Partition
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "partition", as_partition(self.partition))
+    def __init__(self, partition: Partition | str) -> None:
+        object.__setattr__(self, "partition", as_partition(partition))
 
     def prepare(self, shared: Shared) -> Evaluate:
         """Sort the rows into cells, and keep those of two rows or more."""
