@@ -13,9 +13,9 @@ from functools import partial
 from types import MappingProxyType
 
 import numpy as np
-from calibrant.predictions.held import Beside
 
 from calibrant import Predictions, classwise, evaluate, slices
+from calibrant.predictions import Beside
 from calibrant.reporting.contents import BINS, Settings, compute
 from calibrant.words import ALPHA
 

@@ -334,10 +334,10 @@ def test_a_class_without_probability_is_never_drawn():
         def random(self, n):
             return np.full(n, 1 - 2.0**-53)
 
-    from calibrant.datasets import draw
+    from calibrant.datasets.generated import draw_labels
 
     rows = np.array([[0.3, 0.7, 0.0], [1.0, 0.0, 0.0], [0.1, 0.2, 0.7]])
-    assert draw.labels(rows, Ones()).tolist() == [1, 0, 2]
+    assert draw_labels(rows, Ones()).tolist() == [1, 0, 2]
 
 
 def test_a_network_written_to_parquet_is_evaluated_as_in_the_package(tmp_path):

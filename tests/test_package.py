@@ -1,12 +1,14 @@
 import ast
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 import calibrant
 from calibrant import distances, lenses, partitions, scores, statistics
@@ -58,11 +60,31 @@ print(*sorted({name.split('.')[0] for name in sys.modules}))
     assert not set(run(code).split()) & {"narwhals", "polars", "pandas", "pyarrow", "torch"}
 
 
-@pytest.mark.parametrize("module", [calibrant, lenses, partitions])
-def test_every_public_name_exists(module):
+def public_modules():
+    found = [getattr(calibrant, name) for name in calibrant.__all__]
+    return [calibrant, *(each for each in found if inspect.ismodule(each))]
+
+
+@pytest.mark.parametrize("module", public_modules(), ids=lambda module: module.__name__)
+def test_what_is_public_is_shown_and_nothing_else(module):
     assert sorted(module.__all__) == sorted(set(module.__all__))
-    for name in module.__all__:
-        assert hasattr(module, name), name
+    assert all(hasattr(module, name) for name in module.__all__)
+    shown = [name for name in dir(module) if not name.startswith("_")]
+    assert shown == sorted(module.__all__)
+
+
+def test_scikit_learn_s_part_shows_its_public_names():
+    pytest.importorskip("sklearn")
+    assert dir(importlib.import_module("calibrant.sklearn")) == ["Recalibrated"]
+
+
+def test_types_are_those_that_users_give():
+    """One run of mypy, which keeps what it knows of the package for the next."""
+    pytest.importorskip("mypy")
+    check = [sys.executable, "-m", "mypy", str(ROOT / "tests" / "typed_calls.py")]
+    done = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("Success"), done.stdout
+    importlib.import_module("typed_calls")  # and the calls work
 
 
 def test_the_names_of_the_map():

@@ -26,7 +26,7 @@ from calibrant.distances import ONE, SQUARED, from_norm, squared_euclidean, tota
 from calibrant.lenses import Canonical, Groups, Induced, Lens, Outcomes, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.recalibration import LogLinearMap, load_map  # noqa: F401 (printed code needs it)
-from calibrant.recalibration.method import present_rows  # noqa: F401
+from calibrant.recalibration.map import present_rows  # noqa: F401
 from calibrant.resampling import Bootstrap, Consistency, Exact, Resampler
 from calibrant.statistics import ExpectedMiscalibration, Statistic, grid
 

@@ -130,62 +130,36 @@ __all__ = [
 ]
 
 _HOMES = {
-    "calibration": ("CalibrationFunction", "calibration_function"),
-    "cross_fitting": ("Recalibration", "RecalibrationRow", "recalibrate"),
-    "diagrams": (
-        "CurveDiagram",
-        "ReliabilityDiagram",
-        "ScorePlane",
-        "cumulative_diagram",
-        "isotonic_diagram",
-        "reliability_diagram",
-        "score_plane",
-        "smooth_diagram",
-    ),
-    "inference": (
-        "CalibrationTest",
-        "Cellwise",
-        "Classwise",
-        "Comparison",
-        "Difference",
-        "Estimate",
-        "Evaluation",
-        "EvaluationRow",
-        "Slice",
-        "Power",
-        "Slices",
-        "Tally",
-        "Verdict",
-        "calibration_test",
-        "cellwise",
-        "classwise",
-        "compare",
-        "estimate",
-        "evaluate",
-        "power",
-        "slices",
-    ),
-    "loading": ("load", "load_models", "scan"),
-    "predictions": ("Predictions",),
-    "reporting": ("report",),
-    "rows": ("Scan",),
-    "statistics": ("ece",),
-    "scores": ("accuracy", "brier_score", "decompose", "log_score", "spherical_score"),
-    "trajectory": ("Trajectory", "TrajectoryRow"),
+    "calibration": "CalibrationFunction calibration_function",
+    "cross_fitting": "Recalibration RecalibrationRow recalibrate",
+    "diagrams": "CurveDiagram ReliabilityDiagram ScorePlane cumulative_diagram isotonic_diagram"
+    " reliability_diagram score_plane smooth_diagram",
+    "inference": "CalibrationTest Cellwise Classwise Comparison Difference Estimate Evaluation"
+    " EvaluationRow Power Slice Slices Tally Verdict calibration_test cellwise classwise compare"
+    " estimate evaluate power slices",
+    "loading": "load load_models scan",
+    "predictions": "Predictions",
+    "reporting": "report",
+    "rows": "Scan",
+    "scores": "accuracy brier_score decompose log_score spherical_score",
+    "statistics": "ece",
+    "trajectory": "Trajectory TrajectoryRow",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    elif name in __all__:
-        value = import_module(f"{__name__}.{name}")
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # which knows the names from their imports, and no others
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOME_OF:
+            value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+        elif name in __all__:
+            value = import_module(f"{__name__}.{name}")
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return ["__version__", *__all__]

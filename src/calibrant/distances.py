@@ -11,6 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "ONE",
+    "SQUARED",
+    "TWO",
+    "Distance",
+    "euclidean",
+    "from_norm",
+    "squared_euclidean",
+    "total_variation",
+]
+
 Array = NDArray[Any]
 Distance = Callable[[Array, Array], Array]
 
@@ -105,3 +116,7 @@ def measure(distance: Distance, p: Array, q: Array) -> Array:
             f"`distance` must be a number from 0 up; it returned {found[bad].flat[0]}."
         )
     return np.asarray(np.maximum(found, 0.0), np.float64)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -18,7 +18,18 @@ from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.rows import Batch, Scan
 from calibrant.spelling import as_lens
-from calibrant.verbs import as_rows, check_data
+from calibrant.verbs import as_rows, check_data, takes_arrays
+
+__all__ = [
+    "Decomposition",
+    "accuracy",
+    "all_scores",
+    "brier_score",
+    "decompose",
+    "log_score",
+    "row_scores",
+    "spherical_score",
+]
 
 Floats = NDArray[np.float64]
 Score = Callable[[Predictions], float]
@@ -27,6 +38,7 @@ Whole = NDArray[Any]  # of Python's integers, which have no end
 HIGH, LOW = 2.0**20, 2.0**52  # units: a score is cut into multiples of 1 / HIGH and of 1 / LOW
 
 
+@takes_arrays
 def log_score(data: Predictions) -> float:
     """Mean of -log g(x)_y, the negative log-likelihood of a row; smaller is better.
 
@@ -40,6 +52,7 @@ def log_score(data: Predictions) -> float:
     return _means(data)[0]
 
 
+@takes_arrays
 def brier_score(data: Predictions) -> float:
     """Mean of ‖g(x) - e_y‖₂² over all classes, from 0 to 2; smaller is better.
 
@@ -51,6 +64,7 @@ def brier_score(data: Predictions) -> float:
     return _means(data)[1]
 
 
+@takes_arrays
 def spherical_score(data: Predictions) -> float:
     """Mean of g(x)_y / ‖g(x)‖₂, from 0 to 1; larger is better.
 
@@ -62,6 +76,7 @@ def spherical_score(data: Predictions) -> float:
     return _means(data)[2]
 
 
+@takes_arrays
 def accuracy(data: Predictions) -> float:
     """Share of rows whose most probable class is the outcome; ties go to the lower index.
 
@@ -96,12 +111,7 @@ def all_scores(data: Predictions | Scan) -> dict[str, float]:
         (found,) = rows.fold([rows.part(ScoreReduction(rows.unit))])
         log, brier, spherical, hits = found.means()
     right = right or {"accuracy": hits}
-    return {
-        **right,
-        "log_score": log,
-        "brier_score": brier,
-        "spherical_score": spherical,
-    }
+    return {**right, "log_score": log, "brier_score": brier, "spherical_score": spherical}
 
 
 @final
@@ -137,6 +147,7 @@ class Decomposition:
         )
 
 
+@takes_arrays
 def decompose(
     data: Predictions, score: Score = brier_score, *, lens: Lens | str = Canonical()
 ) -> Decomposition:
@@ -157,10 +168,6 @@ def decompose(
     lens : Lens, default Canonical()
         What aspect of the predictions is looked at; it must leave two outcomes, as `TopLabel` and
         `Marginal` do.
-
-    Returns
-    -------
-    Decomposition
 
     Notes
     -----
@@ -333,3 +340,7 @@ class ScoreReduction:
     def merge(self, a: ScoreSums, b: ScoreSums) -> ScoreSums:
         """Return the sums of the rows of both."""
         return ScoreSums(a.high + b.high, a.low + b.low, a.infinite + b.infinite)
+
+
+def __dir__() -> list[str]:
+    return __all__

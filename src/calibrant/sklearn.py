@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method, Temperature
 
+__all__ = ["Recalibrated"]
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
@@ -82,10 +84,6 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             Their labels.
         **params
             Further arguments of `fit` of the estimator.
-
-        Returns
-        -------
-        Recalibrated
         """
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
@@ -112,10 +110,6 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         ----------
         X : array_like of shape (k, features)
             The rows.
-
-        Returns
-        -------
-        array of shape (k, m)
         """
         check_is_fitted(self)
         found = getattr(self.estimator_, _answer(self.estimator_))(X)
@@ -128,10 +122,6 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         ----------
         X : array_like of shape (k, features)
             The rows.
-
-        Returns
-        -------
-        array of shape (k,)
         """
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
@@ -163,3 +153,7 @@ def _check_weights(y: Array, weights: Any) -> None:
     """Refuse weights that leave a single class."""
     if weights is not None and np.unique(y[np.asarray(weights) > 0]).size < 2:
         raise ValueError("`sample_weight` must be above 0 for rows of at least two classes.")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -49,18 +49,6 @@ class Tabular(ABC):
 def text(header: Sequence[str], rows: Rows) -> str:
     """Lay out a table in aligned columns: words to the left, numbers to the right.
 
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns.
-    rows : sequence of sequences of str
-        Cells, as many in each row as there are columns.
-
-    Returns
-    -------
-    str
-        The header, a rule and the rows, one line each.
-
     Examples
     --------
     >>> print(text(["lens", "p"], [["canonical", "0.5"], ["top 2", "0.25"]]))
@@ -73,23 +61,9 @@ def text(header: Sequence[str], rows: Rows) -> str:
 
 
 def lines(header: Sequence[str], rows: Rows, *, words: int = 0, rule: str = "-") -> list[str]:
-    """Return the lines of a table: the header, a rule, and the rows.
+    """Return the lines of a table: the header, a rule of such characters, and the rows.
 
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns.
-    rows : sequence of sequences of str
-        Cells, as many in each row as there are columns.
-    words : int, default 0
-        Number of leading columns that hold words even if they look like numbers.
-    rule : str, default "-"
-        Character that the rule is made of.
-
-    Returns
-    -------
-    list of str
-        One line for the header, one for the rule, and one for each row.
+    So many leading columns hold `words` even if they look like numbers.
     """
     widths = [max(len(row[c]) for row in (header, *rows)) for c in range(len(header))]
     left = _left(rows, len(header), words)
@@ -108,23 +82,8 @@ def grouped(
 ) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Lay out a table with some columns as headings above their rows, to make it narrower.
 
-    Parameters
-    ----------
-    header, rows : sequence of str, sequence of sequences of str
-        The table, as for `lines`.
-    heading : sequence of int
-        Columns that become a heading.
-    words : int, default 0
-        Number of leading columns, of those that are left, that hold words.
-    rule : str, default "-"
-        Character that the rule is made of.
-
-    Returns
-    -------
-    top : list of str
-        The header and the rule.
-    groups : list of (heading, lines)
-        A heading, and the lines of the successive rows that share it.
+    Returns the header and the rule; and for each group its heading, and the lines of the successive
+    rows that share it. `words` counts the columns that are left.
 
     Examples
     --------
@@ -147,18 +106,7 @@ def _pick(row: Sequence[str], columns: Sequence[int]) -> list[str]:
 
 
 def html(header: Sequence[str], rows: Rows) -> str:
-    """Write a table in HTML, escaped, aligned as `text` does.
-
-    Parameters
-    ----------
-    header, rows : sequence of str, sequence of sequences of str
-        The table, as for `text`.
-
-    Returns
-    -------
-    str
-        A table element.
-    """
+    """Write a table element in HTML, escaped, aligned as `text` does."""
     left = _left(rows, len(header), 0)
 
     def attributes(column: int, _: str) -> str:
@@ -180,22 +128,8 @@ def cards(
     Columns of words have the class ``word``; the first one names its row. The other cells have the
     name of their column in ``data-name``.
 
-    Parameters
-    ----------
-    header, rows : sequence of str, sequence of sequences of str
-        The table, as for `text`.
-    words : int
-        Number of leading columns that hold words.
-    caption : str, default ""
-        What the table shows.
-    groups : sequence of (str, int), default ()
-        Names of groups of neighbouring columns, and how many each has; "" for none. They stand
-        above the header.
-
-    Returns
-    -------
-    str
-        A table element of the class ``cards``.
+    The first so many columns hold `words`. Groups of neighbouring columns, with how many each has,
+    stand above the header; "" for none.
     """
     named = _named(header, groups)
 
@@ -226,17 +160,8 @@ def _group(name: str, count: int) -> str:
 def frame(records: Sequence[Mapping[str, Any]], backend: Backend | None = None) -> Any:
     """Return records as a data frame.
 
-    Parameters
-    ----------
-    records : sequence of mappings
-        One for each row, all with the same keys.
-    backend : {"pandas", "polars"}, optional
-        What the frame belongs to. Default: pandas if it was imported before, else polars.
-
-    Returns
-    -------
-    pandas.DataFrame or polars.DataFrame
-        One column for each key.
+    All records have the same keys, and each key is a column. Default: pandas if it was imported
+    before, else polars.
 
     Examples
     --------

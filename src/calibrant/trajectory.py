@@ -13,6 +13,7 @@ from calibrant.lenses import Lens, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
+from calibrant.resampling.spelled import as_resampler
 from calibrant.scores import accuracy, log_score
 from calibrant.statistics import ExpectedMiscalibration
 from calibrant.statistics.statistic import AnyStatistic
@@ -114,8 +115,8 @@ class Trajectory(tables.Tabular):
     """
 
     statistic: AnyStatistic = ExpectedMiscalibration(EqualWidth(10))
-    lens: Lens = TopLabel()
-    resampler: Resampler = Exact()
+    lens: Lens | str = TopLabel()
+    resampler: Resampler | str = Exact()
     n_resamples: int = 999
     rng: Rng = 0
     name: str = ""
@@ -128,7 +129,7 @@ class Trajectory(tables.Tabular):
     @property
     def settings(self) -> dict[str, Any]:
         """How the rows are computed, and the seed that gives the same draws again."""
-        plan = Plan(self.resampler, self.n_resamples, self._seed)
+        plan = Plan(as_resampler(self.resampler), self.n_resamples, self._seed)
         return plan.settings(statistic=self.statistic, lens=self.lens)
 
     def record(self, step: float, data: Predictions) -> TrajectoryRow:

@@ -11,7 +11,7 @@ from places import ROOT
 
 from calibrant import Predictions, lenses, partitions
 from calibrant.recalibration import Histogram, Temperature, TemperatureMap, Vector, load_map
-from calibrant.recalibration.cells import KINDS as CELLS
+from calibrant.recalibration.histogram import KINDS as CELLS
 from calibrant.recalibration.kinds import KINDS
 
 PAGE = ROOT / "docs" / "recalibration.md"

@@ -11,7 +11,7 @@ from strategies import integer_weights, problems
 
 from calibrant import Predictions, calibration_test
 from calibrant.statistics import CutoffMiscalibration, KolmogorovMiscalibration, View
-from calibrant.statistics.brownian import modulus_pvalue, range_pvalue
+from calibrant.statistics.cumulative import modulus_pvalue, range_pvalue
 from calibrant.statistics.ties import Ties
 
 cutoff, kolmogorov = CutoffMiscalibration(), KolmogorovMiscalibration()

@@ -12,6 +12,7 @@ from chance import TRIALS, agrees, models, most, rejections, wrap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import SHARED
+from scipy.special import ndtri
 from strategies import integer_weights, problems, well_spread
 
 from calibrant import Predictions, calibration_test, estimate, lenses, partitions
@@ -20,12 +21,7 @@ from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact
 from calibrant.statistics import SquaredMiscalibration, View
-from calibrant.statistics.squared_intervals import (
-    covering_interval,
-    score_interval,
-    sun_interval,
-)
-from calibrant.statistics.squared_pieces import pieces_of
+from calibrant.statistics.squared import covering_interval, pieces_of, score_interval
 
 KEY = make_key(7)
 FIELDS = ("unbiased", "plugin", "null_sd", "remainder", "slope", "sigma2")
@@ -261,6 +257,20 @@ def test_threads_change_no_bit(monkeypatch):
         nulls.append(calibration_test(data, statistic, n_resamples=199, rng=3).null)
     np.testing.assert_array_equal(nulls[0], nulls[1])
     np.testing.assert_array_equal(nulls[0], nulls[2])
+
+
+def sun_interval(pieces, level=0.95):
+    """Return the interval of Sun, Chaudhari, Barnett and Dobriban (2024)."""
+    z, one_sided = (float(ndtri(share)) for share in ((1 + level) / 2, level))
+    value = max(pieces.unbiased, 0.0)
+    s = sqrt(max(pieces.sigma2, 0.0) / pieces.mass)
+    if value >= 2 * z * s:
+        low = value - z * s
+    elif value >= 2 * one_sided * s:
+        low = value / 2
+    else:
+        low = max(0.0, value - one_sided * s)
+    return low, value + z * s
 
 
 def test_intervals_are_nested_and_not_negative():

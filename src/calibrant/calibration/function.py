@@ -12,7 +12,7 @@ from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
 from calibrant.rows import Scan
 from calibrant.spelling import as_partition
-from calibrant.verbs import as_rows
+from calibrant.verbs import as_rows, takes_arrays
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -103,7 +103,10 @@ class CalibrationFunction:
         return f"calibration function of {len(self.classes)} outcomes on {self.n_cells} cells"
 
 
-def calibration_function(data: Predictions | Scan, partition: Partition) -> CalibrationFunction:
+@takes_arrays
+def calibration_function(
+    data: Predictions | Scan, partition: Partition | str
+) -> CalibrationFunction:
     """Estimate the calibration function of `data` by histogram regression on `partition`.
 
     Parameters

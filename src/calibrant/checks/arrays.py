@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.checks import rows
 from calibrant.checks.convert import is_bfloat16, to_numpy
 from calibrant.checks.parameters import ARRAYS, Source, more
+from calibrant.engine import threads
 
 Array = NDArray[Any]
 
@@ -44,10 +44,10 @@ def checked(
     tolerance = ROUNDED if normalize else tolerance
     found = engine.rows.check(probs, rounding, tolerance)
     if found.bad:
-        _refuse(rows.scan(probs, tolerance), probs, source)
+        _refuse(probs, tolerance, source)
     if found.uneven or found.bad:
         probs = probs if owned else probs.copy()
-        rows.rescale(probs, rounding)
+        rescale(probs, rounding)
         return probs, None
     return probs, found.top
 
@@ -69,7 +69,7 @@ def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Arra
             f"{source.logits} must be finite, or -inf for some classes of a row;"
             f" {source.row(int(bad[0]))} is {_start(logits[bad[0]])}{more(bad.size)}."
         )
-    rows.softmax(logits)
+    _softmax(logits)
     return logits
 
 
@@ -170,29 +170,32 @@ def _binary(event: Array, source: Source) -> Array:
     return out
 
 
-def _refuse(found: rows.Scan, probs: Array, source: Source) -> None:
-    """Say what is wrong with the rows, if anything is."""
-    if found.not_finite.count:
-        first = found.not_finite.first
-        row = probs[first]
+def _refuse(probs: Array, tolerance: float, source: Source) -> None:
+    """Say what is wrong with rows of which some may be no probabilities, if anything is."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = totals(probs)
+    bad = np.flatnonzero(~np.isfinite(total))
+    if bad.size:
+        row = probs[bad[0]]
         column = int(np.argmax(~np.isfinite(row)))
         raise ValueError(
-            f"{source.probs} must be finite; {source.row(first)} has {row[column]} in"
-            f" {source.column(column)}{more(found.not_finite.count)}."
+            f"{source.probs} must be finite; {source.row(int(bad[0]))} has {row[column]} in"
+            f" {source.column(column)}{more(bad.size)}."
         )
-    if found.negative.count:
-        first = found.negative.first
-        row = probs[first]
+    bad = np.flatnonzero((probs < 0).any(axis=1))
+    if bad.size:
+        row = probs[bad[0]]
         raise ValueError(
-            f"{source.probs} must not be negative; {source.row(first)} has {row.min()} in"
-            f" {source.column(int(row.argmin()))}{more(found.negative.count)}. {source.hint}"
+            f"{source.probs} must not be negative; {source.row(int(bad[0]))} has {row.min()} in"
+            f" {source.column(int(row.argmin()))}{more(bad.size)}. {source.hint}"
         )
-    if found.unequal.count:
-        first = found.unequal.first
-        total = probs[first].sum(dtype=np.float64)
+    bad = np.flatnonzero(np.abs(total - 1) > tolerance)
+    if bad.size:
+        row = probs[bad[0]]
+        found = float(row.sum(dtype=np.float64))
         raise ValueError(
-            f"{source.probs} must sum to 1 in each row; {source.row(first)} sums to {total:.6g}"
-            f"{more(found.unequal.count)}. {_cause_of_sum(probs[first], float(total), source)}"
+            f"{source.probs} must sum to 1 in each row; {source.row(int(bad[0]))} sums to"
+            f" {found:.6g}{more(bad.size)}. {_cause_of_sum(row, found, source)}"
         )
 
 
@@ -208,6 +211,37 @@ def _cause_of_numbers(event: Array, source: Source) -> str:
     """Return why numbers of which one is above 1 may not be probabilities."""
     percentages = event.min() >= 0 and 2 < event.max() <= 100
     return source.percent_hint if percentages else source.hint
+
+
+def totals(rows: Array) -> NDArray[np.float64]:
+    """Return the sum of every row (n,), in float64."""
+    return np.asarray(np.einsum("ij->i", rows, dtype=np.float64))
+
+
+def rescale(probs: Array, rounding: float) -> None:
+    """Divide, in place, each row whose sum is further from 1 than `rounding` by its sum."""
+
+    def work(start: int, stop: int) -> None:
+        rows = probs[start:stop]
+        total = totals(rows)
+        total[np.abs(total - 1.0) <= rounding] = 1.0
+        np.divide(rows, total[:, None], out=rows, casting="same_kind")
+
+    threads.run(work, threads.row_blocks(probs.shape))
+
+
+def _softmax(logits: Array) -> None:
+    """Replace logits by probabilities in place, in float64 within the row."""
+
+    def work(start: int, stop: int) -> None:
+        rows = logits[start:stop].astype(np.float64)
+        with np.errstate(over="ignore"):  # the lowest number minus the highest
+            rows -= rows.max(axis=1, keepdims=True)
+        np.exp(rows, out=rows)
+        rows /= totals(rows)[:, None]
+        logits[start:stop] = rows
+
+    threads.run(work, threads.row_blocks(logits.shape))
 
 
 def frozen(array: Array | None) -> Array | None:

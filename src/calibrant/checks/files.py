@@ -28,16 +28,8 @@ def as_path(path: Any) -> Path:
 def whole_file(path: Path) -> Iterator[Path]:
     """Let a file appear only when it is whole.
 
-    Parameters
-    ----------
-    path : Path
-        File to write.
-
-    Yields
-    ------
-    Path
-        A temporary name that becomes `path` if all goes well, and vanishes if not. What is no plain
-        file, such as a device, is written to directly.
+    Yields a temporary name that becomes `path` if all goes well, and vanishes if not. What is no
+    plain file, such as a device, is written to directly.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         yield path

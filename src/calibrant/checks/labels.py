@@ -28,8 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.convert import column_names, columns, to_numpy
-from calibrant.checks.distinct import distinct
-from calibrant.checks.meaning import Meaning, is_truth, meaning, shown, written
+from calibrant.checks.meaning import Meaning, distinct, is_truth, meaning, shown, written
 from calibrant.checks.parameters import ARRAYS, Source, brief, listed, more, whole
 
 Array = NDArray[Any]
@@ -85,21 +84,11 @@ def _refuse_equal(names: Sequence[str]) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The classes that labels may be of.
+    """The classes that labels may be of."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        What the m classes are called, as `class_names` returns it.
-    before : tuple of str, default ()
-        What they were called before they were renamed.
-    given : bool, default True
-        Whether somebody named them. If not, their names are "0", "1", ….
-    """
-
-    names: tuple[str, ...]
-    before: tuple[str, ...] = ()
-    given: bool = True
+    names: tuple[str, ...]  # of the m classes, as `class_names` returns them
+    before: tuple[str, ...] = ()  # what they were called before they were renamed
+    given: bool = True  # whether somebody named them; if not, their names are "0", "1", …
 
     def codes(self, labels: Sequence[str]) -> list[int]:
         """Return the place of the class of each label of a data set; -1 where there is none."""
@@ -116,16 +105,8 @@ class Classes:
     ) -> None:
         """Say which row has a label of no class, if one has.
 
-        Parameters
-        ----------
-        codes : array (n,)
-            Places of classes, or -1.
-        label : function of a row
-            The label that is there.
-        source : Source, default ARRAYS
-            How to speak of labels and rows.
-        column : str, default ""
-            The words for the column of a file.
+        `codes` (n,) are places of classes, or -1; `label` of a row gives what is there, and
+        `column` are the words for the column of a file.
         """
         bad = np.flatnonzero(codes < 0)
         if bad.size:
@@ -172,17 +153,7 @@ class Classes:
 
 
 def outcomes(value: Any, n: int, m: int, classes: Iterable[Any] | None) -> NDArray[np.int32]:
-    """Return labels as integers 0, …, m-1.
-
-    Parameters
-    ----------
-    value : array (n,), or one-hot (n, m)
-        The labels.
-    n, m : int
-        How many rows and classes there are.
-    classes : m names, or None
-        What the classes are called.
-    """
+    """Return labels (n,), or one-hot (n, m), as integers 0, …, m-1."""
     return decoded(value, n, Classes(class_names(classes, m), given=classes is not None))
 
 

@@ -8,9 +8,20 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli import commands
+from calibrant.cli.commands.apply import apply
+from calibrant.cli.commands.compare import compare
+from calibrant.cli.commands.datasets import datasets
+from calibrant.cli.commands.demo import demo
+from calibrant.cli.commands.evaluate import evaluate
+from calibrant.cli.commands.plot import plot
+from calibrant.cli.commands.power import power
+from calibrant.cli.commands.recalibrate import recalibrate
+from calibrant.cli.commands.report import report
+from calibrant.cli.commands.test import run_test
 from calibrant.cli.errors import INTERRUPTED
-from calibrant.cli.memory import return_large_arrays
+
+LARGE = 1 << 20  # bytes of an array that goes back to the system as soon as it is not needed
+MMAP_THRESHOLD = -3  # the number of this setting in malloc.h
 
 app = typer.Typer(
     name="calibrant",
@@ -36,47 +47,47 @@ def root(
 # function, what the list of commands says of it, and the example at the end of its help
 for _command, _short, _example in (
     (
-        commands.evaluate,
+        evaluate,
         "Say whether probabilities are off, and how far.",
         "evaluate predictions.csv --lens top --lens class:dog",
     ),
     (
-        commands.run_test,
+        run_test,
         "Test one aspect of calibration; gates for CI.",
         "test predictions.csv --lens top --fail-below 0.01",
     ),
     (
-        commands.compare,
+        compare,
         "Say which model is further off.",
         "compare lenet.csv resnet.csv --lens top",
     ),
     (
-        commands.plot,
+        plot,
         "Draw a reliability diagram of one or more models.",
         "plot predictions.csv --lens top -o diagram.png",
     ),
     (
-        commands.report,
+        report,
         "Write a report: one HTML file that works offline.",
         "report predictions.parquet -o report.html",
     ),
     (
-        commands.power,
+        power,
         "Say how far off a model must be for a file to show it.",
         "power predictions.csv --lens top --temperature 1.2",
     ),
     (
-        commands.recalibrate,
+        recalibrate,
         "Find the map that repairs the probabilities.",
         "recalibrate train.csv --save map.json",
     ),
     (
-        commands.apply,
+        apply,
         "Recalibrate a file by a map that was saved.",
         "apply map.json new.csv -o out.csv",
     ),
-    (commands.demo, "Evaluate predictions that come with calibrant.", "demo"),
-    (commands.datasets, "List or write these predictions.", "datasets lenet -o lenet.csv"),
+    (demo, "Evaluate predictions that come with calibrant.", "demo"),
+    (datasets, "List or write these predictions.", "datasets lenet -o lenet.csv"),
 ):
     _name = _example.split()[0]
     app.command(_name, short_help=_short, epilog=f"Example: calibrant {_example}")(_command)
@@ -103,3 +114,18 @@ def main() -> None:
             sys.stderr.flush()
             os._exit(INTERRUPTED)
         raise
+
+
+def return_large_arrays() -> None:
+    """Make glibc give every large array back to the system when it is freed.
+
+    Otherwise glibc keeps up to 64 MB of freed memory in each thread: with a million rows, as
+    much as the data.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes  # noqa: PLC0415 (only here)
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(MMAP_THRESHOLD, LARGE)

@@ -1,6 +1,5 @@
 """Gates for scripts: what a verdict must meet, and why it does not."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, final
 
@@ -27,21 +26,11 @@ RequireBelow = Annotated[
 @final
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """Limits of a verdict; None for those that were not set.
+    """Limits of a verdict; None for those that were not set."""
 
-    Parameters
-    ----------
-    fail_below : float or None
-        Of the p-value.
-    fail_above : float or None
-        Of the lower end of the interval of the size.
-    require_below : float or None
-        Of its upper end.
-    """
-
-    fail_below: float | None
-    fail_above: float | None
-    require_below: float | None
+    fail_below: float | None  # of the p-value
+    fail_above: float | None  # of the lower end of the interval of the size
+    require_below: float | None  # of its upper end
 
     def check(self, resamples: int) -> None:
         """Refuse a limit that no p-value can be below: the smallest one is 1 / (resamples + 1)."""
@@ -73,33 +62,36 @@ class Gates:
 
     def failures(self, verdict: "Verdict") -> list[str]:
         """Say why gates are closed."""
-        gates: list[tuple[float | None, Callable[[Verdict, float], Iterator[str]]]] = [
-            (self.fail_below, _too_sure),
-            (self.fail_above, _too_far),
-            (self.require_below, _not_shown),
-        ]
-        return [why for limit, gate in gates if limit is not None for why in gate(verdict, limit)]
+        found = (
+            _too_sure(verdict, self.fail_below),
+            _too_far(verdict, self.fail_above),
+            _not_shown(verdict, self.require_below),
+        )
+        return [why for why in found if why]
 
 
-def _too_sure(verdict: "Verdict", limit: float) -> Iterator[str]:
-    if verdict.pvalue < limit:
-        yield f"Failed --fail-below: p is {verdict.pvalue:.3g}, below {limit:g}."
+def _too_sure(verdict: "Verdict", limit: float | None) -> str:
+    if limit is None or verdict.pvalue >= limit:
+        return ""
+    return f"Failed --fail-below: p is {verdict.pvalue:.3g}, below {limit:g}."
 
 
-def _too_far(verdict: "Verdict", limit: float) -> Iterator[str]:
+def _too_far(verdict: "Verdict", limit: float | None) -> str:
     from calibrant.words import points  # noqa: PLC0415
 
-    if verdict.interval is not None and verdict.shown_above(limit):
-        low = points(verdict.interval[0])
-        yield f"Failed --fail-above: shown to be off by at least {low}, more than {points(limit)}."
+    if limit is None or verdict.interval is None or not verdict.shown_above(limit):
+        return ""
+    low = points(verdict.interval[0])
+    return f"Failed --fail-above: shown to be off by at least {low}, more than {points(limit)}."
 
 
-def _not_shown(verdict: "Verdict", limit: float) -> Iterator[str]:
+def _not_shown(verdict: "Verdict", limit: float | None) -> str:
     from calibrant.words import points  # noqa: PLC0415
 
+    if limit is None or verdict.shown_below(limit):
+        return ""
     if verdict.interval is None:
         why = "cells hold too few rows" if verdict.size is None else "clusters allow no interval"
-        yield f"Failed --require-below: {why} to say how far off they are."
-    elif not verdict.shown_below(limit):
-        high, below = points(verdict.interval[1]), points(limit)
-        yield f"Failed --require-below: may be off by {high}, not shown to be below {below}."
+        return f"Failed --require-below: {why} to say how far off they are."
+    high, below = points(verdict.interval[1]), points(limit)
+    return f"Failed --require-below: may be off by {high}, not shown to be below {below}."

@@ -22,12 +22,7 @@ WIDTH = 100  # of sentences, and of tables that are not read in a terminal
 def print_json(command: str, body: dict[str, Any]) -> None:
     """Write one JSON object: the schema, the command, and its result.
 
-    Parameters
-    ----------
-    command : str
-        Name of the command.
-    body : dict
-        Its result. Numbers that JSON cannot hold, such as an infinite log score, become null.
+    Numbers that JSON cannot hold, such as an infinite log score, become null.
     """
     typer.echo(json.dumps({"schema": SCHEMA, "command": command, **_plain(body)}, indent=2))
 
@@ -63,16 +58,7 @@ def print_table(
 ) -> None:
     """Write a table that fits the terminal.
 
-    Parameters
-    ----------
-    title : str
-        The line above the table.
-    header : sequence of str
-        Names of the columns.
-    rows : sequence of sequences of str
-        The cells.
-    heading : sequence of int, default ()
-        Columns that become a line above their rows where the terminal is too narrow.
+    Where that is too narrow, the columns `heading` become a line above their rows.
     """
     console = _console()
     top, rule, *body = tables.lines(header, rows, words=1, rule="─")

@@ -1,6 +1,8 @@
 """Texts of the command line become objects, as `calibrant.spelling` reads them.
 
-What is refused is a mistake in an option. Regions have a module of their own.
+Only methods of recalibration are read here: ``temperature``, ``dirichlet:0.1``, ``isotonic``,
+``histogram:width:10`` with any partition, and so on. What is refused is a mistake in an option.
+Regions have a module of their own.
 """
 
 import re
@@ -16,10 +18,14 @@ if TYPE_CHECKING:
     from calibrant.distances import Distance
     from calibrant.lenses import Lens
     from calibrant.partitions import Partition
+    from calibrant.recalibration import Method
     from calibrant.statistics import Statistic
 
 T = TypeVar("T")
 
+METHODS = (
+    "temperature, vector, matrix, dirichlet, dirichlet:0.1, isotonic, beta or histogram:width:10"
+)
 SUBJECT = re.compile(r"^`(lens|partition|distance|statistic)` (?=must be )")
 
 
@@ -91,6 +97,37 @@ def parse_questions(
         )
         chosen = list(found)
     return {"lenses": lenses, "statistics": chosen}
+
+
+def parse_methods(texts: Sequence[str] | None, data: "Predictions") -> "list[Method] | None":
+    """Return the methods that texts name; None for the default."""
+    if not texts:
+        return None
+    return distinct("--method", texts, lambda text: parse_method(text, data))
+
+
+def parse_method(text: str, data: "Predictions") -> "Method":
+    """Return the method that a text names."""
+    from calibrant import recalibration  # noqa: PLC0415
+
+    whole: dict[str, Callable[[], Method]] = {
+        "temperature": recalibration.Temperature,
+        "vector": recalibration.Vector,
+        "matrix": recalibration.Matrix,
+        "dirichlet": recalibration.Dirichlet,
+        "isotonic": recalibration.Isotonic,
+        "beta": recalibration.Beta,
+    }
+    if text == "beta" and data.m != 2:
+        raise bad_value("--method", text, f"a method for {data.m} classes; beta is for two")
+    if text in whole:
+        return whole[text]()
+    kind, _, rest = text.partition(":")
+    if kind == "dirichlet" and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", rest):
+        return recalibration.Dirichlet(float(rest), float(rest))
+    if kind == "histogram" and rest:
+        return recalibration.Histogram(parse_partition(rest, "--method"))
+    raise bad_value("--method", text, METHODS)
 
 
 def distinct(option: str, texts: Sequence[str] | None, parse: Callable[[str], T]) -> list[T] | None:

@@ -12,22 +12,10 @@ from typing import Any, TextIO
 
 @contextmanager
 def progress_after(seconds: float, what: str) -> Iterator[Any]:
-    """Show work as a bar if it takes longer.
+    """Show work as a bar, beside a word, if it takes longer than so many seconds.
 
-    The bar says nothing of how much is done until the function that is given is called.
-    Nothing is shown if standard error is not a terminal.
-
-    Parameters
-    ----------
-    seconds : float
-        Time after which the bar is shown.
-    what : str
-        The word beside the bar.
-
-    Yields
-    ------
-    function of (done, total) or None
-        What to call now and then; None if nothing is shown.
+    Yields a function of (done, total) to call now and then; the bar says nothing of how much is
+    done before. If standard error is not a terminal, yields None, and nothing is shown.
     """
     if not sys.stderr.isatty():
         yield None

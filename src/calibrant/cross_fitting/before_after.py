@@ -3,18 +3,18 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.parameters import brief
 from calibrant.checks.seeds import Rng, derive
-from calibrant.cross_fitting.changes import Change
 from calibrant.cross_fitting.folds import Folds, apply_to_folds, fit_without, make_folds
-from calibrant.cross_fitting.measures import calibrated_test, squared_miscalibration
-from calibrant.cross_fitting.result import AS_IT_IS, Recalibration, RecalibrationRow
+from calibrant.cross_fitting.result import AS_IT_IS, Change, Recalibration, RecalibrationRow
+from calibrant.inference import calibration_test
 from calibrant.inference.replicates.plan import Plan, Progress, part
+from calibrant.inference.testing.families import default_tree
 from calibrant.predictions import Predictions
 from calibrant.recalibration import (
     Beta,
@@ -28,7 +28,8 @@ from calibrant.recalibration import (
 )
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores, row_scores
-from calibrant.verbs import check_data
+from calibrant.statistics import SquaredMiscalibration
+from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +37,7 @@ ROWS_EACH = 5  # rows for each number that a method fits
 MOST_CLASSES = 20  # for which m (m + 1) numbers are fitted by default
 
 
+@takes_arrays
 def recalibrate(
     data: Predictions,
     methods: Sequence[Method] | None = None,
@@ -71,10 +73,6 @@ def recalibrate(
     progress : callable, optional
         Function of (done, total), called now and then.
 
-    Returns
-    -------
-    Recalibration
-
     Notes
     -----
     The p-value of the model as it is is exact. After a map, the hypothesis is that the outcome of
@@ -104,14 +102,14 @@ def recalibrate(
     plan = Plan.of(data, Exact(), n_resamples, rng, progress)
     dealt = make_folds(data, folds, int(derive(plan.key, 4)))
     parts = 2 * len(chosen) + 1
-    before = Before(row_scores(data))
-    rows = [before.row(AS_IT_IS, data, replace(plan, progress=part(progress, 0, parts)))]
-    logs = [before.scores[0]]
+    before = row_scores(data)
+    rows = [_row(before, AS_IT_IS, data, replace(plan, progress=part(progress, 0, parts)))]
+    logs = [before[0]]
     for number, (name, method) in enumerate(chosen.items()):
         fit, test = (part(progress, 2 * number + half, parts) for half in (1, 2))
         maps = _fit(data, method, dealt, fit)
         after = apply_to_folds(data, maps[:-1], dealt)
-        rows.append(before.row(name, after, replace(plan, progress=test), method, maps))
+        rows.append(_row(before, name, after, replace(plan, progress=test), method, maps))
         logs.append(row_scores(after)[0])
     made_with = plan.settings(methods=list(chosen), folds=int(dealt.max()) + 1)
     best = _recommended(np.stack(logs), data.weights)
@@ -173,36 +171,34 @@ def _fit(
     return tuple(maps)
 
 
-class Before(NamedTuple):
-    """The model before, to which others are compared."""
-
-    scores: Floats  # (2, n) log and Brier scores of the rows
-
-    def row(
-        self,
-        name: str,
-        after: Predictions,
-        plan: Plan,
-        method: Method | None = None,
-        maps: tuple[Map, ...] = (),
-    ) -> RecalibrationRow:
-        """Measure predictions after a method, whose last map is of all rows."""
-        with np.errstate(invalid="ignore"):  # infinite before and after: nothing is known
-            differences = row_scores(after) - self.scores
-        log, brier = (Change.of(d, after.weights) for d in differences)
-        scores = all_scores(after)
-        return RecalibrationRow(
-            name=name,
-            method=method,
-            log_score=scores["log_score"],
-            brier_score=scores["brier_score"],
-            log_change=log,
-            brier_change=brier,
-            miscalibration=squared_miscalibration(after),
-            test=calibrated_test(after, plan),
-            fold_maps=maps[:-1],
-            map=maps[-1] if maps else TemperatureMap(after.classes, 1.0),
-        )
+def _row(
+    before: Floats,
+    name: str,
+    after: Predictions,
+    plan: Plan,
+    method: Method | None = None,
+    maps: tuple[Map, ...] = (),
+) -> RecalibrationRow:
+    """Compare predictions after a method, whose last map is of all rows, with scores (2, n)."""
+    with np.errstate(invalid="ignore"):  # infinite before and after: nothing is known
+        differences = row_scores(after) - before
+    log, brier = (Change.of(d, after.weights) for d in differences)
+    scores = all_scores(after)
+    test = calibration_test(
+        after, n_resamples=plan.n_resamples, rng=plan.seed, progress=plan.progress
+    )
+    return RecalibrationRow(
+        name=name,
+        method=method,
+        log_score=scores["log_score"],
+        brier_score=scores["brier_score"],
+        log_change=log,
+        brier_change=brier,
+        miscalibration=SquaredMiscalibration(default_tree(after))(after),
+        test=test,
+        fold_maps=maps[:-1],
+        map=maps[-1] if maps else TemperatureMap(after.classes, 1.0),
+    )
 
 
 def _recommended(logs: Floats, weights: Floats) -> int:

@@ -10,7 +10,7 @@ from calibrant.checks.parameters import whole
 from calibrant.checks.seeds import generator
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method
-from calibrant.recalibration.method import present_rows
+from calibrant.recalibration.map import present_rows
 
 Folds = NDArray[np.int32]
 

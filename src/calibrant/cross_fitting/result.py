@@ -4,28 +4,22 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant import tables
 from calibrant.checks.parameters import brief
-from calibrant.cross_fitting.changes import Change
 from calibrant.cross_fitting.folds import Folds, apply_to_folds
 from calibrant.inference import CalibrationTest
 from calibrant.inference.replicates.plan import Settings
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method
-from calibrant.words import decimal
+from calibrant.words import decimal, signed
 
+Floats = NDArray[np.float64]
+
+LEVEL = 0.95  # of the intervals
 AS_IT_IS = "as it is"
-HEADER = (
-    "method",
-    "log score",
-    "change",
-    "Brier",
-    "change",
-    "size²",
-    "refinement",
-    "p",
-)
+HEADER = ("method", "log score", "change", "Brier", "change", "size²", "refinement", "p")
 RULE = (
     "the best cross-fitted log score, or the first method whose score is within one standard error"
     " of the difference"
@@ -40,40 +34,86 @@ NOTE = (
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RecalibrationRow:
-    """A model as it is, or after one method.
+@dataclass(frozen=True, slots=True)
+class Change:
+    r"""The mean difference of the scores of the same rows, after minus before.
 
-    Parameters
-    ----------
-    name : str
-        The method in words, or "as it is".
-    method : Method or None
-        The method; None for the model as it is.
-    log_score, brier_score : float
-        Of the cross-fitted predictions.
-    log_change, brier_change : Change
-        After minus before, in pairs of rows.
-    miscalibration : float
-        Squared Euclidean miscalibration on cells, without bias; it may be below 0.
-    test : CalibrationTest
-        Of the hypothesis that outcomes are drawn from the cross-fitted predictions.
-    fold_maps : tuple of Map
-        The map of each fold, which has not seen the fold.
-    map : Map
-        Fitted to all rows.
+    .. math:: \bar d = \frac{\sum_i w_i d_i}{\sum_i w_i}, \qquad
+        \mathrm{se}^2 = \frac{n}{n - 1} \frac{\sum_i w_i^2 (d_i - \bar d)^2}{(\sum_i w_i)^2}
+
+    Notes
+    -----
+    The standard error is that of independent rows and given maps: how well these rows tell what
+    these maps do. It says nothing of maps that other rows would have given.
+
+    Examples
+    --------
+    >>> Change.of(np.array([-1.0, -2.0, -3.0]), np.ones(3))
+    <change -2 ± 0.58>
     """
 
-    name: str
-    method: Method | None
+    value: float  # negative if the score became better
+    standard_error: float  # nan if a difference is infinite
+    n: int  # rows that have weight
+    level: float = LEVEL  # of the interval
+
+    @classmethod
+    def of(cls, differences: Floats, weights: Floats) -> "Change":
+        """Return the mean of differences (n,) and its standard error."""
+        held = weights > 0
+        d, w = differences[held], weights[held]
+        n, total = d.size, w.sum()
+        with np.errstate(invalid="ignore"):  # infinite before and after: nothing is known
+            mean = float(w @ d / total)
+            spread = float(np.sqrt(n / max(n - 1, 1) * ((w * (d - mean)) ** 2).sum()) / total)
+        return cls(mean, spread, n)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Interval of Student's t; nan if the standard error is not known."""
+        from scipy.special import stdtrit  # noqa: PLC0415
+
+        reach = float(stdtrit(max(self.n - 1, 1), (1 + self.level) / 2)) * self.standard_error
+        return self.value - reach, self.value + reach
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "interval": list(self.interval),
+            "level": self.level,
+        }
+
+    def __repr__(self) -> str:
+        return f"<change {self.value:.4g} ± {self.standard_error:.2g}>"
+
+    def __str__(self) -> str:
+        if not np.isfinite(self.value):
+            return "–" if np.isnan(self.value) else f"{self.value:+}".replace("inf", "∞")
+        low, high = self.interval
+        return f"{signed(low, 4)} to {signed(high, 4)}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RecalibrationRow:
+    """A model as it is, or after one method: scores of its cross-fitted predictions.
+
+    `miscalibration` is the squared Euclidean one on cells, without bias; it may be below 0. `test`
+    is of the hypothesis that outcomes are drawn from the cross-fitted predictions.
+    """
+
+    name: str  # the method in words, or "as it is"
+    method: Method | None  # None for the model as it is
     log_score: float
     brier_score: float
-    log_change: Change
+    log_change: Change  # after minus before, in pairs of rows
     brier_change: Change
     miscalibration: float
     test: CalibrationTest
-    fold_maps: tuple[Map, ...]
-    map: Map
+    fold_maps: tuple[Map, ...]  # the map of each fold, which has not seen the fold
+    map: Map  # fitted to all rows
 
     @property
     def pvalue(self) -> float:
@@ -131,27 +171,13 @@ class RecalibrationRow:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recalibration(tables.Tabular):
-    """A model before and after several methods, on rows that the maps have not seen.
+    """A model before and after several methods, on rows that the maps have not seen."""
 
-    Parameters
-    ----------
-    data : Predictions
-        The model as it is.
-    rows : tuple of RecalibrationRow
-        The model as it is, then after each method.
-    recommended : str
-        Name of the row that the rule chooses.
-    folds : array of int32 of shape (n,)
-        The fold of each row.
-    settings : mapping
-        What it was made with.
-    """
-
-    data: Predictions
-    rows: tuple[RecalibrationRow, ...]
-    recommended: str
-    folds: Folds
-    settings: Settings
+    data: Predictions  # the model as it is
+    rows: tuple[RecalibrationRow, ...]  # the model as it is, then after each method
+    recommended: str  # name of the row that the rule chooses
+    folds: Folds  # (n,) the fold of each row
+    settings: Settings  # what it was made with
 
     def row(self, name: str | None = None) -> RecalibrationRow:
         """Return the row of a method, or the recommended one."""

@@ -5,10 +5,14 @@ Generated: the examples of the paper and Dirichlet models with a chosen miscalib
 same `rng` gives the same data.
 """
 
-from calibrant.datasets.examples import example1, example3
-from calibrant.datasets.gaussian import gaussian_mixture, gaussian_mixture_truth
+from calibrant.datasets.generated import (
+    dirichlet,
+    example1,
+    example3,
+    gaussian_mixture,
+    gaussian_mixture_truth,
+)
 from calibrant.datasets.networks import cifar10, names
-from calibrant.datasets.tempered import dirichlet
 
 __all__ = [
     "cifar10",
@@ -19,3 +23,7 @@ __all__ = [
     "gaussian_mixture_truth",
     "names",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -20,12 +20,14 @@ from calibrant.inference.replicates.plan import Plan, Progress, part
 from calibrant.inference.replicates.problem import Problem
 from calibrant.lenses import Lens
 from calibrant.resampling import Exact
+from calibrant.verbs import takes_models
 
 Make = Callable[[str, Problem, Plan, float], CurveSeries]
 
 ALPHA = 0.05  # family-wise level at which a point counts as off
 
 
+@takes_models
 def isotonic_diagram(
     data: Models,
     *,
@@ -82,6 +84,7 @@ def isotonic_diagram(
     return _diagram(ISOTONIC, isotonic_series, data, lens, plan, level)
 
 
+@takes_models
 def smooth_diagram(
     data: Models,
     *,
@@ -135,6 +138,7 @@ def smooth_diagram(
     return _diagram(SMOOTH, make, data, lens, plan, level, bandwidth=width)
 
 
+@takes_models
 def cumulative_diagram(
     data: Models,
     *,

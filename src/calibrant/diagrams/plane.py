@@ -14,6 +14,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import Decomposition, Score, brier_score, decompose
 from calibrant.statistics import ScoreMiscalibration
+from calibrant.verbs import takes_models
 
 if TYPE_CHECKING:
     from calibrant.diagrams.interactive import Figure
@@ -117,6 +118,7 @@ class ScorePlane:
         return f"<{self}>"
 
 
+@takes_models
 def score_plane(
     models: Mapping[str, Predictions],
     score: Score = brier_score,

@@ -17,7 +17,7 @@ from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexCells
 from calibrant.resampling import Exact, Resampler
 from calibrant.spelling import as_partition
-from calibrant.verbs import takes_arrays
+from calibrant.verbs import takes_models
 
 ALPHA = 0.05  # family-wise level at which a cell counts as off
 MOST_BINS = 50  # of the histogram: more are too thin to be seen
@@ -25,13 +25,13 @@ OTHER_BINS = 20  # of the histogram, where the cells have no equal widths
 LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
 
 
-@takes_arrays
+@takes_models
 def reliability_diagram(
     data: Models,
     *,
     lens: Lens | str | None = None,
     partition: Partition | str | None = None,
-    resampler: Resampler = Exact(),
+    resampler: Resampler | str = Exact(),
     n_resamples: int = 999,
     level: float = 0.9,
     rng: Rng = None,

@@ -5,13 +5,9 @@ it. ``a >> b`` looks through a first and then through b. It may use `predictions
 engine.
 """
 
-from calibrant.lenses.canonical import Canonical
-from calibrant.lenses.groups import Groups
-from calibrant.lenses.induced import Induced
+from calibrant.lenses.classes import Canonical, Marginal, Pooled, TopK, TopLabel
+from calibrant.lenses.groups import Groups, Induced
 from calibrant.lenses.lens import Chain, Lens, Outcomes
-from calibrant.lenses.marginal import Marginal
-from calibrant.lenses.pooled import Pooled
-from calibrant.lenses.top import TopK, TopLabel
 
 __all__ = [
     "Canonical",
@@ -25,3 +21,7 @@ __all__ = [
     "TopK",
     "TopLabel",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

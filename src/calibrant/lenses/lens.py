@@ -111,7 +111,6 @@ class Chain(Lens):
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> from calibrant.lenses import Groups, TopLabel
     >>> lens = Groups([[0, 1], [2]]) >> TopLabel()
     >>> lens(Predictions([[0.3, 0.3, 0.4]], [2])).probs.tolist()

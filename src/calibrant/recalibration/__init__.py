@@ -5,16 +5,13 @@ A method is a frozen object; ``fit`` gives a `Map`, which is called on predictio
 """
 
 from calibrant.recalibration.beta import Beta
-from calibrant.recalibration.dirichlet import Dirichlet
 from calibrant.recalibration.histogram import Histogram, HistogramMap
 from calibrant.recalibration.isotonic import Curve, Isotonic, IsotonicMap
 from calibrant.recalibration.kinds import load_map
 from calibrant.recalibration.log_linear import LogLinearMap
-from calibrant.recalibration.map import Chain, Map
-from calibrant.recalibration.matrix import Matrix
-from calibrant.recalibration.method import Method
+from calibrant.recalibration.map import Chain, Map, Method
+from calibrant.recalibration.scaling import Dirichlet, Matrix, Vector
 from calibrant.recalibration.temperature import Temperature, TemperatureMap
-from calibrant.recalibration.vector import Vector
 
 __all__ = [
     "Beta",
@@ -34,3 +31,7 @@ __all__ = [
     "Vector",
     "load_map",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,20 +1,21 @@
-"""Beta calibration of two classes."""
+"""Beta calibration of two classes, whose logit is linear in log-probabilities."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
-from calibrant.recalibration.blocks import Blocks
+from calibrant.recalibration.likelihood import Block, Blocks
 from calibrant.recalibration.log_linear import LogLinearMap
-from calibrant.recalibration.method import present_rows
-from calibrant.recalibration.newton import minimise
-from calibrant.recalibration.sigmoid import Sigmoid
+from calibrant.recalibration.map import RIDGE, present_rows
+from calibrant.recalibration.newton import Expansion, minimise, solve_dense
 
 Floats = NDArray[np.float64]
 
+SIGNS = (-1.0, 1.0)  # of the logarithms of the two probabilities in the logit of the second
 FEWER = ((0,), (1,), ())  # the slopes that are left if one or both of them are 0
 
 
@@ -50,17 +51,7 @@ class Beta:
     """
 
     def fit(self, data: Predictions) -> LogLinearMap:
-        """Find the slopes and the intercept of least log loss.
-
-        Parameters
-        ----------
-        data : Predictions
-            Predictions and outcomes, of two classes.
-
-        Returns
-        -------
-        LogLinearMap
-        """
+        """Find the slopes and the intercept of least log loss."""
         rows = present_rows(data)
         if rows.m != 2:
             raise ValueError(
@@ -78,6 +69,52 @@ class Beta:
 
     def __str__(self) -> str:
         return "beta"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Sigmoid:
+    r"""Mean log loss of two classes, with a penalty that keeps it unique.
+
+    .. math:: \operatorname{logit} q = a \log p_1 - b \log p_0 + c
+
+    `Likelihood` of two classes is the same function with one more parameter. This one takes a
+    logarithm and an exponential of a row instead of two each.
+    """
+
+    blocks: Blocks
+    steep: tuple[int, ...]  # classes of the slopes, others are 0; theta holds these, then c
+
+    @property
+    def start(self) -> Floats:
+        """The parameters with which the logit stays what it is, if both slopes are free."""
+        return np.array([1.0] * len(self.steep) + [0.0])
+
+    def value(self, theta: Floats) -> float:
+        """Return the function at theta (k,)."""
+        return self.expand(theta).value
+
+    def expand(self, theta: Floats) -> Expansion:
+        """Return value, gradient and curvature at theta (k,)."""
+        loss, gradient, hessian = self.blocks.mean(partial(self._work, theta))
+        away = theta - self.start
+        hessian[np.diag_indices_from(hessian)] += RIDGE
+        value = float(loss) + 0.5 * RIDGE * float(away @ away)
+        return Expansion(value, gradient + RIDGE * away, partial(solve_dense, hessian))
+
+    def _work(self, theta: Floats, block: Block) -> tuple[Floats, Floats, Floats]:
+        """Return loss, gradient and second derivatives of a block."""
+        inputs = np.ones((theta.size, len(block.labels)))
+        for row, j in enumerate(self.steep):
+            np.multiply(SIGNS[j], block.x[:, j], out=inputs[row])
+        towards = np.where(block.labels == 1, 1.0, -1.0)
+        logit = towards * (theta @ inputs)  # of the class that occurred
+        small = np.exp(-np.abs(logit))
+        loss = np.log1p(small) - np.minimum(logit, 0.0)
+        missed = np.where(logit >= 0, small, 1.0) / (1.0 + small)
+        gradient = inputs @ (-block.weights * towards * missed)
+        spread = block.weights * small / (1.0 + small) ** 2
+        return block.weights @ loss, gradient, (inputs * spread) @ inputs.T
 
 
 class _Fit(NamedTuple):

@@ -1,10 +1,12 @@
-"""How the logits of a map depend on its parameters: theta (m, k), a row for each class."""
+"""Parameters theta (m, k) of a map, a row for each class: what they do, and what they cost."""
 
 from dataclasses import dataclass
 from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from calibrant.recalibration.map import RIDGE
 
 Floats = NDArray[np.float64]
 
@@ -44,15 +46,9 @@ class Design(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class OwnClass:
-    """Logit j is theta_j0 log p_j + theta_j1.
+    """Logit j is theta_j0 log p_j + theta_j1."""
 
-    Parameters
-    ----------
-    m : int
-        Number of classes.
-    """
-
-    m: int
+    m: int  # number of classes
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -91,17 +87,12 @@ class OwnClass:
 
 
 @final
+@final
 @dataclass(frozen=True, slots=True)
 class AllClasses:
-    """Logit j is the sum over k of theta_jk log p_k, plus theta_jm.
+    """Logit j is the sum over k of theta_jk log p_k, plus theta_jm."""
 
-    Parameters
-    ----------
-    m : int
-        Number of classes.
-    """
-
-    m: int
+    m: int  # number of classes
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -158,3 +149,67 @@ def _pieces(n: int, products: int) -> list[slice]:
     if size < 32:
         return [slice(0, n)]
     return [slice(start, start + size) for start in range(0, n, size)]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Penalty:
+    r"""A quadratic function of the parameters' distance d (m, k) from those that change nothing.
+
+    .. math:: \tfrac12 \sum_{jk} c_{jk} d_{jk}^2
+              + \tfrac{1}{2m} \sum_k f_k \Big(\sum_j d_{jk}\Big)^2
+
+    The second sum costs nothing: adding the same number to all entries of a column of theta
+    changes no probability. It chooses one theta among the equal ones.
+    """
+
+    centre: Floats  # (m, k) the parameters that change nothing
+    own: Floats  # (m, k) c, of every parameter
+    common: Floats  # (k,) f: 1 for a column of which nothing else is penalised, 0 for others
+
+    def value(self, theta: Floats) -> float:
+        """Return the penalty of theta (m, k)."""
+        away = theta - self.centre
+        return 0.5 * float((away * self.times(away)).sum())
+
+    def gradient(self, theta: Floats) -> Floats:
+        """Return the first derivatives at theta (m, k)."""
+        return self.times(theta - self.centre)
+
+    def times(self, direction: Floats) -> Floats:
+        """Return the second derivatives times a direction (m, k)."""
+        return np.asarray(self.own * direction + self.common * direction.mean(axis=0))
+
+    @property
+    def diagonal(self) -> Floats:
+        """The second derivative by every parameter (m, k)."""
+        return np.asarray(self.own + self.common / len(self.own))
+
+    @property
+    def matrix(self) -> Floats:
+        """The second derivatives (m k, m k)."""
+        m, k = self.own.shape
+        found = np.zeros((m, k, m, k))
+        columns = np.arange(k)
+        found[:, columns, :, columns] = self.common[:, None, None] / m
+        matrix = found.reshape(m * k, m * k)
+        matrix[np.diag_indices(m * k)] += self.own.ravel()
+        return matrix
+
+
+def of_own_class(identity: Floats) -> Penalty:
+    """Return the penalty that only keeps slopes and intercepts (m, 2) finite and unique."""
+    return Penalty(identity, np.full(identity.shape, RIDGE), np.array([0.0, 1.0]))
+
+
+def off_diagonal_and_intercept(identity: Floats, off_diagonal: float, intercept: float) -> Penalty:
+    """Return the penalty ODIR of (W, b), an array (m, m + 1).
+
+    off_diagonal Σ_{j≠k} W_jk² / (m (m - 1)) + intercept Σ_j b_j² / m
+    """
+    m = len(identity)
+    own = np.full(identity.shape, RIDGE)
+    own[:, :m][~np.eye(m, dtype=bool)] += 2 * off_diagonal / (m * (m - 1))
+    own[:, m] += 2 * intercept / m
+    free = np.array([off_diagonal == 0] * m + [intercept == 0])
+    return Penalty(identity, own, free.astype(np.float64))

@@ -53,16 +53,9 @@ def shown(value: Any) -> str:
 
 
 def numbers(name: str, value: Any, *shapes: Shape) -> Floats:
-    """Return finite numbers of a known shape as an array that cannot be written to.
+    """Return finite numbers of one of these shapes as an array that cannot be written to.
 
-    Parameters
-    ----------
-    name : str
-        What they are called.
-    value : array_like
-        The numbers.
-    *shapes : tuple of int or None
-        The shapes that will do; None for any length of an axis.
+    None in a shape is any length of that axis.
     """
     array = _as_floats(name, value)
     if not any(_fits(array, shape) for shape in shapes):

@@ -1,22 +1,37 @@
-"""Histogram regression: the outcome frequencies of a cell."""
+"""Histogram regression: the outcome frequencies of a cell, and its cells as fields of a file.
 
+Cells of a grid are written as their digits: which interval along which coordinate. They are found
+again by fitting the partition to a point in each of them.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import engine
 from calibrant.calibration import calibration_function
-from calibrant.partitions import FittedPartition, Partition
+from calibrant.checks.parameters import whole
+from calibrant.partitions import (
+    EqualMass,
+    EqualWidth,
+    FittedPartition,
+    Partition,
+    SimplexCells,
+    VarianceTree,
+)
+from calibrant.partitions.equal_mass import FittedIntervals
+from calibrant.partitions.trees import FittedTree
 from calibrant.predictions import Predictions
-from calibrant.recalibration import cells
-from calibrant.recalibration.document import Fields, distributions
-from calibrant.recalibration.map import Map, checked_classes
-from calibrant.recalibration.method import present_rows
+from calibrant.recalibration.document import Fields, distributions, integers, numbers, shown
+from calibrant.recalibration.map import Map, checked_classes, present_rows
 from calibrant.spelling import as_partition
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Fitted = tuple[Partition, FittedPartition]
 
 
 @final
@@ -61,13 +76,13 @@ class HistogramMap(Map):
 
     def fields(self) -> dict[str, Any]:
         """Return the cells and their frequencies."""
-        written = cells.to_fields(self.partition, self.fitted)
+        written = cells_to_fields(self.partition, self.fitted)
         return {"cells": written, "observed": self.observed.tolist()}
 
     @classmethod
     def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> "HistogramMap":
         """Return the map of cells and their frequencies."""
-        partition, fitted = cells.from_fields(fields.inside("cells"), len(classes))
+        partition, fitted = cells_from_fields(fields.inside("cells"), len(classes))
         return cls(classes, partition, fitted, fields["observed"])
 
     def __str__(self) -> str:
@@ -75,7 +90,7 @@ class HistogramMap(Map):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Histogram:
     r"""Histogram regression, the paper's r-hat: the outcome frequencies of a cell (§4.1).
 
@@ -108,23 +123,144 @@ class Histogram:
 
     partition: Partition
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "partition", as_partition(self.partition))
+    def __init__(self, partition: Partition | str) -> None:
+        object.__setattr__(self, "partition", as_partition(partition))
 
     def fit(self, data: Predictions) -> HistogramMap:
-        """Find the outcome frequencies of every cell.
-
-        Parameters
-        ----------
-        data : Predictions
-            Predictions and outcomes.
-
-        Returns
-        -------
-        HistogramMap
-        """
+        """Find the outcome frequencies of every cell."""
         found = calibration_function(present_rows(data), self.partition)
         return HistogramMap(data.classes, self.partition, found.fitted, found.observed)
 
     def __str__(self) -> str:
         return f"histogram on {self.partition}"
+
+
+class Kind(NamedTuple):
+    """How the cells of one kind of partition are written and read."""
+
+    made_by: type
+    write: Callable[[Any, Any], dict[str, Any]]
+    read: Callable[[Fields, int], Fitted]
+
+
+def cells_to_fields(partition: Partition, fitted: FittedPartition) -> dict[str, Any]:
+    """Return the cells as plain numbers, or refuse those that only a function knows."""
+    for name, kind in KINDS.items():
+        if isinstance(partition, kind.made_by):
+            return {"partition": name} | kind.write(partition, fitted)
+    raise TypeError(
+        f"A map of {partition} cannot be saved: its cells are known to a function only. Use"
+        f" {', '.join(kind.made_by.__name__ for kind in KINDS.values())}."
+    )
+
+
+def cells_from_fields(fields: Fields, m: int) -> Fitted:
+    """Return the partition and its cells in a problem of m classes."""
+    name = fields["partition"]
+    if name not in KINDS:
+        raise ValueError(f"`partition` must be one of {', '.join(KINDS)}; found {shown(name)}.")
+    return KINDS[name].read(fields, m)
+
+
+def _write_boxes(partition: EqualWidth, fitted: Any) -> dict[str, Any]:
+    digits = engine.grid.Digits.of(fitted.m - 1, partition.k).unpack(fitted.keys)
+    return {"k": partition.k, "first": fitted.first, "intervals": digits.tolist()}
+
+
+def _read_boxes(fields: Fields, m: int) -> Fitted:
+    partition = EqualWidth(fields["k"])
+    digits = _digits("intervals", fields["intervals"], m - 1, partition.k)
+    return _refitted(partition, (digits + 0.5) / partition.k, _first(fields, m), m)
+
+
+def _write_simplices(partition: SimplexCells, fitted: Any) -> dict[str, Any]:
+    count = fitted.m - 1  # coordinates that are cut
+    packing = engine.grid.Digits.of(2 * count, max(partition.k, count))
+    digits = packing.unpack(fitted.keys)
+    parts = {"wholes": digits[:, :count].tolist(), "ranks": digits[:, count:].tolist()}
+    return {"k": partition.k, "first": fitted.first} | parts
+
+
+def _read_simplices(fields: Fields, m: int) -> Fitted:
+    partition = SimplexCells(fields["k"])
+    count = m - 1
+    wholes = _digits("wholes", fields["wholes"], count, partition.k)
+    ranks = _digits("ranks", fields["ranks"], count, count)
+    c = wholes + (ranks + 1) / (count + 1)
+    return _refitted(partition, np.diff(c, axis=1, prepend=0.0) / partition.k, _first(fields, m), m)
+
+
+def _write_intervals(partition: EqualMass, fitted: FittedIntervals) -> dict[str, Any]:
+    lows = fitted.lows.astype(np.float64).tolist()
+    return {"k": partition.k, "column": fitted.coordinate, "lows": lows}
+
+
+def _read_intervals(fields: Fields, m: int) -> Fitted:
+    lows = numbers("lows", fields["lows"], (None,))
+    column = whole("column", fields["column"], least=0)
+    if not lows.size or (np.diff(lows) <= 0).any() or m != 2 or column > 1:
+        raise ValueError(
+            f"`lows` must rise, for one of two classes; found {shown(fields['lows'])}."
+        )
+    return EqualMass(fields["k"]), FittedIntervals(lows, column)
+
+
+def _write_tree(partition: VarianceTree, fitted: FittedTree) -> dict[str, Any]:
+    return {
+        "min_size": partition.min_size,
+        "split": partition.split,
+        "nodes": fitted.nodes.tolist(),
+        "thresholds": fitted.thresholds.tolist(),
+    }
+
+
+def _read_tree(fields: Fields, m: int) -> Fitted:
+    nodes = integers("nodes", fields["nodes"], (None, 3))
+    thresholds = numbers("thresholds", fields["thresholds"], (len(nodes),))
+    if not _is_tree(nodes, m):
+        raise ValueError(f"`nodes` must be those of a tree; found {shown(fields['nodes'])}.")
+    partition = VarianceTree(fields["min_size"], fields["split"])
+    return partition, FittedTree(nodes, thresholds, m)
+
+
+def _is_tree(nodes: NDArray[np.int32], m: int) -> bool:
+    """Whether every cut is of one of m coordinates, and leads to later nodes; leaves are cells."""
+    leaf = nodes[:, 0] < 0
+    children = nodes[~leaf, 1:]
+    later = children > np.flatnonzero(~leaf)[:, None]
+    inside = (children < len(nodes)).all() and (nodes[:, 0] < m).all()
+    cells_in_order = np.array_equal(nodes[leaf, 1], np.arange(leaf.sum()))
+    return bool(len(nodes) and later.all() and inside and cells_in_order)
+
+
+KINDS = {
+    "equal_width": Kind(EqualWidth, _write_boxes, _read_boxes),
+    "simplex_cells": Kind(SimplexCells, _write_simplices, _read_simplices),
+    "equal_mass": Kind(EqualMass, _write_intervals, _read_intervals),
+    "variance_tree": Kind(VarianceTree, _write_tree, _read_tree),
+}
+
+
+def _digits(name: str, value: Any, count: int, base: int) -> Floats:
+    """Return digits (cells, count) from 0 to base - 1."""
+    digits = integers(name, value, (None, count))
+    if not ((digits >= 0) & (digits < base)).all():
+        raise ValueError(f"`{name}` must be at least 0 and below {base}; found {shown(value)}.")
+    return digits.astype(np.float64)
+
+
+def _first(fields: Fields, m: int) -> int:
+    """Return the first coordinate that is cut."""
+    first = whole("first", fields["first"], least=0)
+    if first > (1 if m == 2 else 0):
+        raise ValueError(f"`first` must be 0, or 1 for two classes; found {first}.")
+    return first
+
+
+def _refitted(partition: Any, coordinates: Floats, first: int, m: int) -> Fitted:
+    """Fit a partition to a point in each of its cells, given by the coordinates that are cut."""
+    probs = np.zeros((len(coordinates), m))
+    probs[:, first : first + coordinates.shape[1]] = coordinates
+    labels = np.zeros(len(probs), np.int32)
+    names = tuple(str(j) for j in range(m))
+    return partition, partition.fit(Predictions.trusted(probs, labels, names, None, first))

@@ -10,8 +10,7 @@ from calibrant.calibration.isotonic import isotonic
 from calibrant.checks.parameters import whole
 from calibrant.predictions import Predictions
 from calibrant.recalibration.document import Fields, numbers, shown
-from calibrant.recalibration.map import Map, checked_classes
-from calibrant.recalibration.method import present_rows
+from calibrant.recalibration.map import Map, checked_classes, present_rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -170,27 +169,14 @@ class Isotonic:
     """
 
     def fit(self, data: Predictions) -> IsotonicMap:
-        """Fit an increasing function to one of two classes, or to each of more.
-
-        Parameters
-        ----------
-        data : Predictions
-            Predictions and outcomes.
-
-        Returns
-        -------
-        IsotonicMap
-        """
+        """Fit an increasing function to one of two classes, or to each of more."""
         rows = present_rows(data)
-        columns = range(rows.m) if rows.event is None else [rows.event]
-        return IsotonicMap(rows.classes, tuple(fit_curve(rows, column) for column in columns))
+        curves = []
+        for column in range(rows.m) if rows.event is None else [rows.event]:
+            found = isotonic(rows, column)
+            ends = found.corners()
+            curves.append(Curve(column, found.values[ends], found.fitted[ends]))
+        return IsotonicMap(rows.classes, tuple(curves))
 
     def __str__(self) -> str:
         return "isotonic"
-
-
-def fit_curve(rows: Predictions, column: int) -> Curve:
-    """Fit an increasing function of the probability of one class."""
-    found = isotonic(rows, column)
-    ends = found.corners()
-    return Curve(column, found.values[ends], found.fitted[ends])

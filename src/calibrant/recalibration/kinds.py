@@ -16,16 +16,7 @@ KINDS = {each.kind: each for each in SINGLE}
 
 
 def load_map(path: str | PathLike[str]) -> Map:
-    """Read a map that was saved; it gives the same numbers, bit for bit.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    Map
+    """Read a map that was saved to a file; it gives the same numbers, bit for bit.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""What every recalibration map is, and how two of them compose."""
+"""What every method of recalibration and every map is, and how two maps compose."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar, final, overload
+from typing import Any, ClassVar, Protocol, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,17 @@ from calibrant.checks.parameters import brief, listed
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
 from calibrant.recalibration import document
+from calibrant.verbs import check_data
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+
+RIDGE = 1e-20
+"""Times half the squared distance to the map that changes nothing: added to every mean log loss.
+
+Where data are separable the loss alone has no smallest value. With this it has one, at finite
+parameters whose predictions are nearly 0 and 1. Elsewhere the loss stays the same to many digits.
+"""
 
 
 class Map(ABC):
@@ -46,17 +54,7 @@ class Map(ABC):
     def __call__(self, data: ArrayLike) -> Floats: ...
 
     def __call__(self, data: Predictions | ArrayLike | Any) -> Predictions | Floats:
-        """Recalibrate rows.
-
-        Parameters
-        ----------
-        data : Predictions, or array_like of shape (k, m) or (k,)
-            Rows of probabilities; one dimension is P(class 1) of two.
-
-        Returns
-        -------
-        Predictions, or array of shape (k, m)
-        """
+        """Recalibrate predictions, or probabilities (k, m); (k,) are P(class 1) of two."""
         if not isinstance(data, Predictions):
             return self._apply(probabilities(data))
         if data.classes != self.classes:
@@ -99,13 +97,7 @@ class Map(ABC):
         return start | self.fields()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the map to a JSON file, whole or not at all; `load_map` reads it.
-
-        Parameters
-        ----------
-        path : str or path
-            The file. One that is there is replaced.
-        """
+        """Write the map to a JSON file, whole or not at all; one that is there is replaced."""
         document.write(path, self.to_dict())
 
     def __rshift__(self, then: "Map") -> "Map":
@@ -116,6 +108,18 @@ class Map(ABC):
 
     def __repr__(self) -> str:
         return f"<{self}>"
+
+
+class Method(Protocol):
+    """A way to estimate the calibration function r by a map.
+
+    Law: a row of weight 2 counts as the row twice, a row of weight 0 is absent, and the order of
+    rows does not matter, up to rounding.
+    """
+
+    def fit(self, data: Predictions) -> Map:
+        """Find the map that suits these predictions and outcomes."""
+        ...
 
 
 @final
@@ -182,3 +186,18 @@ def checked_classes(classes: Any) -> tuple[str, ...]:
     if isinstance(classes, str) or not isinstance(classes, list | tuple) or len(classes) < 2:
         raise ValueError(f"`classes` must be the names of at least two; found {brief(classes)}.")
     return class_names(classes, len(classes))
+
+
+def present_rows(data: Any) -> Predictions:
+    """Return the rows that have weight, or refuse data in which a single class occurs."""
+    check_data(data)
+    rows: Predictions = data
+    if data.weighted and not data.weights.all():
+        rows = data.take(np.flatnonzero(data.weights))
+    occurring = np.unique(rows.labels)
+    if occurring.size < 2:
+        raise ValueError(
+            "`data` must have outcomes of at least two classes; all of them are"
+            f" {rows.classes[occurring[0]]!r}."
+        )
+    return rows

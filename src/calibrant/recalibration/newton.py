@@ -21,19 +21,12 @@ HALVINGS = 50
 class Expansion:
     """Value, gradient and curvature of a function at a point.
 
-    Parameters
-    ----------
-    value : float
-        Of the function.
-    gradient : array of shape (k,)
-        Its first derivatives.
-    solve : callable
-        Gives x with H x = b for b (k,), where H is the matrix of second derivatives, or nearly
-        so; then closer the smaller the gradient is.
+    ``solve(b)`` is the x with H x = b, where H is the matrix of second derivatives, or nearly so:
+    closer the smaller the gradient is.
     """
 
     value: float
-    gradient: Floats
+    gradient: Floats  # (k,)
     solve: Callable[[Floats], Floats]
 
 
@@ -122,18 +115,12 @@ class NearInverse:
     """Nearly the inverse of second derivatives by slopes and an intercept of every class.
 
     Of each class it knows the diagonal, and how slopes and intercept go together: it is exact if
-    there is one slope and classes are apart.
-
-    Parameters
-    ----------
-    centres : array of shape (m, k - 1)
-        Means of what slopes multiply: a slope turns about them without moving the intercept.
-    curvature : array of shape (m, k)
-        Second derivatives by slopes that turn so, and by the intercept.
+    there is one slope and classes are apart. A slope turns about the mean of what it multiplies,
+    without moving the intercept.
     """
 
-    centres: Floats
-    curvature: Floats
+    centres: Floats  # (m, k - 1) means of what slopes multiply
+    curvature: Floats  # (m, k) second derivatives by slopes that turn so, and by the intercept
 
     @classmethod
     def of(cls, means: Floats, squares: Floats, penalty: Floats) -> Self:

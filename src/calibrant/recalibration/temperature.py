@@ -10,9 +10,8 @@ from calibrant.checks.parameters import positive
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
 from calibrant.recalibration.document import Fields
-from calibrant.recalibration.map import Map, checked_classes
-from calibrant.recalibration.method import RIDGE, present_rows
-from calibrant.recalibration.softmax import over_classes
+from calibrant.recalibration.log_linear import over_classes
+from calibrant.recalibration.map import RIDGE, Map, checked_classes, present_rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -108,17 +107,7 @@ class Temperature:
     """
 
     def fit(self, data: Predictions) -> TemperatureMap:
-        """Find the temperature of least log loss.
-
-        Parameters
-        ----------
-        data : Predictions
-            Predictions and outcomes.
-
-        Returns
-        -------
-        TemperatureMap
-        """
+        """Find the temperature of least log loss."""
         beta = inverse_temperature(present_rows(data))
         if beta is None:
             raise ValueError(

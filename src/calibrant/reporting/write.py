@@ -15,16 +15,17 @@ from calibrant.reporting.comparison import paragraphs
 from calibrant.reporting.contents import Settings, compute
 from calibrant.reporting.page import render
 from calibrant.rows import Scan
-from calibrant.verbs import check_data, takes_arrays
+from calibrant.spelling import as_lens
+from calibrant.verbs import check_data, takes_models
 
 
-@takes_arrays
+@takes_models
 def report(
     data: Predictions | Scan | Mapping[str, Predictions | Scan],
     path: str | Path,
     *,
     title: str | None = None,
-    groups: Lens | None = None,
+    groups: Lens | str | None = None,
     region: str | None = None,
     n_resamples: int = 999,
     rng: Rng = 0,
@@ -79,7 +80,7 @@ def told_report(
     path: str | Path,
     *,
     title: str | None = None,
-    groups: Lens | None = None,
+    groups: Lens | str | None = None,
     region: str | None = None,
     n_resamples: int = 999,
     rng: Rng = 0,
@@ -89,7 +90,8 @@ def told_report(
     models = _models(data)
     heading = title or "Calibration report"
     _check_text("title", heading)
-    settings = Settings(as_seed(rng), check_resamples(n_resamples), groups, region)
+    lens = None if groups is None else as_lens(groups, next(iter(models.values())))
+    settings = Settings(as_seed(rng), check_resamples(n_resamples), lens, region)
     evaluations, comparison = _evaluate(models, settings, part(progress, 0, 2))
     second_half = part(progress, 1, 2)
     contents = []

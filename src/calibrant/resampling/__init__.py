@@ -7,7 +7,7 @@ drawn. Both are pure functions of a key, the number of the replicate and the row
 
 from calibrant.resampling.alternatives import Shifted, Tempered
 from calibrant.resampling.exact import Exact, WildClusters
-from calibrant.resampling.resampler import Resampler, check_resampler, hypothesis
+from calibrant.resampling.resampler import Resampler
 from calibrant.resampling.rows import Bootstrap, Consistency
 
 __all__ = [
@@ -18,6 +18,8 @@ __all__ = [
     "Shifted",
     "Tempered",
     "WildClusters",
-    "check_resampler",
-    "hypothesis",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

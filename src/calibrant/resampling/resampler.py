@@ -177,9 +177,3 @@ def sums_to_one(name: str, probs: Array) -> Array:
             f" {bad[0]} is {brief(probs[bad[0]].tolist())}."
         )
     return totals
-
-
-def check_resampler(resampler: Any) -> None:
-    """Refuse what cannot draw data sets."""
-    if not isinstance(resampler, Resampler):
-        raise TypeError(f"`resampler` must be one such as Exact(); found {brief(resampler)}.")

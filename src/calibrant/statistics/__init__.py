@@ -6,7 +6,11 @@ block of replicates. It may use `calibration` and what is below it; it has not h
 
 from calibrant.calibration import Block, View
 from calibrant.statistics.clinical import Cox, CoxFit, Spiegelhalter
-from calibrant.statistics.cumulative import CutoffMiscalibration, KolmogorovMiscalibration
+from calibrant.statistics.cumulative import (
+    AveragedTwoBin,
+    CutoffMiscalibration,
+    KolmogorovMiscalibration,
+)
 from calibrant.statistics.kernel import KernelMiscalibration
 from calibrant.statistics.miscalibration import (
     ExpectedMiscalibration,
@@ -20,7 +24,6 @@ from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import OfFunction, Statistic
 from calibrant.statistics.surprise import Surprise
-from calibrant.statistics.two_bin import AveragedTwoBin
 
 __all__ = [
     "AveragedTwoBin",
@@ -44,3 +47,7 @@ __all__ = [
     "ece",
     "grid",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

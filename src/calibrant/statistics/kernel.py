@@ -1,18 +1,24 @@
 """The squared kernel calibration error, which needs no cells."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, View
-from calibrant.checks.parameters import one_of, truth, whole
+from calibrant.checks.parameters import brief, one_of, positive, truth, whole
 from calibrant.predictions import Predictions
-from calibrant.statistics import bandwidths, kernel_sample
-from calibrant.statistics.kernel_forms import Form, FullForm, LineForm, LowRankForm
-from calibrant.statistics.kernel_sample import Sample, on_a_line
+from calibrant.statistics import kernel_forms
+from calibrant.statistics.kernel_forms import (
+    Form,
+    FullForm,
+    LineForm,
+    LowRankForm,
+    Sample,
+    on_a_line,
+)
 from calibrant.statistics.outcomes import batches
 from calibrant.statistics.statistic import Evaluate, Statistic
 
@@ -22,6 +28,8 @@ FULL = 20_000  # rows up to which all pairs are looked at
 KERNELS = {"exponential": 0, "gaussian": 1, "laplacian": 0}  # as the engine counts them
 DISTANCES = {"total_variation": 0, "euclidean": 1}
 FORMS = ("auto", "full", "low-rank")
+MEDIAN = "median"
+SAMPLE = 10_000  # rows that stand for all where there are too many pairs
 
 
 @final
@@ -89,7 +97,7 @@ class KernelMiscalibration(Statistic):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        bandwidths.parse(self.bandwidth)
+        parse_bandwidths(self.bandwidth)
         for name, known in (("kernel", KERNELS), ("distance", DISTANCES), ("form", FORMS)):
             one_of(name, getattr(self, name), known)
         truth("unbiased", self.unbiased)
@@ -115,7 +123,7 @@ class KernelMiscalibration(Statistic):
 
         With weights it is not: a row has one label, whatever its weight.
         """
-        return kernel_sample.null_mean(*self._chosen(View.of(data)), unbiased=self.unbiased)
+        return kernel_forms.null_mean(*self._chosen(View.of(data)), unbiased=self.unbiased)
 
     def null_spread(self, data: Predictions) -> float:
         r"""Return the standard deviation if labels are redrawn from the predictions.
@@ -125,7 +133,7 @@ class KernelMiscalibration(Statistic):
 
         It is that of all pairs, whatever the form.
         """
-        return kernel_sample.null_spread(*self._chosen(View.of(data)), unbiased=self.unbiased)
+        return kernel_forms.null_spread(*self._chosen(View.of(data)), unbiased=self.unbiased)
 
     def settled(self, data: Predictions) -> Self:
         """Return the statistic with what `data` make of it: bandwidths as numbers, and the form."""
@@ -149,7 +157,7 @@ class KernelMiscalibration(Statistic):
         sample = view.remember("kernel sample", lambda: Sample.of(view.data))
         scales = [
             chosen.amount * (self._median(view, sample) if chosen.of_median else 1.0)
-            for chosen in bandwidths.parse(self.bandwidth)
+            for chosen in parse_bandwidths(self.bandwidth)
         ]
         kind, distance = KERNELS[self.kernel], DISTANCES[self.distance]
         return sample, engine.kernels.Kernel(kind, distance, np.array(scales))
@@ -158,13 +166,16 @@ class KernelMiscalibration(Statistic):
         """Return the median distance, which statistics of one call share."""
         exactly = sample.rows.size <= FULL or self.form == "full"
         distance = DISTANCES[self.distance]
-        median = view.remember(
+        median: float = view.remember(
             ("median distance", distance, exactly),
-            lambda: bandwidths.median_distance(
-                sample.points, distance, sample.event, exactly=exactly
-            ),
+            lambda: median_distance(sample.points, distance, sample.event, exactly=exactly),
         )
-        return bandwidths.check_median(median)
+        if median > 0:
+            return median
+        raise ValueError(
+            "`bandwidth` must be a number here, such as 0.1: at least half of all pairs of"
+            " predictions are equal, so that their median distance is 0."
+        )
 
     def _compressed(self, sample: Sample, kernel: Any) -> bool:
         """Whether the form is of low rank."""
@@ -180,9 +191,77 @@ class KernelMiscalibration(Statistic):
         return form.of(sample, kernel, unbiased=self.unbiased)
 
     def __str__(self) -> str:
-        scales = ", ".join(str(chosen) for chosen in bandwidths.parse(self.bandwidth))
+        scales = ", ".join(str(chosen) for chosen in parse_bandwidths(self.bandwidth))
         bias = "" if self.unbiased else "biased "
         kind = "" if self.kernel == "exponential" else f"{self.kernel} "
         distance = "" if self.distance == "total_variation" else f" of {self.distance} distance"
         form = "" if self.form == "auto" else f", {self.form}"
         return f"{bias}{kind}kernel {scales}{distance}{form}"
+
+
+class Bandwidth(NamedTuple):
+    """A number, or a share of the median distance."""
+
+    amount: float
+    of_median: bool
+
+    def __str__(self) -> str:
+        if not self.of_median:
+            return f"{self.amount:g}"
+        return MEDIAN if self.amount == 1 else f"{self.amount:g} × {MEDIAN}"
+
+
+def parse_bandwidths(value: Any) -> tuple[Bandwidth, ...]:
+    """Return the bandwidths that somebody asked for.
+
+    A number, "median", ("median", share), or several of these.
+    """
+    if isinstance(value, tuple | list) and not _is_share(value):
+        if not value:
+            raise ValueError("`bandwidth` must name at least one; found none.")
+        return tuple(_bandwidth(item) for item in value)
+    return (_bandwidth(value),)
+
+
+def _is_share(value: Any) -> bool:
+    """Whether this is ("median", a number)."""
+    return len(value) == 2 and value[0] == MEDIAN and not isinstance(value[1], str | tuple | list)
+
+
+def _bandwidth(value: Any) -> Bandwidth:
+    """Return one bandwidth, or refuse it."""
+    if isinstance(value, str) and value == MEDIAN:
+        return Bandwidth(1.0, of_median=True)
+    if isinstance(value, tuple | list) and _is_share(value):
+        return Bandwidth(float(positive("bandwidth", value[1])), of_median=True)
+    if isinstance(value, str | tuple | list):
+        raise ValueError(
+            "`bandwidth` must be a number above 0, 'median', ('median', share) or several of"
+            f" these; found {brief(value)}."
+        )
+    return Bandwidth(float(positive("bandwidth", value)), of_median=False)
+
+
+def median_distance(points: Any, distance: int, event: int | None, *, exactly: bool) -> float:
+    """Return the median distance of all ordered pairs of rows, i = j too.
+
+    For two outcomes it is exact for any number of rows; for more, where not `exactly`, it is
+    that of `SAMPLE` rows, spread evenly over all as sorted by a hash of the prediction.
+    """
+    if event is not None:
+        values, group = np.unique(points.probs[:, event], return_inverse=True)
+        mass: Floats = np.bincount(group, points.weights).astype(np.float64)
+        width = float(engine.line.middle(values, mass))
+        return width * np.sqrt(2.0) if distance == engine.kernels.EUCLIDEAN else width
+    if not exactly:
+        points = _sampled(points)
+    return float(engine.median.median_distance(points, distance))
+
+
+def _sampled(points: Any) -> Any:
+    """Return a few rows of weight 1 in place of many: the same ones in whatever order they are."""
+    order = np.argsort(engine.landmarks.hashes(points.probs, 0), kind="stable")
+    mass = np.cumsum(points.weights[order])
+    marks = (np.arange(SAMPLE) + 0.5) * (mass[-1] / SAMPLE)
+    rows = order[np.searchsorted(mass, marks)]
+    return engine.pairs.Points(points.probs[rows], np.ones(SAMPLE))

@@ -1,6 +1,6 @@
-"""Ways to compute a kernel statistic of many replicates.
+"""Ways to compute a kernel statistic, and its moments under redrawn labels.
 
-Each knows the predictions, and turns outcomes into sum_ij w_i w_j k(p_i, p_j) r_i'r_j, with
+Each form knows the predictions, and turns outcomes into sum_ij w_i w_j k(p_i, p_j) r_i'r_j, with
 r = e_y - p; of the unbiased statistic less sum_i w_i k(p_i, p_i) |r_i|², as if a row of weight w
 were w rows and none paired with itself.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.statistics.kernel_sample import Sample, decays
+from calibrant.predictions import Predictions
 from calibrant.statistics.outcomes import Outcomes, spans, unit_for
 
 Floats = NDArray[np.float64]
@@ -21,6 +21,57 @@ Whole = NDArray[np.int64]
 
 ROOM = 1 << 23  # outcomes of a batch, or sums of one
 SPAN = 512  # rows that are drawn and added up together: whole blocks of the engine's
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The rows that count: those of positive weight."""
+
+    rows: Whole  # (k,) their numbers
+    points: Any  # engine.pairs.Points: their predictions in float64, and weights
+    event: int | None  # the outcome of two that the problem is about
+
+    @classmethod
+    def of(cls, data: Predictions) -> Self:
+        """Take the rows of positive weight; of two outcomes the event tells the other."""
+        rows = np.flatnonzero(data.weights > 0)
+        chosen = data.probs if rows.size == data.n else data.probs[rows]
+        probs = np.ascontiguousarray(chosen, np.float64)
+        if data.event is not None:
+            events = probs[:, data.event]
+            both = (events, 1.0 - events) if data.event == 0 else (1.0 - events, events)
+            probs = np.stack(both, axis=1)
+        return cls(rows, engine.pairs.Points(probs, data.weights[rows].copy()), data.event)
+
+    @property
+    def mass(self) -> float:
+        """The weight of all rows."""
+        return float(self.points.weights.sum())
+
+    def pairs(self, *, unbiased: bool) -> float:
+        """Return the number of pairs, if a row of weight w is w rows; 0 if there are none."""
+        if not unbiased:
+            return self.mass**2
+        return self.mass * (self.mass - 1) if self.mass >= 2 else 0.0
+
+    def own(self, *, unbiased: bool) -> Floats:
+        """Return how often each row is paired with its own prediction and label: (k,)."""
+        weights = self.points.weights
+        return np.asarray(weights * (weights - 1) if unbiased else weights**2)
+
+
+def on_a_line(sample: Sample, kernel: Any) -> bool:
+    """Whether one sweep over sorted predictions does: two outcomes and exponential kernels."""
+    return sample.event is not None and bool(kernel.kind == engine.kernels.EXPONENTIAL)
+
+
+def decays(values: Floats, kernel: Any) -> Floats:
+    """Return what each scale leaves of a sum on the way from a value to the next: (scales, k)."""
+    gaps = np.append(np.diff(values), 0.0)
+    if kernel.distance == engine.kernels.EUCLIDEAN:
+        gaps = gaps * np.sqrt(2.0)
+    return np.asarray(np.exp(-gaps / kernel.scales[:, None]))
 
 
 class Form(Protocol):
@@ -39,24 +90,12 @@ class Form(Protocol):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LineForm:
-    """Two outcomes and exponential kernels: one sweep over sorted predictions.
+    """Two outcomes and exponential kernels: one sweep over sorted predictions."""
 
-    Parameters
-    ----------
-    rows : array of int of shape (k,)
-        Numbers of the rows, sorted by the prediction of the event.
-    line : engine.line.Line
-        The sorted rows.
-    event : int
-        The outcome that the predictions are of.
-    unbiased : bool
-        Whether no row is paired with itself.
-    """
-
-    rows: Whole
-    line: Any
-    event: int
-    unbiased: bool
+    rows: Whole  # (k,) numbers of the rows, sorted by the prediction of the event
+    line: Any  # engine.line.Line: the sorted rows
+    event: int  # the outcome that the predictions are of
+    unbiased: bool  # whether no row is paired with itself
 
     @classmethod
     def of(cls, sample: Sample, kernel: Any, *, unbiased: bool) -> Self:
@@ -92,25 +131,12 @@ class FullForm:
 
     With g_i = sum_j k_ij p_j the sum is that of k_ij over pairs of one outcome, less twice the
     entries of g_i for the outcomes of the rows, plus a number.
-
-    Parameters
-    ----------
-    sample : Sample
-        The rows.
-    kernel : engine.kernels.Kernel
-        The kernel.
-    table : array of int of shape (k, m)
-        The g_i, in units.
-    number : int
-        What does not depend on outcomes, in units.
-    unit : float
-        The unit.
     """
 
     sample: Sample
-    kernel: Any
-    table: Whole
-    number: int
+    kernel: Any  # engine.kernels.Kernel
+    table: Whole  # (k, m) the g_i, in units
+    number: int  # what does not depend on outcomes, in units
     unit: float
 
     @classmethod
@@ -151,27 +177,13 @@ class FullForm:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankForm:
-    """All pairs, as seen from a few landmarks.
-
-    Parameters
-    ----------
-    sample : Sample
-        The rows.
-    kernel : engine.kernels.Kernel
-        The kernel.
-    landmarks : engine.landmarks.Landmarks
-        The landmarks.
-    expected : engine.landmarks.Expected
-        The predictions of all rows, as seen from there.
-    unbiased : bool
-        Whether no row is paired with itself.
-    """
+    """All pairs, as seen from a few landmarks."""
 
     sample: Sample
-    kernel: Any
-    landmarks: Any
-    expected: Any
-    unbiased: bool
+    kernel: Any  # engine.kernels.Kernel
+    landmarks: Any  # engine.landmarks.Landmarks
+    expected: Any  # engine.landmarks.Expected: the predictions of all rows, seen from there
+    unbiased: bool  # whether no row is paired with itself
 
     @classmethod
     def of(cls, sample: Sample, kernel: Any, rank: int, seed: int, *, unbiased: bool) -> Self:
@@ -216,3 +228,41 @@ class LowRankForm:
         own = weights * self.expected.own[first : first + weights.size]
         squares = (probs**2).sum(axis=1)[:, None] + (1.0 - 2.0 * probs)
         return np.asarray((squares * (own / unit)[:, None]).astype(np.int64))
+
+
+def null_mean(sample: Sample, kernel: Any, *, unbiased: bool) -> float:
+    """Return the mean under redrawn labels; each row has one label, whatever its weight."""
+    pairs = sample.pairs(unbiased=unbiased)
+    if pairs == 0:
+        return 0.0
+    variances = 1.0 - (sample.points.probs**2).sum(axis=1)  # tr C
+    return float(kernel.scales.size * (sample.own(unbiased=unbiased) * variances).sum() / pairs)
+
+
+def null_spread(sample: Sample, kernel: Any, *, unbiased: bool) -> float:
+    """Return the standard deviation under redrawn labels; each row has one label."""
+    pairs = sample.pairs(unbiased=unbiased)
+    if pairs == 0:
+        return 0.0
+    if on_a_line(sample, kernel):
+        between = line_spread(sample, kernel)
+    else:
+        between = engine.pairs.spread(sample.points, kernel)
+    p = sample.points.probs
+    lengths = 4 * ((p**3).sum(axis=1) - (p**2).sum(axis=1) ** 2)  # variance of |e_y - p|²
+    own = kernel.scales.size * sample.own(unbiased=unbiased)
+    return float(np.sqrt(4 * between + (own**2 * lengths).sum()) / pairs)
+
+
+def line_spread(sample: Sample, kernel: Any) -> float:
+    """Return what `engine.pairs.spread` does, for two outcomes and exponential kernels."""
+    assert sample.event is not None
+    values, group = np.unique(sample.points.probs[:, sample.event], return_inverse=True)
+    weights = sample.points.weights
+    variances = values * (1.0 - values)
+    sums = np.bincount(group, weights**2) * variances
+    squares = np.bincount(group, weights**4) * variances**2
+    alike = kernel.scales.size**2 * (sums**2 - squares).sum() / 2
+    steps = decays(values, kernel)
+    apart = sum(engine.line.pair_sum(sums, one * two) for one in steps for two in steps)
+    return float(4 * (apart + alike))

@@ -41,18 +41,10 @@ BY_EVENT = FromFunction(first_outcome), FromFunction(second_outcome)
 @final
 @dataclass(frozen=True, eq=False)
 class Ties:
-    """The different predictions of the event, and the rows that share each.
+    """The different predictions of the event, and the rows that share each."""
 
-    Parameters
-    ----------
-    cells : Gathered
-        One for each value, in increasing order.
-    event : int
-        The outcome that the problem is about.
-    """
-
-    cells: Gathered
-    event: int
+    cells: Gathered  # one for each value, in increasing order
+    event: int  # the outcome that the problem is about
 
     @classmethod
     def of(cls, statistic: Statistic, view: View) -> Self:

@@ -117,18 +117,8 @@ def print_evaluation(
 ) -> None:
     """Write the verdicts, the scores and the table.
 
-    Parameters
-    ----------
-    name : str
-        What was evaluated, for the title.
-    scores : dict
-        Scores by name.
-    found : Evaluation
-        The tests.
-    region : str, optional
-        Condition that the rows were chosen by.
-    model : str, default ""
-        Which of several models of a file it is.
+    `name` is what was evaluated, `region` the condition that its rows were chosen by, and `model`
+    which of several models of a file it is.
     """
     from calibrant.words import BOTH_OUTCOMES, capital, decimal, many, score_name  # noqa: PLC0415
 

@@ -10,19 +10,9 @@ from calibrant.checks.files import whole_file
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.files import check_ending
 from calibrant.cli.inputs import Inputs, readings, takes_inputs
-from calibrant.cli.methods import WANTED, parse_methods
-from calibrant.cli.options import (
-    File,
-    Json,
-    Resamples,
-    Seed,
-)
-from calibrant.cli.output import (
-    print_json,
-    print_readings,
-    print_sentence,
-    print_table,
-)
+from calibrant.cli.options import File, Json, Resamples, Seed
+from calibrant.cli.output import print_json, print_readings, print_sentence, print_table
+from calibrant.cli.parsing import METHODS, parse_methods
 from calibrant.cli.progress import progress_after
 
 if TYPE_CHECKING:
@@ -30,7 +20,7 @@ if TYPE_CHECKING:
 
 MethodTexts = Annotated[
     list[str] | None,
-    typer.Option("--method", help=f"{WANTED}; the simplest first, may be repeated."),
+    typer.Option("--method", help=f"{METHODS}; the simplest first, may be repeated."),
 ]
 Save = Annotated[
     Path | None,

@@ -8,7 +8,8 @@ import numpy as np
 
 from calibrant.checks.parameters import function, whole
 from calibrant.checks.seeds import Rng, as_seed, make_key
-from calibrant.resampling import Resampler, check_resampler
+from calibrant.resampling import Resampler
+from calibrant.resampling.spelled import as_resampler
 
 Progress = Callable[[int, int], None]
 Settings = Mapping[str, Any]
@@ -47,16 +48,16 @@ class Plan:
     def of(
         cls,
         data: Any,
-        resampler: Resampler,
+        resampler: Resampler | str,
         n_resamples: Any,
         rng: Rng,
         progress: Progress | None,
     ) -> "Plan":
         """Check what most functions take, and respect the clusters of the data."""
         check_progress(progress)
-        check_resampler(resampler)
+        chosen = as_resampler(resampler)
         count = check_resamples(n_resamples)
-        return cls(resampler.respecting(data), count, as_seed(rng), progress)
+        return cls(chosen.respecting(data), count, as_seed(rng), progress)
 
     def settings(self, **chosen: Any) -> dict[str, Any]:
         """Return what a result was made with, as plain values, from which it can be made again."""

@@ -13,7 +13,7 @@ from calibrant.calibration import Cells, Draws, View
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
-from calibrant.resampling import Resampler, check_resampler
+from calibrant.resampling import Resampler
 from calibrant.resampling.draws.distributions import CountDistributions
 from calibrant.resampling.draws.labels import Labels, Redraw
 from calibrant.rows import Batch, Rows
@@ -222,7 +222,6 @@ class MomentReduction:
 
 def check_hypothesis(problem: Problem) -> None:
     """Refuse a resampler that does not draw labels under a hypothesis."""
-    check_resampler(problem.resampler)
     drawn = problem.calibrated or problem.resampler.draws_data_sets
     if not drawn and problem.hypothesis.probs is None:
         name = type(problem.resampler).__name__

@@ -140,7 +140,7 @@ def cellwise(
     partition: Partition | str,
     *,
     lens: Lens | str = Canonical(),
-    resampler: Resampler = Exact(),
+    resampler: Resampler | str = Exact(),
     n_resamples: int = 999,
     level: float = 0.9,
     rng: Rng = None,

@@ -115,7 +115,7 @@ def calibration_test(
     statistic: AnyStatistic | None = None,
     *,
     lens: Lens | str = Canonical(),
-    resampler: Resampler = Exact(),
+    resampler: Resampler | str = Exact(),
     n_resamples: int = 999,
     rng: Rng = None,
     progress: Progress | None = None,

@@ -15,7 +15,7 @@ from calibrant.inference.replicates.problem import Problem
 from calibrant.inference.testing.pvalues import spread
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
-from calibrant.resampling import Bootstrap, Resampler, check_resampler
+from calibrant.resampling import Bootstrap, Resampler
 from calibrant.rows import Scan
 from calibrant.spelling import as_lens
 from calibrant.statistics.spelled import as_statistic
@@ -95,7 +95,7 @@ def estimate(
     statistic: AnyStatistic,
     *,
     lens: Lens | str = Canonical(),
-    resampler: Resampler = Bootstrap(),
+    resampler: Resampler | str = Bootstrap(),
     n_resamples: int = 999,
     rng: Rng = None,
     progress: Progress | None = None,
@@ -134,7 +134,6 @@ def estimate(
     check_data(data, scans=True)
     lens = as_lens(lens, data)
     chosen = as_statistic(statistic)
-    check_resampler(resampler)
     plan = Plan.of(data, resampler, n_resamples, rng, progress)
     problem = Problem.of(data, lens, plan.resampler, plan.key)
     (value,), (found,) = values_and_replicates(problem, [chosen], plan)

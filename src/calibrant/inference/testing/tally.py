@@ -17,12 +17,13 @@ from calibrant.inference.testing.calibration import CalibrationTest
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions.partition import Fitted
 from calibrant.predictions import Predictions
-from calibrant.resampling import Exact, Resampler, check_resampler
+from calibrant.resampling import Exact, Resampler
 from calibrant.resampling.draws.labels import Labels, Redraw
+from calibrant.resampling.spelled import as_resampler
 from calibrant.rows import Batch
 from calibrant.rows.protocol import refuse_rows
-from calibrant.statistics import Statistic
 from calibrant.statistics.spelled import as_statistic
+from calibrant.statistics.statistic import AnyStatistic
 
 Floats = NDArray[np.float64]
 
@@ -100,18 +101,17 @@ class Tally:
 
     def __init__(
         self,
-        statistic: Statistic,
+        statistic: AnyStatistic,
         *,
         lens: Lens = Canonical(),
-        resampler: Resampler = Exact(),
+        resampler: Resampler | str = Exact(),
         n_resamples: int = 999,
         rng: Rng = None,
     ) -> None:
         self.statistic = as_statistic(statistic)
         self.lens = lens
         self.n = 0
-        check_resampler(resampler)
-        self._plan = Plan(resampler, check_resamples(n_resamples), as_seed(rng))
+        self._plan = Plan(as_resampler(resampler), check_resamples(n_resamples), as_seed(rng))
         self._problem: Problem | None = None
         self._parts: list[_Part] = []
         self._numbered: bool | None = None

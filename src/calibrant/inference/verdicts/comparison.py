@@ -19,7 +19,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data
+from calibrant.verbs import check_data, takes_models
 from calibrant.words import decimal, score_name
 
 
@@ -94,6 +94,7 @@ class Comparison(tables.Tabular):
         return "\n".join(difference.sentence for difference in self.differences)
 
 
+@takes_models
 def compare(
     models: Mapping[str, Predictions],
     *,

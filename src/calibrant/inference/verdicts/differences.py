@@ -15,7 +15,7 @@ from calibrant.inference.testing.families import default_tree
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Lens
 from calibrant.statistics import SquaredMiscalibration
-from calibrant.statistics.squared_pieces import influence
+from calibrant.statistics.squared import influence
 from calibrant.words import ALPHA, capital, pvalue
 
 Floats = NDArray[np.float64]

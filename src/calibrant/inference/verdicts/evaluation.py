@@ -164,7 +164,7 @@ def evaluate(
     *,
     lenses: Lens | str | Sequence[Lens | str] | None = None,
     statistics: AnyStatistic | Sequence[AnyStatistic] | None = None,
-    resampler: Resampler = Exact(),
+    resampler: Resampler | str = Exact(),
     n_resamples: int = 999,
     rng: Rng = None,
     progress: Progress | None = None,

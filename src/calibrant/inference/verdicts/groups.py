@@ -20,7 +20,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.rows import Group, Memory, Rows, Scan, Values
 from calibrant.spelling import as_lens
-from calibrant.verbs import as_rows, check_data
+from calibrant.verbs import as_rows, check_data, takes_arrays
 
 HEADER = ("column", "group", "rows", "off by", "95 % interval", "bias", "adjusted p")
 OTHERS = "others"
@@ -103,6 +103,7 @@ class Slices(tables.Tabular):
         return f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
 
 
+@takes_arrays
 def slices(
     data: Predictions | Scan,
     by: Mapping[str, Sequence[Any]] | Sequence[str] | str,

@@ -13,8 +13,7 @@ from calibrant.inference.verdicts.verdict import LEVEL, Verdict
 from calibrant.lenses import Canonical
 from calibrant.predictions import Predictions
 from calibrant.statistics import SquaredMiscalibration
-from calibrant.statistics.squared_intervals import covering_interval
-from calibrant.statistics.squared_pieces import pieces_of
+from calibrant.statistics.squared import covering_interval, pieces_of
 from calibrant.words import ALPHA
 
 ENOUGH = 0.5  # share of the rows that must be in cells of two or more for a size to be told

@@ -1,16 +1,42 @@
-"""The k largest predictions."""
+"""All classes, the most probable ones, one against the rest, or each of them."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.checks.arrays import rounded
 from calibrant.checks.parameters import whole
 from calibrant.lenses.lens import Lens, Outcomes
 from calibrant.predictions import Predictions
 
 TOP = ("predicted class", "other")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Canonical(Lens):
+    """The problem itself: psi(y, mu) = y, Example 2 (i).
+
+    Examples
+    --------
+    >>> data = Predictions([[0.2, 0.3, 0.5]], [1])
+    >>> Canonical()(data) is data
+    True
+    """
+
+    def __call__(self, data: Predictions) -> Predictions:
+        """Return the same problem."""
+        return data
+
+    def outcomes(self, data: Predictions) -> Outcomes:  # noqa: ARG002
+        """Return every class as it is."""
+        return Outcomes()
+
+    def __str__(self) -> str:
+        return "canonical"
 
 
 @final
@@ -28,7 +54,6 @@ class TopK(Lens):
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = TopK(2)(Predictions([[0.25, 0.125, 0.625]], [0]))
     >>> data.classes, data.probs.tolist(), data.labels.tolist()
     (('1st', '2nd', 'rest'), [[0.625, 0.25, 0.125]], [1])
@@ -87,7 +112,6 @@ class TopLabel(Lens):
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = TopLabel()(Predictions([[0.25, 0.125, 0.625], [0.5, 0.5, 0.0]], [2, 1]))
     >>> data.probs[:, 0].tolist(), data.labels.tolist()
     ([0.625, 0.5], [0, 1])
@@ -108,6 +132,93 @@ class TopLabel(Lens):
 
     def __str__(self) -> str:
         return "top label"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Marginal(Lens):
+    """One class against the rest, Eq. (3): psi(y, mu) = 1 if y is the class, else 0.
+
+    Parameters
+    ----------
+    label : str or int
+        Name or index of the class.
+
+    Examples
+    --------
+    >>> data = Predictions([[0.25, 0.75]], ["cat"], classes=["cat", "dog"])
+    >>> dog = Marginal("dog")(data)
+    >>> dog.classes, dog.probs.tolist(), dog.labels.tolist()
+    (('dog', 'not dog'), [[0.75, 0.25]], [1])
+    """
+
+    label: int | str
+
+    def __call__(self, data: Predictions) -> Predictions:
+        """Return the binary problem of the class."""
+        j = data.index(self.label)
+        names = (data.classes[j], f"not {data.classes[j]}")
+        if data.there is not None and data.there.origin is None:
+            return data.induced_there(data.there.against_rest(data.there.all_of(j)), names)
+        probs, labels = engine.rows.against_rest(data.rows, np.array([j]))
+        return data.induced(probs, labels, names)
+
+    def outcomes(self, data: Predictions) -> Outcomes:
+        """Return the class as the event."""
+        return Outcomes(event=np.array([data.index(self.label)]))
+
+    def __str__(self) -> str:
+        return f"class {self.label}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pooled(Lens):
+    """All n·m pairs (predicted probability, did this class occur), Example 4.
+
+    Notes
+    -----
+    The pairs of a row are not independent, since exactly one of its classes occurs. So this
+    is the one lens that is applied after labels are redrawn or rows resampled.
+
+    Examples
+    --------
+    >>> pairs = Pooled()(Predictions([[0.25, 0.75]], [1]))
+    >>> pairs.probs[:, 0].tolist(), pairs.labels.tolist()
+    ([0.25, 0.75], [1, 0])
+    """
+
+    @property
+    def rowwise(self) -> bool:
+        """Whether each row stays one row: no, it becomes m of them."""
+        return False
+
+    @property
+    def subject(self) -> str:
+        """What the pairs are about."""
+        return "each class"
+
+    def __call__(self, data: Predictions) -> Predictions:
+        """Return the n·m pairs as one binary problem."""
+        n, m = data.probs.shape
+        probs = np.empty((n * m, 2), data.probs.dtype)
+        probs[:, 0] = data.probs.reshape(-1)
+        np.subtract(1, probs[:, 0], out=probs[:, 1])
+        np.maximum(probs[:, 1], 0, out=probs[:, 1])
+        labels = self.relabel(data, data.labels)
+        weights = rounded(np.repeat(data.weights, m)) if data.weighted else None
+        beside = data.beside.take(np.repeat(np.arange(n), m))
+        names = "occurs", "does not occur"
+        return Predictions.trusted(probs, labels, names, weights, beside=beside)
+
+    def relabel(self, data: Predictions, labels: NDArray[Any]) -> NDArray[np.int32]:
+        """Return 0 for the class of each row that occurs and 1 for the others: (n·m,)."""
+        out = np.ones(data.n * data.m, np.int32)
+        out[np.arange(data.n) * data.m + labels] = 0
+        return out
+
+    def __str__(self) -> str:
+        return "pooled"
 
 
 def _ranks(k: int) -> tuple[str, ...]:
