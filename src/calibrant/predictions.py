@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import device, engine
 from calibrant.checks import arrays, tensors
-from calibrant.checks.arrays import frozen
 from calibrant.checks.convert import check_columns, column_names, columns, refuse_other_rows
 from calibrant.checks.labels import as_tuple, class_index, class_names, cluster_codes
 from calibrant.engine.tuples import Rows
@@ -20,6 +19,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 Top = Any  # engine.rows.Top or None
+
+
+def frozen(array: Array | None) -> Array | None:
+    """Return a view of an array that cannot be written to."""
+    if array is not None and array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
 
 
 class Beside(NamedTuple):
@@ -194,7 +201,7 @@ class Predictions:
     def _set(self, parts: tuple[Any, ...], top: Top = None) -> None:
         probs, labels, classes, weights, event, reading, beside = parts
         put = partial(object.__setattr__, self)
-        away = device.stays(probs)
+        away = not isinstance(probs, np.ndarray | None) and device.stays(probs)
         put("there", device.rows.rows_of(probs, labels, weights) if away else None)
         put("_probs", None if away else frozen(probs))
         put("_labels", None if away else frozen(labels))

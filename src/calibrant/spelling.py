@@ -51,10 +51,10 @@ def as_lens(lens: Any, data: Predictions | Scan) -> Lens:
     >>> as_lens("class:b", Predictions([0.5], [1], classes=["a", "b"]))
     Marginal(label='b')
     """
+    if isinstance(lens, Lens):
+        return lens
     if not isinstance(lens, str):
         check_lens(lens)
-        found: Lens = lens
-        return found
     if lens in WHOLE:
         return WHOLE[lens]()
     kind, _, rest = lens.partition(":")

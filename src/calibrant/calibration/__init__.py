@@ -9,10 +9,9 @@ to it. It has not heard of statistics or resampling.
 from calibrant.calibration.cells import Cells, Gathered
 from calibrant.calibration.function import CalibrationFunction, calibration_function
 from calibrant.calibration.isotonic import IsotonicFunction, isotonic
-from calibrant.calibration.replicates import Block, Draws, observed
 from calibrant.calibration.sums import CellSums, EventSums
 from calibrant.calibration.tables import Tabled
-from calibrant.calibration.view import View, fill
+from calibrant.calibration.view import Block, Draws, View, fill, observed
 
 __all__ = [
     "Block",

@@ -242,11 +242,3 @@ def _softmax(logits: Array) -> None:
         logits[start:stop] = rows
 
     threads.run(work, threads.row_blocks(logits.shape))
-
-
-def frozen(array: Array | None) -> Array | None:
-    """Return a view of an array that cannot be written to."""
-    if array is not None and array.flags.writeable:
-        array = array.view()
-        array.flags.writeable = False
-    return array

@@ -86,7 +86,7 @@ class TopK(Lens):
         return data.induced(probs, labels, _ranks(k))
 
     @property
-    def subject(self) -> str | None:
+    def subject(self) -> str | None:  # type: ignore[override]
         """What k = 1 is about."""
         return "the predicted class" if self.k == 1 else None
 
@@ -117,10 +117,7 @@ class TopLabel(Lens):
     ([0.625, 0.5], [0, 1])
     """
 
-    @property
-    def subject(self) -> str:
-        """What the problem is about."""
-        return "the predicted class"
+    subject = "the predicted class"
 
     def __call__(self, data: Predictions) -> Predictions:
         """Return the binary problem of the predicted class."""
@@ -188,15 +185,8 @@ class Pooled(Lens):
     ([0.25, 0.75], [1, 0])
     """
 
-    @property
-    def rowwise(self) -> bool:
-        """Whether each row stays one row: no, it becomes m of them."""
-        return False
-
-    @property
-    def subject(self) -> str:
-        """What the pairs are about."""
-        return "each class"
+    rowwise = False  # a row becomes m of them
+    subject = "each class"
 
     def __call__(self, data: Predictions) -> Predictions:
         """Return the n·m pairs as one binary problem."""

@@ -63,15 +63,8 @@ class Lens(ABC):
 
     __slots__ = ()
 
-    @property
-    def rowwise(self) -> bool:
-        """Whether each row stays one row, so that the lens may look before labels are drawn."""
-        return True
-
-    @property
-    def subject(self) -> str | None:
-        """What a problem of two outcomes is about, in words; None for the name of its class."""
-        return None
+    rowwise: bool = True  # whether a row stays one, so that the lens may look before draws
+    subject: str | None = None  # what two outcomes are about, in words; None: name of the class
 
     @abstractmethod
     def __call__(self, data: Predictions) -> Predictions:
@@ -121,12 +114,12 @@ class Chain(Lens):
     second: Lens
 
     @property
-    def rowwise(self) -> bool:
+    def rowwise(self) -> bool:  # type: ignore[override]
         """Whether both lenses keep one row for a row."""
         return self.first.rowwise and self.second.rowwise
 
     @property
-    def subject(self) -> str | None:
+    def subject(self) -> str | None:  # type: ignore[override]
         """What the second lens is about."""
         return self.second.subject
 

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks import arrays
-from calibrant.checks.arrays import frozen
 from calibrant.checks.labels import cluster_codes
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import usual_names as usual
 from calibrant.loading.options import Options
 from calibrant.loading.reading import Reading
-from calibrant.predictions import Beside, Predictions
+from calibrant.predictions import Beside, Predictions, frozen
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,10 +6,9 @@ that hold rows and can assign other predictions to them. Nothing here looks at l
 """
 
 from calibrant.partitions.equal_mass import EqualMass
-from calibrant.partitions.equal_width import EqualWidth
 from calibrant.partitions.from_function import FromFunction
+from calibrant.partitions.grid import EqualWidth, SimplexCells
 from calibrant.partitions.partition import FittedPartition, Partition
-from calibrant.partitions.simplex_cells import SimplexCells
 from calibrant.partitions.variance_tree import VarianceTree
 
 __all__ = [

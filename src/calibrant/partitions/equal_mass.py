@@ -48,10 +48,7 @@ class EqualMass:
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole("k", self.k, least=1))
 
-    @property
-    def fixed(self) -> bool:
-        """Whether equal predictions always share a cell: no, the bins follow the data."""
-        return False
+    fixed = False  # the bins follow the data
 
     def fit(self, data: Predictions) -> "FittedIntervals":
         """Find the lower ends of the bins."""

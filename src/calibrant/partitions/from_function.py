@@ -40,10 +40,7 @@ class FromFunction:
     def __post_init__(self) -> None:
         function("name_cells", self.name_cells)
 
-    @property
-    def fixed(self) -> bool:
-        """Whether equal predictions always share a cell: yes."""
-        return True
+    fixed = True
 
     def fit(self, data: Predictions) -> "FittedFunction":
         """Find the values that occur."""

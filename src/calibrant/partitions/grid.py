@@ -1,16 +1,18 @@
-"""Cells of a regular grid, named by keys: shared by the partitions that do not look at data."""
+"""Grids: boxes of equal width, and simplices of equal size; only cells that hold rows exist."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import engine
+from calibrant import device, engine
+from calibrant.checks.parameters import whole
 from calibrant.engine import threads
-from calibrant.partitions.partition import Cells, axes, points
+from calibrant.partitions.partition import Cells, points
 from calibrant.predictions import Predictions
 
 Keys = NDArray[np.uint64]
@@ -148,3 +150,154 @@ def _by_rows(work: Callable[[int, int], None], probs: NDArray[Any], most: int = 
     """
     size = max(1, min(most, 16 * most // probs.shape[1]))
     threads.run(work, threads.blocks(probs.shape[0], size))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EqualWidth:
+    """k intervals [j/k, (j+1)/k) along each of the first m - 1 coordinates; the last is closed.
+
+    Two-class data as a user gives them are cut along P(class 1). Only cells that hold rows
+    exist, so the k^(m-1) possible ones cost nothing.
+
+    Parameters
+    ----------
+    k : int
+        Number of intervals.
+
+    Notes
+    -----
+    With more than two outcomes the cells depend on the order of the classes, since the last
+    coordinate is not cut. Cells are numbered by their intervals, first coordinate first.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> data = Predictions([0.0, 0.05, 0.1, 0.95, 1.0], [0, 0, 1, 1, 1])
+    >>> EqualWidth(10).fit(data).assign(data.probs).tolist()
+    [0, 0, 1, 2, 2]
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
+
+    fixed = True
+
+    def fit(self, data: Predictions) -> "FittedGrid":
+        """Find the boxes that hold predictions."""
+        return self.locate(data)[0]
+
+    def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
+        """Return the fitted form and the cell of every row."""
+        make_keys = partial(_box_keys, axes(data), self.k)
+        if axes(data)[1] == 1 and self.k <= SMALL:
+            return locate_intervals(data, self.k, make_keys)
+        return locate(data, make_keys)
+
+    def add_up(self, data: Predictions) -> "engine.sums.Sums | None":
+        """Add up the rows of k intervals, empty ones too; None if more coordinates are cut."""
+        if data.event is None or self.k > SMALL:
+            return None
+        edges = engine.grid.edges(self.k)
+        if data.ranked is None or data.weighted:
+            return engine.sums.add_intervals(data.rows, edges)
+        return engine.sums.add_ranked_intervals(data.ranked, edges)
+
+    def locate_there(self, data: Predictions) -> "device.cells.Cells | None":
+        """Return the cells of rows on a device, found there; None if the host has to do it."""
+        assert data.there is not None
+        return device.cells.boxes(data.there, axes(data), self.k)
+
+    def __str__(self) -> str:
+        return "one cell" if self.k == 1 else f"{self.k} equal widths"
+
+
+def _box_keys(columns: tuple[int, int], k: int, probs: NDArray[Any]) -> Keys:
+    """Return the keys of the boxes of probs (n, m)."""
+    keys: Keys = engine.grid.box_keys(probs, columns, engine.grid.edges(k))
+    return keys
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SimplexCells:
+    """The simplex cut into k^(m-1) simplices of equal volume: the triangles of Figure 1.
+
+    With c_i = k (p_1 + … + p_i), the integer parts of c_1, …, c_{m-1} and the order of their
+    fractional parts name the cell (the edgewise subdivision). For two outcomes these are k
+    intervals, for three k² triangles, for four k³ tetrahedra.
+
+    Parameters
+    ----------
+    k : int
+        Number of parts along an edge.
+
+    Examples
+    --------
+    >>> from calibrant import Predictions
+    >>> data = Predictions([[0.9, 0.05, 0.05], [0.3, 0.3, 0.4], [0.25, 0.35, 0.4]], [0, 1, 2])
+    >>> SimplexCells(2).fit(data).assign(data.probs).tolist()
+    [1, 0, 0]
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
+
+    fixed = True
+
+    def fit(self, data: Predictions) -> "FittedGrid":
+        """Find the simplices that hold predictions."""
+        return self.locate(data)[0]
+
+    def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
+        """Return the fitted form and the cell of every row."""
+        columns = axes(data)
+        return locate(data, partial(_simplex_keys, columns, self._digits(columns[1]), self.k))
+
+    def locate_there(self, data: Predictions) -> "device.cells.Cells | None":
+        """Return the cells of rows on a device, found there; None if the host has to do it."""
+        assert data.there is not None
+        return device.cells.simplices(data.there, axes(data), self.k)
+
+    def _digits(self, count: int) -> "engine.grid.Digits":
+        """Return how keys of so many coordinates are packed: integer parts, then ranks."""
+        return engine.grid.Digits.of(2 * count, max(self.k, count))
+
+    def vertices(self, fitted: Any) -> NDArray[np.float64]:
+        """Return the corners of each cell as points of the simplex: (cells, m corners, m).
+
+        Cell (f, order): start at c = f and add 1 to its coordinates one after the other, the
+        one with the largest fractional part first. Then p_i = (c_i - c_{i-1}) / k.
+        """
+        m, count = fitted.m, fitted.m - 1
+        digits = self._digits(count).unpack(fitted.keys)
+        whole, rank = digits[:, :count], digits[:, count:]
+        steps = np.arange(m)[:, None] > count - 1 - rank[:, None, :]  # (cells, m, count)
+        c = (whole[:, None, :] + steps) / self.k
+        corners = np.diff(c, axis=-1, prepend=0.0, append=1.0)
+        turned = corners if fitted.first == 0 else corners[..., ::-1]  # two classes, about class 1
+        return np.asarray(turned)
+
+    def __str__(self) -> str:
+        return f"{self.k} simplex cells an edge"
+
+
+def _simplex_keys(
+    columns: tuple[int, int], digits: "engine.grid.Digits", k: int, probs: NDArray[Any]
+) -> Keys:
+    """Return the keys of the simplices of probs (n, m)."""
+    keys: Keys = engine.grid.simplex_keys(probs, columns, engine.grid.edges(k), digits)
+    return keys
+
+
+def axes(data: Predictions) -> tuple[int, int]:
+    """Return the first coordinate to cut along, and how many.
+
+    The first m - 1 coordinates fix a point of the simplex. Of two outcomes it is the one that
+    the problem is about.
+    """
+    return (0, data.m - 1) if data.event is None else (data.event, 1)

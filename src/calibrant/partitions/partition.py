@@ -60,10 +60,7 @@ class Fitted:
     fitted: Any  # FittedIntervals or FittedTree
     name: str  # of the partition
 
-    @property
-    def fixed(self) -> bool:
-        """Whether equal predictions always share a cell: yes, by now."""
-        return True
+    fixed = True  # by now
 
     def fit(self, data: Predictions) -> Any:  # noqa: ARG002
         """Return the cells, whatever the rows."""
@@ -91,12 +88,3 @@ def points(probs: ArrayLike, m: int) -> NDArray[Any]:
     if array.ndim != 2 or array.shape[1] != m:
         raise ValueError(f"`probs` must be of shape (n, {m}); found {array.shape}.")
     return array
-
-
-def axes(data: Predictions) -> tuple[int, int]:
-    """Return the first coordinate to cut along, and how many.
-
-    The first m - 1 coordinates fix a point of the simplex. Of two outcomes it is the one that
-    the problem is about.
-    """
-    return (0, data.m - 1) if data.event is None else (data.event, 1)

@@ -1,16 +1,203 @@
-"""The data-dependent partition of Appendix B."""
+"""The data-dependent partition of Appendix B, of rows at hand and of rows that are elsewhere.
+
+Elsewhere, a tree grows level by level, to the same bits as in memory. A node is cut at the mean of
+the coordinate of largest variance. Both follow from exact sums over its rows: one pass adds up the
+predictions of all nodes of a level, and, if there are coordinates to choose from, another one the
+squares of their deviations from the means. Where variances tie, there are two more, for higher
+powers.
+"""
 
 from collections.abc import Generator
-from dataclasses import dataclass
-from typing import Any, Literal, final
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import Any, Literal, NamedTuple, TypeVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.checks.parameters import one_of, positive
-from calibrant.partitions.partition import Cells, Fitted
-from calibrant.partitions.trees import FittedTree, Growth
+from calibrant.partitions.partition import Cells, Fitted, points
 from calibrant.predictions import Predictions
+from calibrant.rows import Batch
+
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+Asks = Generator["NodeSums", "NodeState", T]  # yields reductions, is sent their states
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FittedTree:
+    """The nodes of a grown tree, the root first."""
+
+    nodes: NDArray[np.int32]  # (nodes, 3): coordinate, left and right child; -1, cell, -1 of a leaf
+    thresholds: NDArray[np.float64]  # (nodes,): left is below
+    m: int  # outcomes
+
+    @property
+    def n_cells(self) -> int:
+        """Number of leaves."""
+        return int((self.nodes[:, 0] < 0).sum())
+
+    def assign(self, probs: NDArray[Any]) -> Cells:
+        """Return the leaf of each row of probs (n, m)."""
+        return engine.tree.walk(points(probs, self.m), self.nodes, self.thresholds)
+
+    def join(self, other: "FittedTree") -> tuple["FittedTree", Cells, Cells]:
+        """Return the cells of both, and where those of each are among them: they are the same."""
+        alike = np.array_equal(self.nodes, other.nodes)
+        if not (alike and np.array_equal(self.thresholds, other.thresholds)):
+            raise ValueError("`other` must be the same tree; its cells depend on the rows.")
+        same = np.arange(self.n_cells, dtype=np.int32)
+        return self, same, same
+
+    @property
+    def marks(self) -> NDArray[np.uint64]:
+        """A number for each cell (cells,): all rows have the same cells."""
+        return np.arange(self.n_cells, dtype=np.uint64)
+
+
+class NodeState(NamedTuple):
+    """Weight of nodes, and limbs of sums over their rows."""
+
+    mass: Floats  # (nodes,)
+    limbs: NDArray[np.int64]  # (3, nodes, coordinates)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NodeSums:
+    """Sums over the rows of those leaves of a tree that may be split: its first cells."""
+
+    tree: FittedTree  # so far
+    columns: tuple[int, int]  # the first coordinate that may be cut, and how many
+    power: int  # 1 to add up predictions, more for powers of their deviations
+    means: Floats  # (leaves, coordinates) that deviations are from
+    unit: float  # of weights
+
+    def zero(self) -> NodeState:
+        """Return the sums of no rows."""
+        return NodeState(np.zeros(len(self.means)), np.zeros((3, *self.means.shape), np.int64))
+
+    def add(self, state: NodeState, batch: Batch) -> NodeState:
+        """Add the rows of a batch."""
+        nodes = self.tree.assign(batch.seen.probs)
+        about = engine.node_sums.About(self.power, self.means)
+        rows = batch.seen.rows
+        found = engine.node_sums.node_sums(rows, self.columns, nodes, about, self.unit)
+        return self.merge(state, NodeState(*found))
+
+    def merge(self, a: NodeState, b: NodeState) -> NodeState:
+        """Return the sums of the rows of both."""
+        return NodeState(a.mass + b.mass, a.limbs + b.limbs)
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A node of a tree that grows: a leaf, as long as it has no children."""
+
+    coordinate: int = -1
+    threshold: float = 0.0
+    children: list["Node"] = field(default_factory=list)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Growth:
+    """A tree that grows over rows that are elsewhere: it asks for sums, a pass at a time."""
+
+    m: int  # outcomes
+    columns: tuple[int, int]  # the first coordinate that may be cut, and how many
+    unit: float  # of weights
+    root: Node = field(default_factory=Node)
+
+    def grow(self, min_size: float) -> Asks[FittedTree]:
+        """Split nodes of this weight or more, until there are none."""
+        parents: list[Node] = []
+        waiting = [self.root]
+        while waiting:
+            mass, means = yield from self._means(waiting)
+            large = _kept(parents, mass) & (mass >= min_size) & (mass > 0)
+            parents = list(compress(waiting, large))
+            yield from self._split(parents, means[large])
+            waiting = [child for node in parents for child in node.children]
+        return self._fitted([])
+
+    def _means(self, nodes: list[Node]) -> Asks[tuple[Floats, Floats]]:
+        """Return the weight of leaves (k,), and the means of their rows (k, coordinates)."""
+        nothing = np.zeros((len(nodes), self.columns[1]))
+        mass, sums = yield from self._sums(nodes, 1, nothing)
+        size = np.where(mass > 0, mass, 1.0)[:, None] * (1.0 / self.unit)
+        return mass, sums / size
+
+    def _split(self, nodes: list[Node], means: Floats) -> Asks[None]:
+        """Cut leaves at the mean of the coordinate of largest variance."""
+        widest = yield from self._widest(nodes, means)
+        for node, j, mean in zip(nodes, widest.argmax(axis=1).tolist(), means, strict=True):
+            node.coordinate = self.columns[0] + j
+            node.threshold = float(mean[j])
+            node.children = [Node(), Node()]
+
+    def _widest(self, nodes: list[Node], means: Floats) -> Asks[NDArray[np.bool_]]:
+        """Return which coordinates may be cut, (leaves, coordinates), as `engine.spread` does.
+
+        Powers beyond squares are added up only over leaves of which several coordinates tie.
+        """
+        left = np.ones(means.shape, bool)
+        for power in (2, 3, 4):
+            tied = np.flatnonzero(left.sum(axis=1) > 1)
+            if tied.size:
+                _, sums = yield from self._sums([nodes[i] for i in tied], power, means[tied])
+                left[tied] = _largest(sums, left[tied], engine.spread.CLOSE if power == 2 else 0.0)
+        return _largest(means, left, 0.0)
+
+    def _sums(self, nodes: list[Node], power: int, means: Floats) -> Asks[tuple[Floats, Floats]]:
+        """Ask for the weight of leaves, and powers of the deviations of their rows."""
+        mass, limbs = yield NodeSums(self._fitted(nodes), self.columns, power, means, self.unit)
+        return mass, engine.sums.value(limbs)
+
+    def _fitted(self, first: list[Node]) -> FittedTree:
+        """Return the tree, a node followed by its left child; `first` are its first leaves.
+
+        The others are numbered after them, from left to right.
+        """
+        numbers = {node: i for i, node in enumerate(first)}
+        nodes: list[list[int]] = []
+        thresholds = []
+        stack = [(self.root, -1)]  # nodes, and whose right child they are
+        while stack:
+            node, parent = stack.pop()
+            if parent >= 0:
+                nodes[parent][2] = len(nodes)
+            if node.children:
+                left, right = node.children
+                stack += [(right, len(nodes)), (left, -1)]
+                nodes.append([node.coordinate, len(nodes) + 1, -1])
+            else:
+                nodes.append([-1, numbers.setdefault(node, len(numbers)), -1])
+            thresholds.append(node.threshold if node.children else 0.0)
+        return FittedTree(np.array(nodes, np.int32), np.array(thresholds), self.m)
+
+
+def _largest(values: Floats, left: NDArray[np.bool_], close: float) -> NDArray[np.bool_]:
+    """Return which of the coordinates that are left have the largest value of a node, nearly."""
+    known = np.where(left, values, -np.inf)
+    largest = known.max(axis=1, keepdims=True, initial=-np.inf) * (1.0 - close)
+    return np.asarray(left & ~(known < largest))
+
+
+def _kept(parents: list[Node], mass: Floats) -> NDArray[np.bool_]:
+    """Return which children stay; those of a node are cut off if one of them has no weight.
+
+    mass : weight of all children, those of a node beside each other; or that of the root
+    """
+    if not parents:
+        return np.ones(1, bool)
+    full = np.asarray((mass.reshape(-1, 2) > 0).all(axis=1))
+    for node in compress(parents, ~full):
+        node.children = []
+    return np.repeat(full, 2)
 
 
 @final
@@ -52,10 +239,7 @@ class VarianceTree:
         object.__setattr__(self, "min_size", positive("min_size", self.min_size))
         one_of("split", self.split, ("mean", "median"))
 
-    @property
-    def fixed(self) -> bool:
-        """Whether equal predictions always share a cell: no, the cells follow the data."""
-        return False
+    fixed = False  # the cells follow the data
 
     def fit(self, data: Predictions) -> FittedTree:
         """Grow the tree."""

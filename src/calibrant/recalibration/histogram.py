@@ -23,7 +23,7 @@ from calibrant.partitions import (
     VarianceTree,
 )
 from calibrant.partitions.equal_mass import FittedIntervals
-from calibrant.partitions.trees import FittedTree
+from calibrant.partitions.variance_tree import FittedTree
 from calibrant.predictions import Predictions
 from calibrant.recalibration.document import Fields, distributions, integers, numbers, shown
 from calibrant.recalibration.map import Map, checked_classes, present_rows

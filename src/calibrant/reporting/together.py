@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
 from calibrant.inference import Classwise, Evaluation, EvaluationRow, Slices, Verdict
-from calibrant.inference.testing.adjustment import largest, pvalues_of_row, strongest
+from calibrant.inference.testing.pvalues import largest, pvalues_of_row, strongest
 from calibrant.words import ALPHA
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,9 @@ from calibrant.calibration import Draws, View
 from calibrant.checks.parameters import one_of
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.counts import Counts, CountsAway
-from calibrant.resampling.draws.labels import Labels, LabelsAway, Redraw
+from calibrant.resampling.draws.labels import Labels, Redraw
 from calibrant.resampling.draws.signs import Signs
+from calibrant.resampling.draws.tables import LabelsAway
 from calibrant.resampling.resampler import Array, Resampler, Rho, check_rho, hypothesis
 from calibrant.rows import MEMORY, Batch
 
@@ -56,7 +57,7 @@ class Exact(Resampler):
         one_of("draws", self.draws, ("labels", "counts"))
 
     @property
-    def identity(self) -> bool:
+    def identity(self) -> bool:  # type: ignore[override]
         """Whether labels are drawn from the predictions: without `rho`."""
         return self.rho is None
 
@@ -120,10 +121,7 @@ class WildClusters(Resampler):
     def __post_init__(self) -> None:
         check_rho(self.rho)
 
-    @property
-    def flips_signs(self) -> bool:
-        """Whether replicates flip the signs of clusters: yes."""
-        return True
+    flips_signs = True
 
     def redraw(self, batch: Batch, redraw: Redraw) -> Draws:
         """Return replicates that flip the signs of clusters."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, View
 from calibrant.checks.parameters import brief, function
+from calibrant.checks.seeds import derive
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Labels, Redraw
@@ -32,15 +33,16 @@ class Resampler:
 
     __slots__ = ()
 
-    @property
-    def refit(self) -> bool:
-        """Whether a partition that looks at the data is fitted to each data set."""
-        return True
+    refit: bool = True  # whether a partition that looks at the data is fitted to each data set
+    identity: bool = False  # whether `distributions` are sure to be the predictions
+    flips_signs = False  # whether replicates flip the signs of clusters, and have no labels
+    labels_apart = False  # whether labels have a key of their own, apart from that of rows
+    draws_rows = False  # whether it says how often each row stands in a data set
+    draws_data_sets = False  # whether it draws whole data sets in a way of its own
 
-    @property
-    def identity(self) -> bool:
-        """Whether `distributions` are sure to be the predictions, which need not be looked at."""
-        return False
+    def __init_subclass__(cls) -> None:
+        cls.draws_rows = cls.times is not Resampler.times
+        cls.draws_data_sets = cls.draw is not Resampler.draw
 
     def distributions(self, data: Predictions) -> Array | None:  # noqa: ARG002
         """Return what labels are drawn from: distributions (n, m), or None to keep the labels."""
@@ -61,12 +63,7 @@ class Resampler:
 
     def label_key(self, key: np.uint64) -> np.uint64:
         """Return the key of the labels, where `key` is that of everything."""
-        return key
-
-    @property
-    def flips_signs(self) -> bool:
-        """Whether replicates flip the signs of clusters, and have no labels."""
-        return False
+        return derive(key, 1) if self.labels_apart else key
 
     def respecting(self, data: Any) -> "Resampler":
         """Return what stands for this resampler if rows of these data depend on each other."""
@@ -100,16 +97,6 @@ class Resampler:
             "`resampler` must be Exact() or Bootstrap() for scanned data;"
             f" {type(self).__name__} looks at all rows. {MEMORY}"
         )
-
-    @property
-    def draws_rows(self) -> bool:
-        """Whether it says how often each row stands in a data set."""
-        return type(self).times is not Resampler.times
-
-    @property
-    def draws_data_sets(self) -> bool:
-        """Whether it draws whole data sets in a way of its own."""
-        return type(self).draw is not Resampler.draw
 
     def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
         """Return replicate b as a data set, the copies of a row one after the other."""

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Gathered, View
-from calibrant.checks.seeds import derive
 from calibrant.engine.tuples import Replicates
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Redraw
@@ -44,6 +43,8 @@ class Consistency(Resampler):
 
     rho: Rho | None = None
 
+    labels_apart = True
+
     def __post_init__(self) -> None:
         check_rho(self.rho)
 
@@ -60,10 +61,6 @@ class Consistency(Resampler):
         present = np.flatnonzero(data.weights)
         times[present] = engine.draws.draw_times(present.size, key, b)
         return times
-
-    def label_key(self, key: np.uint64) -> np.uint64:
-        """Return the key of the labels, apart from that of the rows."""
-        return derive(key, 1)
 
 
 @final

@@ -34,10 +34,7 @@ class DaskFrame:
 
     cluster: Dask
 
-    @property
-    def ordered(self) -> bool:
-        """Whether fragments know the numbers of their rows: yes, partitions have an order."""
-        return True
+    ordered = True  # partitions have an order
 
     def reduce(
         self,
@@ -117,10 +114,7 @@ class SparkFrame:
 
     frame: Any
 
-    @property
-    def ordered(self) -> bool:
-        """Whether fragments know the numbers of their rows: no, a column must tell."""
-        return False
+    ordered = False  # a column must tell
 
     def reduce(
         self,

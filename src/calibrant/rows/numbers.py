@@ -6,7 +6,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.rows.protocol import Batch
+from calibrant.rows.rows import Batch
 
 Words = NDArray[np.uint64]
 

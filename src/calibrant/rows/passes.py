@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
-from calibrant.rows.protocol import STAYS, Batch, Group, Lens, Part
+from calibrant.rows.rows import STAYS, Batch, Group, Lens, Part
 
 MOST_VALUES = 100_000  # of a column that rows are grouped by
 

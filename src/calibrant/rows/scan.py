@@ -16,7 +16,7 @@ from calibrant.rows.columns import Columns, Where
 from calibrant.rows.fragments import Fragment, FrameFragment, open_parquet
 from calibrant.rows.numbers import RowNumbers
 from calibrant.rows.passes import Everything, Fold, Pass, Shuffle
-from calibrant.rows.protocol import Batch, Exchange, Group, Lens, Part, Progress, refuse_rows
+from calibrant.rows.rows import Batch, Exchange, Group, Lens, Part, Progress, refuse_rows
 from calibrant.rows.workers import Threads, Workers
 
 S = TypeVar("S")

@@ -110,10 +110,7 @@ class LineForm:
         line = engine.line.Line(weights, ends, values, mass, decays(values, kernel))
         return cls(sample.rows[order], line, event, unbiased)
 
-    @property
-    def most(self) -> int:
-        """The largest number of replicates of a batch."""
-        return 512
+    most = 512  # the largest number of replicates of a batch
 
     def sums(self, outcomes: Outcomes) -> Floats:
         """Return the sum over the pairs in each replicate: (size,)."""

@@ -32,15 +32,12 @@ class CellStatistic(Statistic):
     partition: Partition
     distance: Distance
 
-    @property
-    def takes_changed_rows(self) -> bool:
-        """Whether rows may stand several times: yes."""
-        return True
+    takes_changed_rows = True
 
     @property
-    def from_totals(self) -> bool:
+    def from_totals(self) -> bool:  # type: ignore[override]
         """Whether norms of the cells' deviations are enough: yes, if they give the distance."""
-        return norm_of(self.distance) is not None
+        return getattr(self.distance, "norm", None) is not None
 
     @abstractmethod
     def combine(self, distances: Floats, mass: Floats) -> Floats:

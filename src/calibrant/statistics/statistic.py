@@ -26,23 +26,11 @@ class Statistic(ABC):
 
     __slots__ = ()
 
-    @property
-    def takes_changed_rows(self) -> bool:
-        """Whether what `prepare` returns can also handle rows that stand several times.
-
-        If not, the statistic is called on each data set in which rows were drawn again.
-        """
-        return False
-
-    @property
-    def threaded(self) -> bool:
-        """Whether blocks may be evaluated on several threads at once."""
-        return True
-
-    @property
-    def from_totals(self) -> bool:
-        """Whether a block is asked for nothing but totals of cells, which a GPU can give."""
-        return False
+    # Whether what `prepare` returns can also handle rows that stand several times. If not, the
+    # statistic is called on each data set in which rows were drawn again.
+    takes_changed_rows = False
+    threaded = True  # whether blocks may be evaluated on several threads at once
+    from_totals: bool = False  # whether a block is asked for nothing but totals of cells
 
     @abstractmethod
     def prepare(self, view: View) -> Evaluate:
@@ -80,15 +68,8 @@ class OfFunction(Statistic):
 
     function: Callable[[Predictions], float]
 
-    @property
-    def takes_changed_rows(self) -> bool:
-        """Whether rows may stand several times: yes, they are laid out."""
-        return True
-
-    @property
-    def threaded(self) -> bool:
-        """Whether the function may run on several threads: who knows."""
-        return False
+    takes_changed_rows = True  # they are laid out
+    threaded = False  # nobody has said that it may run on several
 
     def prepare(self, view: View) -> Evaluate:  # noqa: ARG002
         """Prepare nothing: the function takes whole data sets."""

@@ -12,7 +12,7 @@ from calibrant.inference.replicates.plan import Plan, Progress
 from calibrant.inference.replicates.problem import Problem
 from calibrant.partitions import Partition
 from calibrant.rows import MEMORY
-from calibrant.rows.protocol import refuse_rows
+from calibrant.rows.rows import refuse_rows
 from calibrant.statistics import Statistic
 
 READING = 60  # replicates that take as long as reading and adding up a row

@@ -11,9 +11,8 @@ from calibrant.checks.seeds import Rng
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.plan import Plan, Progress, Settings
 from calibrant.inference.replicates.problem import Problem, check_hypothesis
-from calibrant.inference.testing.adjustment import strongest
 from calibrant.inference.testing.families import omnibus, said_of
-from calibrant.inference.testing.pvalues import pvalue, spread
+from calibrant.inference.testing.pvalues import pvalue, spread, strongest
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler

@@ -24,8 +24,7 @@ from calibrant.inference.replicates.plan import (
     part,
 )
 from calibrant.inference.replicates.problem import Problem
-from calibrant.inference.testing.adjustment import max_t
-from calibrant.inference.testing.pvalues import pvalue
+from calibrant.inference.testing.pvalues import max_t, pvalue
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions

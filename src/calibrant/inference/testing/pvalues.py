@@ -1,4 +1,4 @@
-"""P-values from a null distribution."""
+"""P-values from null distributions, and their adjustment for many tests that share draws."""
 
 from typing import Any
 
@@ -41,3 +41,136 @@ def spread(values: Floats, ddof: int = 0) -> float:
     """Return the standard deviation (n,); nan of too few values, or where one is not finite."""
     known = values.size > ddof and np.isfinite(values).all()
     return float(values.std(ddof=ddof)) if known else float("nan")
+
+
+FINE = 40  # times as many columns as tests, from which p-values are fine enough to adjust by
+
+
+def adjust(values: Floats, null: Floats) -> Floats:
+    """Adjust statistics (tests,) with nulls (tests, B): `min_p` of a few, `max_t` of many.
+
+    Under `min_p` the strongest evidence may be worth no more than tests / (B + 1). Beyond one
+    in 40 tests are compared by their size instead, so that B need not grow with their number.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> adjust(np.array([9.0, 2.5]), null).tolist()
+    [0.2, 0.6]
+    """
+    tests, size = null.shape
+    return (min_p if FINE * tests <= size + 1 else max_t)(values, null)
+
+
+def min_p(values: Floats, null: Floats) -> Floats:
+    """Adjust a few different statistics (tests,) with nulls (tests, B), by their p-values.
+
+    Every value of a row, observed or drawn, has a p-value: the share of the row that is at least
+    as large. The smallest p-value of all that are still in question is compared with the
+    smallest ones of the replicates. Rows with the same p-values throughout are the same test,
+    and count once without being told so.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> min_p(np.array([0.5, 2.5]), null).tolist()
+    [0.4, 0.6]
+    """
+    table = np.column_stack((values, null))
+    return _step_down(-np.stack([pvalues_of_row(row) for row in table]))
+
+
+def strongest(values: Floats, null: Floats) -> tuple[float, Floats]:
+    """Return the evidence of a few different statistics taken together, and its null (B,).
+
+    The evidence of a data set is -log10 of its smallest p-value. Its own p-value is the
+    smallest of those that `min_p` gives.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> value, drawn = strongest(np.array([0.5, 2.5]), null)
+    >>> round(value, 2), drawn.round(2).tolist()
+    (0.7, [0.7, 0.1, 0.4, 0.4])
+    """
+    table = np.column_stack((values, null))
+    evidence = -np.log10(np.stack([pvalues_of_row(row) for row in table]).min(axis=0))
+    return float(evidence[0]), evidence[1:]
+
+
+def max_t(values: Floats, null: Floats) -> Floats:
+    """Adjust many statistics that are alike (tests,) with nulls (tests, B), by their size.
+
+    Each is standardised with the mean and spread of its B + 1 values, the observed one among
+    them, so that the columns stay exchangeable. Use it where p-values are too coarse to tell
+    tests apart: with B = 999 none of 1000 classes could ever be significant by `min_p`.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> max_t(np.array([9.0, 2.5]), null).tolist()
+    [0.2, 0.6]
+    """
+    return _step_down(_standardised(values, null))
+
+
+def largest(values: Floats, null: Floats) -> tuple[float, Floats]:
+    """Return the largest standardised statistic of `max_t`, and its null (B,)."""
+    found = _standardised(values, null).max(axis=0)
+    return float(found[0]), found[1:]
+
+
+def _standardised(values: Floats, null: Floats) -> Floats:
+    """Standardise statistics (tests,) and their nulls (tests, B), side by side: (tests, B + 1)."""
+    table = np.column_stack((values, null))
+    finite = np.isfinite(table)
+    known = np.where(finite, table, 0.0)
+    count = np.maximum(finite.sum(axis=1, keepdims=True), 1)
+    centred = np.where(finite, known - known.sum(axis=1, keepdims=True) / count, 0.0)
+    spread = np.sqrt((centred**2).sum(axis=1, keepdims=True) / count)
+    standard = np.divide(centred, spread, out=np.zeros_like(table), where=spread > 0)
+    return np.where(finite, standard, table)  # what is infinite is the strongest
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values (tests,) adjusted by Holm's step-down procedure.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    out = np.empty(p.size)
+    out[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)))
+    return out
+
+
+def pvalues_of_row(row: Floats) -> Floats:
+    """Return the share of a row that is at least as large as each of its values (B + 1,).
+
+    Values that agree up to rounding count as equal.
+    """
+    order = np.argsort(row, kind="stable")
+    ranked = row[order]
+    new = np.ones(row.size, np.bool_)
+    with np.errstate(invalid="ignore"):
+        close = ranked[1:] - ranked[:-1] <= rounding(ranked[1:])
+    new[1:] = ~(close | (ranked[1:] == ranked[:-1]))
+    group = np.cumsum(new) - 1
+    at_least = row.size - np.flatnonzero(new)
+    out = np.empty(row.size)
+    out[order] = at_least[group] / row.size
+    return out
+
+
+def _step_down(evidence: Floats) -> Floats:
+    """Return adjusted p-values (tests,) from evidence (tests, B + 1), larger is stronger."""
+    order = np.argsort(-evidence[:, 0], kind="stable")
+    ranked = evidence[order]
+    strongest = np.maximum.accumulate(ranked[::-1], axis=0)[::-1]  # of a test and all after it
+    slack = rounding(ranked[:, :1])
+    share = (strongest >= ranked[:, :1] - slack).mean(axis=1)
+    out = np.empty(order.size)
+    out[order] = np.maximum.accumulate(share)
+    return out

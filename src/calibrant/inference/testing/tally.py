@@ -21,7 +21,7 @@ from calibrant.resampling import Exact, Resampler
 from calibrant.resampling.draws.labels import Labels, Redraw
 from calibrant.resampling.spelled import as_resampler
 from calibrant.rows import Batch
-from calibrant.rows.protocol import refuse_rows
+from calibrant.rows.rows import refuse_rows
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
 

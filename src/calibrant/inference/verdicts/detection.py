@@ -12,8 +12,7 @@ from calibrant.checks.seeds import derive
 from calibrant.inference.replicates.driver import replicates
 from calibrant.inference.replicates.plan import Plan
 from calibrant.inference.replicates.problem import Problem
-from calibrant.inference.testing.adjustment import strongest
-from calibrant.inference.testing.pvalues import pvalue
+from calibrant.inference.testing.pvalues import pvalue, strongest
 from calibrant.resampling import Exact, Tempered
 from calibrant.statistics import Statistic
 from calibrant.statistics.statistic import Evaluate

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inference.replicates.problem import Problem
-from calibrant.inference.testing.adjustment import holm
 from calibrant.inference.testing.families import default_tree
+from calibrant.inference.testing.pvalues import holm
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Lens
 from calibrant.statistics import SquaredMiscalibration

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from calibrant.inference.replicates.problem import Problem, find_moments
-from calibrant.inference.testing.adjustment import holm
 from calibrant.inference.testing.binwise import standardise
+from calibrant.inference.testing.pvalues import holm
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.words import ALPHA
 

@@ -13,9 +13,8 @@ from calibrant.distances import Distance, name_of
 from calibrant.inference.replicates.driver import of_all
 from calibrant.inference.replicates.plan import Plan, Progress, Settings
 from calibrant.inference.replicates.problem import Problem, check_hypothesis
-from calibrant.inference.testing.adjustment import adjust
 from calibrant.inference.testing.families import chosen_lenses, chosen_statistics, omnibus, said_of
-from calibrant.inference.testing.pvalues import pvalue, spread
+from calibrant.inference.testing.pvalues import adjust, pvalue, spread
 from calibrant.inference.verdicts.detection import can_tell, detectable
 from calibrant.inference.verdicts.directions import CELLS_OF_VERDICTS, find_moments_away
 from calibrant.inference.verdicts.judging import judge

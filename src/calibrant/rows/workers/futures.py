@@ -28,10 +28,7 @@ class Futures:
 
     executor: Executor
 
-    @property
-    def ordered(self) -> bool:
-        """Whether fragments know the numbers of their rows: yes, they are those of files."""
-        return True
+    ordered = True  # they are those of files
 
     def reduce(
         self,

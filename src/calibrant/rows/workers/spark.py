@@ -53,10 +53,7 @@ class Spark:
             return cls(SparkSession.builder.remote(engine).getOrCreate())
         return cls(SparkSession.builder.master(engine).appName("calibrant").getOrCreate())
 
-    @property
-    def ordered(self) -> bool:
-        """Whether fragments know the numbers of their rows: yes, they are those of files."""
-        return True
+    ordered = True  # they are those of files
 
     def reduce(
         self,

@@ -17,10 +17,7 @@ Progress = Callable[[int, int], None]
 class Threads:
     """Threads of this process, as many as `CALIBRANT_THREADS` says or there are cores."""
 
-    @property
-    def ordered(self) -> bool:
-        """Whether fragments know the numbers of their rows: yes, they are those of files."""
-        return True
+    ordered = True  # they are those of files
 
     def reduce(
         self,
