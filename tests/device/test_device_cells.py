@@ -10,7 +10,7 @@ from tensors import DEVICES, on, problem, there
 
 from calibrant import Predictions, distances, lenses, partitions, resampling, statistics
 from calibrant.checks.seeds import make_key
-from calibrant.device import cells, grid, many, seen
+from calibrant.device import cells, grid, many, norms
 from calibrant.engine.tuples import Replicates
 from calibrant.inference.label_blocks import LabelBlock
 from calibrant.inference.problem import Problem
@@ -67,7 +67,7 @@ def test_what_is_laid_out_at_a_time_shows_in_no_bit(kind, monkeypatch):
     whole = {name: both(kind, name, LENSES[0], partitions.EqualWidth(3))[1] for name in names}
     monkeypatch.setattr(many, "ENTRIES", 2000)
     monkeypatch.setattr(many, "SIDE", 3)
-    monkeypatch.setattr(seen, "ENTRIES", 2000)
+    monkeypatch.setattr(norms, "ENTRIES", 2000)
     monkeypatch.setattr(grid, "ENTRIES", 2000)
     for name in names:
         for one, other in zip(

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from calibrant.device.draws import GOLDEN, NEVER
+from calibrant.engine.norms import IN_ORDER
 
 if TYPE_CHECKING:
     from calibrant.device.cells import Cells
@@ -21,7 +22,7 @@ SIDE = 256  # replicates that a program draws
 LONG = 1024  # replicates of a program that draws events
 ROWS = 128  # rows of such a program
 TILE = 1 << 10  # entries of a program that finds thresholds
-LANES = 64  # cells that are measured side by side
+LEAST = 32  # replicates of a program that has one to measure
 CELLS = 32  # cells of one row of a program
 
 
@@ -122,23 +123,28 @@ def add_counts(drawn: Tensor, cells: Tensor, weights: Tensor, counts: Tensor) ->
 def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
     """Return 1-norms and squared 2-norms (cells, size) of (counts - predicted) scale."""
     n_cells, m, size = counts.shape
+    if size == 1 and m > IN_ORDER:
+        high, middle, low = term_sums(counts, predicted, scale).view(2, 3, n_cells, 1).unbind(1)
+        one, two = high + (middle + low)
+        return one, two
     one, two = torch.empty((2, n_cells, size), dtype=torch.float64, device=counts.device)
-    tables = counts, predicted, scale, one, two
-    if size == 1:  # the data themselves: a lane for each cell
-        lanes = (blocks(n_cells, LANES),)
-        _run("observed_norms", lanes, *tables, n_cells, m, LANES)
-    else:
-        grid = (n_cells, blocks(size, SIDE))
-        _run("dense_norms", grid, *tables, m, size, SIDE)
+    side = SIDE if size > 1 else LEAST
+    grid = (n_cells, blocks(size, side))
+    _run("dense_norms", grid, counts, predicted, scale, one, two, m, size, m > IN_ORDER, side)
     return one, two
 
 
-def sums_in_order(terms: Tensor) -> tuple[Tensor, Tensor]:
-    """Add up the columns of terms (cells, m) and their squares, one after the other: (cells,)."""
-    n_cells, m = terms.shape
-    one, two = torch.empty((2, n_cells), dtype=torch.float64, device=terms.device)
-    _run("sums_in_order", (blocks(n_cells, LANES),), terms, one, two, n_cells, m, LANES)
-    return one, two
+def term_sums(counts: Tensor | None, predicted: Tensor, scale: Tensor) -> Tensor:
+    """Return the limbs of both norms of cells in one data set: (6, cells).
+
+    counts : (cells, m, 1); None if no outcome occurred
+    """
+    n_cells, m = predicted.shape
+    out = torch.empty((6, n_cells), dtype=torch.float64, device=predicted.device)
+    counted = counts is not None
+    tables = counts if counted else predicted, predicted, scale, out
+    _run("term_sums", (n_cells,), *tables, n_cells, m, counted, min(SIDE, 1 << bits(m)))
+    return out
 
 
 def cell_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float) -> Tensor:
@@ -151,16 +157,13 @@ def cell_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float
     return out.mul_(unit)
 
 
-def single_totals(
-    part: "Part", keys: tuple[Tensor, Tensor], known: Tensor, wanted: tuple[int, int]
-) -> Tensor:
-    """Return sums in two parts and the largest of cells of one row: (3, wanted norms, size).
-
-    known : (7, cells) as the kernel takes it
-    """
+def single_totals(part: "Part", keys: tuple[Tensor, Tensor], wanted: tuple[int, int]) -> Tensor:
+    """Return sums in two parts and the largest of cells of one row: (3, wanted norms, size)."""
     rows, replicates = keys[0][part.places], keys[1]
     n_cells, m = part.predictions.shape
     size, n_blocks = len(replicates), blocks(n_cells, CELLS)
+    scale = 1.0 / part.mass
+    known = torch.stack((*term_sums(None, part.predictions, scale), part.mass, scale, part.shares))
     out = torch.empty((3, 3, n_blocks, size), dtype=torch.float64, device=rows.device)
     _run(
         "single_totals", (n_blocks, blocks(size, SIDE)),
@@ -171,19 +174,16 @@ def single_totals(
     return torch.stack((high.sum(1), low.sum(1), most.amax(1)))
 
 
-def seen_norms(part: "Part", drawn: Tensor, small: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the norms of cells of few rows that drew these labels (k, size): (cells, size).
-
-    small : (cells, m) which predictions are small
-    known : (4, cells) as the kernel takes it
-    """
-    (n_cells, m), size = small.shape, drawn.shape[1]
-    kept = (~small).nonzero().T.contiguous()
-    starts = torch.searchsorted(kept[0], torch.arange(n_cells + 1, device=kept.device))
+def seen_norms(part: "Part", drawn: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the norms of cells of few rows that drew these labels (k, size): (cells, size)."""
+    (n_cells, m), size = part.predictions.shape, drawn.shape[1]
+    scale = 1.0 / part.mass
+    known = torch.stack((*term_sums(None, part.predictions, scale), scale))
     one, two = torch.empty((2, n_cells, size), dtype=torch.float64, device=drawn.device)
+    weights = one if part.weights is None else part.weights
     _run(
         "seen_norms", (n_cells, blocks(size, SIDE)),
-        drawn, part.starts, one if part.weights is None else part.weights, part.predictions, known,
-        starts, kept[1], one, two, n_cells, m, size, part.weights is not None, SIDE,
+        drawn, part.starts, weights, part.predictions, known, one, two, n_cells, m, size,
+        part.weights is not None, SIDE,
     )  # fmt: skip
     return one, two

@@ -1,8 +1,4 @@
-"""Problems of three outcomes or more: norms of the deviations of every cell.
-
-Terms are added in the order in which `engine.null` adds them, so that every bit is the same: the
-outcomes one after the other, then those that occur, row by row.
-"""
+"""Problems of three outcomes or more: norms of the deviations of every cell."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,17 +10,17 @@ from torch import Tensor
 
 from calibrant.device import fused
 from calibrant.device.draws import labels, thresholds
-from calibrant.device.seen import add_seen
-from calibrant.device.sums import cell_sums, short_sums, sums_in_order
+from calibrant.device.norms import dense_norms, single_norms
+from calibrant.device.sums import cell_sums, short_sums
 from calibrant.device.totals import Totals
-from calibrant.engine.draws import FEW
+from calibrant.engine.norms import IN_ORDER
 
 if TYPE_CHECKING:
     from calibrant.device.cells import Cells
 
 ENTRIES = 1 << 26  # of the arrays that are laid out at a time
 SIDE = 1024  # replicates that are drawn together
-SINGLE, SHORT, LONG = range(3)  # cells of one row, of few, and of so many that all outcomes count
+SINGLE, SHORT, LONG = range(3)  # cells of one row, of fewer than outcomes, and of more
 
 
 @final
@@ -86,7 +82,8 @@ class Part:
 def parts(cells: "Cells") -> Iterator[Part]:
     """Yield all cells that have weight, those of one kind after those of another."""
     m = cells.rows.shape[1]
-    few = m // 2 if m > FEW else 2  # rows from which all outcomes are looked at
+    by_rows = m > IN_ORDER and fused.usable(cells.rows.probs)
+    few = m // 2 if by_rows else 2  # rows from which all outcomes are looked at
     several = cells.sizes > 1
     kinds = several.long() + (several & (cells.sizes >= few)).long()
     kinds, order = torch.where(cells.mass > 0, kinds, 3).sort(stable=True)
@@ -148,21 +145,6 @@ def add_observed(cells: "Cells", totals: Totals) -> None:
     totals.add(one, two, shares)
 
 
-def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
-    """Return 1-norms and squared 2-norms (cells, size) of (counts - predicted) scale.
-
-    counts : (cells, m, size); predicted : (cells, m); scale : (cells,)
-    """
-    if fused.usable(counts):
-        return fused.dense_norms(counts, predicted, scale)
-    one, two = counts.new_zeros((2, len(counts), counts.shape[2]))
-    for j in range(counts.shape[1]):
-        d = (counts[:, j] - predicted[:, j, None]) * scale[:, None]
-        one += d.abs()
-        two += d * d
-    return one, two
-
-
 def add_drawn(cells: "Cells", keys: tuple[Tensor, Tensor], totals: Totals, at: slice) -> None:
     """Add the deviations of replicates `at`, whose labels are drawn.
 
@@ -172,7 +154,7 @@ def add_drawn(cells: "Cells", keys: tuple[Tensor, Tensor], totals: Totals, at: s
         if part.kind == SINGLE:
             _add_single(part, keys, totals, at)
         elif part.kind == SHORT:
-            add_seen(part, draw(part, keys, slice(None)), totals, at)
+            totals.add(*fused.seen_norms(part, draw(part, keys, slice(None))), part.shares, at)
         else:
             one, two = dense_norms(_counts(part, keys), part.predictions, 1.0 / part.mass)
             totals.add(one, two, part.shares, at)
@@ -189,46 +171,12 @@ def draw(part: Part, keys: tuple[Tensor, Tensor], some: slice) -> Tensor:
 def _add_single(part: Part, keys: tuple[Tensor, Tensor], totals: Totals, at: slice) -> None:
     """Add cells of one row: there are only m possible norms."""
     predicted = part.predictions
-    if predicted.shape[1] > FEW and fused.usable(predicted):
-        known = torch.stack((*_of_top(predicted), part.mass, 1.0 / part.mass, part.shares))
-        totals.merge(fused.single_totals(part, keys, known, totals.wanted), at)
+    if predicted.shape[1] > IN_ORDER and fused.usable(predicted):
+        totals.merge(fused.single_totals(part, keys, totals.wanted), at)
         return
-    table = _single_norms if predicted.shape[1] <= FEW else _single_norms_of_many
-    one, two = table(predicted, part.mass)
+    one, two = single_norms(predicted, part.mass)
     drawn = draw(part, keys, slice(None)).long()
     totals.add(one.gather(1, drawn), two.gather(1, drawn), part.shares, at)
-
-
-def _of_top(predicted: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return the outcome predicted most, its prediction, and sums of the others and of squares."""
-    g, top = predicted.max(1)
-    one, two = sums_in_order(predicted.scatter(1, top[:, None], 0.0))
-    return top.double(), g, one, two
-
-
-def _single_norms(predicted: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the norms of cells of one row, of weight w (cells,), for each label: (cells, m)."""
-    one, two = predicted.new_zeros((2, *predicted.shape))
-    scale = (1.0 / w)[:, None]
-    for j in range(predicted.shape[1]):
-        counts = torch.zeros_like(predicted)
-        counts[:, j] = w
-        d = (counts - predicted[:, j, None]) * scale
-        one += d.abs()
-        two += d * d
-    return one, two
-
-
-def _single_norms_of_many(predicted: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Do the same for many outcomes, as `engine.null.single_norms_of_many`."""
-    top, g, one, two = (found[:, None] for found in _of_top(predicted))
-    w, top = w[:, None], top.long()
-    scale = 1.0 / w
-    first = (g + (one + ((w - predicted).abs() - predicted))) * scale
-    second = (g * g + (two + w * (w - 2.0 * predicted))) * scale * scale
-    first.scatter_(1, top, (one + (w - g).abs()) * scale)
-    second.scatter_(1, top, (two + (w - g) * (w - g)) * scale * scale)
-    return first, second
 
 
 def _counts(part: Part, keys: tuple[Tensor, Tensor]) -> Tensor:

@@ -1,7 +1,4 @@
-"""Kernels in Triton that add up predictions and measure cells; `fused` has what starts them.
-
-Sums whose order would show run in a loop of their own in each lane, in the order of the engine.
-"""
+"""Kernels in Triton that add up predictions and measure cells; `fused` has what starts them."""
 # mypy: ignore-errors
 
 import triton
@@ -42,53 +39,89 @@ def cell_sums(probs, weights, starts, out, m, WEIGHTED: tl.constexpr, SIDE: tl.c
 
 
 @triton.jit
-def dense_norms(counts, predicted, scale, one, two, m, size, SIDE: tl.constexpr):
-    """Measure one cell in some replicates, outcome after outcome."""
+def limbs(x):
+    """Return the three limbs of terms of norms."""
+    high = (x + 4.0) - 4.0
+    rest = x - high
+    middle = (rest + 5.587935447692871e-09) - 5.587935447692871e-09
+    rest = rest - middle
+    low = (rest + 5.204170427930421e-18) - 5.204170427930421e-18
+    return high, middle, low
+
+
+@triton.jit
+def dense_norms(
+    counts, predicted, scale, one, two, m, size, EXACT: tl.constexpr, SIDE: tl.constexpr
+):
+    """Measure one cell in some replicates; EXACT : whether terms are cut into limbs."""
     c = tl.program_id(0).to(tl.int64)
     t = tl.program_id(1) * SIDE + tl.arange(0, SIDE)
     here = t < size
     s = tl.load(scale + c)
-    first = tl.zeros((SIDE,), tl.float64)
-    second = tl.zeros((SIDE,), tl.float64)
+    zero = tl.zeros((SIDE,), tl.float64)
+    high0, middle0, low0 = zero, zero, zero
+    high1, middle1, low1 = zero, zero, zero
     for j in tl.range(m, loop_unroll_factor=8):
         count = tl.load(counts + (c * m + j) * size + t, mask=here, other=0.0)
         d = (count - tl.load(predicted + c * m + j)) * s
-        first += tl.abs(d)
-        second += d * d
-    tl.store(one + c * size + t, first, mask=here)
-    tl.store(two + c * size + t, second, mask=here)
+        if EXACT:
+            high, middle, low = limbs(tl.abs(d))
+            high0 += high
+            middle0 += middle
+            low0 += low
+            high, middle, low = limbs(d * d)
+            high1 += high
+            middle1 += middle
+            low1 += low
+        else:
+            high0 += tl.abs(d)
+            high1 += d * d
+    tl.store(one + c * size + t, high0 + (middle0 + low0), mask=here)
+    tl.store(two + c * size + t, high1 + (middle1 + low1), mask=here)
 
 
 @triton.jit
-def observed_norms(counts, predicted, scale, one, two, n_cells, m, SIDE: tl.constexpr):
-    """Measure some cells in one data set, outcome after outcome."""
-    c = tl.program_id(0).to(tl.int64) * SIDE + tl.arange(0, SIDE)
-    here = c < n_cells
-    s = tl.load(scale + c, mask=here, other=0.0)
-    first = tl.zeros((SIDE,), tl.float64)
-    second = tl.zeros((SIDE,), tl.float64)
-    for j in tl.range(m, loop_unroll_factor=8):
-        count = tl.load(counts + c * m + j, mask=here, other=0.0)
-        d = (count - tl.load(predicted + c * m + j, mask=here, other=0.0)) * s
-        first += tl.abs(d)
-        second += d * d
-    tl.store(one + c, first, mask=here)
-    tl.store(two + c, second, mask=here)
+def term_sums(
+    counts, predicted, scale, out, n_cells, m, COUNTED: tl.constexpr, WIDTH: tl.constexpr
+):
+    """Add up the limbs of both norms of one cell in one data set: out (6, n_cells).
+
+    COUNTED : whether there are counts; else no outcome occurred
+    """
+    c = tl.program_id(0).to(tl.int64)
+    s = tl.load(scale + c)
+    zero = tl.zeros((WIDTH,), tl.float64)
+    high0, middle0, low0 = zero, zero, zero
+    high1, middle1, low1 = zero, zero, zero
+    for first in range(0, m, WIDTH):
+        at = first + tl.arange(0, WIDTH)
+        here = at < m
+        d = 0.0 - tl.load(predicted + c * m + at, mask=here, other=0.0)
+        if COUNTED:
+            d = tl.load(counts + c * m + at, mask=here, other=0.0) + d
+        d = d * s
+        high, middle, low = limbs(tl.abs(d))
+        high0 += high
+        middle0 += middle
+        low0 += low
+        high, middle, low = limbs(d * d)
+        high1 += high
+        middle1 += middle
+        low1 += low
+    tl.store(out + c, tl.sum(high0, 0))
+    tl.store(out + n_cells + c, tl.sum(middle0, 0))
+    tl.store(out + 2 * n_cells + c, tl.sum(low0, 0))
+    tl.store(out + 3 * n_cells + c, tl.sum(high1, 0))
+    tl.store(out + 4 * n_cells + c, tl.sum(middle1, 0))
+    tl.store(out + 5 * n_cells + c, tl.sum(low1, 0))
 
 
 @triton.jit
-def sums_in_order(terms, one, two, n_cells, m, SIDE: tl.constexpr):
-    """Add up the terms of some cells and their squares, outcome after outcome."""
-    c = tl.program_id(0).to(tl.int64) * SIDE + tl.arange(0, SIDE)
-    here = c < n_cells
-    first = tl.zeros((SIDE,), tl.float64)
-    second = tl.zeros((SIDE,), tl.float64)
-    for j in tl.range(m, loop_unroll_factor=8):
-        x = tl.load(terms + c * m + j, mask=here, other=0.0)
-        first += x
-        second += x * x
-    tl.store(one + c, first, mask=here)
-    tl.store(two + c, second, mask=here)
+def replaced(high, middle, low, old, new):
+    """Return the limbs of sums after a term of each became another."""
+    a, b, d = limbs(old)
+    x, y, z = limbs(new)
+    return high + (x - a), middle + (y - b), low + (z - d)
 
 
 @triton.jit
@@ -109,11 +142,13 @@ def store(out, step, high, low, most, here):
 
 
 @triton.jit
-def norms_of_one(is_top, g, h, w, one, two, s):
-    """Return the norms, scaled by s, of a row of weight w, its label predicted h, the top g."""
-    first = tl.where(is_top, one + tl.abs(w - g), g + (one + (tl.abs(w - h) - h)))
-    second = tl.where(is_top, two + (w - g) * (w - g), g * g + (two + w * (w - 2.0 * h)))
-    return first * s, second * s * s
+def known_norm(cells, n_cells, old, new):
+    """Return a norm whose limbs are known (3, n_cells) but for one term."""
+    high = tl.load(cells)
+    middle = tl.load(cells + n_cells)
+    low = tl.load(cells + 2 * n_cells)
+    high, middle, low = replaced(high, middle, low, old, new)
+    return high + (middle + low)
 
 
 @triton.jit
@@ -124,7 +159,7 @@ def single_totals(
 ):  # fmt: skip
     """Add up cells of one row: labels are drawn, and norms follow from them.
 
-    cells : (7, n_cells) top, its prediction, sums of the others and squares, weight, inverse, share
+    cells : (9, n_cells) limbs of both norms if no outcome occurred, weight, inverse, share
     out : (3, 3, blocks, size) parts and largest, norms
     """
     block = tl.program_id(0).to(tl.int64)
@@ -138,16 +173,16 @@ def single_totals(
     for c in range(block * CELLS, tl.minimum(block * CELLS + CELLS, n_cells)):
         label = drawn_label(cuts + c * m, uniform(tl.load(rows + c), keys), m, BITS)
         h = tl.load(predicted + c * m + label)
-        is_top = label == tl.load(cells + c).to(tl.int32)
-        g = tl.load(cells + n_cells + c)
-        one = tl.load(cells + 2 * n_cells + c)
-        two = tl.load(cells + 3 * n_cells + c)
-        w = tl.load(cells + 4 * n_cells + c)
-        s = tl.load(cells + 5 * n_cells + c)
-        share = tl.load(cells + 6 * n_cells + c)
-        first, second = norms_of_one(is_top, g, h, w, one, two, s)
+        w = tl.load(cells + 6 * n_cells + c)
+        s = tl.load(cells + 7 * n_cells + c)
+        share = tl.load(cells + 8 * n_cells + c)
+        old = h * s
+        new = (w - h) * s
         if FROM == 0:
+            first = known_norm(cells + c, n_cells, old, tl.abs(new))
             high0, low0, most0 = collect(first, share, high0, low0, most0)
+        if BELOW > 1:
+            second = known_norm(cells + 3 * n_cells + c, n_cells, old * old, new * new)
         if FROM < 2 and BELOW > 1:
             high1, low1, most1 = collect(tl.sqrt(second), share, high1, low1, most1)
         if BELOW == 3:
@@ -177,41 +212,35 @@ def count_label(
 
 @triton.jit
 def seen_norms(
-    drawn, starts, weights, predicted, cells, kept_starts, kept, one, two, n_cells, m, size,
+    drawn, starts, weights, predicted, cells, one, two, n_cells, m, size,
     WEIGHTED: tl.constexpr, SIDE: tl.constexpr,
 ):  # fmt: skip
     """Measure a cell of few rows through the outcomes that occur.
 
-    cells : (4, n_cells) constant sums of the outcomes that are predicted little and of their
-        squares, half the smallest weight, the inverse of the weight
-    kept : other outcomes, those of cell c from kept_starts[c] on
+    cells : (7, n_cells) limbs of both norms if no outcome occurred, inverse of the weight
     """
     c = tl.program_id(0).to(tl.int64)
     t = tl.program_id(1) * SIDE + tl.arange(0, SIDE)
     here = t < size
     start = tl.load(starts + c)
     stop = tl.load(starts + c + 1)
-    first = tl.zeros((SIDE,), tl.float64) + tl.load(cells + c)
-    second = tl.zeros((SIDE,), tl.float64) + tl.load(cells + n_cells + c)
-    least = tl.load(cells + 2 * n_cells + c)
-    for q in range(tl.load(kept_starts + c), tl.load(kept_starts + c + 1)):
-        j = tl.load(kept + q).to(tl.int32)
-        count, _ = count_label(
-            j, drawn + t, weights, here, start, stop, start, size, WEIGHTED, SIDE
-        )
-        d = count - tl.load(predicted + c * m + j)
-        first += tl.abs(d)
-        second += d * d
+    zero = tl.zeros((SIDE,), tl.float64)
+    high0 = zero + tl.load(cells + c)
+    middle0 = zero + tl.load(cells + n_cells + c)
+    low0 = zero + tl.load(cells + 2 * n_cells + c)
+    high1 = zero + tl.load(cells + 3 * n_cells + c)
+    middle1 = zero + tl.load(cells + 4 * n_cells + c)
+    low1 = zero + tl.load(cells + 5 * n_cells + c)
+    s = tl.load(cells + 6 * n_cells + c)
     for i in range(start, stop):
         mine = tl.load(drawn + i * size + t, mask=here, other=0)
         g = tl.load(predicted + c * m + mine)
         count, before = count_label(
             mine, drawn + t, weights, here, start, stop, i, size, WEIGHTED, SIDE
         )
-        extra = count - 2.0 * g
-        new = (before == 0) & (g < least) & (count != 0.0)
-        first += tl.where(new, extra, 0.0)
-        second += tl.where(new, count * extra, 0.0)
-    s = tl.load(cells + 3 * n_cells + c)
-    tl.store(one + c * size + t, first * s, mask=here)
-    tl.store(two + c * size + t, second * (s * s), mask=here)
+        old = g * s
+        new = (tl.where(before == 0, count, 0.0) - g) * s  # of each outcome once
+        high0, middle0, low0 = replaced(high0, middle0, low0, old, tl.abs(new))
+        high1, middle1, low1 = replaced(high1, middle1, low1, old * old, new * new)
+    tl.store(one + c * size + t, high0 + (middle0 + low0), mask=here)
+    tl.store(two + c * size + t, high1 + (middle1 + low1), mask=here)

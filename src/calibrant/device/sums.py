@@ -54,13 +54,3 @@ def short_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: floa
     add = fused.cell_sums if fused.usable(probs) else cell_sums
     return add(probs, weights, starts, unit)
 
-
-def sums_in_order(terms: Tensor) -> tuple[Tensor, Tensor]:
-    """Add up the columns of terms (cells, m) and their squares, one after the other: (cells,)."""
-    if fused.usable(terms):
-        return fused.sums_in_order(terms)
-    one, two = terms.new_zeros((2, len(terms)))
-    for j in range(terms.shape[1]):
-        one += terms[:, j]
-        two += terms[:, j] * terms[:, j]
-    return one, two

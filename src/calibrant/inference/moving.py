@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from calibrant import engine
-from calibrant.calibration.tally import MEMORY, Many
 from calibrant.inference.moved import CellExchange, Drawn, Moved, heavy_cells
 from calibrant.inference.plans import Plan, Progress
 from calibrant.inference.scanned import ScannedProblem, settle
@@ -70,39 +68,12 @@ def settle_or_move(
     """
     limits = {id(cells): n for some, n in zip(asked, most, strict=True) for cells in some}
     settle(problems, part_of(plan, 0, READING), limits)
-    left = list(map(_few, problems, asked, most))
+    left = [tuple(cells for cells in some if cells.many is None) for some in asked]
     for problem, some in zip(problems, asked, strict=True):
         for cells in some:
             if cells.many is not None:
                 cells.__dict__["moved"] = _moved(problem, cells, plan, alone=not any(left))
     return left
-
-
-def _few(
-    problem: ScannedProblem, asked: tuple[ScannedCells, ...], most: int | None
-) -> tuple[ScannedCells, ...]:
-    """Return the cells that go by tables; others are marked as too many.
-
-    Tables do not do where norms depend on the order of rows.
-    """
-    for cells in asked:
-        if most is not None and cells.many is None and in_order(cells, problem.seen.m):
-            cells.__dict__["many"] = Many.of(cells.found)
-    return tuple(cells for cells in asked if cells.many is None)
-
-
-def in_order(cells: ScannedCells, m: int) -> bool:
-    """Whether norms of cells depend on the order of their rows: few rows of many outcomes."""
-    return m > engine.draws.FEW and bool(cells.data.weighted or (cells.mass < m // 2).any())
-
-
-def check_rows(cells: ScannedCells, m: int, again: bool) -> None:
-    """Refuse cells of few rows and many outcomes."""
-    if not again and in_order(cells, m):
-        raise ValueError(
-            f"cells of {m} outcomes must have {m // 2} rows or more, without weights, if they are"
-            f" scanned; use a coarser partition, or a lens such as TopLabel(). {MEMORY}"
-        )
 
 
 def entries_of(problem: ScannedProblem) -> int:

@@ -17,7 +17,6 @@ from calibrant.inference.moving import (
     LEAST,
     READING,
     TABLES,
-    check_rows,
     entries_of,
     most_cells,
     part_of,
@@ -209,8 +208,6 @@ def _room(pairs: Sequence[tuple[ScannedProblem, tuple[ScannedCells, ...]]], plan
     entries = 0
     for problem, drawn in pairs:
         if not problem.draws_counts:
-            for cells in drawn:
-                check_rows(cells, problem.seen.m, problem.rows_change)
             entries += sum(cells.n_cells for cells in drawn) * entries_of(problem)
     size = TABLES // entries if entries else plan.n_resamples
     if size < min(LEAST, plan.n_resamples):
