@@ -68,12 +68,17 @@ def settle_or_move(
     """
     limits = {id(cells): n for some, n in zip(asked, most, strict=True) for cells in some}
     settle(problems, part_of(plan, 0, READING), limits)
-    left = [tuple(cells for cells in some if cells.many is None) for some in asked]
+    left = list(map(_by_tables, asked))
     for problem, some in zip(problems, asked, strict=True):
         for cells in some:
             if cells.many is not None:
                 cells.__dict__["moved"] = _moved(problem, cells, plan, alone=not any(left))
     return left
+
+
+def _by_tables(asked: tuple[ScannedCells, ...]) -> tuple[ScannedCells, ...]:
+    """Return the cells that are not too many."""
+    return tuple(cells for cells in asked if cells.many is None)
 
 
 def entries_of(problem: ScannedProblem) -> int:

@@ -48,7 +48,7 @@ class TopK(Lens):
                 " Use `Canonical()` for all of them."
             )
         if k == 1 and data.there is not None and data.there.origin is None:
-            return data.induced_there(data.there.against_rest(data.there.top()), TOP)
+            return data.induced_there(data.there.top_label(), TOP)
         if k == 1:
             return data.induced_top(TOP)
         ranked = engine.rows.top_classes(data.probs, k)
