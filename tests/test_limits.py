@@ -16,7 +16,7 @@ COMPLEXITY = 8  # as radon counts it
 
 LOOPS = ("engine/",)  # kernels, which a call in the innermost loop would slow down
 OPTIONS = ("cli/commands/",)  # one parameter for each option of a command
-KERNELS = ("device/draw_kernels.py", "device/norm_kernels.py")  # Triton takes pointers one by one
+KERNELS = ("device/kernels.py",)  # Triton takes pointers one by one
 
 
 def offences(path, text):

@@ -11,7 +11,7 @@ from tensors import DEVICES, on, problem, there
 
 from calibrant import Predictions, distances, lenses, partitions, resampling, statistics
 from calibrant.checks.seeds import make_key
-from calibrant.device import cells, grid, many, seen
+from calibrant.device import cells, grid, norms
 from calibrant.engine.tuples import Replicates
 from calibrant.inference.replicates.problem import Problem
 
@@ -65,9 +65,10 @@ def test_what_is_laid_out_at_a_time_shows_in_no_bit(kind, monkeypatch):
     on(kind, monkeypatch)
     names = ("few outcomes, weights", "many, cells of few rows", "many, weights", "two")
     whole = {name: both(kind, name, LENSES[0], partitions.EqualWidth(3))[1] for name in names}
-    monkeypatch.setattr(many, "ENTRIES", 2000)
-    monkeypatch.setattr(many, "SIDE", 3)
-    monkeypatch.setattr(seen, "ENTRIES", 2000)
+    monkeypatch.setattr(cells, "ENTRIES", 2000)
+    monkeypatch.setattr(cells, "EVENTS", 2000)
+    monkeypatch.setattr(cells, "SIDE", 3)
+    monkeypatch.setattr(norms, "ENTRIES", 2000)
     monkeypatch.setattr(grid, "ENTRIES", 2000)
     for name in names:
         for one, other in zip(

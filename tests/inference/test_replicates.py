@@ -124,28 +124,43 @@ def third(probs):
     return np.minimum(np.arange(len(probs)), 12) // 3
 
 
-def of_many_classes(m, compare):
-    """Compare cells of one row, of few rows for the number of classes, and of many."""
+MANY = [33, 40, 200]  # more outcomes than are added up one after the other
+
+
+@pytest.mark.parametrize("m", [2, *range(3, 20), 31, 32, *MANY])
+def test_any_number_of_classes(m):
+    """Cells of one row, of few rows for the number of classes, and of many."""
     data = make(2 * m + 30, m, spread=0.2)
     for partition in (EqualWidth(1), EqualWidth(2), EqualWidth(50), FromFunction(third)):
         for statistic in all_statistics(partition):
-            compare(fast(data, statistic, Exact(), size=5), plain(data, statistic, Exact(), size=5))
+            found = fast(data, statistic, Exact(), size=5)
+            np.testing.assert_array_equal(found, plain(data, statistic, Exact(), size=5))
 
 
-@pytest.mark.parametrize("m", [2, *range(3, 20), 31, 32])
-def test_any_number_of_classes(m):
-    of_many_classes(m, np.testing.assert_array_equal)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weights", [None, "any", "zeros"])
+@pytest.mark.parametrize("resampler", [Exact(), Bootstrap(), Consistency()], ids=repr)
+def test_many_classes_have_the_bits_of_the_plain_definition(resampler, weights, dtype):
+    for m in MANY:
+        data = make(2 * m + 30, m, weights=weights, dtype=dtype, spread=0.2)
+        for partition in (EqualWidth(2), FromFunction(largest_class)):
+            for statistic in all_statistics(partition):
+                found = fast(data, statistic, resampler, size=4)
+                assert_same(resampler, found, plain(data, statistic, resampler, size=4))
 
 
-@pytest.mark.parametrize("m", [33, 40, 200])
-def test_more_classes_than_are_added_up_one_by_one(m):
-    of_many_classes(m, assert_close)
-
-
-@pytest.mark.xfail(reason="norms of more than 32 outcomes are added up in another order")
-@pytest.mark.parametrize("m", [33, 40, 200])
-def test_more_classes_have_the_same_bits(m):
-    of_many_classes(m, np.testing.assert_array_equal)
+@pytest.mark.parametrize("weights", [None, "any"])
+def test_the_order_of_many_classes_changes_no_bit_of_the_statistic(weights):
+    data = make(150, 60, weights=weights, spread=0.2)
+    order = np.random.default_rng(0).permutation(60)
+    other = Predictions(
+        data.probs[:, order],
+        np.argsort(order)[data.labels],
+        weights=data.weights if weights else None,
+    )
+    for partition in (EqualWidth(1), FromFunction(third)):
+        for statistic in all_statistics(partition):
+            assert statistic(other) == statistic(data)
 
 
 def test_equal_masses():

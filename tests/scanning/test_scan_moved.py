@@ -156,11 +156,14 @@ def test_processes(both, monkeypatch):
     assert done[-1][0] == done[-1][1]
 
 
-def test_many_outcomes(tmp_path):
-    """Norms of many outcomes are exact sums: no order of rows shows."""
+@pytest.mark.parametrize("passes", [0, 100])
+def test_many_outcomes(tmp_path, monkeypatch, passes):
+    """Cells of few rows and many outcomes, by moved rows and by tables."""
+    limit(monkeypatch, passes=passes)
     rows = rows_of(2_000, 40)
     pair = predictions(*rows), cal.scan(write(tmp_path, table(*rows)))
     same(pair, ExpectedMiscalibration(EqualWidth(20)))
+    same(pair, WorstMiscalibration(EqualWidth(20), euclidean))
 
 
 def test_what_is_not_moved(both, buckets, tmp_path):

@@ -102,15 +102,12 @@ class CellSums:
 
     def norms(self) -> tuple[Floats, Floats]:
         """Return the 1-norm and the squared 2-norm of the mean deviation of each cell (cells,)."""
-        inverse = 1.0 / np.where(self.sums.mass > 0, self.sums.mass, 1.0)
-        predicted, observed = self.predictions(), self.sums.observed
-        one, two = np.zeros((2, inverse.size))
-        for k in range(predicted.shape[1]):  # one outcome after the other, as replicates do
-            j = k if self.event is None else self.event
-            d = (observed[:, j] - predicted[:, j]) * inverse
-            one += np.abs(d)
-            two += d * d
-        return one, two
+        inverse = 1.0 / np.where(self.sums.mass > 0, self.sums.mass, 1.0)[:, None]
+        off = (self.sums.observed - self.predictions()) * inverse
+        if self.event is None:
+            return engine.norms.norms(off)
+        both = np.abs(off[:, self.event])  # of two outcomes, which are off by the same
+        return engine.totals.event_norm(both, 0), engine.totals.event_norm(both, 2)
 
 
 @final

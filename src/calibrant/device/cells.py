@@ -1,6 +1,6 @@
 """Cells of rows on a device, of the data and under redrawn labels."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -9,28 +9,34 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calibrant.device import events, fused, many
-from calibrant.device.draws import event_cuts, replicate_keys, row_keys
+from calibrant.device import fused
+from calibrant.device.draws import (
+    event_cuts,
+    labels,
+    replicate_keys,
+    row_keys,
+    thresholds,
+    uniforms,
+)
 from calibrant.device.grid import Groups, group, group_boxes, group_simplices
+from calibrant.device.norms import Totals, dense_norms, single_norms
 from calibrant.device.rows import Origin, Rows
-from calibrant.device.sums import cell_sums, segment_sums
-from calibrant.device.totals import Totals
+from calibrant.device.sums import cell_sums, segment_sums, short_sums
+from calibrant.engine.norms import IN_ORDER
+
+ENTRIES = 1 << 26  # of the arrays that are laid out at a time
+EVENTS = 1 << 22  # events that are laid out at a time
+SIDE = 1024  # replicates that are drawn together
+
+Keys = tuple[Tensor, Tensor]  # hashes of the rows, in sorted order, and of the replicates
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows sorted by cell.
+    """Rows sorted by cell."""
 
-    Parameters
-    ----------
-    rows : Rows
-        The problem, as a lens shows it.
-    groups : Groups
-        Which rows are in which cell.
-    """
-
-    rows: Rows
+    rows: Rows  # as a lens shows them
     groups: Groups
 
     @cached_property
@@ -68,21 +74,25 @@ class Cells:
         return cell_sums(p[:, None], self.weights, self.groups.starts, self.rows.unit)[:, 0]
 
     @cached_property
-    def _parts(self) -> list[many.Part]:
-        return list(many.parts(self))
+    def _parts(self) -> list["Part"]:
+        return list(_cut(self))
 
-    def parts(self) -> Iterable[many.Part]:
-        """Return the cells by kinds: kept while they are few enough to be three parts."""
-        kept = (
-            self.rows.probs.numel() <= many.ENTRIES and len(self.sizes) <= many.ENTRIES // many.SIDE
-        )
-        return self._parts if kept else many.parts(self)
+    def parts(self) -> Iterable["Part"]:
+        """Return the cells in parts: kept while they are few enough to be two."""
+        kept = self.rows.probs.numel() <= ENTRIES and len(self.sizes) <= ENTRIES // SIDE
+        return self._parts if kept else _cut(self)
 
     def totals(self) -> Any:
         """Return norms of the deviations of the data, summed over the cells and largest."""
         out = Totals(1, (0, 3), self.mass.device)
-        side = many if self.rows.event < 0 else events
-        side.add_observed(self, out)
+        if self.rows.event < 0:
+            _add_observed(self, out)
+        else:
+            order = self.groups.rows
+            occurs = (self.rows.labels[order] == self.rows.event).double()
+            if self.weights is not None:
+                occurs = occurs * self.weights
+            _add_events(self, segment_sums(occurs, self.groups.starts)[:, None], out)
         return out.on_host()
 
     def null_totals(self, key: np.uint64, span: tuple[int, int], wanted: tuple[int, int]) -> Any:
@@ -93,14 +103,15 @@ class Cells:
         out = Totals(span[1] - span[0], wanted, self.mass.device)
         rows = row_keys(int(key), self.groups.rows)
         cuts = None if self.rows.event < 0 else self._cuts()
-        for start in range(span[0], span[1], many.SIDE):
-            stop = min(start + many.SIDE, span[1])
-            keys = replicate_keys(int(key), start, stop, self.mass.device)
+        for start in range(span[0], span[1], SIDE):
+            stop = min(start + SIDE, span[1])
+            keys = rows, replicate_keys(int(key), start, stop, self.mass.device)
             at = slice(start - span[0], stop - span[0])
             if cuts is None:
-                many.add_drawn(self, (rows, keys), out, at)
+                for part in self.parts():
+                    _add_drawn(part, keys, out, at)
             else:
-                events.add_drawn(self, cuts, (rows, keys), out, at)
+                _add_events(self, event_counts(self, cuts, keys), out, at)
         return out.on_host()
 
     def _cuts(self) -> Tensor:
@@ -108,8 +119,177 @@ class Cells:
         origin, order = self.rows.origin, self.groups.rows
         if origin is None:
             origin = Origin(self.rows.probs, self.rows.all_of(self.rows.event))
-        find = fused.event_cuts if fused.usable(order) else event_cuts
-        return find(*origin, order)
+        return event_cuts(*origin, order)
+
+
+# Two outcomes: how often the event occurs
+
+
+@fused.by_kernel
+def event_counts(cells: Cells, cuts: Tensor, keys: Keys) -> Tensor:
+    """Return the weight of the event in every cell and replicate: (cells, size) float64.
+
+    cuts : (2, n) when each row, in sorted order, draws the event
+    """
+    rows, replicates = keys
+    shape = len(cells.sizes), len(replicates)
+    out = torch.zeros(shape, dtype=torch.float64, device=cuts.device)
+    step = max(1, EVENTS // len(replicates))
+    for start in range(0, len(rows), step):
+        some = slice(start, start + step)
+        u = uniforms(rows[some], replicates)
+        drawn = ((u >= cuts[0, some, None]) & (u < cuts[1, some, None])).double()
+        if cells.weights is not None:
+            drawn *= cells.weights[some, None]
+        out.index_add_(0, cells.of_sorted[some], drawn)
+    return out
+
+
+def _add_events(cells: Cells, off: Tensor, totals: Totals, at: slice = slice(None)) -> None:
+    """Add cells with counts (cells, size) of the event, which are written over."""
+    off -= cells.event_sums[:, None]
+    off *= (1.0 / torch.where(cells.mass > 0, cells.mass, 1.0))[:, None]
+    off.abs_()
+    totals.add(2 * off, 2 * (off * off), cells.shares, at)
+
+
+# More outcomes: cells in parts
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some cells, with their rows one after another."""
+
+    probs: Tensor  # (k, m) predictions of the rows
+    rows: Tensor  # (k,) their numbers in the data
+    places: Tensor  # (k,) where they are among all rows in sorted order
+    starts: Tensor  # (cells + 1,) where cells begin, and the end
+    mass: Tensor  # (cells,) weight of each cell
+    shares: Tensor  # (cells,) its share of all
+    weights: Tensor | None  # (k,) of the rows
+    unit: float  # the smallest power of 2 that no weight exceeds
+    short: bool  # whether cells have few rows
+
+    @cached_property
+    def predictions(self) -> Tensor:
+        """Sums of predictions (cells, m)."""
+        add_up = short_sums if self.short else cell_sums
+        return add_up(self.probs, self.weights, self.starts, self.unit)
+
+    @cached_property
+    def of_rows(self) -> Tensor:
+        """The cell of each row (k,)."""
+        return torch.repeat_interleave(self.starts.diff(), output_size=len(self.rows))
+
+    @cached_property
+    def row_weights(self) -> Tensor:
+        """The weight of each row (k,)."""
+        if self.weights is None:
+            return torch.ones_like(self.rows, dtype=torch.float64)
+        return self.weights
+
+    def draw(self, keys: Keys, some: slice = slice(None)) -> Tensor:
+        """Return the labels of some rows: (k, size)."""
+        return labels(thresholds(self.probs[some]), keys[0][self.places[some]], keys[1])
+
+
+def _by_rows(probs: Tensor) -> bool:
+    """Whether cells of few rows are measured through the outcomes that occur."""
+    return probs.shape[1] > IN_ORDER and fused.usable(probs)
+
+
+def _cut(cells: Cells) -> Iterator[Part]:
+    """Yield all cells that have weight, first those of few rows."""
+    m = cells.rows.shape[1]
+    few = m // 2 if _by_rows(cells.rows.probs) else 2
+    kinds = torch.where(cells.mass > 0, (cells.sizes >= few).long(), 2)
+    kinds, order = kinds.sort(stable=True)
+    ends = cells.sizes[order].cumsum(0).cpu()
+    counts = torch.searchsorted(kinds, torch.arange(2, device=kinds.device), right=True).tolist()
+    most = max(1, ENTRIES // max(m, SIDE))
+    short = _spans(ends, (0, counts[0]), most, most)
+    long = _spans(ends, (counts[0], counts[1]), 16 * most, max(1, ENTRIES // (m * SIDE)))
+    for first, last in (*short, *long):
+        count = int(ends[last - 1]) - (int(ends[first - 1]) if first else 0)
+        yield _part(cells, order[first:last], count, short=last <= counts[0])
+
+
+def _spans(ends: Tensor, span: tuple[int, int], rows: int, cells: int) -> Iterator[tuple[int, int]]:
+    """Cut a span of cells, which end after so many rows, into at most so many rows and cells."""
+    first, stop = span
+    while first < stop:
+        before = int(ends[first - 1]) if first else 0
+        fit = int(torch.searchsorted(ends, before + rows, right=True))
+        last = min(max(first + 1, fit), first + cells, stop)
+        yield first, last
+        first = last
+
+
+def _part(cells: Cells, chosen: Tensor, count: int, *, short: bool) -> Part:
+    """Bring together the cells with these numbers, which have so many rows."""
+    sizes, begin = cells.sizes[chosen], cells.groups.starts[chosen]
+    starts = torch.nn.functional.pad(sizes.cumsum(0), (1, 0))
+    shift = torch.repeat_interleave(begin - starts[:-1], sizes, output_size=count)
+    places = torch.arange(count, device=shift.device) + shift
+    rows = cells.groups.rows[places]
+    return Part(
+        cells.rows.probs[rows],
+        rows,
+        places,
+        starts,
+        cells.mass[chosen],
+        cells.shares[chosen],
+        None if cells.weights is None else cells.weights[places],
+        cells.rows.unit,
+        short,
+    )
+
+
+def _add_observed(cells: Cells, totals: Totals) -> None:
+    """Add the deviations of the data."""
+    m = cells.rows.shape[1]
+    for part in cells.parts():
+        flat = part.of_rows * m + cells.rows.labels[part.rows]
+        counts = torch.zeros(len(part.mass) * m, dtype=torch.float64, device=flat.device)
+        counts.index_add_(0, flat, part.row_weights)
+        norms = dense_norms(counts.view(-1, m, 1), part.predictions, 1.0 / part.mass)
+        totals.add(*norms, part.shares)
+
+
+def _add_drawn(part: Part, keys: Keys, totals: Totals, at: slice) -> None:
+    """Add the deviations of replicates `at`, whose labels are drawn."""
+    if not part.short:
+        norms = dense_norms(_counts(part, keys), part.predictions, 1.0 / part.mass)
+        totals.add(*norms, part.shares, at)
+    elif _by_rows(part.probs):
+        totals.merge(fused.seen_totals(part, part.draw(keys), totals.wanted), at)
+    else:  # cells of one row, which have only m possible norms
+        drawn = part.draw(keys).long()
+        one, two = single_norms(part.predictions, part.mass)
+        totals.add(one.gather(1, drawn), two.gather(1, drawn), part.shares, at)
+
+
+def _counts(part: Part, keys: Keys) -> Tensor:
+    """Return the weight of each outcome in every cell and replicate: (cells, m, size)."""
+    m, size = part.probs.shape[1], len(keys[1])
+    counts = torch.zeros((len(part.mass), m, size), dtype=torch.float64, device=part.probs.device)
+    step = max(1, ENTRIES // max(m, size))
+    for start in range(0, len(part.rows), step):
+        some = slice(start, start + step)
+        add_counts(part.draw(keys, some), part.of_rows[some], part.row_weights[some], counts)
+    return counts
+
+
+@fused.by_kernel
+def add_counts(drawn: Tensor, cells: Tensor, weights: Tensor, counts: Tensor) -> None:
+    """Add the weights of rows (k,) with drawn labels (k, size) to counts (cells, m, size)."""
+    _, m, size = counts.shape
+    flat = (cells[:, None] * m + drawn) * size + torch.arange(size, device=drawn.device)
+    counts.view(-1).index_add_(0, flat.view(-1), weights[:, None].expand(-1, size).reshape(-1))
+
+
+# What there is
 
 
 def boxes(rows: Rows, columns: tuple[int, int], k: int) -> Cells | None:
@@ -127,3 +307,15 @@ def simplices(rows: Rows, columns: tuple[int, int], k: int) -> Cells | None:
 def from_host(rows: Rows, of_rows: np.ndarray[Any, Any]) -> Cells:
     """Return cells that were found on the host: the number of each row's (n,)."""
     return Cells(rows, group(torch.from_numpy(of_rows).to(rows.probs.device)))
+
+
+# Pieces of work by their names. What is missing, or answers None, the host does.
+FORMS = {
+    "top label": Rows.top_label,  # rows → rows
+    "one class": Rows.one_class,  # rows, j → rows
+    "equal width": boxes,  # rows, columns, k → cells
+    "simplex cells": simplices,  # rows, columns, k → cells
+    "known cells": from_host,  # rows, the cell of each → cells
+    "cell totals": Cells.totals,  # cells → totals of the data
+    "drawn totals": Cells.null_totals,  # cells, key, replicates, wanted norms → totals of each
+}

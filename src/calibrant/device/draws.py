@@ -6,6 +6,8 @@ Torch has 64-bit integers that wrap around, but shifts that keep the sign: bits 
 import torch
 from torch import Tensor
 
+from calibrant.device import fused
+
 ONE = 2.0**52  # the whole number that stands for a probability of 1
 NEVER = 1 << 62  # a threshold that is not reached
 
@@ -50,6 +52,7 @@ def uniforms(rows: Tensor, replicates: Tensor) -> Tensor:
     return shifted(mix(rows[:, None] + replicates), 12)
 
 
+@fused.by_kernel
 def thresholds(probs: Tensor) -> Tensor:
     """Return the thresholds of every row: (k, m) int64; a class of probability 0 is never drawn.
 
@@ -61,6 +64,7 @@ def thresholds(probs: Tensor) -> Tensor:
     return cuts.masked_fill_(sums == total, NEVER)
 
 
+@fused.by_kernel
 def event_cuts(probs: Tensor, event: Tensor, order: Tensor) -> Tensor:
     """Return the interval in which a class (n,) of each row is drawn: (2, n), from and below.
 
@@ -71,6 +75,7 @@ def event_cuts(probs: Tensor, event: Tensor, order: Tensor) -> Tensor:
     return torch.stack((before.masked_fill_(event == 0, 0), cuts.gather(1, event[:, None])[:, 0]))
 
 
+@fused.by_kernel
 def labels(cuts: Tensor, rows: Tensor, replicates: Tensor) -> Tensor:
     """Return the labels of rows with these thresholds and hashes: (k, size)."""
     return torch.searchsorted(cuts, uniforms(rows, replicates), right=True)

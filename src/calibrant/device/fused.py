@@ -1,38 +1,40 @@
 """Loops that are worth a kernel of their own on a GPU: what they compute, torch computes, too.
 
-Each function stands for one of the same name beside it, or for a few operations of torch, and
-gives the same bits: no product and sum are fused into one rounding.
+Each function stands for one of the same name in another module, marked `by_kernel`, and gives the
+same bits: no product and sum are fused into one rounding.
 """
 
-from functools import cache
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
 
-from calibrant.device.draws import GOLDEN, NEVER
+from calibrant.engine.norms import IN_ORDER
 
 if TYPE_CHECKING:
-    from calibrant.device.cells import Cells
-    from calibrant.device.many import Part
+    from calibrant.device.cells import Cells, Part
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 SIDE = 256  # replicates that a program draws
+LEAST = 32  # lanes of a program that has one replicate
 LONG = 1024  # replicates of a program that draws events
 ROWS = 128  # rows of such a program
 TILE = 1 << 10  # entries of a program that finds thresholds
-LANES = 64  # cells that are measured side by side
-CELLS = 32  # cells of one row of a program
+CELLS, PROGRAMS = 32, 1024  # cells of few rows of a program, where there are enough programs
 
 
 @cache
 def _kernels() -> Any:
-    """Return the kernels by their names; None where Triton is missing."""
+    """Return the module of the kernels; None where Triton is missing."""
     try:
-        from calibrant.device import draw_kernels, norm_kernels  # noqa: PLC0415
+        from calibrant.device import kernels  # noqa: PLC0415
     except ImportError:
         return None
-    return SimpleNamespace(**(vars(draw_kernels) | vars(norm_kernels)))
+    return kernels
 
 
 def _run(name: str, grid: tuple[int, ...], *arguments: Any) -> None:
@@ -46,6 +48,18 @@ def usable(tensor: Tensor) -> bool:
     return tensor.is_cuda and _kernels() is not None
 
 
+def by_kernel(plain: Callable[P, R]) -> Callable[P, R]:
+    """Let the function of the same name here do what `plain` does, where its kernel can run."""
+
+    @wraps(plain)
+    def chosen(*given: P.args, **named: P.kwargs) -> R:
+        tensor = next(each for each in given if isinstance(each, Tensor))
+        found: R = (globals()[plain.__name__] if usable(tensor) else plain)(*given, **named)
+        return found
+
+    return chosen
+
+
 def blocks(length: int, size: int) -> int:
     """Return how many blocks of a size cover a length."""
     return -(-length // size)
@@ -57,38 +71,34 @@ def bits(length: int) -> int:
 
 
 def digits(part: Tensor, k: int, limits: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the intervals along every column (n, count), and a hash of them (n,)."""
+    """Find intervals with the kernel."""
     n, count = part.shape
     out = torch.empty((n, count), dtype=torch.int32, device=part.device)
     keys = torch.empty(n, dtype=torch.int64, device=part.device)
-    _run(
-        "digits", (n,), part, part.stride(0), limits, out, keys, count, k, GOLDEN, 1 << bits(count)
-    )
+    _run("digits", (n,), part, part.stride(0), limits, out, keys, count, k, 1 << bits(count))
     return out, keys
 
 
 def thresholds(probs: Tensor) -> Tensor:
-    """Return the thresholds of every row: (k, m) int64."""
+    """Find thresholds with the kernel."""
     k, m = probs.shape
     cuts = torch.empty((k, m), dtype=torch.int64, device=probs.device)
     side = max(1, TILE >> bits(m))
-    _run("thresholds", (blocks(k, side),), probs, cuts, k, m, NEVER, side, 1 << bits(m))
+    _run("thresholds", (blocks(k, side),), probs, cuts, k, m, side, 1 << bits(m))
     return cuts
 
 
 def event_cuts(probs: Tensor, event: Tensor, order: Tensor) -> Tensor:
-    """Return the interval in which a class (n,) of each row is drawn, rows in an order: (2, n)."""
+    """Find the interval of the event with the kernel."""
     n, m = probs.shape
     out = torch.empty((2, n), dtype=torch.int64, device=probs.device)
     side = max(1, TILE >> bits(m))
-    _run(
-        "event_cuts", (blocks(n, side),), probs, event, order, out, n, m, NEVER, side, 1 << bits(m)
-    )
+    _run("event_cuts", (blocks(n, side),), probs, event, order, out, n, m, side, 1 << bits(m))
     return out
 
 
 def labels(cuts: Tensor, rows: Tensor, replicates: Tensor) -> Tensor:
-    """Return the labels of rows with these thresholds and hashes: (k, size) int32."""
+    """Draw labels with the kernel: int32."""
     k, m = cuts.shape
     size = len(replicates)
     out = torch.empty((k, size), dtype=torch.int32, device=cuts.device)
@@ -98,7 +108,7 @@ def labels(cuts: Tensor, rows: Tensor, replicates: Tensor) -> Tensor:
 
 
 def event_counts(cells: "Cells", cuts: Tensor, keys: tuple[Tensor, Tensor]) -> Tensor:
-    """Return the weight of the event in every cell and replicate: (cells, size) float64."""
+    """Draw and count events with the kernel."""
     rows, replicates = keys
     n, size = len(rows), len(replicates)
     kind = torch.int32 if cells.weights is None else torch.float64
@@ -113,36 +123,14 @@ def event_counts(cells: "Cells", cuts: Tensor, keys: tuple[Tensor, Tensor]) -> T
 
 
 def add_counts(drawn: Tensor, cells: Tensor, weights: Tensor, counts: Tensor) -> None:
-    """Add the weights of rows (k,) with drawn labels (k, size) to counts (cells, m, size)."""
+    """Count labels with the kernel."""
     k, size = drawn.shape
     grid = (k, blocks(size, SIDE))
     _run("add_counts", grid, drawn, cells, weights, counts, counts.shape[1], size, SIDE)
 
 
-def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
-    """Return 1-norms and squared 2-norms (cells, size) of (counts - predicted) scale."""
-    n_cells, m, size = counts.shape
-    one, two = torch.empty((2, n_cells, size), dtype=torch.float64, device=counts.device)
-    tables = counts, predicted, scale, one, two
-    if size == 1:  # the data themselves: a lane for each cell
-        lanes = (blocks(n_cells, LANES),)
-        _run("observed_norms", lanes, *tables, n_cells, m, LANES)
-    else:
-        grid = (n_cells, blocks(size, SIDE))
-        _run("dense_norms", grid, *tables, m, size, SIDE)
-    return one, two
-
-
-def sums_in_order(terms: Tensor) -> tuple[Tensor, Tensor]:
-    """Add up the columns of terms (cells, m) and their squares, one after the other: (cells,)."""
-    n_cells, m = terms.shape
-    one, two = torch.empty((2, n_cells), dtype=torch.float64, device=terms.device)
-    _run("sums_in_order", (blocks(n_cells, LANES),), terms, one, two, n_cells, m, LANES)
-    return one, two
-
-
-def cell_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float) -> Tensor:
-    """Return the sums of predictions (k, m) of rows that are sorted by cell: (cells, m)."""
+def short_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float) -> Tensor:
+    """Add up predictions with the kernel, which is fast for cells of few rows."""
     m, n_cells = probs.shape[1], len(starts) - 1
     out = torch.empty((n_cells, m), dtype=torch.float64, device=probs.device)
     scaled = probs if weights is None else weights * (1.0 / unit)
@@ -151,39 +139,49 @@ def cell_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float
     return out.mul_(unit)
 
 
-def single_totals(
-    part: "Part", keys: tuple[Tensor, Tensor], known: Tensor, wanted: tuple[int, int]
-) -> Tensor:
-    """Return sums in two parts and the largest of cells of one row: (3, wanted norms, size).
+def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+    """Measure cells with the kernel of all outcomes."""
+    n_cells, m, size = counts.shape
+    if size == 1 and m > IN_ORDER:
+        high, middle, low = _term_sums(counts, predicted, scale).view(2, 3, n_cells, 1).unbind(1)
+        one, two = high + (middle + low)
+        return one, two
+    one, two = torch.empty((2, n_cells, size), dtype=torch.float64, device=counts.device)
+    side = SIDE if size > 1 else LEAST
+    grid = (n_cells, blocks(size, side))
+    _run("dense_norms", grid, counts, predicted, scale, one, two, m, size, m > IN_ORDER, side)
+    return one, two
 
-    known : (7, cells) as the kernel takes it
+
+def _term_sums(counts: Tensor | None, predicted: Tensor, scale: Tensor) -> Tensor:
+    """Return the limbs of both norms of cells in one data set: (6, cells).
+
+    counts : (cells, m, 1); None if no outcome occurred
     """
-    rows, replicates = keys[0][part.places], keys[1]
-    n_cells, m = part.predictions.shape
-    size, n_blocks = len(replicates), blocks(n_cells, CELLS)
-    out = torch.empty((3, 3, n_blocks, size), dtype=torch.float64, device=rows.device)
+    n_cells, m = predicted.shape
+    out = torch.empty((6, n_cells), dtype=torch.float64, device=predicted.device)
+    tables = predicted if counts is None else counts, predicted, scale, out
+    _run("term_sums", (n_cells,), *tables, n_cells, m, counts is not None, min(SIDE, 1 << bits(m)))
+    return out
+
+
+def seen_totals(part: "Part", drawn: Tensor, wanted: tuple[int, int]) -> Tensor:
+    """Return sums in two parts and the largest norms of cells of few rows and many outcomes.
+
+    drawn : (k, size) labels
+
+    Returns (3, wanted norms, size).
+    """
+    (n_cells, m), size = part.predictions.shape, drawn.shape[1]
+    side = min(CELLS, max(1, n_cells // PROGRAMS))
+    n_blocks, scale = blocks(n_cells, side), 1.0 / part.mass
+    known = torch.stack((*_term_sums(None, part.predictions, scale), scale, part.shares))
+    out = torch.empty((3, 3, n_blocks, size), dtype=torch.float64, device=drawn.device)
+    weights = out if part.weights is None else part.weights
     _run(
-        "single_totals", (n_blocks, blocks(size, SIDE)),
-        thresholds(part.probs), rows, replicates, part.predictions, known, out, n_cells, m, size,
-        *wanted, bits(m), CELLS, SIDE,
+        "seen_totals", (n_blocks, blocks(size, SIDE)),
+        drawn, part.starts, weights, part.predictions, known, out, n_cells, m, size,
+        part.weights is not None, *wanted, side, SIDE,
     )  # fmt: skip
     high, low, most = out[:, slice(*wanted)]
     return torch.stack((high.sum(1), low.sum(1), most.amax(1)))
-
-
-def seen_norms(part: "Part", drawn: Tensor, small: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the norms of cells of few rows that drew these labels (k, size): (cells, size).
-
-    small : (cells, m) which predictions are small
-    known : (4, cells) as the kernel takes it
-    """
-    (n_cells, m), size = small.shape, drawn.shape[1]
-    kept = (~small).nonzero().T.contiguous()
-    starts = torch.searchsorted(kept[0], torch.arange(n_cells + 1, device=kept.device))
-    one, two = torch.empty((2, n_cells, size), dtype=torch.float64, device=drawn.device)
-    _run(
-        "seen_norms", (n_cells, blocks(size, SIDE)),
-        drawn, part.starts, one if part.weights is None else part.weights, part.predictions, known,
-        starts, kept[1], one, two, n_cells, m, size, part.weights is not None, SIDE,
-    )  # fmt: skip
-    return one, two

@@ -29,10 +29,9 @@ def edges(k: int, device: torch.device) -> Tensor:
     return torch.from_numpy(engine.grid.edges(k)).to(device)
 
 
-def intervals(p: Tensor, k: int) -> Tensor:
+def intervals(p: Tensor, limits: Tensor) -> Tensor:
     """Return j with j / k <= p < (j + 1) / k; the last interval is closed: int64."""
-    p = p.double()
-    limits = edges(k, p.device)
+    p, k = p.double(), len(limits) - 1
     j = torch.where(p < 1.0, (p * k).long(), k - 1).clamp_(min=0)
     return j - (p < limits[j]).long() + (p >= limits[j + 1]).long()
 
@@ -43,15 +42,15 @@ def group_boxes(probs: Tensor, columns: tuple[int, int], k: int) -> Groups | Non
     None if two boxes could not be told apart.
     """
     first, count = columns
-    part = probs[:, first : first + count]
+    part, limits = probs[:, first : first + count], edges(k, probs.device)
     if count == 1:
-        return group(_narrow(intervals(part[:, 0], k), k))
+        return group(_narrow(intervals(part[:, 0], limits), k))
     if count * log2(max(k, 2)) < 62:
         keys = torch.zeros_like(part[:, 0], dtype=torch.int64)
-        for j in range(count):
-            keys = keys * k + intervals(part[:, j], k)
+        for column in part.unbind(1):
+            keys = keys * k + intervals(column, limits)
         return group(keys)
-    return _group_by_hash(part, k)
+    return _group_digits(*digits(part, k, limits))
 
 
 def _narrow(cells: Tensor, k: int) -> Tensor:
@@ -80,44 +79,47 @@ def group_simplices(probs: Tensor, columns: tuple[int, int], k: int) -> Groups |
     """
     first, count = columns
     total = torch.zeros_like(probs[:, 0], dtype=torch.float64)
+    limits = edges(k, probs.device)
     parts, fractions = [], []
     for column in range(first, first + count):
         total = total + probs[:, column]
-        parts.append(intervals(total, k))
+        parts.append(intervals(total, limits))
         fractions.append(total * k - parts[-1])
     ranks = torch.stack(fractions, 1).sort(dim=1, stable=True).indices.argsort(1)
-    digits = torch.cat((torch.stack(parts, 1), ranks), 1).int()
-    return _group_digits(digits, _hashed(digits, max(k, count)))
+    found = torch.cat((torch.stack(parts, 1), ranks), 1).int()
+    return _group_digits(found, _hashed(found, max(k, count)))
 
 
-def _group_by_hash(part: Tensor, k: int) -> Groups | None:
-    """Sort rows by the intervals along every column."""
-    if fused.usable(part):
-        return _group_digits(*fused.digits(part, k, edges(k, part.device)))
-    digits = torch.empty(part.shape, dtype=torch.int32, device=part.device)
+@fused.by_kernel
+def digits(part: Tensor, k: int, limits: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the intervals along every column (n, count), and a hash of them (n,).
+
+    limits : (k + 1,) the edges
+    """
+    found = torch.empty(part.shape, dtype=torch.int32, device=part.device)
     for rows in _blocks(part):
-        digits[rows] = intervals(part[rows], k).int()
-    return _group_digits(digits, _hashed(digits, k))
+        found[rows] = intervals(part[rows], limits).int()
+    return found, _hashed(found, k)
 
 
-def _hashed(digits: Tensor, base: int) -> Tensor:
+def _hashed(found: Tensor, base: int) -> Tensor:
     """Return a hash of the digits (n, count) of every row (n,)."""
-    keys = torch.empty(len(digits), dtype=torch.int64, device=digits.device)
-    salt = torch.arange(digits.shape[1], device=digits.device) * base
-    for rows in _blocks(digits):
-        keys[rows] = mix((salt + digits[rows] + 1) * GOLDEN).sum(1)
+    keys = torch.empty(len(found), dtype=torch.int64, device=found.device)
+    salt = torch.arange(found.shape[1], device=found.device) * base
+    for rows in _blocks(found):
+        keys[rows] = mix((salt + found[rows] + 1) * GOLDEN).sum(1)
     return keys
 
 
-def _group_digits(digits: Tensor, keys: Tensor) -> Groups | None:
+def _group_digits(found: Tensor, keys: Tensor) -> Groups | None:
     """Sort rows by a hash (n,) of their digits; None if equal hashes are not equal digits."""
     sorted_keys, rows = torch.sort(keys, stable=True)
     new = sorted_keys[1:] != sorted_keys[:-1]
     same = (~new).nonzero()[:, 0]
-    step = max(1, ENTRIES // digits.shape[1])
+    step = max(1, ENTRIES // found.shape[1])
     for start in range(0, len(same), step):
         some = same[start : start + step]
-        if not torch.equal(digits[rows[some]], digits[rows[some + 1]]):
+        if not torch.equal(found[rows[some]], found[rows[some + 1]]):
             return None
     return Groups(rows, _starts(new, len(keys)))
 

@@ -24,43 +24,31 @@ class Origin(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Predictions, outcomes and weights on a device.
+    """Predictions, outcomes and weights on a device."""
 
-    Parameters
-    ----------
-    probs : tensor of shape (n, m)
-        float32 or float64, rows that sum to 1.
-    labels : tensor of int64 of shape (n,)
-        Outcomes.
-    weights : tensor of float64 of shape (n,), optional
-        As Predictions round them.
-    unit : float
-        The smallest power of 2 that no weight exceeds.
-    event : int
-        The one of two outcomes that the problem is about; -1 if there are more.
-    origin : Origin, optional
-        What a lens looked at.
-    """
-
-    probs: Tensor
-    labels: Tensor
-    weights: Tensor | None
-    unit: float
-    event: int
-    origin: Origin | None = None
+    probs: Tensor  # (n, m) float32 or float64, rows that sum to 1
+    labels: Tensor  # (n,) int64
+    weights: Tensor | None  # (n,) float64, as Predictions round them
+    unit: float  # the smallest power of 2 that no weight exceeds
+    event: int  # the one of two outcomes that the problem is about; -1 if there are more
+    origin: Origin | None = None  # what a lens looked at
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and of outcomes."""
         return self.probs.shape[0], self.probs.shape[1]
 
-    def top(self) -> Tensor:
-        """Return the most probable class of every row (n,); of equal ones, the first."""
-        return self.probs.max(1).indices
-
     def all_of(self, j: int) -> Tensor:
         """Return one class for every row (n,)."""
         return torch.full_like(self.labels, j)
+
+    def top_label(self) -> "Rows":
+        """Return the binary problem of the most probable class; of equal ones, the first."""
+        return self.against_rest(self.probs.max(1).indices)
+
+    def one_class(self, j: int) -> "Rows":
+        """Return the binary problem of one class."""
+        return self.against_rest(self.all_of(j))
 
     def against_rest(self, event: Tensor) -> "Rows":
         """Return the binary problem of a class (n,) of each row; it occurs in outcome 0."""

@@ -1,29 +1,23 @@
-"""Sums over the rows of a cell that do not depend on their order: `engine.sums` on a device."""
+"""Sums that do not depend on their order: `engine.sums` on a device."""
+
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
 
 from calibrant.device import fused
+from calibrant.engine.sums import C1, C2, C3, LIMBS
 
-LIMBS = ((1.5 * 2.0**24, 28), (1.5 * 2.0**-4, 56), (1.5 * 2.0**-32, 84))
 ENTRIES = 1 << 24  # of a block of rows whose columns are cut into limbs
 
 
-def limbs(x: Tensor) -> Tensor:
-    """Return the limbs of numbers (…) of at most 1, as whole numbers of their units: (3, …)."""
-    out = torch.empty((3, *x.shape), dtype=torch.int64, device=x.device)
-    for limb, (constant, bits) in zip(out, LIMBS, strict=True):
-        part = (x + constant) - constant
-        x = x - part
-        limb.copy_(part * 2.0**bits)
-    return out
-
-
-def value(parts: Tensor) -> Tensor:
-    """Return what limbs (3, …) amount to."""
-    scales = [2.0**-bits for _, bits in LIMBS]
-    high, middle, low = (part * scale for part, scale in zip(parts.double(), scales, strict=True))
-    return high + (middle + low)
+def limbs(x: Tensor, units: Iterable[float]) -> list[Tensor]:
+    """Cut numbers (…) into multiples of the last digits of constants, one after the other."""
+    found = []
+    for unit in units:
+        found.append((x + unit) - unit)
+        x = x - found[-1]
+    return found
 
 
 def segment_sums(x: Tensor, starts: Tensor) -> Tensor:
@@ -45,22 +39,15 @@ def cell_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float
         terms = probs[:, columns].T.double().contiguous()
         if weights is not None:
             terms = weights * (1.0 / unit) * terms
-        out[:, columns] = value(segment_sums(limbs(terms), starts)).T * unit
+        high, middle, low = (
+            segment_sums((limb * 2.0**bits).long(), starts).double() * 2.0**-bits
+            for limb, bits in zip(limbs(terms, (C1, C2, C3)), LIMBS, strict=True)
+        )
+        out[:, columns] = (high + (middle + low)).T * unit
     return out
 
 
+@fused.by_kernel
 def short_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float) -> Tensor:
     """Return what `cell_sums` does, for cells of few rows."""
-    add = fused.cell_sums if fused.usable(probs) else cell_sums
-    return add(probs, weights, starts, unit)
-
-
-def sums_in_order(terms: Tensor) -> tuple[Tensor, Tensor]:
-    """Add up the columns of terms (cells, m) and their squares, one after the other: (cells,)."""
-    if fused.usable(terms):
-        return fused.sums_in_order(terms)
-    one, two = terms.new_zeros((2, len(terms)))
-    for j in range(terms.shape[1]):
-        one += terms[:, j]
-        two += terms[:, j] * terms[:, j]
-    return one, two
+    return cell_sums(probs, weights, starts, unit)

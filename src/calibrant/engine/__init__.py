@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from calibrant.engine import matching as matching
     from calibrant.engine import median as median
     from calibrant.engine import node_sums as node_sums
+    from calibrant.engine import norms as norms
     from calibrant.engine import null as null
     from calibrant.engine import pairs as pairs
     from calibrant.engine import paths as paths
@@ -46,6 +47,7 @@ COMPILED = (
     "events",
     "grid",
     "isotonic",
+    "norms",
     "null",
     "paths",
     "resample",

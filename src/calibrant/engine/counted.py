@@ -14,7 +14,8 @@ from calibrant.engine.arrays import (
 )
 from calibrant.engine.compile import kernel
 from calibrant.engine.draws import draw_row
-from calibrant.engine.null import Room, dense_norms, expect_outcomes
+from calibrant.engine.norms import dense_norms
+from calibrant.engine.null import Room, expect_outcomes
 from calibrant.engine.totals import Totals, collect
 from calibrant.engine.tuples import Order, Replicates, Rows, Source
 
@@ -88,7 +89,7 @@ def table_totals(
     expect("predicted", predicted, (n_cells, m), "f")
     expect("mass", mass, (n_cells,), "f")
     totals = Totals.zeros(size)
-    room = zeros((m, size)), zeros((3, size))
+    room = zeros((m, size)), zeros((8, size)), zeros((3, size))
     total = float(mass.sum()) if whole is None else whole
     _table_totals(counts, predicted, mass, total, wanted, room, totals)
     return totals
@@ -96,11 +97,11 @@ def table_totals(
 
 @kernel
 def _table_totals(counts, predicted, mass, total, wanted, room, totals):
-    table, norm = room
+    table, sums, norm = room
     for c in range(mass.shape[0]):
         if mass[c] > 0.0:
             for j in range(table.shape[0]):
                 for t in range(table.shape[1]):
                     table[j, t] = counts[c, j, t]
-            dense_norms(table, predicted[c], 1.0 / mass[c], wanted[1] > 1, norm)
+            dense_norms(table, predicted[c], 1.0 / mass[c], wanted, sums, norm)
             collect(norm, mass[c] / total, wanted, totals)

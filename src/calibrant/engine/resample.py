@@ -24,6 +24,7 @@ from calibrant.engine.draws import (
     thresholds_room,
     uniform,
 )
+from calibrant.engine.norms import norms
 from calibrant.engine.null import Cells, expect_outcomes
 from calibrant.engine.sums import cut, unit_of
 from calibrant.engine.totals import Totals, add_cells
@@ -81,11 +82,7 @@ class Sums(NamedTuple):
         if event >= 0:  # both of two outcomes are off by the same
             off = np.repeat(off[:, event : event + 1], 2, axis=1)
         off *= (1.0 / np.where(self.mass > 0, self.mass, 1.0))[:, None]
-        one, two = np.zeros((2, *self.mass.shape))
-        for j in range(off.shape[1]):
-            one += np.abs(off[:, j])
-            two += off[:, j] * off[:, j]
-        return one, two
+        return norms(off)
 
     def add_to(self, totals: Totals, event: int, scale: float, total: float | Floats) -> None:
         """Add these cells to the totals, with their shares of the weight of all rows."""

@@ -23,6 +23,7 @@ from calibrant.engine.arrays import (
 )
 from calibrant.engine.compile import helper, kernel
 from calibrant.engine.grid import interval
+from calibrant.engine.norms import IN_ORDER, cell_norms
 from calibrant.engine.rows import Ranked, check_ranked
 from calibrant.engine.tuples import Order, Rows
 
@@ -285,11 +286,14 @@ def _by_cell(rows, order, span, scale, limbs, tables, norms):
         add_predictions(rows, order, c, (scale, total), limbs, predicted)
         if total > 0.0:
             inverse = 1.0 / total
-            for k in range(m):
-                j = k if rows.event < 0 else rows.event  # both of two are off by the same
-                d = (observed[j] - predicted[j]) * inverse
-                one += abs(d)
-                two += d * d
+            if m > IN_ORDER:
+                one, two = cell_norms(observed, predicted, inverse, limbs)
+            else:
+                for k in range(m):
+                    j = k if rows.event < 0 else rows.event  # both of two are off by the same
+                    d = (observed[j] - predicted[j]) * inverse
+                    one += abs(d)
+                    two += d * d
         norms.mass[c] = total
         norms.one[c] = one
         norms.two[c] = two

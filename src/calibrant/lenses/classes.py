@@ -73,7 +73,7 @@ class TopK(Lens):
                 " Use `Canonical()` for all of them."
             )
         if k == 1 and data.there is not None and data.there.origin is None:
-            return data.induced_there(data.there.against_rest(data.there.top()), TOP)
+            return data.induced_there(data.there.top_label(), TOP)
         if k == 1:
             return data.induced_top(TOP)
         ranked = engine.rows.top_classes(data.probs, k)
@@ -156,7 +156,7 @@ class Marginal(Lens):
         j = data.index(self.label)
         names = (data.classes[j], f"not {data.classes[j]}")
         if data.there is not None and data.there.origin is None:
-            return data.induced_there(data.there.against_rest(data.there.all_of(j)), names)
+            return data.induced_there(data.there.one_class(j), names)
         probs, labels = engine.rows.against_rest(data.rows, np.array([j]))
         return data.induced(probs, labels, names)
 

@@ -138,9 +138,8 @@ class Signs(Draws):
             for first in range(0, cells.n_cells, step):
                 last = min(first + step, cells.n_cells)
                 off = sums.flipped(signs, first, last) / mass[first:last, None, None]
-                squares = (off * off).sum(axis=1)
-                norms = np.abs(off).sum(axis=1), np.sqrt(squares), squares
-                for norm, values in enumerate(norms):
+                one, squares = engine.norms.norms(off)
+                for norm, values in enumerate((one, np.sqrt(squares), squares)):
                     engine.totals.add_cells(mine, norm, values, shares[first:last])
         return totals
 

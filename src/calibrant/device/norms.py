@@ -1,0 +1,104 @@
+"""Norms of the deviations of cells, and their totals: `engine.norms` on a device."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from calibrant import engine
+from calibrant.device import fused
+from calibrant.device.sums import limbs
+from calibrant.engine.norms import HIGH, IN_ORDER, LOW, MIDDLE
+
+ENTRIES = 1 << 22  # terms that are cut into limbs at a time
+UNITS = (HIGH, MIDDLE, LOW)
+
+
+@fused.by_kernel
+def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+    """Return 1-norms and squared 2-norms (cells, size) of (counts - predicted) scale.
+
+    counts : (cells, m, size); predicted : (cells, m); scale : (cells,)
+    """
+    n_cells, m, size = counts.shape
+    if m > IN_ORDER:
+        return _exact_norms(counts, predicted, scale)
+    one, two = counts.new_zeros((2, n_cells, size))
+    for j in range(m):
+        d = (counts[:, j] - predicted[:, j, None]) * scale[:, None]
+        one += d.abs()
+        two += d * d
+    return one, two
+
+
+def _exact_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+    n_cells, m, size = counts.shape
+    sums = counts.new_zeros((2, 3, n_cells, size))
+    step = max(1, ENTRIES // (n_cells * size))
+    for first in range(0, m, step):
+        some = slice(first, first + step)
+        d = (counts[:, some] - predicted[:, some, None]) * scale[:, None, None]
+        sums[0] += torch.stack(limbs(d.abs(), UNITS)).sum(2)
+        sums[1] += torch.stack(limbs(d * d, UNITS)).sum(2)
+    return _value(*sums[0]), _value(*sums[1])
+
+
+def _value(high: Tensor, middle: Tensor, low: Tensor) -> Tensor:
+    return high + (middle + low)
+
+
+def single_norms(predicted: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the norms of cells of one row, of weight w (cells,), for each label: (cells, m)."""
+    scale = (1.0 / w)[:, None]
+    if predicted.shape[1] > IN_ORDER:
+        old, new = predicted * scale, (w[:, None] - predicted) * scale
+        return _replaced(old, new.abs()), _replaced(old * old, new * new)
+    one, two = predicted.new_zeros((2, *predicted.shape))
+    for j in range(predicted.shape[1]):
+        counts = torch.zeros_like(predicted)
+        counts[:, j] = w
+        d = (counts - predicted[:, j, None]) * scale
+        one += d.abs()
+        two += d * d
+    return one, two
+
+
+def _replaced(old: Tensor, new: Tensor) -> Tensor:
+    """Return the sums of old terms (cells, m), each time with one of them replaced: (cells, m)."""
+    pairs = zip(limbs(old, UNITS), limbs(new, UNITS), strict=True)
+    return _value(*(a.sum(1, keepdim=True) + (b - a) for a, b in pairs))
+
+
+class Totals:
+    """What is known of the cells so far; sums never round, so their order does not show."""
+
+    def __init__(self, size: int, wanted: tuple[int, int], device: torch.device) -> None:
+        self.wanted = wanted  # a span of norms; others stay 0
+        self.parts = torch.zeros((3, 3, size), dtype=torch.float64, device=device)
+
+    def add(self, one: Tensor, two: Tensor, shares: Tensor, at: slice = slice(None)) -> None:
+        """Add cells with 1-norms and squared 2-norms (cells, size), and shares (cells,)."""
+        if not len(shares):
+            return
+        first, last = self.wanted
+        values = torch.stack(
+            [one if n == 0 else root(two) if n == 1 else two for n in range(first, last)]
+        )
+        high, low = limbs(values * shares[:, None], (HIGH, MIDDLE))
+        self.merge(torch.stack((high.sum(1), low.sum(1), values.amax(1))), at)
+
+    def merge(self, found: Tensor, at: slice) -> None:
+        """Add totals (3, norms, size) of other cells in replicates `at`."""
+        mine = self.parts[:, slice(*self.wanted), at]
+        mine[:2] += found[:2]
+        torch.maximum(mine[2], found[2], out=mine[2])
+
+    def on_host(self) -> Any:
+        """Return `engine.totals.Totals`."""
+        return engine.totals.Totals(*self.parts.cpu().numpy())
+
+
+def root(x: Tensor) -> Tensor:
+    """Return square roots, rounded correctly, which torch's are on a GPU but not on every CPU."""
+    return x.sqrt() if x.is_cuda else torch.from_numpy(np.sqrt(x.numpy()))
