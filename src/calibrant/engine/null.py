@@ -1,14 +1,14 @@
 """Cells under redrawn labels, in a block of replicates, without laying anything out."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import draws
 from calibrant.engine.arrays import expect, expect_order, expect_rows, within, zeros
-from calibrant.engine.compile import helper, kernel
-from calibrant.engine.draws import FEW, draw_row
+from calibrant.engine.draws import FEW, Drawing, draw_row
+from calibrant.engine.kernel import SPAN, f8, helper, i8, kernel, out, u8
 from calibrant.engine.sums import add_predictions, unit_of
 from calibrant.engine.totals import Totals, collect
 from calibrant.engine.tuples import Order, Replicates, Rows, Source
@@ -20,21 +20,23 @@ class Cells(NamedTuple):
     """Rows sorted by cell, the weight of each cell, and that of all."""
 
     order: Order
-    mass: Floats  # (cells,)
+    mass: Annotated[Floats, f8["cells"]]  # (cells,)
     total: float
 
 
 class Room(NamedTuple):
     """What kernels work in: they allocate nothing."""
 
-    cuts: NDArray[np.int64]  # thresholds of a row
-    u: NDArray[np.int64]  # (size,)
-    labels: NDArray[np.int64]  # (1, size); (m // 2, size) for many outcomes
-    limbs: Floats  # (3, m)
-    predicted: Floats  # (m,)
-    table: Floats  # (2, m) norms of a cell of one row, for each outcome
-    counts: Floats  # (m, size)
-    norm: Floats  # (3, size)
+    cuts: Annotated[NDArray[np.int64], out(i8["_"])]  # thresholds of a row
+    u: Annotated[NDArray[np.int64], out(i8["size"])]  # (size,)
+    labels: Annotated[
+        NDArray[np.int64], out(i8["_ size"])
+    ]  # (1, size); (m // 2, size) for many outcomes
+    limbs: Annotated[Floats, out(f8["3 m"])]  # (3, m)
+    predicted: Annotated[Floats, out(f8["m"])]  # (m,)
+    table: Annotated[Floats, out(f8["2 m"])]  # (2, m) norms of a cell of one row, for each outcome
+    counts: Annotated[Floats, out(f8["m size"])]  # (m, size)
+    norm: Annotated[Floats, out(f8["3 size"])]  # (3, size)
 
     @classmethod
     def of(cls, n_classes: int, m: int, size: int) -> "Room":
@@ -127,7 +129,7 @@ def single_norms(predicted, w, table):
         table[1, y] = two
 
 
-@kernel
+@kernel(Rows, Cells, Drawing, (u8["size"], f8), SPAN, Room, Totals)
 def _few_outcomes(rows, cells, source, block, wanted, room, totals):
     keys, scale = block
     labels = room.labels[0]
@@ -219,7 +221,7 @@ def seen_norms(seen, counts, predicted, least, scale, norm):
         norm[2, t] *= scale * scale
 
 
-@kernel
+@kernel(Rows, Cells, Drawing, (u8["size"], f8), SPAN, Room, Totals)
 def _many_outcomes(rows, cells, source, block, wanted, room, totals):
     """Do what `_few_outcomes` does, in cells of few rows through the outcomes that occur."""
     keys, scale = block
