@@ -91,8 +91,8 @@ $(LINT): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[lint]'
 	@touch $@ $(PACKAGE)
 
-$(MACHINE): $(wildcard src/calibrant/engine/*.py) src/calibrant/engine/signatures.txt
-	$(firstword $(wildcard $(BIN)/python $(BENCH)/python)) -m calibrant.engine.ahead
+$(MACHINE): $(wildcard src/calibrant/engine/*.py)
+	$(firstword $(wildcard $(BIN)/python $(BENCH)/python)) -m pip install --quiet --no-deps --editable .
 	@touch $@
 
 # An environment of its own, so that other libraries never decide which versions we are tested with.

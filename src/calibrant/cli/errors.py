@@ -84,7 +84,7 @@ def one_sentence_errors() -> Iterator[None]:
             yield
     except BrokenPipeError:  # the reader has seen enough
         raise
-    except (ValueError, TypeError, OSError, MemoryError) as error:
+    except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
         typer.echo(f"calibrant: {_sentence(error)}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:

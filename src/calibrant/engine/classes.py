@@ -3,16 +3,16 @@
 The cells of class j are offsets[j] … offsets[j + 1] - 1; tables have one entry for each.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import draws, threads
 from calibrant.engine.arrays import expect, expect_edges, expect_weights, within, zeros
-from calibrant.engine.compile import kernel
-from calibrant.engine.draws import draw_row
+from calibrant.engine.draws import Drawing, draw_row
 from calibrant.engine.grid import interval
+from calibrant.engine.kernel import SPAN, code, f8, i8, kernel, out, u8
 from calibrant.engine.sums import EXACT, cut, whole
 from calibrant.engine.tuples import Replicates, Rows, Source
 
@@ -23,8 +23,8 @@ Limbs = NDArray[np.int64]  # (3, all cells), as those of `engine.sums`
 class Tables(NamedTuple):
     """Weight of every cell, and limbs of the sum of predictions."""
 
-    mass: Floats  # (all cells,)
-    limbs: Floats  # (3, all cells)
+    mass: Annotated[Floats, out(f8["slots"])]  # (all cells,)
+    limbs: Annotated[Floats, out(f8["3 slots"])]  # (3, all cells)
 
 
 def class_boxes(rows: Rows, edges: Floats, unit: float) -> tuple[NDArray[Any], Floats, Limbs]:
@@ -80,7 +80,7 @@ def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Limbs]:
     return mass, limbs
 
 
-@kernel
+@kernel(Rows, SPAN, f8, f8["k+1"], out(code["n m"]), out(f8["4 m"]), Tables)
 def _class_boxes(rows, span, scale, edges, cells, low, tables):
     """Find the interval of every entry and add it up.
 
@@ -118,7 +118,7 @@ def _class_boxes(rows, span, scale, edges, cells, low, tables):
             tables.limbs[s, j * k] += low[s, j]
 
 
-@kernel
+@kernel(Rows, SPAN, f8, i8["m+1"], code["n m"], Tables)
 def _class_sums(rows, span, scale, offsets, cells, tables):
     for i in range(span[0], span[1]):
         w = rows.weights[i * rows.step]
@@ -152,7 +152,15 @@ def class_counts(
     return out
 
 
-@kernel
+@kernel(
+    Rows,
+    code["n m"],
+    i8["m+1"],
+    Drawing,
+    u8["size"],
+    (out(i8["_"]), out(i8["size"]), out(i8["size"])),
+    out(f8["slots size"]),
+)
 def _class_counts(rows, cells, offsets, source, keys, room, out):
     cuts, u, labels = room
     for i in range(rows.probs.shape[0]):

@@ -12,8 +12,8 @@ from calibrant.engine.arrays import (
     within,
     zeros,
 )
-from calibrant.engine.compile import kernel
-from calibrant.engine.draws import draw_row
+from calibrant.engine.draws import Drawing, draw_row
+from calibrant.engine.kernel import SPAN, f8, i8, kernel, out, u8
 from calibrant.engine.norms import dense_norms
 from calibrant.engine.null import Room, expect_outcomes
 from calibrant.engine.totals import Totals, collect
@@ -60,7 +60,7 @@ def add_counts(
     _add_counts(rows, order, drawing, keys, room, at, out)
 
 
-@kernel
+@kernel(Rows, Order, Drawing, u8["size"], Room, i8["cells"], out(f8["_ m size"]))
 def _add_counts(rows, order, source, keys, room, at, out):
     labels = room.labels[0]
     for c in range(at.shape[0]):
@@ -95,7 +95,15 @@ def table_totals(
     return totals
 
 
-@kernel
+@kernel(
+    f8["cells m size"],
+    f8["cells m"],
+    f8["cells"],
+    f8,
+    SPAN,
+    (out(f8["m size"]), out(f8["8 size"]), out(f8["3 size"])),
+    Totals,
+)
 def _table_totals(counts, predicted, mass, total, wanted, room, totals):
     table, sums, norm = room
     for c in range(mass.shape[0]):

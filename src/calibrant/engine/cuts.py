@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect
-from calibrant.engine.compile import kernel
 from calibrant.engine.draws import NEVER, ONE, rounded
+from calibrant.engine.kernel import i8, kernel, out, real
 
 Array = NDArray[Any]
 
@@ -67,7 +67,7 @@ def _each_block_of_cuts(
     threads.run(work, threads.row_blocks(probs.shape))
 
 
-@kernel
+@kernel(real["n m"], i8["_"], out(i8["n 2"]))
 def _event_cuts(probs, event, out):
     """Write the two thresholds about the event, of all that `draws.thresholds` would write."""
     for i in range(probs.shape[0]):
@@ -75,7 +75,7 @@ def _event_cuts(probs, event, out):
         below = upto = total = np.int64(0)
         last = 0
         for k in range(probs.shape[1]):
-            part = rounded(probs[i, k] * ONE)
+            part = rounded(np.float64(probs[i, k]) * ONE)
             below += part if k < j else 0
             upto += part if k <= j else 0
             total += part

@@ -4,13 +4,13 @@ A Gaussian of width s is one of width a, smoothed once more with width sqrt(s^2 
 a grid that is fine beside a hold all there is to know about every larger width.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect
-from calibrant.engine.compile import helper, kernel
+from calibrant.engine.kernel import f8, helper, kernel, out
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ def add_gaussians(values: Floats, masses: Floats, nodes: Floats) -> None:
     _add_gaussians(values, np.ascontiguousarray(masses), room, nodes)
 
 
-@kernel
+@kernel(f8["cells"], f8["cells size"], (f8["_"], out(f8["_"])), out(f8["_ size"]))
 def _add_gaussians(values, masses, room, nodes):
     falls, weights = room
     steps = nodes.shape[0] - 1
@@ -65,16 +65,16 @@ def _add_gaussians(values, masses, room, nodes):
 class Curves(NamedTuple):
     """Densities on an even grid of [0, 1], their derivatives and their integrals: (size, k + 1)."""
 
-    density: Floats
-    slope: Floats
-    integral: Floats
+    density: Annotated[Floats, f8["size nodes"]]
+    slope: Annotated[Floats, f8["size nodes"]]
+    integral: Annotated[Floats, f8["size nodes"]]
 
 
 class Moduli(NamedTuple):
     """Integrals of the modulus of each density, and the sums of |slope| where it crosses 0."""
 
-    integral: Floats  # (size,)
-    crossings: Floats  # (size,)
+    integral: Annotated[Floats, out(f8["size"])]  # (size,)
+    crossings: Annotated[Floats, out(f8["size"])]  # (size,)
 
 
 def moduli(curves: Curves) -> Moduli:
@@ -92,7 +92,7 @@ def moduli(curves: Curves) -> Moduli:
     return out
 
 
-@kernel
+@kernel(Curves, out(f8["6"]), Moduli)
 def _moduli(curves, poly, out):
     steps = curves.density.shape[1] - 1
     for t in range(curves.density.shape[0]):

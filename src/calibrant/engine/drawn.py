@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from calibrant.engine import draws
 from calibrant.engine.arrays import expect, within, zeros
-from calibrant.engine.compile import kernel
 from calibrant.engine.draws import draw_row, row_key, uniform
+from calibrant.engine.kernel import i4, i8, kernel, out, u8
 from calibrant.engine.tuples import Replicates, Source
 
 Array = NDArray[Any]
@@ -49,7 +49,13 @@ def _event_keys(drawing: Drawing) -> tuple[np.uint64, int, NDArray[np.int64]]:
     return drawing.source.key, drawing.source.first, drawing.cuts
 
 
-@kernel
+@kernel(
+    draws.Drawing,
+    i8["k"],
+    u8["size"],
+    (out(i8["_"]), out(i8["size"]), out(i8["size"])),
+    out(i4["k size"]),
+)
 def _draw_rows(source, rows, keys, room, out):
     cuts, u, labels = room
     for s in range(rows.shape[0]):
@@ -59,7 +65,7 @@ def _draw_rows(source, rows, keys, room, out):
             drawn[t] = labels[t]
 
 
-@kernel
+@kernel((u8, i8, i8["n 2"]), i8["k"], u8["size"], i8, out(i4["k size"]))
 def _draw_events(source, rows, keys, event, out):
     key, first, cuts = source
     for s in range(rows.shape[0]):

@@ -7,14 +7,14 @@ the sums are multiplied by the rounded quotient and rounded once more. So every 
 64-bit integers and IEEE arithmetic draws the same labels.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect, zeros
-from calibrant.engine.compile import helper, kernel
+from calibrant.engine.arrays import expect, within, zeros
+from calibrant.engine.kernel import SPAN, code, helper, i4, i8, kernel, optional, out, real, u8
 from calibrant.engine.tuples import Replicates, Source
 
 Array = NDArray[Any]
@@ -44,9 +44,9 @@ def row_key(key, i):
 @helper
 def number(numbers, first, i):
     """Return the number of row i in the whole data set."""
-    if numbers is None:
-        return first + i
-    return numbers[i]
+    if numbers.shape[0] > 0:
+        return numbers[i]
+    return first + i
 
 
 @helper
@@ -88,7 +88,7 @@ def thresholds(probs, i, out):
     total = np.int64(0)
     last = 0
     for j in range(probs.shape[1]):
-        part = rounded(probs[i, j] * ONE)
+        part = rounded(np.float64(probs[i, j]) * ONE)
         total += part
         out[j] = total
         last = j if part > 0 else last
@@ -128,20 +128,11 @@ def draw_many(cuts, row, replicates, u, labels):
 
 @helper
 def see(table, i, labels):
-    """Turn the drawn classes of row i, labels (size,), into what a lens sees; None: the classes."""
-    if table is not None:
+    """Turn the drawn classes of row i, labels (size,), into what a lens sees, if there is a table."""
+    if table.shape[0] > 0:
         row = i if table.shape[0] > 1 else 0
         for t in range(labels.shape[0]):
             labels[t] = table[row, labels[t]]
-
-
-@helper
-def draw(many, cuts, row, replicates, u, labels):
-    """Draw labels (size,) in one of the two ways; the other one is not compiled."""
-    if many is None:
-        draw_few(cuts, row, replicates, u, labels)
-    else:
-        draw_many(cuts, row, replicates, u, labels)
 
 
 @helper
@@ -149,8 +140,33 @@ def draw_row(source, i, replicates, cuts, u, labels):
     """Draw the outcome of row i in every replicate: labels (size,)."""
     thresholds(source.probs, i, cuts)
     row = row_key(source.key, number(source.numbers, source.first, i))
-    draw(source.many, cuts, row, replicates, u, labels)
+    if source.probs.shape[1] <= FEW:
+        draw_few(cuts, row, replicates, u, labels)
+    else:
+        draw_many(cuts, row, replicates, u, labels)
     see(source.table, i, labels)
+
+
+class Drawing(NamedTuple):
+    """A source that was checked, as kernels take it."""
+
+    probs: Annotated[Array, real["n classes"]]
+    table: Annotated[Array | None, optional(code["_ classes"])]
+    key: np.uint64
+    first: int
+    numbers: Annotated[NDArray[np.int64] | None, optional(i8["n"])]
+
+
+def checked(source: Source) -> Drawing:
+    """Refuse a source that a kernel cannot use."""
+    expect("probs", source.probs, (None, None), "f")
+    table = source.table
+    if table is not None:
+        expect("table", table, (source.probs.shape[0] if len(table) > 1 else 1, None), "iu")
+        if table.itemsize > 1:
+            within("table", table, 1 << 31)
+            table = table.astype(np.int32, copy=False)
+    return Drawing(source.probs, table, source.key, source.first, source.numbers)
 
 
 def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
@@ -172,7 +188,9 @@ def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
     return out
 
 
-@kernel
+@kernel(
+    Drawing, SPAN, u8["size"], (out(i8["_"]), out(i8["size"]), out(i8["size"])), out(i4["size n"])
+)
 def _draw_labels(source, span, keys, room, out):
     cuts, u, labels = room
     for i in range(span[0], span[1]):
@@ -198,7 +216,7 @@ def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int3
     return out
 
 
-@kernel
+@kernel(Drawing, i8["n"], u8, out(i8["_"]), out(i4["_"]))
 def _draw_copies(source, times, replicate, cuts, out):
     place = 0
     n = source.probs.shape[0]
@@ -212,28 +230,6 @@ def _draw_copies(source, times, replicate, cuts, out):
                     y += 1
                 out[place] = y
                 place += 1
-
-
-class Drawing(NamedTuple):
-    """A source that was checked, as kernels take it."""
-
-    probs: Array
-    table: Array | None
-    key: np.uint64
-    first: int
-    numbers: NDArray[np.int64] | None
-    many: bool | None  # None for few classes: another type, for which less is compiled
-
-
-def checked(source: Source) -> Drawing:
-    """Refuse a source that a kernel cannot use."""
-    expect("probs", source.probs, (None, None), "f")
-    n, m = source.probs.shape
-    if source.table is not None:
-        expect("table", source.table, (n if source.table.shape[0] > 1 else 1, m), "iu")
-    if source.numbers is not None:
-        expect("numbers", source.numbers, (n,), "i")
-    return Drawing(*source, many=None if m <= FEW else True)
 
 
 def draw_times(n: int, key: np.uint64, replicate: int) -> NDArray[np.int32]:

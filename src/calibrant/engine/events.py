@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, expect_order, expect_weights, zeros
-from calibrant.engine.compile import kernel
 from calibrant.engine.draws import Keys, number, row_key, uniform
+from calibrant.engine.kernel import SPAN, count, f8, i8, kernel, optional, out, u8
 from calibrant.engine.tuples import Order, Rows
 
 Floats = NDArray[np.float64]
@@ -30,25 +30,30 @@ def event_counts(
     expect_order(order, rows.probs.shape[0], order.starts.size - 1, span)
     shape = span[1] - span[0], keys[1].size
     out = zeros(shape, np.int64 if rows.step == 0 else np.float64)
-    _event_counts(rows, order, cuts, keys, span, out)
+    weighed = rows.weights, rows.step, rows.first, rows.numbers
+    _event_counts(cuts, weighed, order, keys, span, out)
     return out.astype(np.float64, copy=False)
 
 
-@kernel
-def _event_counts(rows, order, cuts, keys, span, out):
+WEIGHED = f8["_"], i8, i8, optional(i8["n"])  # weights, step, first and numbers of `Rows`
+
+
+@kernel(i8["n 2"], WEIGHED, Order, (u8, u8["size"]), SPAN, out(count["_ size"]))
+def _event_counts(cuts, rows, order, keys, span, out):
+    weights, step, first, numbers = rows
     key, replicates = keys
     for c in range(span[0], span[1]):
         at = c - span[0]
         for s in range(order.starts[c], order.starts[c + 1]):
             i = np.int64(order.rows[s])
-            row = row_key(key, number(rows.numbers, rows.first, i))
+            row = row_key(key, number(numbers, first, i))
             low, high = cuts[i, 0], cuts[i, 1]
-            if rows.step == 0:
+            if step == 0:
                 for t in range(replicates.shape[0]):
                     u = uniform(row, replicates[t])
                     out[at, t] += (u >= low) & (u < high)
             else:
-                w = rows.weights[i]
+                w = weights[i]
                 for t in range(replicates.shape[0]):
                     u = uniform(row, replicates[t])
                     out[at, t] += w * ((u >= low) & (u < high))
@@ -75,7 +80,7 @@ def block_counts(p: Floats, length: int) -> BlockCounts:
     return BlockCounts(pmf, spans, spans[:, 0] - np.arange(n_blocks) * (length + 1))
 
 
-@kernel
+@kernel(f8["n"], i8, out(f8["_"]), out(i8["_ 2"]))
 def _block_counts(p, length, pmf, spans):
     n = p.shape[0]
     for b in range(spans.shape[0]):

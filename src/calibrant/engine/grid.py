@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect, expect_edges
-from calibrant.engine.compile import helper, kernel
+from calibrant.engine.kernel import SPAN, b1, f8, helper, i4, i8, kernel, out, real, u8
 
 Array = NDArray[Any]
 Keys = NDArray[np.uint64]
@@ -80,7 +80,7 @@ def intervals(
     return cells, occupied
 
 
-@kernel
+@kernel(real["n m"], i8, f8["k+1"], SPAN, out(i4["n"]), out(b1["k"]))
 def _intervals(probs, column, edges, span, cells, occupied):
     for i in range(span[0], span[1]):
         c = interval(np.float64(probs[i, column]), edges)
@@ -102,7 +102,7 @@ def box_keys(probs: Array, columns: tuple[int, int], edges: NDArray[np.float64])
     return keys
 
 
-@kernel
+@kernel(real["n m"], SPAN, f8["k+1"], i8, out(u8["n words"]))
 def _box_keys(probs, columns, edges, per_word, keys):
     first, count = columns
     k = np.uint64(edges.shape[0] - 1)
@@ -134,7 +134,9 @@ def simplex_keys(
     return keys
 
 
-@kernel
+@kernel(
+    real["n m"], SPAN, f8["k+1"], (i8, i8), (out(i8["count"]), out(f8["count"])), out(u8["n words"])
+)
 def _simplex_keys(probs, columns, edges, packing, parts, keys):
     first, count = columns
     base, per_word = packing

@@ -5,14 +5,14 @@ added at the end; where the last pool is not above the one before it, the two be
 replicate keeps a stack of pools with rising frequencies, and cells may come in parts.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect
-from calibrant.engine.compile import kernel
+from calibrant.engine.kernel import f8, i8, kernel, out, real
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -23,11 +23,11 @@ FIRST_ROOM = 64  # pools; a calibrated model has about the cube root of its numb
 class Pools(NamedTuple):
     """The pools of each replicate so far: (size, room), of which the first `height` exist."""
 
-    last: NDArray[np.int64]  # the last cell of each
-    mass: Floats
-    events: Floats
-    loss: Floats  # of the predictions, added up over the rows
-    height: NDArray[np.int64]  # (size,)
+    last: Annotated[NDArray[np.int64], out(i8["size room"])]  # the last cell of each
+    mass: Annotated[Floats, out(f8["size room"])]
+    events: Annotated[Floats, out(f8["size room"])]
+    loss: Annotated[Floats, out(f8["size room"])]  # of the predictions, added up over the rows
+    height: Annotated[NDArray[np.int64], out(i8["size"])]  # (size,)
 
     @classmethod
     def start(cls, size: int) -> "Pools":
@@ -84,7 +84,7 @@ def pool(events: Floats, mass: Floats, losses: Floats, first: int, pools: Pools)
     return pools
 
 
-@kernel
+@kernel(f8["cells size"], f8["cells"], f8["2 cells"], i8, Pools)
 def _pool(events, mass, losses, first, pools):
     for t in range(events.shape[1]):
         all_events, all_mass, all_loss = pools.events[t], pools.mass[t], pools.loss[t]
@@ -126,7 +126,7 @@ def tally(p: Array, occurred: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats
     return values[:found], mass[:found], events[:found]
 
 
-@kernel
+@kernel(real["_"], real["_"], out(f8["n"]), out(f8["n"]), out(f8["n"]), returns=i8)
 def _tally(others, events, values, mass, occurred):
     """Merge two sorted arrays; what decides which is next is added, so that nobody guesses it."""
     i = j = 0

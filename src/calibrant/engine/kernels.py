@@ -1,12 +1,12 @@
 """Distances between predictions, and kernels of them: of one row and many columns at a time."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, zeros
-from calibrant.engine.compile import helper
+from calibrant.engine.kernel import f8, helper, i8, out
 
 Floats = NDArray[np.float64]
 
@@ -36,10 +36,10 @@ class Kernel(NamedTuple):
 class Room(NamedTuple):
     """What a row of a table is computed in: (columns,) each; `bits` are those of `power`."""
 
-    far: Floats
-    series: Floats
-    power: Floats
-    bits: NDArray[np.int64]
+    far: Annotated[Floats, out(f8["width"])]
+    series: Annotated[Floats, out(f8["width"])]
+    power: Annotated[Floats, out(f8["width"])]
+    bits: Annotated[NDArray[np.int64], out(i8["width"])]
 
     @classmethod
     def of(cls, width: int) -> "Room":
@@ -54,6 +54,9 @@ def check_points(points: Floats) -> tuple[int, int]:
     if points.dtype != np.float64 or not points.flags.c_contiguous:
         raise TypeError("`points` must be float64, one row after the other.")
     return points.shape[0], points.shape[1]
+
+
+CHOSEN = i8, i8, f8["_"]  # what `plain` returns
 
 
 def plain(chosen: Kernel) -> tuple[int, int, Floats]:

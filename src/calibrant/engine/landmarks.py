@@ -5,31 +5,31 @@ kernel of two rows is k_i' K^{-1} k_j. So a sum of it over all pairs is |L^{-1} 
 and a the sum of the rows' k_i.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect, zeros
-from calibrant.engine.compile import helper, kernel
 from calibrant.engine.draws import GOLDEN, mix
-from calibrant.engine.kernels import Kernel, Room, check_points, plain, similarities
+from calibrant.engine.kernel import SPAN, f8, helper, i8, kernel, out
+from calibrant.engine.kernels import CHOSEN, Kernel, Room, check_points, plain, similarities
 from calibrant.engine.matching import BLOCK, Matching
 from calibrant.engine.pairs import Points
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-SPAN = 1 << 13  # rows whose sums are added up together
+TOGETHER = 1 << 13  # rows whose sums are added up together
 FLAT = 1e-10  # share of itself that a landmark must have apart from those before it
 
 
 class Landmarks(NamedTuple):
     """Predictions that all others are compared with, and the factor of their kernel."""
 
-    columns: Floats  # (m, rank)
-    factor: Floats  # (rank, rank): row l is column l of L
+    columns: Annotated[Floats, f8["m rank"]]  # (m, rank)
+    factor: Annotated[Floats, f8["rank rank"]]  # (rank, rank): row l is column l of L
 
 
 def hashes(probs: Floats, seed: int) -> Floats:
@@ -72,7 +72,9 @@ def place(probs: Floats, chosen: Kernel) -> Landmarks:
     )
 
 
-@kernel
+@kernel(
+    f8["rank m"], f8["m rank"], CHOSEN, (Room, out(f8["rank"])), out(f8["rank rank"]), returns=i8
+)
 def _factor(probs, columns, chosen, room, factor):
     """Write L by columns; a landmark with nothing of its own gets a column of zeros."""
     room, values = room
@@ -123,19 +125,19 @@ def expected(points: Points, landmarks: Landmarks, chosen: Kernel) -> Expected:
     n, m = check_points(points.probs)
     rank = landmarks.columns.shape[1]
     expect("columns", landmarks.columns, (m, rank), "f")
-    blocks = threads.blocks(n, SPAN)
+    blocks = threads.blocks(n, TOGETHER)
     sums, own = zeros((len(blocks), m, rank)), np.empty(n)
 
     def work(first: int, last: int) -> None:
         room = Room.of(rank), zeros(rank)
-        out = sums[first // SPAN], own
+        out = sums[first // TOGETHER], own
         _expected(points, landmarks, plain(chosen), (first, last), room, out)
 
     threads.run(work, blocks)
     return Expected(sums.sum(axis=0), own)
 
 
-@kernel
+@kernel(Points, Landmarks, CHOSEN, SPAN, (Room, out(f8["rank"])), (out(f8["m rank"]), out(f8["n"])))
 def _expected(points, landmarks, chosen, span, room, out):
     room, values = room
     sums, own = out
@@ -174,7 +176,14 @@ def add_rows(
     _add_rows(points, landmarks.columns, scaled, (room, table), matching, sums)
 
 
-@kernel
+@kernel(
+    Points,
+    f8["m rank"],
+    (CHOSEN, f8),
+    ((Room, out(f8["rank"])), out(i8["_ rank"])),
+    Matching,
+    out(i8["size m rank"]),
+)
 def _add_rows(points, columns, chosen, room, matching, sums):
     chosen, scale = chosen
     room, table = room
@@ -228,7 +237,7 @@ def squared_lengths(sums: Whole, unit: float, sums_expected: Floats, factor: Flo
     return out
 
 
-@kernel
+@kernel(i8["size m rank"], f8, f8["m rank"], f8["rank rank"], out(f8["rank"]), out(f8["size"]))
 def _squared_lengths(sums, unit, predicted, factor, values, out):
     for t in range(sums.shape[0]):
         total = 0.0

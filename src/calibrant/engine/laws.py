@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect, within
-from calibrant.engine.compile import kernel
+from calibrant.engine.kernel import SPAN, f8, i4, i8, kernel, out
 from calibrant.engine.sums import EXACT, cut, whole
 
 Floats = NDArray[np.float64]
@@ -55,7 +55,7 @@ def power_sums(p: Floats, cells: NDArray[np.int32], n_cells: int) -> PowerSums:
     return PowerSums(rows, limbs)
 
 
-@kernel
+@kernel(f8["n"], i4["n"], SPAN, out(i8["cells 2"]), out(f8["cells _ 3"]))
 def _power_sums(p, cells, span, rows, sums):
     for i in range(span[0], span[1]):
         a = p[i]
@@ -108,7 +108,7 @@ def add_values(values: Floats, cells: NDArray[np.int32], n_cells: int) -> NDArra
     return out
 
 
-@kernel
+@kernel(f8["n"], i4["n"], SPAN, out(f8["3 cells"]))
 def _add_values(values, cells, span, limbs):
     for i in range(span[0], span[1]):
         high, middle, low = cut(values[i])

@@ -4,13 +4,13 @@ With values v_1 < v_2 < … and s_g = sum_{h < g} x_h exp(-(v_g - v_h) / scale),
 s_{g+1} = (s_g + x_g) exp(-(v_{g+1} - v_g) / scale).
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, zeros
-from calibrant.engine.compile import helper, kernel
+from calibrant.engine.kernel import b1, f8, helper, i4, i8, kernel, out
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -22,21 +22,23 @@ class Line(NamedTuple):
     `decays` are what each scale leaves of a sum on the way from a group to the next.
     """
 
-    weights: Floats  # (n,) of the sorted rows
-    ends: Whole  # (groups,) the row after the last one of each group
-    values: Floats  # (groups,) the prediction
-    mass: Floats  # (groups,) the weight
-    decays: Floats  # (scales, groups)
+    weights: Annotated[Floats, f8["n"]]  # (n,) of the sorted rows
+    ends: Annotated[Whole, i8["groups"]]  # (groups,) the row after the last one of each group
+    values: Annotated[Floats, f8["groups"]]  # (groups,) the prediction
+    mass: Annotated[Floats, f8["groups"]]  # (groups,) the weight
+    decays: Annotated[Floats, f8["scales groups"]]  # (scales, groups)
 
 
 class Walk(NamedTuple):
     """What is known of a batch of replicates after the rows so far."""
 
-    high: Floats  # (size,) sum over the pairs, and what was lost in rounding it
-    low: Floats
-    events: Floats  # (size,) of the group that is being added up
-    own: Floats  # (size,) what its rows and themselves amount to
-    behind: Floats  # (scales, size) sums over the groups before
+    high: Annotated[
+        Floats, out(f8["size"])
+    ]  # (size,) sum over the pairs, and what was lost in rounding it
+    low: Annotated[Floats, out(f8["size"])]
+    events: Annotated[Floats, out(f8["size"])]  # (size,) of the group that is being added up
+    own: Annotated[Floats, out(f8["size"])]  # (size,) what its rows and themselves amount to
+    behind: Annotated[Floats, out(f8["scales size"])]  # (scales, size) sums over the groups before
 
     @classmethod
     def zeros(cls, scales: int, size: int) -> "Walk":
@@ -90,7 +92,7 @@ def add_group(line, g, unbiased, walk):
         events[t] = 0.0
 
 
-@kernel
+@kernel(Line, (i8, i8, i8), i4["_ size"], (i8, b1), Walk)
 def _walk_rows(line, span, outcomes, how, walk):
     g, start, stop = span
     event, unbiased = how
@@ -112,7 +114,7 @@ def pair_sum(values: Floats, decays: Floats) -> float:
     return float(_pair_sum(values, decays))
 
 
-@kernel
+@kernel(f8["groups"], f8["groups"], returns=f8)
 def _pair_sum(values, decays):
     total = behind = 0.0
     for g in range(values.shape[0]):
@@ -142,7 +144,7 @@ def middle(values: Floats, mass: Floats) -> float:
     return float(found if count > half else (found + beyond) / 2)
 
 
-@kernel
+@kernel(f8["groups"], f8["groups"], f8["groups+1"], f8, returns=(f8, f8))
 def _within(values, mass, ends, distance):
     """Return the mass of pairs within a distance, and the least distance beyond it."""
     count, beyond = 0.0, np.inf

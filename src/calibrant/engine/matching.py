@@ -4,13 +4,13 @@ Sums are whole numbers of very small units in two words. So neither the order of
 of threads or of replicates that are made at a time changes a bit.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, within
-from calibrant.engine.compile import helper, kernel
+from calibrant.engine.kernel import helper, i4, i8, kernel, out, u1
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -22,8 +22,8 @@ WORD = np.int64((1 << 32) - 1)
 class Words(NamedTuple):
     """Whole numbers high · 2^32 + low of each replicate: (size,)."""
 
-    high: Whole
-    low: Whole
+    high: Annotated[Whole, out(i8["size"])]
+    low: Annotated[Whole, out(i8["size"])]
 
     @classmethod
     def zeros(cls, size: int) -> "Words":
@@ -52,8 +52,12 @@ def total(words: list[Words]) -> Words:
 class Matching(NamedTuple):
     """Rows of each block sorted by outcome, in each replicate."""
 
-    places: NDArray[np.uint8]  # (size, n) numbers of rows within their block
-    starts: NDArray[np.uint8]  # (size, blocks, m + 1) where the rows of each outcome begin
+    places: Annotated[
+        NDArray[np.uint8], u1["size n"]
+    ]  # (size, n) numbers of rows within their block
+    starts: Annotated[
+        NDArray[np.uint8], u1["size blocks m+1"]
+    ]  # (size, blocks, m + 1) where the rows of each outcome begin
 
     @classmethod
     def empty(cls, size: int, n: int, m: int) -> "Matching":
@@ -77,7 +81,7 @@ def sort_outcomes(outcomes: NDArray[np.int32], first: int, matching: Matching) -
     _sort_outcomes(outcomes, first, matching)
 
 
-@kernel
+@kernel(i4["_ size"], i8, Matching)
 def _sort_outcomes(outcomes, first, matching):
     for begin in range(0, outcomes.shape[0], BLOCK):
         some = outcomes[begin : begin + BLOCK]
@@ -115,7 +119,7 @@ def add_entries(table: Whole, outcomes: NDArray[np.int32], words: Words) -> None
     _add_entries(table, outcomes, words)
 
 
-@kernel
+@kernel(i8["rows m"], i4["rows size"], Words)
 def _add_entries(table, outcomes, words):
     for s in range(outcomes.shape[0]):
         row, drawn = table[s], outcomes[s]

@@ -6,14 +6,14 @@ the interval that holds the median; when few pairs are left, they are laid out a
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect, zeros
-from calibrant.engine.compile import helper, kernel
+from calibrant.engine.kernel import SPAN, f8, helper, i8, kernel, out
 from calibrant.engine.kernels import EUCLIDEAN, check_points, distances
 from calibrant.engine.matching import BLOCK
 from calibrant.engine.pairs import Points
@@ -31,12 +31,12 @@ class Pairs(NamedTuple):
     """Rows against the columns of a block: pairs i < j."""
 
     points: Points
-    columns: Floats  # (m, width)
+    columns: Annotated[Floats, f8["m width"]]  # (m, width)
     distance: int
     first: int  # row number of the first column
-    far: Floats  # (width,) room for distances
-    bits: Whole  # the same, as whole numbers
-    at: Whole  # (width,) room for their intervals
+    far: Annotated[Floats, out(f8["width"])]  # (width,) room for distances
+    bits: Annotated[Whole, out(i8["width"])]  # the same, as whole numbers
+    at: Annotated[Whole, out(i8["width"])]  # (width,) room for their intervals
 
 
 def median_distance(points: Points, distance: int) -> float:
@@ -138,7 +138,7 @@ def measure(pairs, j):
     return min(far.shape[0], j - pairs.first)
 
 
-@kernel
+@kernel(Pairs, SPAN, out(f8["2 _"]))
 def _count_pairs(pairs, span, mass):
     """Add to two tables in turn, since often one interval follows itself; the last is elsewhere."""
     low, shift = span
@@ -155,7 +155,7 @@ def _count_pairs(pairs, span, mass):
             mass[i & 1, at[i]] += w * weights[pairs.first + i]
 
 
-@kernel
+@kernel(Pairs, SPAN, out(i8["room"]), out(f8["room"]), returns=i8)
 def _collect_pairs(pairs, span, bits, mass):
     weights = pairs.points.weights
     count = 0
@@ -172,7 +172,7 @@ def _collect_pairs(pairs, span, bits, mass):
     return count
 
 
-@kernel
+@kernel(Pairs, i8, returns=i8)
 def _least_above(pairs, bits):
     least = np.int64(TOP)
     for j in range(pairs.first + 1, pairs.points.weights.shape[0]):

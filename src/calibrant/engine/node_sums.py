@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, expect_rows
-from calibrant.engine.compile import kernel
+from calibrant.engine.kernel import f8, i4, i8, kernel, out
 from calibrant.engine.spread import Points, add_product, power_of
 from calibrant.engine.sums import EXACT, whole
 from calibrant.engine.tuples import Rows
@@ -45,7 +45,7 @@ def node_sums(
     return mass, whole(limbs[:, 1:].transpose(1, 0, 2))
 
 
-@kernel
+@kernel(Points, i4["n"], i8, f8["nodes columns"], out(f8["nodes"]), out(f8["nodes 4 columns"]))
 def _add_nodes(points, nodes, power, means, mass, limbs):
     for i in range(nodes.shape[0]):
         c = nodes[i]

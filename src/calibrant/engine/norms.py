@@ -10,7 +10,7 @@ What is below 2^-111 is lost.
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.compile import helper
+from calibrant.engine.kernel import helper
 
 Floats = NDArray[np.float64]
 

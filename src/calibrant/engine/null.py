@@ -1,14 +1,14 @@
 """Cells under redrawn labels, in a block of replicates, without laying anything out."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import draws
 from calibrant.engine.arrays import expect, expect_order, expect_rows, within, zeros
-from calibrant.engine.compile import kernel
-from calibrant.engine.draws import draw_row
+from calibrant.engine.draws import Drawing, draw_row
+from calibrant.engine.kernel import SPAN, f8, i8, kernel, out, u8
 from calibrant.engine.norms import IN_ORDER, dense_norms, look_up, seen_norms, single_norms
 from calibrant.engine.sums import add_predictions, unit_of
 from calibrant.engine.totals import Totals, collect
@@ -21,22 +21,23 @@ class Cells(NamedTuple):
     """Rows sorted by cell, the weight of each cell, and that of all."""
 
     order: Order
-    mass: Floats  # (cells,)
+    mass: Annotated[Floats, f8["cells"]]  # (cells,)
     total: float
 
 
 class Room(NamedTuple):
     """What kernels work in: they allocate nothing."""
 
-    cuts: NDArray[np.int64]  # thresholds of a row
-    u: NDArray[np.int64]  # (size,)
-    labels: NDArray[np.int64]  # (rows, size) for cells of fewer rows; of others, one at a time
-    limbs: Floats  # (3, m)
-    predicted: Floats  # (m,)
-    table: Floats  # (2, m) norms of a cell of one row, for each outcome
-    counts: Floats  # (m, size)
-    sums: Floats  # (8, size) limbs of norms, and what is put in their place
-    norm: Floats  # (3, size)
+    cuts: Annotated[NDArray[np.int64], out(i8["_"])]  # thresholds of a row
+    u: Annotated[NDArray[np.int64], out(i8["size"])]
+    # (rows, size) for cells of fewer rows; of others, one at a time
+    labels: Annotated[NDArray[np.int64], out(i8["_ size"])]
+    limbs: Annotated[Floats, out(f8["3 m"])]
+    predicted: Annotated[Floats, out(f8["m"])]
+    table: Annotated[Floats, out(f8["2 m"])]  # norms of a cell of one row, for each outcome
+    counts: Annotated[Floats, out(f8["m size"])]
+    sums: Annotated[Floats, out(f8["8 size"])]  # limbs of norms, and what is put in their place
+    norm: Annotated[Floats, out(f8["3 size"])]
 
     @classmethod
     def of(cls, n_classes: int, m: int, size: int) -> "Room":
@@ -84,7 +85,7 @@ def null_totals(
     return totals
 
 
-@kernel
+@kernel(Rows, Cells, Drawing, (u8["size"], f8), SPAN, Room, Totals)
 def _null_totals(rows, cells, source, block, wanted, room, totals):
     keys, scale = block
     few = room.labels.shape[0]

@@ -1,14 +1,14 @@
 """Sums over all pairs of rows, a table of some rows and columns at a time on each thread."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect, zeros
-from calibrant.engine.compile import helper, kernel
-from calibrant.engine.kernels import Kernel, Room, check_points, plain, similarities
+from calibrant.engine.kernel import f8, helper, i8, kernel, out
+from calibrant.engine.kernels import CHOSEN, Kernel, Room, check_points, plain, similarities
 from calibrant.engine.matching import BLOCK, WORD, Matching, Words, total
 
 Floats = NDArray[np.float64]
@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 class Points(NamedTuple):
     """Predictions and weights of the rows."""
 
-    probs: Floats  # (n, m)
-    weights: Floats  # (n,)
+    probs: Annotated[Floats, f8["n m"]]  # (n, m)
+    weights: Annotated[Floats, f8["n"]]  # (n,)
 
     def columns(self, first: int, last: int) -> Floats:
         """Return the predictions of some rows, one outcome after the other: (m, rows)."""
@@ -41,7 +41,7 @@ def weighted_means(points: Points, chosen: Kernel) -> Floats:
     return out
 
 
-@kernel
+@kernel(Points, f8["m width"], CHOSEN, (Room, out(f8["width"])), out(f8["m width"]))
 def _weighted_means(points, columns, chosen, room, out):
     room, values = room
     for j in range(points.probs.shape[0]):
@@ -105,7 +105,15 @@ def add_matches(table, places, starts, words):
         words.low[t] += found & WORD
 
 
-@kernel
+@kernel(
+    Points,
+    (f8["m width"], f8["width"]),
+    CHOSEN,
+    i8,
+    (Room, out(f8["width"]), out(i8["_ width"])),
+    Matching,
+    Words,
+)
 def _matches(points, block, chosen, first, room, matching, words):
     columns, weights = block
     room, values, table = room
@@ -143,7 +151,7 @@ def spread(points: Points, chosen: Kernel) -> float:
     return float(found.sum())
 
 
-@kernel
+@kernel(Points, f8["m width"], CHOSEN, i8, Room, out(f8["4 width"]))
 def _spread(points, columns, chosen, first, room, lines):
     values, trace, inner, out = lines[0], lines[1], lines[2], lines[3]
     for j in range(first + 1, points.probs.shape[0]):

@@ -4,13 +4,13 @@ Predictions are the different values v of the event, in increasing order. The pa
 the weight of the events up to there, minus what was predicted.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, within
-from calibrant.engine.compile import helper, kernel
+from calibrant.engine.kernel import f8, helper, i8, kernel, out
 from calibrant.engine.sums import cut
 
 Floats = NDArray[np.float64]
@@ -21,11 +21,11 @@ NOTHING = 1e-305  # chances below it are dropped from the ends of a distribution
 class Paths(NamedTuple):
     """How far the path of each replicate has got: (size,) each. All paths begin at 0."""
 
-    events: Floats  # their weight so far
-    largest: Floats
-    smallest: Floats
-    area: Floats  # integral of the path over the predictions
-    square: Floats  # and of its square
+    events: Annotated[Floats, out(f8["size"])]  # their weight so far
+    largest: Annotated[Floats, out(f8["size"])]
+    smallest: Annotated[Floats, out(f8["size"])]
+    area: Annotated[Floats, out(f8["size"])]  # integral of the path over the predictions
+    square: Annotated[Floats, out(f8["size"])]  # and of its square
 
     @classmethod
     def start(cls, size: int) -> "Paths":
@@ -46,7 +46,7 @@ def running_totals(terms: Floats) -> Floats:
     return out
 
 
-@kernel
+@kernel(f8["cells"], f8, out(f8["cells"]))
 def _running_totals(terms, unit, out):
     high = middle = low = 0.0
     for c in range(terms.shape[0]):
@@ -75,7 +75,7 @@ def walk(events: Floats, first: int, predicted: Floats, values: Floats, paths: P
     _walk(np.ascontiguousarray(events), first, predicted, values, paths)
 
 
-@kernel
+@kernel(f8["_ size"], i8, f8["cells"], f8["cells"], Paths)
 def _walk(events, first, predicted, values, paths):
     for c in range(events.shape[0]):
         at = first + c
@@ -106,7 +106,7 @@ def add_residuals(events: Floats, predicted: Floats, factors: Floats, sums: Floa
     _add_residuals(events, predicted, factors, sums)
 
 
-@kernel
+@kernel(f8["cells size"], f8["cells"], f8["k cells"], out(f8["k size"]))
 def _add_residuals(events, predicted, factors, sums):
     for c in range(events.shape[0]):
         here, g = events[c], predicted[c]
@@ -130,7 +130,7 @@ def reach(values: Floats, sizes: NDArray[np.int64], predicted: Floats, level: fl
     return float(_reach(values, sizes, predicted, level, room))
 
 
-@kernel
+@kernel(f8["cells"], i8["cells"], f8["cells"], f8, out(f8["_"]), returns=f8)
 def _reach(values, sizes, predicted, level, pmf):
     """Let pmf[k] be the chance of k events and of not having reached the level, low <= k < high."""
     pmf[0] = 1.0

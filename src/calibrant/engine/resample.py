@@ -7,15 +7,15 @@ thresholds of the Poisson distribution the hash reaches. So blocks of rows can b
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import exp, factorial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, expect_order, expect_rows, zeros
-from calibrant.engine.compile import helper, kernel
 from calibrant.engine.draws import (
     ONE,
+    Drawing,
     checked,
     number,
     replicate_keys,
@@ -24,6 +24,7 @@ from calibrant.engine.draws import (
     thresholds_room,
     uniform,
 )
+from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, kernel, optional, out, u8
 from calibrant.engine.norms import norms
 from calibrant.engine.null import Cells, expect_outcomes
 from calibrant.engine.sums import cut, unit_of
@@ -56,7 +57,7 @@ def poisson_times(n: int, first: int, key: np.uint64, replicate: int) -> NDArray
     return out
 
 
-@kernel
+@kernel(i8, u8, u8, i8["_"], out(i4["n"]))
 def _poisson_times(first, key, replicate, cuts, out):
     for i in range(out.shape[0]):
         out[i] = times_drawn(uniform(row_key(key, first + i), replicate), cuts)
@@ -65,9 +66,9 @@ def _poisson_times(first, key, replicate, cuts, out):
 class Sums(NamedTuple):
     """Sums over the rows of some cells, in several replicates beside one another."""
 
-    mass: Floats  # (cells, size)
-    observed: Floats  # (cells, m, size)
-    limbs: Floats  # (3, cells, m, size) of the predictions
+    mass: Annotated[Floats, out(f8["some size"])]  # (cells, size)
+    observed: Annotated[Floats, out(f8["some m size"])]  # (cells, m, size)
+    limbs: Annotated[Floats, out(f8["3 some m size"])]  # (3, cells, m, size) of the predictions
 
     @classmethod
     def zeros(cls, n_cells: int, m: int, size: int) -> "Sums":
@@ -232,7 +233,7 @@ def rescaled(totals: Totals, weight: Floats, total: float) -> Totals:
     return Totals(totals.high * ratio, totals.low * ratio, totals.worst)
 
 
-@kernel
+@kernel(Rows, Order, SPAN, (u8, u8["size"], i8["_"], f8), out(f8["size"]), Sums)
 def _resample(rows, order, span, draws, times, sums):
     key, replicates, cuts, scale = draws
     for c in range(span[1] - span[0]):
@@ -252,7 +253,15 @@ def _resample(rows, order, span, draws, times, sums):
                         sums.limbs[limb, c, j, t] += times[t] * parts[limb]
 
 
-@kernel
+@kernel(
+    Rows,
+    Order,
+    SPAN,
+    Drawing,
+    (optional(i8["_"]), i4["n size"], u8["size"], f8),
+    out(i8["_"]),
+    Sums,
+)
 def _redraw(rows, order, span, source, draws, cuts, sums):
     event, times, replicates, scale = draws
     n = rows.probs.shape[0]
@@ -279,8 +288,8 @@ def _redraw(rows, order, span, source, draws, cuts, sums):
 @helper
 def outcome(table, event, i, y):
     """Return what a lens sees of class y of row i."""
-    if event is not None:
+    if event.shape[0] > 0:
         return np.int64(event[i if event.shape[0] > 1 else 0] != y)
-    if table is not None:
+    if table.shape[0] > 0:
         return np.int64(table[i if table.shape[0] > 1 else 0, y])
     return np.int64(y)

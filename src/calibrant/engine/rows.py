@@ -1,18 +1,19 @@
 """Row by row: checks, the most probable classes, sums over groups of classes."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect, within
-from calibrant.engine.compile import helper, kernel
+from calibrant.engine.kernel import SPAN, Declared, code, f8, helper, i4, i8, kernel, out, real
 from calibrant.engine.tuples import Rows
 
 Array = NDArray[Any]
 
 SHORT = 32  # classes up to which one plain loop over a row is the fastest
+BITS = Declared(("i4", "i8"), "real")  # of predictions
 STRIDE = 64  # entries of a longer row among which the largest is looked for
 
 
@@ -27,8 +28,8 @@ class Checked(NamedTuple):
 class Top(NamedTuple):
     """The most probable class of every row, and its probability."""
 
-    classes: Array  # (n,) uint8 or int32
-    probs: Array  # (n,)
+    classes: Annotated[Array, code["n"]]  # (n,) uint8 or int32
+    probs: Annotated[Array, real["n"]]  # (n,)
 
 
 def check(probs: Array, rounding: float, tolerance: float) -> Checked:
@@ -58,7 +59,7 @@ def check(probs: Array, rounding: float, tolerance: float) -> Checked:
     return Checked(bad, uneven, top)
 
 
-@kernel
+@kernel(real["n m"], i8, i8, (f8, f8), Top, out(i8["2"]))
 def _check_short(probs, start, stop, limits, top, found):
     bad = uneven = 0
     fours = stop - (stop - start) % 4
@@ -139,7 +140,7 @@ def total(row):
     return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
 
 
-@kernel
+@kernel(BITS["n m"], real["n m"], SPAN, (f8, f8), Top, out(i8["2"]))
 def _check_long(bits, probs, span, limits, top, found):
     """Do the same for long rows, several entries at a time.
 
@@ -183,7 +184,7 @@ def top_classes(probs: Array, k: int) -> NDArray[np.int32]:
     return out
 
 
-@kernel
+@kernel(real["n m"], i8, i8, out(i4["n k"]))
 def _top_classes(probs, start, stop, out):
     k = out.shape[1]
     for i in range(start, stop):
@@ -203,7 +204,7 @@ def _top_classes(probs, start, stop, out):
 class Ranked(NamedTuple):
     """Labels (n,), and the most probable class of every row."""
 
-    labels: NDArray[np.int32]
+    labels: Annotated[NDArray[np.int32], i4["n"]]
     top: Top
 
 
@@ -227,7 +228,7 @@ def check_ranked(ranked: Ranked) -> int:
     return int(ranked.labels.size)
 
 
-@kernel
+@kernel(Ranked, SPAN, out(real["n 2"]), out(i4["n"]))
 def _against_top(ranked, span, probs, outcomes):
     for i in range(span[0], span[1]):
         p = ranked.top.probs[i]
@@ -255,7 +256,7 @@ def against_rest(rows: Rows, event: Array) -> tuple[Array, NDArray[np.int32]]:
     return probs, labels
 
 
-@kernel
+@kernel(Rows, i8["_"], SPAN, out(real["n 2"]), out(i4["n"]))
 def _against_rest(rows, event, span, probs, labels):
     for i in range(span[0], span[1]):
         j = event[i if event.shape[0] > 1 else 0]
@@ -279,7 +280,7 @@ def group_sums(probs: Array, group_of: NDArray[np.int32], n_groups: int) -> Arra
     return out
 
 
-@kernel
+@kernel(real["n m"], i8, i8, i4["m"], out(f8["groups"]), out(real["n groups"]))
 def _group_sums(probs, start, stop, group_of, sums, out):
     for i in range(start, stop):
         sums[:] = 0.0

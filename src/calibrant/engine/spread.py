@@ -1,11 +1,11 @@
 """Which coordinate of some points varies most."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.compile import helper
+from calibrant.engine.kernel import f8, helper, real
 from calibrant.engine.sums import cut
 
 Array = NDArray[Any]
@@ -18,8 +18,8 @@ CLOSE = 1e-12  # variances that differ by less than this share of the larger one
 class Points(NamedTuple):
     """The coordinates that may be cut, and the weights of the rows."""
 
-    probs: Array  # (n, coordinates)
-    weights: Floats
+    probs: Annotated[Array, real["n columns"]]  # (n, coordinates)
+    weights: Annotated[Floats, f8["_"]]
     step: int
     scale: float  # inverse of the unit of weights
 

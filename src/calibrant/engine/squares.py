@@ -5,13 +5,13 @@ residuals less the sum of their squared lengths. The latter are added up as whol
 small units, so that the order of rows changes no bit.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import expect, within, zeros
-from calibrant.engine.compile import helper, kernel
+from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out
 from calibrant.engine.null import Cells
 from calibrant.engine.sums import add_predictions, unit_of
 from calibrant.engine.tuples import Rows
@@ -25,14 +25,20 @@ LOW = 1.5 * 2.0**-28  # of 2^-80
 class State(NamedTuple):
     """What is known of a batch of replicates after the rows so far."""
 
-    counts: Floats  # (m, size) of the cell that is being added up
-    lengths: NDArray[np.int64]  # (size,) its sum of squared residuals, in units
-    high: Floats  # (size,) the sum over the cells that are done, in two parts
-    low: Floats
-    limbs: Floats  # (3, m) room
-    predicted: Floats  # (m,) room
-    norm: Floats  # (size,) room
-    table: NDArray[np.int64]  # (m,) room: the squared residual of a row, for each outcome
+    counts: Annotated[Floats, out(f8["m size"])]  # (m, size) of the cell that is being added up
+    lengths: Annotated[
+        NDArray[np.int64], out(i8["size"])
+    ]  # (size,) its sum of squared residuals, in units
+    high: Annotated[
+        Floats, out(f8["size"])
+    ]  # (size,) the sum over the cells that are done, in two parts
+    low: Annotated[Floats, out(f8["size"])]
+    limbs: Annotated[Floats, out(f8["3 m"])]  # (3, m) room
+    predicted: Annotated[Floats, out(f8["m"])]  # (m,) room
+    norm: Annotated[Floats, out(f8["size"])]  # (size,) room
+    table: Annotated[
+        NDArray[np.int64], out(i8["m"])
+    ]  # (m,) room: the squared residual of a row, for each outcome
 
     @classmethod
     def zeros(cls, m: int, size: int) -> "State":
@@ -137,7 +143,7 @@ def finish(mass, total, event, unit, state):
         state.low[t] += ((x - high) + LOW) - LOW
 
 
-@kernel
+@kernel(Rows, Cells, (i8, i8, i8), i4["_ size"], (f8, f8), State)
 def _add_rows(rows, cells, span, outcomes, units, state):
     c, start, stop = span
     scale, unit = units

@@ -8,7 +8,7 @@ rows, added in any order, have the same bits. What is below 2^-85 is lost.
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,8 @@ from calibrant.engine.arrays import (
     expect_rows,
     within,
 )
-from calibrant.engine.compile import helper, kernel
 from calibrant.engine.grid import interval
+from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, index, kernel, out
 from calibrant.engine.norms import IN_ORDER, cell_norms
 from calibrant.engine.rows import Ranked, check_ranked
 from calibrant.engine.tuples import Order, Rows
@@ -51,9 +51,9 @@ class Sums(NamedTuple):
 class Tables(NamedTuple):
     """What `_add_rows` adds to: as `Sums`, with limbs in float64."""
 
-    mass: Floats
-    observed: Floats
-    limbs: Floats
+    mass: Annotated[Floats, out(f8["cells"])]
+    observed: Annotated[Floats, out(f8["cells m"])]
+    limbs: Annotated[Floats, out(f8["3 cells columns"])]
 
 
 def unit_of(rows: Rows) -> float:
@@ -120,7 +120,7 @@ def _in_intervals(n: int, k: int, add: Callable[[tuple[int, int], Floats], None]
     return reduce(merged, parts.values())
 
 
-@kernel
+@kernel(Rows, SPAN, f8, f8["k+1"], out(f8["k 5"]))
 def _add_intervals(rows, span, scale, edges, table):
     """Add to table (k, 5): the weight of both outcomes, and the limbs of the event's sum."""
     for i in range(span[0], span[1]):
@@ -136,7 +136,7 @@ def _add_intervals(rows, span, scale, edges, table):
             table[c, 4] += low
 
 
-@kernel
+@kernel(Ranked, SPAN, f8["k+1"], out(f8["k 5"]))
 def _add_ranked_intervals(ranked, span, edges, table):
     for i in range(span[0], span[1]):
         p = np.float64(ranked.top.probs[i])
@@ -176,7 +176,7 @@ def cut(x):
     return high, middle, (rest + C3) - C3
 
 
-@kernel
+@kernel(Rows, i4["n"], SPAN, i8, f8, Tables)
 def _add_rows(rows, cells, span, column, scale, tables):
     count = tables.limbs.shape[2]
     for i in range(span[0], span[1]):
@@ -201,7 +201,7 @@ def sort_rows(cells: NDArray[np.int32], n_cells: int) -> Order:
     return Order(rows, starts[:-1])
 
 
-@kernel
+@kernel(i4["n"], out(i8["_"]), out(index["n"]))
 def _sort_rows(cells, starts, rows):
     # While rows are placed, starts[c + 1] is where the next row of cell c goes.
     for i in range(cells.shape[0]):
@@ -217,17 +217,19 @@ def _sort_rows(cells, starts, rows):
 class CellTables(NamedTuple):
     """Tables of cells first … last - 1, or of a single row that is used for one after another."""
 
-    predicted: Floats  # (last - first, m) or (1, m) sums of predictions
-    observed: Floats  # the same of outcomes
+    predicted: Annotated[
+        Floats, out(f8["some m"])
+    ]  # (last - first, m) or (1, m) sums of predictions
+    observed: Annotated[Floats, out(f8["some m"])]  # the same of outcomes
     step: int  # 1, or 0 if there is a single row
 
 
 class CellNorms(NamedTuple):
     """Weight of every cell, and the 1-norm and squared 2-norm of its mean deviation."""
 
-    mass: Floats  # (cells,)
-    one: Floats
-    two: Floats
+    mass: Annotated[Floats, out(f8["cells"])]  # (cells,)
+    one: Annotated[Floats, out(f8["cells"])]
+    two: Annotated[Floats, out(f8["cells"])]
 
 
 @helper
@@ -268,7 +270,7 @@ def by_cell(
     )
 
 
-@kernel
+@kernel(Rows, Order, SPAN, f8, out(f8["3 m"]), CellTables, CellNorms)
 def _by_cell(rows, order, span, scale, limbs, tables, norms):
     m = rows.probs.shape[1]
     for c in range(span[0], span[1]):

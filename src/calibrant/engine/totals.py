@@ -6,12 +6,12 @@ below 4, is cut into a multiple of 2^-50 and one of 2^-80, and sums of those nev
 do not depend on the order of the cells, and data sets with the same labels tie.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.compile import helper
+from calibrant.engine.kernel import f8, helper, out
 
 Floats = NDArray[np.float64]
 
@@ -23,9 +23,9 @@ LOW = 1.5 * 2.0**-28  # of 2^-80
 class Totals(NamedTuple):
     """Sums in two parts and maxima over the cells, of each norm and replicate: (3, size)."""
 
-    high: Floats
-    low: Floats
-    worst: Floats
+    high: Annotated[Floats, out(f8["3 size"])]
+    low: Annotated[Floats, out(f8["3 size"])]
+    worst: Annotated[Floats, out(f8["3 size"])]
 
     @classmethod
     def zeros(cls, size: int) -> "Totals":

@@ -4,14 +4,14 @@ Sums over the rows of a node are exact, so neither the order of the rows nor cop
 weights move a threshold.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import expect
-from calibrant.engine.compile import helper, kernel
+from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, index, kernel, out, real
 from calibrant.engine.spread import Points, widest
 from calibrant.engine.sums import unit_of
 from calibrant.engine.tuples import Rows
@@ -27,9 +27,9 @@ class Tree(NamedTuple):
     end in `rows`. The third column links nodes that wait for their right child while it grows.
     """
 
-    nodes: Array  # (nodes, 3)
-    thresholds: Floats  # (nodes,) left is below it; of a leaf, anything
-    rows: Array  # (n,) row numbers; those of a leaf stand together
+    nodes: Annotated[Array, out(index["_ 3"])]  # (nodes, 3)
+    thresholds: Annotated[Floats, out(f8["_"])]  # (nodes,) left is below it; of a leaf, anything
+    rows: Annotated[Array, out(index["n"])]  # (n,) row numbers; those of a leaf stand together
 
 
 def grow(rows: Rows, columns: tuple[int, int], min_size: float, *, medians: bool) -> Tree:
@@ -42,7 +42,7 @@ def grow(rows: Rows, columns: tuple[int, int], min_size: float, *, medians: bool
     members: Array = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
     tree = Tree(np.empty((2 * n, 3), members.dtype), np.empty(2 * n), members)
     room = np.empty((5, count)), np.empty_like(members)
-    values = tuple(np.empty((2, n))) if medians else None
+    values = np.empty((2, n if medians else 0))
     points = Points(probs, rows.weights, rows.step, 1.0 / unit_of(rows))
     size = _grow(points, min_size, values, room, tree)
     return Tree(tree.nodes[:size], tree.thresholds[:size], members)
@@ -93,9 +93,9 @@ def middle_value(points, rows, span, j, values):
 
     Selects by three-way partition, on rows of positive weight. Weights count as equal if they
     differ by less than a billionth of the total, so their unit does not move the median.
-    values : (n,) twice, to work in
+    values : (2, n), to work in
     """
-    v, w = values
+    v, w = values[0], values[1]
     high = 0
     mass = 0.0
     for k in range(span[0], span[1]):
@@ -151,7 +151,7 @@ def split(points, rows, span, cut_at, buffer):
     return below if weight_below > 0.0 and weight_above > 0.0 else -1
 
 
-@kernel
+@kernel(Points, f8, out(f8["2 _"]), (out(f8["5 columns"]), out(index["n"])), Tree, returns=i8)
 def _grow(points, min_size, values, room, tree):
     moments, buffer = room
     nodes, thresholds, rows = tree
@@ -169,7 +169,7 @@ def _grow(points, min_size, values, room, tree):
         if size >= min_size and size > 0.0:
             j = widest(points, rows, (start, stop), size, moments)
             t = moments[0, j]
-            if values is not None:
+            if values.shape[1] > 0:
                 t = middle_value(points, rows, (start, stop), j, values)
             at = split(points, rows, (start, stop), (j, t), buffer)
         nodes[node, 1] = stop  # of a leaf; of another node until its right child is known
@@ -212,7 +212,7 @@ def walk(probs: Array, nodes: NDArray[np.int32], thresholds: Floats) -> NDArray[
     return cells
 
 
-@kernel
+@kernel(real["n m"], SPAN, index["nodes 3"], f8["nodes"], out(i4["n"]))
 def _walk(probs, span, nodes, thresholds, cells):
     for i in range(span[0], span[1]):
         node = 0

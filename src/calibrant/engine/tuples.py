@@ -1,9 +1,11 @@
 """What functions of the engine take: named tuples of arrays."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from calibrant.engine.kernel import f8, i4, i8, index, optional, real
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -18,20 +20,20 @@ class Rows(NamedTuple):
     `event` is the one of two outcomes that the problem is about; -1 if there are more.
     """
 
-    probs: Array  # (n, m) float32 or float64
-    labels: NDArray[np.int32]  # (n,)
-    weights: Floats  # (n,) or (1,)
+    probs: Annotated[Array, real["n m"]]  # (n, m) float32 or float64
+    labels: Annotated[NDArray[np.int32], i4["n"]]  # (n,)
+    weights: Annotated[Floats, f8["_"]]  # (n,) or (1,)
     step: int
     first: int
     event: int
-    numbers: NDArray[np.int64] | None = None  # (n,)
+    numbers: Annotated[NDArray[np.int64] | None, optional(i8["n"])] = None  # (n,)
 
 
 class Order(NamedTuple):
     """Rows sorted by cell: those of cell c are rows[starts[c]:starts[c + 1]], in their order."""
 
-    rows: Array  # (n,) int32 or int64
-    starts: NDArray[np.int64]  # (cells + 1,)
+    rows: Annotated[Array, index["_"]]  # (n,) int32 or int64
+    starts: Annotated[NDArray[np.int64], i8["cells+1"]]  # (cells + 1,)
 
 
 class Source(NamedTuple):
