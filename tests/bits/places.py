@@ -62,7 +62,7 @@ def attempt(work: Callable[..., Found], *arguments: Any) -> Found:
         return work(*arguments)
     except Exception as error:
         text = " ".join(str(error).split())
-        return Found([], f"{type(error).__name__}: {text[:160]}")
+        return Found([], f"{type(error).__name__}: {text[:100]}")
 
 
 def call(setting: Setting, data: Any) -> Found:
