@@ -47,7 +47,7 @@ LENSES: dict[str, Callable[[int], Any]] = {
     "groups, top": lambda m: lenses.Groups(_thirds(m)) >> lenses.TopLabel(),
     "top 3, class": lambda m: lenses.TopK(min(3, m - 1)) >> lenses.Marginal(1),
 }
-ABOUT_ONE = ("canonical", "top", "class", "two groups")
+ABOUT_ONE = ("canonical", "top", "class")
 TWO = ("top", "class", "two groups", "pooled", "induced", "groups, top", "top 3, class")
 
 
@@ -263,6 +263,11 @@ VERBS: dict[str, Callable[[Any], Any]] = {
     "evaluate": lambda data: cal.evaluate(data, **DRAWS),
     "evaluate, grid": lambda data: cal.evaluate(
         data, statistics=_grid("width 10", "tree"), **DRAWS
+    ),
+    "tests of an evaluation": lambda data: list(
+        cal.evaluate(
+            data, lenses=["top", "canonical"], statistics=_grid("width 3", "width 10"), **DRAWS
+        ).rows
     ),
     "evaluate, nested": lambda data: cal.evaluate(
         data, lenses="top", statistics=_grid("width 3", "width 15", "mass 5"), **DRAWS

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from inspect import signature
 from math import fsum, isfinite
 from pathlib import Path
+from textwrap import shorten
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -64,8 +65,7 @@ def attempt(work: Callable[..., Found], *arguments: Any) -> Found:
     try:
         return work(*arguments)
     except Exception as error:
-        text = " ".join(str(error).split())
-        return Found([], f"{type(error).__name__}: {text[:160]}")
+        return Found([], f"{type(error).__name__}: {shorten(str(error), 100, placeholder=' …')}")
 
 
 def call(setting: Setting, data: Any) -> Found:

@@ -15,7 +15,7 @@ from .settings import Setting, settings
 RECORDED = load()
 ALL = settings()
 FULL = os.environ.get("BITS") == "all"
-EVERY = {"small": 12, "large": 18, "many bins": 6}
+EVERY = {"small": 16, "large": 18, "many bins": 12}
 SAME_MACHINE = made_with() == RECORDED["made with"]
 CLOSE = 1e-9  # elsewhere: logarithms and products of matrices may be rounded in another way
 
