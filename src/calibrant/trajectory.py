@@ -87,7 +87,7 @@ class Trajectory(tables.Tabular):
         What draws data sets under the hypothesis.
     n_resamples : int, default 999
         Number of data sets drawn at each step.
-    rng : int, numpy.random.Generator or None, default 0
+    rng : int, numpy.random.Generator or None, default None
         Seed, generator, or None for fresh entropy.
     name : str, default ""
         Name of the model, for a picture of more than one.
@@ -100,7 +100,7 @@ class Trajectory(tables.Tabular):
     Examples
     --------
     >>> from calibrant import datasets
-    >>> trajectory = Trajectory(n_resamples=99)
+    >>> trajectory = Trajectory(n_resamples=99, rng=0)
     >>> for step, temperature in enumerate([3, 1, 0.6]):
     ...     data = datasets.dirichlet(2000, 3, temperature=temperature, rng=0)
     ...     row = trajectory.record(step, data)
@@ -118,7 +118,7 @@ class Trajectory(tables.Tabular):
     lens: Lens | str = TopLabel()
     resampler: Resampler | str = Exact()
     n_resamples: int = 999
-    rng: Rng = 0
+    rng: Rng = None
     name: str = ""
     _seed: int = field(init=False)
     _rows: list[TrajectoryRow] = field(init=False, default_factory=list)
