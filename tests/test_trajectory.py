@@ -135,7 +135,7 @@ def test_plain_numbers_and_words():
         "n_resamples": 99,
         "seed": 0,
     }
-    assert str(trajectory).startswith("trajectory of net, 3 steps: best log score 0.")
+    assert str(trajectory).startswith("trajectory of net, 3 steps: best log loss 0.")
     assert len(trajectory.table().splitlines()) == 5
     assert trajectory._repr_html_().count("<tr>") == 4
 

@@ -52,8 +52,8 @@ def recalibrate(
     The rows are dealt out to folds, class by class. A method is fitted to all folds but one, and
     the map is applied to that one. For the model as it is and after each method: log and Brier
     score with intervals of the change in pairs of rows; miscalibration without bias; refinement,
-    the rest of the Brier score; and a test. The recommendation is the first method whose log score
-    is within one standard error, of the difference in pairs of rows, of the best log score. To
+    the rest of the Brier score; and a test. The recommendation is the first method whose log loss
+    is within one standard error, of the difference in pairs of rows, of the best log loss. To
     leave the model as it is comes first of all.
 
     Parameters
@@ -202,7 +202,7 @@ def _row(
 
 
 def _recommended(logs: Floats, weights: Floats) -> int:
-    """Return the first of the log scores (candidates, n) that is within an error of the best."""
+    """Return the first of the log losses (candidates, n) that is within an error of the best."""
     held = weights > 0
     means = logs[:, held] @ weights[held]
     best = int(means.argmin())

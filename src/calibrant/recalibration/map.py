@@ -28,7 +28,7 @@ parameters whose predictions are nearly 0 and 1. Elsewhere the loss stays the sa
 
 
 class Map(ABC):
-    """A function of predictions, g(x) -> r(g(x)), that was fitted to data.
+    """A calibrator: a function of predictions, g(x) -> r(g(x)), that was fitted to data.
 
     It is called on predictions (k, m) and returns float64 rows (k, m) that sum to 1, so it can
     be the hypothesis of a test: ``Exact(rho=map)``. Of `Predictions` it makes `Predictions` with
