@@ -75,18 +75,11 @@ def recalibrate(
 
     Notes
     -----
-    The p-value of the model as it is is exact. After a map, the hypothesis is that the outcome of
-    each row is drawn from its cross-fitted prediction. It would be exact for a map that was given;
-    but the map of one fold was fitted to the outcomes of the others, so it is not:
-
-    - in the directions that a method fits, the deviations of the folds cancel, as residuals of a
-      regression sum to 0, and the test rejects less often than it says: a large p-value says
-      little;
-    - a method with many parameters for its rows is off by what it could not learn, and the test
-      may find that. This is no false alarm: such predictions are not calibrated.
-
-    docs/recalibration.md has both before. For a p-value that is exact, fit a map to some rows and
-    call `calibration_test` on others.
+    The p-value of the model as it is is exact. After recalibration, the hypothesis is that the
+    outcome of each row is drawn from its cross-fitted prediction. That p-value is not exact, since
+    the calibrator of one fold was fitted to the outcomes of the others: a large one says little, a
+    small one that the calibrator is not right yet. docs/recalibration.md has measured both. For a
+    p-value that is exact, fit to some rows and call `calibration_test` on others.
 
     Examples
     --------
