@@ -39,7 +39,7 @@ def closed_form(n: int = 5000, m: int = 4) -> cal.Predictions:
 
 def print_estimates(data: cal.Predictions) -> None:
     """Print the expected miscalibration for every lens, partition and distance."""
-    print(f"{'lens':20}{'partition':19}{'cells':>5}", *(f"{name:>17}" for name in DISTANCES))
+    print(f"{'lens':20}{'partition':19}{'bins':>5}", *(f"{name:>17}" for name in DISTANCES))
     for lens_name, lens in LENSES.items():
         induced = lens(data)
         for partition_name, partition in PARTITIONS.items():
@@ -57,7 +57,7 @@ def print_estimates(data: cal.Predictions) -> None:
 def print_scores(data: cal.Predictions) -> None:
     """Print the scores of §2.1."""
     for name, score in {
-        "log score": cal.log_score,
+        "log loss": cal.log_score,
         "Brier score": cal.brier_score,
         "spherical score": cal.spherical_score,
         "accuracy": cal.accuracy,
@@ -74,7 +74,7 @@ def main() -> None:
     print("\nScores")
     print_scores(data)
     worst = statistics.WorstMiscalibration(partitions.EqualWidth(10))
-    print(f"\nWorst cell of class 0: {worst.locate(lenses.Marginal(0)(data))}")
+    print(f"\nWorst bin of class 0: {worst.locate(lenses.Marginal(0)(data))}")
 
 
 if __name__ == "__main__":

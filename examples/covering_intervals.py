@@ -1,7 +1,7 @@
 """Count how often an interval of the squared miscalibration holds its true value.
 
 Models are drawn whose true probabilities are known: softmax of normal logits. Their predictions
-are those (calibrated), or off slightly or far in one of four ways. The truth on the cells of a tree
+are those (calibrated), or off slightly or far in one of four ways. The truth on the bins of a tree
 is computed from 40,000 further rows. Writes the table into docs/inference.md.
 
 Usage: python examples/covering_intervals.py [number of data sets]
@@ -25,8 +25,8 @@ POOL = 40_000
 SIZES = (200, 1000, 10_000)
 VIEWS = {"binary": (2, 1.2), "top label of ten": (10, 1.5), "three": (3, 1.2), "ten": (10, 1.5)}
 AMOUNTS = {  # of each way to be off: none, a little, much
-    "too confident": (1.0, 1.2, 2.5),
-    "too timid": (1.0, 0.85, 0.4),
+    "overconfident": (1.0, 1.2, 2.5),
+    "underconfident": (1.0, 0.85, 0.4),
     "one class too high": (0.0, 0.25, 1.5),
     "classes confused": (0.0, 0.05, 0.4),
 }

@@ -1,4 +1,4 @@
-"""Draw a model of two outcomes without cells: isotonic, smooth and cumulative.
+"""Draw a model of two outcomes as curves: isotonic (CORP), smooth and cumulative.
 
 Usage: python examples/curves.py [FOLDER]
 """

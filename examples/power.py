@@ -43,7 +43,7 @@ def sample_of(data: cal.Predictions) -> Source:
 
 
 def tempered(m: int, temperature: float) -> Source:
-    """Return a source of models that are too timid by a temperature above 1, or too confident."""
+    """Return a source of models: underconfident by a temperature above 1, or overconfident."""
 
     def draw(rng: np.random.Generator) -> cal.Predictions:
         logits = rng.normal(0, 1.5, (ROWS, m))

@@ -1,4 +1,4 @@
-"""Repair a binary model that is too sure, and see which map does it best on other rows.
+"""Recalibrate an overconfident binary model, and see which calibrator is best on other rows.
 
 The model is twice as sure as it should be, on the scale of logits: the right temperature is 2.
 """
@@ -28,7 +28,7 @@ def main() -> None:
     """Print scores and p-values before and after."""
     train, test = too_sure(2000, seed=1), too_sure(5000, seed=2)
     eta = statistics.ExpectedMiscalibration(partitions.EqualWidth(15))
-    print(f"{'':30}{'log score':>10}{'Brier':>8}{'p':>7}")
+    print(f"{'':30}{'log loss':>10}{'Brier':>8}{'p':>7}")
     models = {"as it is": test} | {str(each): each.fit(train)(test) for each in METHODS}
     for name, model in models.items():
         found = cal.calibration_test(model, eta, rng=0)

@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
     eta = statistics.ExpectedMiscalibration(partitions.EqualWidth(15))
     maps = {str(method): method.fit(train) for method in METHODS}
     models = {"as it is": test} | {name: fitted(test) for name, fitted in maps.items()}
-    print(f"{'':12}{'log score':>10}{'accuracy':>10}{'p, top class':>14}")
+    print(f"{'':12}{'log loss':>10}{'accuracy':>10}{'p, top class':>14}")
     for name, model in models.items():
         found = cal.calibration_test(model, eta, lens=lenses.TopLabel(), rng=0)
         log, hits = cal.log_score(model), cal.accuracy(model)

@@ -24,6 +24,7 @@ def main() -> None:
             cal.datasets.cifar10("resnet"),
             Path(folder, "report.html"),
             title="Calibration of resnet",
+            rng=0,
         )
         light, dark = (_photograph(page, scheme) for scheme in (LIGHT, DARK))
     light.paste(dark.crop((HALF, 0, WIDTH, HEIGHT)), (HALF, 0))

@@ -16,7 +16,7 @@ labels = rng.random(3000) < truth
 noisy = np.clip(truth + rng.normal(0, 0.2, 3000), 0.001, 0.999)
 predictions = {
     "right": truth,
-    "too sure": truth**2 / (truth**2 + (1 - truth) ** 2),
+    "overconfident": truth**2 / (truth**2 + (1 - truth) ** 2),
     "too cautious": 0.25 + 0.5 * truth,
     "noisy": noisy,
     "always the rate": np.full(3000, labels.mean()),

@@ -18,12 +18,12 @@ labels = (rng.random((10_000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
 
 
 def model(power):
-    """Return a model that is too sure (power > 1) or not sure enough (power < 1)."""
+    """Return an overconfident model (power > 1), or an underconfident one (power < 1)."""
     probs = truth**power
     return cal.Predictions(probs / probs.sum(axis=1, keepdims=True), labels)
 
 
-models = {"too sure": model(2), "right": model(1), "too cautious": model(0.6)}
+models = {"overconfident": model(2), "right": model(1), "underconfident": model(0.6)}
 diagram = cal.reliability_diagram(models, lens=lenses.TopLabel(), rng=0)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")

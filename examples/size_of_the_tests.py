@@ -129,7 +129,7 @@ def markdown(lines: list[dict[str, str | int | float]]) -> str:
         return f"{100 * (ratio - 1):+.1f} %"
 
     header = [
-        "| predictions | partition | cells | exact rejects | consistency rejects | exact, shift"
+        "| predictions | partition | bins | exact rejects | consistency rejects | exact, shift"
         " | consistency, shift |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]

@@ -14,7 +14,7 @@ from calibrant import partitions
 rng = np.random.default_rng(0)
 truth = rng.dirichlet(np.ones(4), 10_000)
 labels = (rng.random((10_000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
-probs = truth**1.7  # a model that is too sure
+probs = truth**1.7  # an overconfident model
 probs /= probs.sum(axis=1, keepdims=True)
 data = cal.Predictions(probs, labels, classes=["north", "east", "south", "west"])
 

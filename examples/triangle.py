@@ -1,4 +1,4 @@
-"""Draw a model of three outcomes with 25 and 100 triangles and with data-dependent cells.
+"""Draw a model of three outcomes with 25 and 100 triangles and with data-dependent bins.
 
 Usage: python examples/triangle.py [FOLDER]
 """

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import Predictions, lenses, partitions, recalibration, statistics
+from calibrant import Predictions, lenses, partitions, recalibration, resampling, statistics
 from calibrant.cli import options
 from calibrant.distances import euclidean, total_variation
 from calibrant.partitions import EqualWidth, SimplexCells, VarianceTree
@@ -143,3 +143,20 @@ def test_the_tool_lists_the_statistics_that_there_are():
 def test_refusals(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("exact", resampling.Exact()),
+        ("bootstrap", resampling.Bootstrap()),
+        ("consistency", resampling.Consistency()),
+    ],
+)
+def test_resamplers(text, chosen):
+    same(*(cal.estimate(DATA, "cox", lens="top", resampler=r, **QUICK) for r in (text, chosen)))
+
+
+def test_what_names_no_resampler():
+    with pytest.raises(ValueError, match=r"`resampler` must be exact, bootstrap, .* found 'jack'"):
+        cal.estimate(DATA, "cox", lens="top", resampler="jack")

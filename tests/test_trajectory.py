@@ -21,7 +21,7 @@ def epoch(temperature):
 
 
 def recorded(**settings):
-    trajectory = Trajectory(**{"n_resamples": 99, **settings})
+    trajectory = Trajectory(**{"n_resamples": 99, "rng": 0, **settings})
     for step, temperature in enumerate(TEMPERATURES):
         trajectory.record(step, epoch(temperature))
     return trajectory
@@ -46,7 +46,7 @@ def test_a_row_holds_what_the_parts_say():
 
 def test_the_default_is_the_expected_calibration_error_of_the_top_label():
     data = epoch(4.0)
-    found = Trajectory(n_resamples=19).record(0, data).value
+    found = Trajectory(n_resamples=19, rng=0).record(0, data).value
     assert found == ExpectedMiscalibration(EqualWidth(10))(TopLabel()(data))
 
 
@@ -73,7 +73,7 @@ def test_rows_become_a_frame():
 
 
 def test_every_step_has_its_own_draws():
-    trajectory = Trajectory(n_resamples=99)
+    trajectory = Trajectory(n_resamples=99, rng=0)
     first, second = (trajectory.record(step, epoch(1.0)) for step in (0, 1))
     assert first.value == second.value
     assert first.null_mean != second.null_mean
@@ -86,14 +86,14 @@ def test_the_best_row_has_the_smallest_log_score():
 
 
 def test_of_equally_good_rows_the_first_is_best():
-    trajectory = Trajectory(n_resamples=19)
+    trajectory = Trajectory(n_resamples=19, rng=0)
     for step in (3, 4):
         trajectory.record(step, epoch(1.0))
     assert trajectory.best.step == 3
 
 
 def test_an_infinite_log_score_is_kept_and_never_best():
-    trajectory = Trajectory(n_resamples=19)
+    trajectory = Trajectory(n_resamples=19, rng=0)
     trajectory.record(0, Predictions([0.0, 0.5], [1, 1]))
     trajectory.record(1, Predictions([0.1, 0.5], [1, 1]))
     assert trajectory.rows[0].log_score == np.inf
@@ -135,7 +135,7 @@ def test_plain_numbers_and_words():
         "n_resamples": 99,
         "seed": 0,
     }
-    assert str(trajectory).startswith("trajectory of net, 3 steps: best log score 0.")
+    assert str(trajectory).startswith("trajectory of net, 3 steps: best log loss 0.")
     assert len(trajectory.table().splitlines()) == 5
     assert trajectory._repr_html_().count("<tr>") == 4
 

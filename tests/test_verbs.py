@@ -24,6 +24,17 @@ CALLS = {
     "classwise": lambda *d, **s: cal.classwise(*d, EqualWidth(4), **HOW, **s).to_dict(),
     "reliability_diagram": lambda *d, **s: cal.reliability_diagram(*d, **HOW, **s).to_dict(),
     "ece": cal.ece,
+    "log_score": cal.log_score,
+    "accuracy": cal.accuracy,
+    "decompose": lambda *d, **s: cal.decompose(*d, lens="top", **s),
+    "recalibrate": lambda *d, **s: cal.recalibrate(*d, **HOW, **s).table(),
+    "calibration_function": lambda *d, **s: cal.calibration_function(
+        *d, "width:4", **s
+    ).observed.tolist(),
+    "isotonic_diagram": lambda *d, **s: cal.isotonic_diagram(
+        *d, n_resamples=19, rng=0, **s
+    ).to_dict(),
+    "slices": lambda *d, **s: cal.slices(*d, by={"first": LABELS == 0}, **HOW, **s).to_dict(),
 }
 
 
@@ -32,8 +43,16 @@ def test_arrays_are_taken_for_predictions(call):
     assert call(PROBS, LABELS) == call(DATA)
 
 
+def test_models_by_name_share_labels():
+    found = cal.compare({"a": PROBS, "b": PROBS[:, ::-1]}, LABELS, **HOW)
+    models = {"a": DATA, "b": Predictions(PROBS[:, ::-1], LABELS)}
+    assert found.to_dict() == cal.compare(models=models, **HOW).to_dict()
+    assert cal.compare({"a": PROBS, "b": PROBS}, labels=LABELS, **HOW).evaluations.keys() == {*"ab"}
+
+
 def test_labels_by_name():
     assert cal.ece(PROBS, labels=LABELS, bins=4) == ETA(TopLabel()(DATA))
+    assert cal.ece(data=PROBS, labels=LABELS, bins=4) == ETA(TopLabel()(DATA))
     assert (
         cal.evaluate(PROBS, labels=LABELS, **HOW).to_dict() == cal.evaluate(DATA, **HOW).to_dict()
     )

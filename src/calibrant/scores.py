@@ -172,11 +172,11 @@ def decompose(
     Notes
     -----
     `brier_score` adds up both outcomes. So it and its parts are twice those of the event alone,
-    which other software gives for two classes. The log score is the same for both.
+    which other software gives for two classes. The log loss is the same for both.
 
     Miscalibration is biased upwards: q also fits noise. Whether it is more than that is the exact
     test of ``statistics.ScoreMiscalibration(score)``. Score and miscalibration are infinite if the
-    log score is.
+    log loss is.
 
     References
     ----------
@@ -242,7 +242,7 @@ def _name(value: Any) -> str:
 
 
 def row_scores(data: Predictions) -> Floats:
-    """Return the log score and the Brier score of every row: (2, n).
+    """Return the log loss and the Brier score of every row: (2, n).
 
     Examples
     --------

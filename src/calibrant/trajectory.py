@@ -21,7 +21,7 @@ from calibrant.statistics.statistic import AnyStatistic
 if TYPE_CHECKING:
     from calibrant.diagrams.static import Figure
 
-HEADER = ("step", "log score", "accuracy", "value", "if calibrated", "p")
+HEADER = ("step", "log loss", "accuracy", "value", "if calibrated", "p")
 
 
 @final
@@ -87,7 +87,7 @@ class Trajectory(tables.Tabular):
         What draws data sets under the hypothesis.
     n_resamples : int, default 999
         Number of data sets drawn at each step.
-    rng : int, numpy.random.Generator or None, default 0
+    rng : int, numpy.random.Generator or None, default None
         Seed, generator, or None for fresh entropy.
     name : str, default ""
         Name of the model, for a picture of more than one.
@@ -100,16 +100,16 @@ class Trajectory(tables.Tabular):
     Examples
     --------
     >>> from calibrant import datasets
-    >>> trajectory = Trajectory(n_resamples=99)
+    >>> trajectory = Trajectory(n_resamples=99, rng=0)
     >>> for step, temperature in enumerate([3, 1, 0.6]):
     ...     data = datasets.dirichlet(2000, 3, temperature=temperature, rng=0)
     ...     row = trajectory.record(step, data)
     >>> print(trajectory.table())
-    step  log score  accuracy   value    if calibrated     p
-    ----  ---------  --------  ------  ---------------  ----
-       0     0.9341    0.6015  0.1606  0.0159 ± 0.0070  0.01
-       1     0.8377    0.6015  0.0151  0.0215 ± 0.0061  0.85
-       2     0.8944    0.6015  0.1120  0.0192 ± 0.0056  0.01
+    step  log loss  accuracy   value    if calibrated     p
+    ----  --------  --------  ------  ---------------  ----
+       0    0.9341    0.6015  0.1606  0.0159 ± 0.0070  0.01
+       1    0.8377    0.6015  0.0151  0.0215 ± 0.0061  0.85
+       2    0.8944    0.6015  0.1120  0.0192 ± 0.0056  0.01
     >>> trajectory.best.step
     1.0
     """
@@ -118,7 +118,7 @@ class Trajectory(tables.Tabular):
     lens: Lens | str = TopLabel()
     resampler: Resampler | str = Exact()
     n_resamples: int = 999
-    rng: Rng = 0
+    rng: Rng = None
     name: str = ""
     _seed: int = field(init=False)
     _rows: list[TrajectoryRow] = field(init=False, default_factory=list)
@@ -179,7 +179,7 @@ class Trajectory(tables.Tabular):
 
     @property
     def best(self) -> TrajectoryRow:
-        """The row with the smallest log score; the first of those that are equally good."""
+        """The row with the smallest log loss; the first of those that are equally good."""
         if not self._rows:
             raise ValueError("Nothing was recorded yet: call `record(step, data)` first.")
         return min(self._rows, key=lambda row: row.log_score)
@@ -201,9 +201,9 @@ class Trajectory(tables.Tabular):
         return [row.to_dict() for row in self._rows]
 
     def plot(self, *others: "Trajectory", alpha: float = 0.05) -> "Figure":
-        """Draw log score, accuracy, statistic and p-value over the steps: Figure 3.
+        """Draw log loss, accuracy, statistic and p-value over the steps: Figure 3.
 
-        A star marks the best log score. Dotted: the mean of the statistic if the predictions
+        A star marks the best log loss. Dotted: the mean of the statistic if the predictions
         were calibrated.
 
         Parameters
@@ -232,7 +232,7 @@ class Trajectory(tables.Tabular):
         best = self.best
         p = words.pvalue(best.pvalue, self.n_resamples, " ")
         return (
-            f"trajectory{named}, {len(self._rows)} steps: best log score {best.log_score:.4g} at"
+            f"trajectory{named}, {len(self._rows)} steps: best log loss {best.log_score:.4g} at"
             f" step {best.step:g}, where the statistic is {best.value:.4g} against"
             f" {best.null_mean:.4g} if calibrated ({p})"
         )

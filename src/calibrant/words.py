@@ -15,7 +15,7 @@ def too_few(needed: int = NEEDED, noun: str = "resample") -> str:
 
 def score_name(name: str) -> str:
     """Return the name of a score in words."""
-    return name.replace("_", " ").replace("brier", "Brier")
+    return name.replace("_", " ").replace("brier", "Brier").replace("log score", "log loss")
 
 
 def be(count: int) -> str:
@@ -29,7 +29,7 @@ def many(count: float, noun: str) -> str:
 
 
 def rows_of(count: float, weighted: bool) -> str:
-    """Write the number of rows of a cell, or their weight: "rows of weight 470.8"."""
+    """Write the number of rows of a bin, or their weight: "rows of weight 470.8"."""
     if not weighted:
         return many(count, "row")
     return f"rows of weight {count:,.1f}" if count >= 100 else f"rows of weight {count:.4g}"
@@ -53,10 +53,10 @@ def points(share: float) -> str:
 def apart(first: float, second: float) -> tuple[str, str]:
     """Write two differences of probabilities in points, with digits enough to tell them apart."""
     for digits in range(1, 5):
-        told = [f"{100 * share:.{digits}f}" for share in (first, second)]
-        if told[0] != told[1] and all(float(text) for text in told):
+        texts = [f"{100 * share:.{digits}f}" for share in (first, second)]
+        if texts[0] != texts[1] and all(float(text) for text in texts):
             break
-    return f"{told[0]} points", f"{told[1]} points"
+    return f"{texts[0]} points", f"{texts[1]} points"
 
 
 def span(low: float, high: float) -> str:
@@ -82,7 +82,7 @@ def percent(share: float) -> str:
 def pvalue(p: float, n_resamples: int | None = None, space: str = "\N{NO-BREAK SPACE}") -> str:
     """Write a p-value on one line: the least that so many resamples can give with ≤.
 
-    A p-value that does not come from resamples is not told below 0.001, where the normal
+    A p-value that does not come from resamples is not given below 0.001, where the normal
     approximation that it rests on would be trusted too far.
 
     Examples

@@ -13,7 +13,7 @@ CLASSES = {10: ".csv", 1000: ".parquet"}
 FEW = ("--resamples", "39")
 UNNATURAL = re.compile(r"(?<![\d.])[-−+]?0\.0 points|[-−]0\.0+(?!\d)|\bnan\b|\binf\b")
 
-# The first line of each command, on a model that is too confident, and on a calibrated one.
+# The first line of each command, on an overconfident model, and on a calibrated one.
 FIRST = {
     ("evaluate",): (r"The full distributions .* miscalibrated: p", r"No evidence that the full"),
     ("test", "--lens", "top"): (
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 
 
 def write_networks(path, m, ending, n=400):
-    """Write the predictions of a calibrated network, and of one that is too confident."""
+    """Write the predictions of a calibrated network, and of an overconfident one."""
     rng = np.random.default_rng(0)
     logits = 3 * rng.standard_normal((n, m))
     labels = (logits + rng.gumbel(size=(n, m))).argmax(axis=1)
@@ -90,7 +90,9 @@ def test_power(m):
     assert first.startswith("400 rows would show, in 80")
     options = ("--temperature", "3", "--shift", "-1", *FEW)
     first, *_ = told("power", f"good{m}{CLASSES[m]}", *options)
-    assert re.match(r"400 rows would show it in \d+ % of data sets if the model were too", first)
+    assert re.match(
+        r"400 rows would show it in \d+ % of data sets if the model were overconfident", first
+    )
 
 
 @pytest.mark.parametrize("m", CLASSES)
@@ -124,7 +126,7 @@ def test_what_is_not_known_is_not_said_in_numbers(tmp_path, monkeypatch):
     path.write_text("confidence,correct\n" + "1.0,0\n1.0,1\n" * 50 + "0.6,1\n" * 50)
     first, *rest = told("evaluate", path, *FEW)
     assert first.startswith("The confidences are too high")
-    assert "log score ∞" in " ".join(rest)
+    assert "log loss ∞" in " ".join(rest)
     assert "The Brier score adds up both outcomes" in " ".join(" ".join(rest).split())
 
 

@@ -22,7 +22,7 @@ def test_the_table_and_the_recommendation(train):
     result = run("recalibrate", train, *QUICK)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("Use temperature: on rows it has not seen, the log score falls")
+    assert lines[0].startswith("Use temperature: on rows it has not seen, the log loss falls")
     assert lines[2] == f"{train}: 600 rows, 3 classes, cross-fitted with 5 folds"
     assert [line.split("  ")[0] for line in lines[5:10]] == [
         *("as it is", "temperature", "vector", "Dirichlet", "isotonic")
@@ -45,7 +45,10 @@ def test_a_saved_map_is_applied_to_a_file_without_labels(train, tmp_path):
     saved, new, out = (tmp_path / name for name in ("map.json", "new.csv", "out.csv"))
     result = run("recalibrate", train, "--save", saved, *QUICK)
     told = " ".join(result.stdout.split())
-    assert f"Written to {saved}: the map of 'temperature', fitted to all rows (temperature" in told
+    assert (
+        f"Written to {saved}: the calibrator of 'temperature', fitted to all rows (temperature"
+        in told
+    )
     fitted = load_map(saved)
     assert fitted.to_dict() == Temperature().fit(cal.load(train)).to_dict()
     frame = pl.read_csv(train).drop("label").with_columns(note=pl.lit("kept, as it is"))

@@ -164,7 +164,7 @@ def test_certain_and_wrong_is_an_infinite_score_that_a_method_can_repair():
     assert found.row("beta").log_change.value == -np.inf
     score = found.row().log_score
     assert found.recommendation == (
-        f"Use {found.recommended}: on rows it has not seen, its log score is {score:.4f}. The"
+        f"Use {found.recommended}: on rows it has not seen, its log loss is {score:.4f}. The"
         " model's own is infinite, since outcomes occurred to which it gives probability 0."
     )
     assert np.isnan(found.row("temperature").log_change.value)

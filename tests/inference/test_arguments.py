@@ -49,9 +49,9 @@ def test_progress_of_parts_is_progress_of_the_whole():
 
 RESAMPLED = ["calibration_test", "estimate", "cellwise", "evaluate", "classwise"]
 WRONG = {
-    "resampler, a word": (
-        lambda: cal.calibration_test(DATA, ETA, resampler="exact"),
-        r"`resampler` must be one such as Exact\(\); found 'exact'\.",
+    "resampler, a number": (
+        lambda: cal.calibration_test(DATA, ETA, resampler=1),
+        r"`resampler` must be one such as Exact\(\); found 1\.",
     ),
     "resampler, a class": (
         lambda: cal.estimate(DATA, ETA, resampler=cal.resampling.Bootstrap),

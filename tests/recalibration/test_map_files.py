@@ -92,7 +92,7 @@ def test_a_file_is_replaced_whole(tmp_path):
 def test_a_map_that_cannot_be_saved_leaves_no_file(tmp_path):
     partition = partitions.FromFunction(lambda probs: probs[:, 1] > 0.5)
     fitted = Histogram(partition).fit(overconfident(m=2))
-    with pytest.raises(TypeError, match="cannot be saved: its cells are known to a function only"):
+    with pytest.raises(TypeError, match="cannot be saved: its bins are known to a function only"):
         fitted.save(tmp_path / "map.json")
     assert not list(tmp_path.iterdir())
 

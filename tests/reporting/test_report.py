@@ -48,13 +48,13 @@ def test_another_process_gives_the_same_bytes(tmp_path):
 
 @pytest.mark.parametrize("m", [2, 3, 4, 10])
 def test_a_report_is_small(tmp_path, m):
-    path = report(tempered(500, m, 2.0), tmp_path / "r.html", n_resamples=19)
+    path = report(tempered(500, m, 2.0), tmp_path / "r.html", n_resamples=19, rng=0)
     assert path.stat().st_size < 0.25e6
 
 
 @pytest.mark.parametrize(("n", "m"), [(2000, 100), (1500, 1000)])
 def test_many_classes_make_a_small_report(tmp_path, n, m):
-    path = report(tempered(n, m, 2.0, alpha=0.05), tmp_path / "r.html", n_resamples=19)
+    path = report(tempered(n, m, 2.0, alpha=0.05), tmp_path / "r.html", n_resamples=19, rng=0)
     assert path.stat().st_size < 0.25e6
     text = path.read_text("utf-8")
     assert text.count("<figcaption title=") == MOST_CLASSES
@@ -95,21 +95,23 @@ def test_a_generator_leaves_a_seed_in_the_provenance(tmp_path):
 
 def test_no_name_stands_unescaped_in_the_file(tmp_path):
     models = {name: tempered(300, 3, 2.0, list(EVIL[:3])) for name in EVIL[:2]}
-    text = report(models, tmp_path / "r.html", title=EVIL[2], n_resamples=19).read_text("utf-8")
+    text = report(models, tmp_path / "r.html", title=EVIL[2], n_resamples=19, rng=0).read_text(
+        "utf-8"
+    )
     for evil in ("<script>alert", "<img", "alert(2)</script>"):
         assert evil not in text
 
 
 def test_classes_that_look_like_templates_stay_as_they_are(tmp_path):
     data = tempered(300, 3, 2.0, ["{{ 7 * 7 }}", "{% raw %}", "c"])
-    text = report(data, tmp_path / "r.html", n_resamples=19).read_text("utf-8")
+    text = report(data, tmp_path / "r.html", n_resamples=19, rng=0).read_text("utf-8")
     assert "{{ 7 * 7 }}" in text
     assert "{% raw %}" in text
 
 
 def test_the_bars_of_many_models_are_not_called_grey(tmp_path):
     models = {"a": tempered(300, 3), "b": tempered(300, 3, 2.0)}
-    text = report(models, tmp_path / "r.html", n_resamples=19).read_text("utf-8")
+    text = report(models, tmp_path / "r.html", n_resamples=19, rng=0).read_text("utf-8")
     together = text.partition("All models in one diagram")[2].partition("</figure>")[0]
     assert "Bars in the colour of a model" in together
     assert "Grey" not in together
@@ -117,14 +119,14 @@ def test_the_bars_of_many_models_are_not_called_grey(tmp_path):
 
 def test_models_of_different_rows_are_compared(tmp_path):
     models = {"a": tempered(300, 3), "b": tempered(400, 3)}
-    text = report(models, tmp_path / "r.html", n_resamples=19).read_text("utf-8")
+    text = report(models, tmp_path / "r.html", n_resamples=19, rng=0).read_text("utf-8")
     assert "the data do not tell whether a or b is further off" in text
     assert "<b>The probabilities of the predicted class:</b> " in text
 
 
 @pytest.mark.parametrize(("n_resamples", "curves"), [(18, 0), (19, 1)])
 def test_a_curve_needs_enough_resamples_for_its_band(tmp_path, n_resamples, curves):
-    path = report(tempered(300, 2), tmp_path / "r.html", n_resamples=n_resamples)
+    path = report(tempered(300, 2), tmp_path / "r.html", n_resamples=n_resamples, rng=0)
     assert path.read_text("utf-8").count('id="model0-curve"') == curves
     assert (provenance(path)["models"][0]["curve"] is None) == (curves == 0)
 
@@ -132,14 +134,14 @@ def test_a_curve_needs_enough_resamples_for_its_band(tmp_path, n_resamples, curv
 def test_weights_are_named(tmp_path):
     data = tempered(300, 3)
     data = Predictions(data.probs, data.labels, weights=np.arange(1, 301))
-    text = report(data, tmp_path / "r.html", n_resamples=19).read_text("utf-8")
+    text = report(data, tmp_path / "r.html", n_resamples=19, rng=0).read_text("utf-8")
     assert "300 rows, 3 classes, weighted" in text
 
 
 def test_rows_in_clusters_have_no_curve(tmp_path):
     data = tempered(300, 2)
     data = Predictions(data.probs, data.labels, clusters=np.arange(300) // 5)
-    path = report(data, tmp_path / "r.html", n_resamples=19)
+    path = report(data, tmp_path / "r.html", n_resamples=19, rng=0)
     text = path.read_text("utf-8")
     assert "300 rows in 60 clusters, 2 classes" in text
     assert "Clusters of rows are taken to be independent" in text
@@ -150,7 +152,7 @@ def test_rows_in_clusters_have_no_curve(tmp_path):
 @pytest.mark.parametrize("n", [1, 2, 20])
 def test_a_few_rows_are_enough(tmp_path, n):
     data = Predictions(np.full((n, 3), 1 / 3), np.zeros(n, int))
-    assert report(data, tmp_path / "r.html", n_resamples=19).exists()
+    assert report(data, tmp_path / "r.html", n_resamples=19, rng=0).exists()
 
 
 def test_groups_of_others_have_a_name_of_their_own():
@@ -178,8 +180,8 @@ def test_refusals(tmp_path):
     with pytest.raises(ValueError, match="`models` must have the same classes"):
         report({"a": tempered(50, 3), "b": tempered(50, 4)}, tmp_path / "r.html")
     with pytest.raises(ValueError, match="`n_resamples` must be"):
-        report(tempered(50, 3), tmp_path / "r.html", n_resamples=0)
+        report(tempered(50, 3), tmp_path / "r.html", n_resamples=0, rng=0)
     lens = Groups([[j] for j in range(5)])
     with pytest.raises(ValueError, match="at most four outcomes"):
-        report(tempered(50, 5), tmp_path / "r.html", groups=lens, n_resamples=19)
+        report(tempered(50, 5), tmp_path / "r.html", groups=lens, n_resamples=19, rng=0)
     assert list(tmp_path.iterdir()) == []

@@ -32,7 +32,7 @@ def written(tmp_path_factory):
 
     def write(name):
         path = folder / f"{name}.html"
-        return path if path.exists() else report(CASES[name](), path, n_resamples=99)
+        return path if path.exists() else report(CASES[name](), path, n_resamples=99, rng=0)
 
     return write
 

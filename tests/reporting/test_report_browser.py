@@ -54,7 +54,7 @@ def written(tmp_path_factory):
         path = folder / f"{name}.html"
         if not path.exists():
             title = EVIL[0] if "evil" in name else None
-            report(CASES[name][0](), path, title=title, n_resamples=99)
+            report(CASES[name][0](), path, title=title, n_resamples=99, rng=0)
         return path
 
     return write
@@ -217,7 +217,7 @@ def test_the_tetrahedron_turns(browser, written):
 
 def test_users_groups_are_drawn(browser, tmp_path):
     lens = Groups({"low": [0, 1], "mid": [2, 3], "high": [4, 5], "top": [6]})
-    path = report(tempered(600, 7, 2.0), tmp_path / "r.html", groups=lens, n_resamples=99)
+    path = report(tempered(600, 7, 2.0), tmp_path / "r.html", groups=lens, n_resamples=99, rng=0)
     opened(browser, path, 1400)
     assert count(browser, "#model0-groups [data-turn]") == 1
     assert not complaints(browser)
@@ -226,7 +226,7 @@ def test_users_groups_are_drawn(browser, tmp_path):
 def test_five_models_are_compared_on_one_screen(browser, tmp_path):
     powers = {"raw": 1.0, "sharp": 1.5, "sharper": 2.0, "flat": 0.7, "flatter": 0.5}
     models = {f"network, {name}": tempered(1500, 10, power) for name, power in powers.items()}
-    opened(browser, report(models, tmp_path / "r.html", n_resamples=99), 1280)
+    opened(browser, report(models, tmp_path / "r.html", n_resamples=99, rng=0), 1280)
     ends = browser.execute_script(
         "return [...document.querySelectorAll('#summary .verdict, #summary table')]"
         ".map(e => e.getBoundingClientRect()).map(r => [r.right, r.bottom])"

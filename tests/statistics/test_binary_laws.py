@@ -121,7 +121,7 @@ def test_fast_replicates_are_those_of_the_definition(statistic, lens, weighted):
 def test_chunks_of_values_change_nothing(statistic, monkeypatch):
     data = uneven(300)
     whole = calibration_test(data, statistic, n_resamples=20, rng=SEED)
-    monkeypatch.setattr("calibrant.statistics.ties.ROOM", 200)
+    monkeypatch.setattr("calibrant.statistics.ties.BATCH", 200)
     parts = calibration_test(data, statistic, n_resamples=20, rng=SEED)
     assert parts.statistic == whole.statistic
     same(statistic, parts.null, whole.null)

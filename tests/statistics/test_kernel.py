@@ -306,7 +306,7 @@ def test_many_replicates_in_batches(monkeypatch):
         for lens in (Canonical(), TopLabel()):
             whole = calibration_test(data, statistic, lens=lens, n_resamples=99, rng=1).null
             with monkeypatch.context() as patch:
-                patch.setattr(kernel_forms, "ROOM", 2000)
+                patch.setattr(kernel_forms, "BATCH", 2000)
                 patch.setattr(outcomes, "READ", 100)
                 patch.setenv("CALIBRANT_THREADS", "3")
                 parts = calibration_test(data, statistic, lens=lens, n_resamples=99, rng=1).null

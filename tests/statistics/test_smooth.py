@@ -134,7 +134,7 @@ def test_replicates_that_need_several_grids(monkeypatch):
     p = rng.beta(0.1, 0.3, 500)
     data = Predictions(p, rng.random(500) < p)
     expected = calibration_test(data, smooth, n_resamples=40, rng=0).null
-    monkeypatch.setattr(module, "ROOM", 1 << 10)
+    monkeypatch.setattr(module, "BATCH", 1 << 10)
     monkeypatch.setattr(module, "CURVES", 1 << 11)
     found = calibration_test(data, smooth, n_resamples=40, rng=0).null
     np.testing.assert_allclose(found, expected, rtol=1e-12)

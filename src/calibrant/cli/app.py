@@ -78,12 +78,12 @@ for _command, _short, _example in (
     ),
     (
         recalibrate,
-        "Find the map that repairs the probabilities.",
+        "Find the calibrator that suits a file.",
         "recalibrate train.csv --save map.json",
     ),
     (
         apply,
-        "Recalibrate a file by a map that was saved.",
+        "Recalibrate a file by a calibrator that was saved.",
         "apply map.json new.csv -o out.csv",
     ),
     (demo, "Evaluate predictions that come with calibrant.", "demo"),

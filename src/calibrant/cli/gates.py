@@ -91,7 +91,7 @@ def _not_shown(verdict: "Verdict", limit: float | None) -> str:
     if limit is None or verdict.shown_below(limit):
         return ""
     if verdict.interval is None:
-        why = "cells hold too few rows" if verdict.size is None else "clusters allow no interval"
+        why = "bins hold too few rows" if verdict.size is None else "clusters allow no interval"
         return f"Failed --require-below: {why} to say how far off they are."
     high, below = points(verdict.interval[1]), points(limit)
     return f"Failed --require-below: may be off by {high}, not shown to be below {below}."

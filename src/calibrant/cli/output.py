@@ -22,7 +22,7 @@ WIDTH = 100  # of sentences, and of tables that are not read in a terminal
 def print_json(command: str, body: dict[str, Any]) -> None:
     """Write one JSON object: the schema, the command, and its result.
 
-    Numbers that JSON cannot hold, such as an infinite log score, become null.
+    Numbers that JSON cannot hold, such as an infinite log loss, become null.
     """
     typer.echo(json.dumps({"schema": SCHEMA, "command": command, **_plain(body)}, indent=2))
 

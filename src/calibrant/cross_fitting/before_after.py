@@ -52,8 +52,8 @@ def recalibrate(
     The rows are dealt out to folds, class by class. A method is fitted to all folds but one, and
     the map is applied to that one. For the model as it is and after each method: log and Brier
     score with intervals of the change in pairs of rows; miscalibration without bias; refinement,
-    the rest of the Brier score; and a test. The recommendation is the first method whose log score
-    is within one standard error, of the difference in pairs of rows, of the best log score. To
+    the rest of the Brier score; and a test. The recommendation is the first method whose log loss
+    is within one standard error, of the difference in pairs of rows, of the best log loss. To
     leave the model as it is comes first of all.
 
     Parameters
@@ -75,18 +75,11 @@ def recalibrate(
 
     Notes
     -----
-    The p-value of the model as it is is exact. After a map, the hypothesis is that the outcome of
-    each row is drawn from its cross-fitted prediction. It would be exact for a map that was given;
-    but the map of one fold was fitted to the outcomes of the others, so it is not:
-
-    - in the directions that a method fits, the deviations of the folds cancel, as residuals of a
-      regression sum to 0, and the test rejects less often than it says: a large p-value says
-      little;
-    - a method with many parameters for its rows is off by what it could not learn, and the test
-      may find that. This is no false alarm: such predictions are not calibrated.
-
-    docs/recalibration.md has both before. For a p-value that is exact, fit a map to some rows and
-    call `calibration_test` on others.
+    The p-value of the model as it is is exact. After recalibration, the hypothesis is that the
+    outcome of each row is drawn from its cross-fitted prediction. That p-value is not exact, since
+    the calibrator of one fold was fitted to the outcomes of the others: a large one says little, a
+    small one that the calibrator is not right yet. docs/recalibration.md has measured both. For a
+    p-value that is exact, fit to some rows and call `calibration_test` on others.
 
     Examples
     --------
@@ -202,7 +195,7 @@ def _row(
 
 
 def _recommended(logs: Floats, weights: Floats) -> int:
-    """Return the first of the log scores (candidates, n) that is within an error of the best."""
+    """Return the first of the log losses (candidates, n) that is within an error of the best."""
     held = weights > 0
     means = logs[:, held] @ weights[held]
     best = int(means.argmin())

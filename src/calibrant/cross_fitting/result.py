@@ -19,17 +19,17 @@ Floats = NDArray[np.float64]
 
 LEVEL = 0.95  # of the intervals
 AS_IT_IS = "as it is"
-HEADER = ("method", "log score", "change", "Brier", "change", "size²", "refinement", "p")
+HEADER = ("method", "log loss", "change", "Brier", "change", "size²", "refinement", "p")
 RULE = (
-    "the best cross-fitted log score, or the first method whose score is within one standard error"
+    "the best cross-fitted log loss, or the first method whose score is within one standard error"
     " of the difference"
 )
 NOTE = (
     "Changes are 95 % intervals; size² is the squared miscalibration without bias. p is exact for"
-    " the model as it is. After a map its hypothesis is that the outcome of each row is drawn from"
-    " its cross-fitted prediction. It would be exact if the maps were given, but each was fitted to"
-    " the outcomes of other rows: a large p then says little, and a small one that the map is not"
-    " right yet."
+    " the model as it is. Of recalibrated predictions its hypothesis is that the outcome of each"
+    " row is drawn from its cross-fitted prediction. It would be exact if the calibrators were"
+    " given, but each was fitted to the outcomes of other rows: a large p then says little, and a"
+    " small one that the calibrator is not right yet."
 )
 
 
@@ -100,7 +100,7 @@ class Change:
 class RecalibrationRow:
     """A model as it is, or after one method: scores of its cross-fitted predictions.
 
-    `miscalibration` is the squared Euclidean one on cells, without bias; it may be below 0. `test`
+    `miscalibration` is the squared Euclidean one on bins, without bias; it may be below 0. `test`
     is of the hypothesis that outcomes are drawn from the cross-fitted predictions.
     """
 
@@ -226,18 +226,18 @@ class Recalibration(tables.Tabular):
         first, chosen = self.rows[0], self.row()
         if chosen is first:
             if not any(np.isfinite(row.log_score) for row in self.rows):
-                return "Leave it as it is: every log score is infinite, so none can be preferred."
+                return "Leave it as it is: every log loss is infinite, so none can be preferred."
             return (
-                "Leave it as it is: no method improves the log score by more than a standard error."
+                "Leave it as it is: no method improves the log loss by more than a standard error."
             )
         after = f"Use {chosen.name}: on rows it has not seen,"
         if np.isinf(first.log_score):
             return (
-                f"{after} its log score is {chosen.log_score:.4f}. The model's own is infinite,"
+                f"{after} its log loss is {chosen.log_score:.4f}. The model's own is infinite,"
                 " since outcomes occurred to which it gives probability 0."
             )
         gain = f"from {first.log_score:.4f} to {chosen.log_score:.4f}"
-        return f"{after} the log score falls {gain}."
+        return f"{after} the log loss falls {gain}."
 
     def __repr__(self) -> str:
         return f"<{self}>"

@@ -201,7 +201,7 @@ def dirichlet(
 
     what the softmax makes of the logits log(p) divided by the temperature T. With T = 1 the
     prediction is p itself and the model is calibrated. With T < 1 predictions are sharpened:
-    the model is too sure of itself. With T > 1 they are flattened: it is not sure enough.
+    the model is overconfident. With T > 1 they are flattened: it is underconfident.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Recalibration: maps that estimate the calibration function r of §2.1, so r(g(x)) is calibrated.
+"""Recalibration: calibrators estimate the calibration function r of §2.1, so r(g(x)) is calibrated.
 
-A method is a frozen object; ``fit`` gives a `Map`, which is called on predictions. It may use
-`predictions`, partitions, `calibration`, `checks` and the engine. It has not heard of inference.
+A method is a frozen object; ``fit`` gives a calibrator, a `Map`, which is called on predictions. It
+may use `predictions`, partitions, `calibration`, `checks` and the engine. It has not heard of
+inference.
 """
 
 from calibrant.recalibration.beta import Beta

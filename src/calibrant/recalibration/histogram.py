@@ -1,6 +1,6 @@
-"""Histogram regression: the outcome frequencies of a cell, and its cells as fields of a file.
+"""Histogram regression: the outcome frequencies of a bin, and its bins as fields of a file.
 
-Cells of a grid are written as their digits: which interval along which coordinate. They are found
+Bins of a grid are written as their digits: which interval along which coordinate. They are found
 again by fitting the partition to a point in each of them.
 """
 
@@ -37,18 +37,18 @@ Fitted = tuple[Partition, FittedPartition]
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HistogramMap(Map):
-    """The outcome frequencies of the cell that a prediction is in.
+    """The outcome frequencies of the bin that a prediction is in.
 
     Parameters
     ----------
     classes : tuple of str
         Names of the m classes.
     partition : Partition
-        What the cells were made by.
+        What the bins were made by.
     fitted : FittedPartition
-        The cells.
-    observed : array of shape (cells, m)
-        Outcome frequencies of each cell, r-hat. Where no row was, the prediction itself is
+        The bins.
+    observed : array of shape (bins, m)
+        Outcome frequencies of each bin, r-hat. Where no row was, the prediction itself is
         returned, divided by its sum.
     """
 
@@ -65,7 +65,7 @@ class HistogramMap(Map):
         object.__setattr__(self, "observed", distributions("observed", self.observed, shape))
 
     def rows(self, probs: Array) -> Floats:
-        """Return the frequencies of the cells of rows (k, m)."""
+        """Return the frequencies of the bins of rows (k, m)."""
         found = self.fitted.assign(probs)
         out = self.observed[found]
         outside = found < 0
@@ -75,13 +75,13 @@ class HistogramMap(Map):
         return out
 
     def fields(self) -> dict[str, Any]:
-        """Return the cells and their frequencies."""
+        """Return the bins and their frequencies."""
         written = cells_to_fields(self.partition, self.fitted)
         return {"cells": written, "observed": self.observed.tolist()}
 
     @classmethod
     def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> "HistogramMap":
-        """Return the map of cells and their frequencies."""
+        """Return the map of bins and their frequencies."""
         partition, fitted = cells_from_fields(fields.inside("cells"), len(classes))
         return cls(classes, partition, fitted, fields["observed"])
 
@@ -92,21 +92,21 @@ class HistogramMap(Map):
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Histogram:
-    r"""Histogram regression, the paper's r-hat: the outcome frequencies of a cell (§4.1).
+    r"""Histogram regression, the paper's r-hat: the outcome frequencies of a bin (§4.1).
 
     .. math:: g(x) \mapsto \hat r^{(c)} \quad \text{for } g(x) \in \Phi^{(c)}
 
-    and g(x) itself where a cell held no row.
+    and g(x) itself where a bin held no row.
 
     Parameters
     ----------
     partition : Partition
-        The cells.
+        The bins.
 
     Notes
     -----
     A map of a user's own partition or of `FromFunction` cannot be saved. A frequency can be 0, so
-    a new row may have an infinite log score.
+    a new row may have an infinite log loss.
 
     References
     ----------
@@ -127,7 +127,7 @@ class Histogram:
         object.__setattr__(self, "partition", as_partition(partition))
 
     def fit(self, data: Predictions) -> HistogramMap:
-        """Find the outcome frequencies of every cell."""
+        """Find the outcome frequencies of every bin."""
         found = calibration_function(present_rows(data), self.partition)
         return HistogramMap(data.classes, self.partition, found.fitted, found.observed)
 
@@ -149,7 +149,7 @@ def cells_to_fields(partition: Partition, fitted: FittedPartition) -> dict[str, 
         if isinstance(partition, kind.made_by):
             return {"partition": name} | kind.write(partition, fitted)
     raise TypeError(
-        f"A map of {partition} cannot be saved: its cells are known to a function only. Use"
+        f"A map of {partition} cannot be saved: its bins are known to a function only. Use"
         f" {', '.join(kind.made_by.__name__ for kind in KINDS.values())}."
     )
 

@@ -19,16 +19,13 @@ from calibrant.verbs import check_data
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
+# Times half the squared distance to the map that changes nothing, added to every mean log loss: it
+# gives separable data a smallest loss at finite parameters, and changes others in no digit shown.
 RIDGE = 1e-20
-"""Times half the squared distance to the map that changes nothing: added to every mean log loss.
-
-Where data are separable the loss alone has no smallest value. With this it has one, at finite
-parameters whose predictions are nearly 0 and 1. Elsewhere the loss stays the same to many digits.
-"""
 
 
 class Map(ABC):
-    """A function of predictions, g(x) -> r(g(x)), that was fitted to data.
+    """A calibrator: a function of predictions, g(x) -> r(g(x)), that was fitted to data.
 
     It is called on predictions (k, m) and returns float64 rows (k, m) that sum to 1, so it can
     be the hypothesis of a test: ``Exact(rho=map)``. Of `Predictions` it makes `Predictions` with

@@ -85,7 +85,7 @@ class Temperature:
     Notes
     -----
     Zeros stay zeros. A row whose outcome was given probability 0 has an infinite loss whatever T
-    is, so it is left out; the log score of the data then stays infinite. Other methods raise
+    is, so it is left out; the log loss of the data then stays infinite. Other methods raise
     zeros. To the mean log loss 1e-20 (1/T - 1)²/2 is added, which makes T finite if the most
     probable class always occurs. If all predictions point the wrong way, T is 1e9 and they
     become uniform.

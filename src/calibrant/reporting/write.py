@@ -28,7 +28,7 @@ def report(
     groups: Lens | str | None = None,
     region: str | None = None,
     n_resamples: int = 999,
-    rng: Rng = 0,
+    rng: Rng = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write a report: verdicts in words, tables, diagrams, worst cells, scores, provenance.
@@ -52,7 +52,7 @@ def report(
         Condition that the rows of `data` were chosen by, to be named in the report.
     n_resamples : int, default 999
         Number of data sets drawn under the hypothesis of calibration.
-    rng : int, numpy.random.Generator or None, default 0
+    rng : int, numpy.random.Generator or None, default None
         Seed, generator, or None for fresh entropy.
     progress : function of (done, total), optional
         Called now and then.
@@ -83,7 +83,7 @@ def told_report(
     groups: Lens | str | None = None,
     region: str | None = None,
     n_resamples: int = 999,
-    rng: Rng = 0,
+    rng: Rng = None,
     progress: Progress | None = None,
 ) -> list[str]:
     """Write a report, as `report` does, and return the sentences with which it begins."""

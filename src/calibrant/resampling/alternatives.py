@@ -19,7 +19,7 @@ class Tempered:
 
     .. math:: \rho(g)_j = g_j^{1/T} / \sum_k g_k^{1/T}
 
-    A temperature above 1 says that the model is too confident, one below 1 that it is too timid.
+    A temperature above 1 says that the model is overconfident, one below 1 underconfident.
 
     Parameters
     ----------

@@ -32,9 +32,9 @@ class Exact(Resampler):
     draws : {"labels", "counts"}
         The rule by which replicates are drawn. "labels": the label of row i in replicate b is a
         function of (key, b, i), so all statistics and lenses see the same labels. "counts": the
-        number of events in cell c is a function of (key, b, c), drawn from its exact
+        number of events in bin c is a function of (key, b, c), drawn from its exact
         distribution. It takes the same time for any number of rows and nearly so for any number
-        of replicates, but it is for a single statistic on cells, two outcomes and no weights.
+        of replicates, but it is for a single statistic on bins, two outcomes and no weights.
 
     Notes
     -----
@@ -97,12 +97,12 @@ class WildClusters(Resampler):
     .. math:: R_c^{*b} = \sum_k s_{bk} \sum_{i \in c, k} w_i (e_{y_i} - \rho(g(x_i)))
 
     with a sign s of +1 or -1 for each cluster k, a function of (key, b, k). If the hypothesis
-    holds, such sums over a cell c have mean 0 and the covariance of the observed ones, however
+    holds, such sums over a bin c have mean 0 and the covariance of the observed ones, however
     rows of one cluster depend on each other. So the test is valid for many clusters, each of them
     small beside all; unlike that with `Exact`, it is not exact. Measured size:
     `docs/inference.md`.
 
-    It is for statistics on cells. `Exact` becomes this where data have clusters.
+    It is for statistics on bins. `Exact` becomes this where data have clusters.
 
     Parameters
     ----------

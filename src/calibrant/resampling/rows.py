@@ -29,9 +29,9 @@ class Consistency(Resampler):
 
     Warnings
     --------
-    This is the paper's procedure to the letter, there to reproduce the paper. Where cells
+    This is the paper's procedure to the letter, there to reproduce the paper. Where bins
     hold few rows its test rejects calibrated models, in the worst case all of them: copies of
-    a row fall into one cell and average out, so the resampled miscalibration is too small.
+    a row fall into one bin and average out, so the resampled miscalibration is too small.
     Use `Exact`.
 
     Examples
@@ -75,7 +75,7 @@ class Bootstrap(Resampler):
     Parameters
     ----------
     refit : bool, default True
-        Whether a data-dependent partition is fitted again to each data set. Keeping the cells
+        Whether a data-dependent partition is fitted again to each data set. Keeping the bins
         is much faster and leaves out only that part of the variability which comes from
         their moving edges, which is small where there are many rows. It has an effect for the
         built-in statistics, and for lenses that keep a row for a row.

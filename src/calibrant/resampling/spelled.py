@@ -23,8 +23,8 @@ def as_resampler(resampler: Any) -> Resampler:
 
     Examples
     --------
-    >>> as_resampler("bootstrap")
-    Bootstrap()
+    >>> as_resampler("wild-clusters")
+    WildClusters(rho=None)
     """
     if isinstance(resampler, Resampler):
         return resampler

@@ -28,11 +28,11 @@ class Spiegelhalter(Statistic):
 
     Notes
     -----
-    Under calibration z has mean 0 and variance 1. It is positive if predictions are too extreme,
-    negative if they are too timid. It looks at one number: deviations whose contributions cancel
-    go unnoticed, such as those that mirror each other at 1/2. If no prediction can move it (each
-    is 0, 1/2 or 1), it is 0 when all predictions of 0 and 1 are right, and infinite otherwise. A
-    weight of 2 counts as the row twice.
+    Under calibration z has mean 0 and variance 1. It is positive if predictions are overconfident,
+    negative if they are underconfident. It looks at one number: deviations whose contributions
+    cancel go unnoticed, such as those that mirror each other at 1/2. If no prediction can move it
+    (each is 0, 1/2 or 1), it is 0 when all predictions of 0 and 1 are right, and infinite
+    otherwise. A weight of 2 counts as the row twice.
 
     References
     ----------
@@ -100,7 +100,7 @@ class CoxFit:
     intercept : float
         0 if calibrated.
     slope : float
-        1 if calibrated; below 1 if predictions are too extreme.
+        1 if calibrated; below 1 if predictions are overconfident.
     intercept_se, slope_se : float
         Standard errors, from the information matrix.
     in_the_large : float
@@ -144,7 +144,7 @@ class Cox(Statistic):
     many rows, but this one needs two sums and no iteration for each replicate, and it exists when
     the likelihood has no maximum. Under calibration its mean is 2 (1 if all predictions are
     equal, when the second term is left out). It sees whether predictions are too high or low and
-    too extreme or timid, and nothing else.
+    overconfident or underconfident, and nothing else.
 
     A prediction of 0 or 1 that came true says nothing about intercept and slope, and is left out,
     which is the limit of p log p. One that did not come true was impossible under the model: the

@@ -19,7 +19,7 @@ from calibrant.statistics.outcomes import Outcomes, spans, unit_for
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-ROOM = 1 << 23  # outcomes of a batch, or sums of one
+BATCH = 1 << 23  # outcomes of a batch, or sums of one
 SPAN = 512  # rows that are drawn and added up together: whole blocks of the engine's
 
 
@@ -155,7 +155,7 @@ class FullForm:
         """The largest number of replicates of a batch."""
         n, m = self.table.shape
         blocks = -(-n // engine.matching.BLOCK)
-        return int(max(1, ROOM // (n + blocks * (m + 1))))
+        return int(max(1, BATCH // (n + blocks * (m + 1))))
 
     def sums(self, outcomes: Outcomes) -> Floats:
         """Return the sum over the pairs in each replicate: (size,)."""
@@ -193,7 +193,7 @@ class LowRankForm:
     @property
     def most(self) -> int:
         """The largest number of replicates of a batch."""
-        return max(1, ROOM // int(self.expected.sums.size))
+        return max(1, BATCH // int(self.expected.sums.size))
 
     def sums(self, outcomes: Outcomes) -> Floats:
         """Return the sum over the pairs in each replicate: (size,)."""

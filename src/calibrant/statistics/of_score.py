@@ -73,4 +73,5 @@ class ScoreMiscalibration(Statistic):
         return evaluate
 
     def __str__(self) -> str:
-        return f"miscalibration of the {'Brier' if self.score is brier_score else 'log'} score"
+        score = "Brier score" if self.score is brier_score else "log loss"
+        return f"miscalibration of the {score}"

@@ -1,4 +1,4 @@
-"""Miscalibration without cells: residuals smoothed by a kernel of a width that they choose."""
+"""Miscalibration without bins: residuals smoothed by a kernel of a width that they choose."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Self, final
@@ -14,7 +14,7 @@ from calibrant.statistics.ties import Ties
 Floats = NDArray[np.float64]
 
 FEWEST, MOST = 1 << 6, 1 << 20  # steps of a grid
-ROOM = 1 << 22  # numbers in a table of nodes and replicates
+BATCH = 1 << 22  # numbers in a table of nodes and replicates
 CURVES = 1 << 18  # and in one of curves
 FINER = 4  # times as many points as there are cosines
 FAR = 9.0  # widths from every prediction; the density is 0 there
@@ -72,7 +72,7 @@ class SmoothMiscalibration(Statistic):
             out = np.zeros(block.size)
             left, grid = np.arange(block.size), first
             while left.size:
-                size = max(1, ROOM // grid.steps)
+                size = max(1, BATCH // grid.steps)
                 parts = [left[i : i + size] for i in range(0, left.size, size)]
                 known = [_try_grid(ties, block, grid, part, out) for part in parts]
                 left, grid = left[~np.concatenate(known)], grid.finer(ties)

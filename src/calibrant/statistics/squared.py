@@ -1,4 +1,4 @@
-"""The squared miscalibration on cells, without bias; its spread, and intervals for it."""
+"""The squared miscalibration on bins, without bias; its spread, and intervals for it."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -19,14 +19,14 @@ from calibrant.statistics.statistic import Evaluate, Statistic
 
 Floats = NDArray[np.float64]
 
-ROOM = 1 << 20  # counts of a cell in a batch of replicates
+BATCH = 1 << 20  # counts of a cell in a batch of replicates
 MOST = 256  # outcomes up to which eigenvalues are computed in full
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class SquaredMiscalibration(Statistic):
-    r"""The squared Euclidean miscalibration, without bias: pairs of rows of one cell.
+    r"""The squared Euclidean miscalibration, without bias: pairs of rows of one bin.
 
     .. math:: \sum_c \frac{n_c}{n} \frac{1}{n_c (n_c - 1)} \sum_{i \ne j \in c}
               (e_{y_i} - p_i)' (e_{y_j} - p_j)
@@ -34,18 +34,18 @@ class SquaredMiscalibration(Statistic):
     Parameters
     ----------
     partition : Partition
-        The cells.
+        The bins.
 
     Notes
     -----
     Its mean is what :math:`\sum_c p^{(c)} |r^{(c)} - g^{(c)}|^2` would be with as many rows as one
-    likes: 0 if the model is calibrated, so that it may be negative. A cell of one row has no pair
+    likes: 0 if the model is calibrated, so that it may be negative. A bin of one row has no pair
     and adds 0; `share` tells how many rows are in others. Both outcomes of a binary problem count,
     which doubles the value of the event alone.
 
-    A row of weight w is w rows, all of them paired. With R the sum of a cell's w (e_y - p), Q that
-    of its w |e_y - p|² and W that of its weights, a cell adds (|R|² - Q) / (W - 1) over the weight
-    of all; a cell with W below 2 adds 0. So weights must be numbers of rows: shares that add
+    A row of weight w is w rows, all of them paired. With R the sum of a bin's w (e_y - p), Q that
+    of its w |e_y - p|² and W that of its weights, a bin adds (|R|² - Q) / (W - 1) over the weight
+    of all; a bin with W below 2 adds 0. So weights must be numbers of rows: shares that add
     up to 1 leave nothing. And a row has one label whatever its weight, so that with weights the
     mean under calibration is not 0; the exact test is valid all the same.
 
@@ -66,7 +66,7 @@ class SquaredMiscalibration(Statistic):
     def prepare(self, view: View) -> Evaluate:
         """Sort the rows into cells, and keep those of two rows or more."""
         data, kept = view.data, pairable(view.cells(self.partition))
-        most = max(1, ROOM // data.m)
+        most = max(1, BATCH // data.m)
 
         def evaluate(block: Block) -> Floats:
             return np.concatenate([_values(data, kept, some) for some in batches(block, most)])
@@ -74,7 +74,7 @@ class SquaredMiscalibration(Statistic):
         return evaluate
 
     def share(self, data: Predictions) -> float:
-        """Return the share of the rows, or of their weight, in cells of two or more."""
+        """Return the share of the rows, or of their weight, in bins of two or more."""
         mass = Gathered(data, self.partition).mass
         return float(mass[mass >= 2].sum() / mass.sum())
 
@@ -95,7 +95,7 @@ class SquaredMiscalibration(Statistic):
         return self.pieces(data).null_sd
 
     def interval(self, data: Predictions, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval for the value that these cells would have with any number of rows.
+        """Return an interval for the value that these bins would have with any number of rows.
 
         It takes a weight of 2 for two rows.
         """

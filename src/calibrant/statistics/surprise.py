@@ -1,4 +1,4 @@
-"""How far the log score is from what the model expects."""
+"""How far the log loss is from what the model expects."""
 
 from dataclasses import dataclass
 from math import inf
@@ -22,21 +22,21 @@ LARGEST = 746.0  # -log of the smallest number above 0
 @final
 @dataclass(frozen=True, slots=True)
 class Surprise(Statistic):
-    r"""How far the log score is from what the model expects, in standard deviations.
+    r"""How far the log loss is from what the model expects, in standard deviations.
 
     .. math:: \frac{|\sum_i (-\log p_{i, y_i} - H(p_i))|}
               {\sqrt{\sum_i \mathrm{Var}_{p_i}(\log p_i)}}, \qquad H(p) = -\sum_k p_k \log p_k
 
     Notes
     -----
-    It is the score test of the temperature: large if predictions are too confident or too timid
-    as a whole, for any number of classes, with one degree of freedom. It sees nothing else. An
-    outcome that was given probability 0 makes it infinite. A weight of 2 counts as the row twice.
+    It is the score test of the temperature: large if predictions are over- or underconfident as a
+    whole, for any number of classes, with one degree of freedom. It sees nothing else. An outcome
+    that was given probability 0 makes it infinite. A weight of 2 counts as the row twice.
 
     Examples
     --------
-    >>> timid = Predictions([[0.6, 0.3, 0.1]] * 40, [0] * 34 + [1] * 5 + [2])
-    >>> round(Surprise()(timid), 3), round(Surprise().z(timid), 3)
+    >>> unsure = Predictions([[0.6, 0.3, 0.1]] * 40, [0] * 34 + [1] * 5 + [2])
+    >>> round(Surprise()(unsure), 3), round(Surprise().z(unsure), 3)
     (2.88, -2.88)
     """
 
@@ -46,7 +46,7 @@ class Surprise(Statistic):
         return lambda block: np.abs(signed(block))
 
     def z(self, data: Predictions) -> float:
-        """Return it with its sign: above 0 if predictions are too confident."""
+        """Return it with its sign: above 0 if predictions are overconfident."""
         return float(self._signed(View.of(data))(observed(data))[0])
 
     def _signed(self, view: View) -> Evaluate:
@@ -62,7 +62,7 @@ class Surprise(Statistic):
         return evaluate
 
     def __str__(self) -> str:
-        return "log score against expectation"
+        return "log loss against expectation"
 
 
 def _expected(data: Predictions) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from calibrant.statistics.statistic import Statistic
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-ROOM = 1 << 20  # numbers in a block of events
+BATCH = 1 << 20  # numbers in a block of events
 
 
 def first_outcome(probs: Array) -> Array:
@@ -117,7 +117,7 @@ class Ties:
         if block.data is self.cells.data:
             yield slice(None), self._tallied[2][:, None]
             return
-        step = max(1, ROOM // block.size)
+        step = max(1, BATCH // block.size)
         for first in range(0, self.values.size, step):
             last = min(first + step, self.values.size)
             yield slice(first, last), block.events(self.cells, first, last)

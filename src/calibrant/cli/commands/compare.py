@@ -68,10 +68,10 @@ def _print_comparison(found: "Comparison") -> None:
     from calibrant.words import BOTH_OUTCOMES  # noqa: PLC0415
 
     if len(found.evaluations) == 2:
-        told = [difference.sentence for difference in found.differences]
+        sentences = [difference.sentence for difference in found.differences]
     else:
-        told = [f"{subject}: {text}" for subject, text in paragraphs(found)]
-    for sentence in told:
+        sentences = [f"{subject}: {text}" for subject, text in paragraphs(found)]
+    for sentence in sentences:
         print_sentence(sentence)
     typer.echo()
     print_table("How far off", *found.lines(), heading=(0,))

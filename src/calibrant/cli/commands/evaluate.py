@@ -128,8 +128,8 @@ def print_evaluation(
     of = f", {model}" if model else ""
     typer.echo()
     print_title(f"{name}{of}: {many(found.n, 'row')}, {found.m:,} classes{where}")
-    told = ", ".join(f"{score_name(key)} {decimal(v)}" for key, v in scores.items())
-    if told:
-        print_sentence(f"{capital(told)}." + (f" {BOTH_OUTCOMES}" if found.m == 2 else ""))
+    written = ", ".join(f"{score_name(key)} {decimal(v)}" for key, v in scores.items())
+    if written:
+        print_sentence(f"{capital(written)}." + (f" {BOTH_OUTCOMES}" if found.m == 2 else ""))
     typer.echo()
     print_table("Tests", *found.lines(), heading=(0,))

@@ -18,8 +18,8 @@ Temperatures = Annotated[
     list[float] | None,
     typer.Option(
         "--temperature",
-        help="Power against labels from predictions at this temperature: above 1 for a model that"
-        " is too confident; may be repeated.",
+        help="Power against labels from predictions at this temperature: above 1 for an"
+        " overconfident model; may be repeated.",
     ),
 ]
 Shifts = Annotated[
@@ -87,7 +87,7 @@ def _alternatives(
 
     found: dict[str, Any] = {}
     for value in temperatures:
-        name = f"too {'confident' if value > 1 else 'timid'} by a temperature of {value:g}"
+        name = f"{'over' if value > 1 else 'under'}confident by a temperature of {value:g}"
         found[name] = Tempered(value)
     for value in shifts:
         name = f"too {'low' if value > 0 else 'high'} by log-odds of {abs(value):g}"

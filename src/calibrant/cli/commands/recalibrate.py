@@ -25,8 +25,8 @@ MethodTexts = Annotated[
 Save = Annotated[
     Path | None,
     typer.Option(
-        help="JSON file for the map of the recommended method, or of the only --method, fitted to"
-        " all rows."
+        help="JSON file for the calibrator of the recommended method, or of the only --method,"
+        " fitted to all rows."
     ),
 ]
 
@@ -43,7 +43,7 @@ def recalibrate(
     *,
     inputs: Inputs,
 ) -> None:
-    """Find the map that repairs the probabilities, judged on rows that it has not seen."""
+    """Find the calibrator that suits the probabilities, judged on rows that it has not seen."""
     if save is not None:
         check_ending(save, ".json", option="--save")
     with one_sentence_errors(), whole_file(save) if save else nullcontext() as temporary:
@@ -87,5 +87,5 @@ def _described(found: "Recalibration", saved: str) -> str:
     from calibrant.cross_fitting.result import AS_IT_IS  # noqa: PLC0415
 
     if saved == AS_IT_IS:
-        return "a map that changes nothing"
-    return f"the map of {saved!r}, fitted to all rows ({found.map(saved)})"
+        return "a calibrator that changes nothing"
+    return f"the calibrator of {saved!r}, fitted to all rows ({found.map(saved)})"

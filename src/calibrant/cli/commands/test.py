@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 REJECTED = 3  # the exit code
 
-Worst = Annotated[bool, typer.Option("--worst", help="Test the worst cell instead of the mean.")]
+Worst = Annotated[bool, typer.Option("--worst", help="Test the worst bin instead of the mean.")]
 Null = Annotated[bool, typer.Option("--null", help="Put the null distributions into the JSON.")]
 
 
