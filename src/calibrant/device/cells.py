@@ -126,16 +126,15 @@ def event_counts(cells: Cells, cuts: Tensor, keys: Keys) -> Tensor:
     """
     rows, replicates = keys
     n, size, weighted = len(rows), len(replicates), cells.weights is not None
-    whole = fused.usable(cuts) and not weighted
-    kind = torch.int32 if whole else torch.float64
-    out = torch.zeros((len(cells.sizes), size), dtype=kind, device=cuts.device)
+    out = torch.zeros((len(cells.sizes), size), dtype=torch.float64, device=cuts.device)
     if fused.usable(cuts):
+        out = out if weighted else out.int()
         arrays = cuts, rows, cells.weights if weighted else out, cells.of_sorted, replicates, out
         grid = fused.blocks(n, ROWS), fused.blocks(size, LONG)
         fused.run("event_counts", grid, *arrays, n, size, weighted, ROWS, LONG)
         return out.double()
-    step = max(1, EVENTS // len(replicates))
-    for start in range(0, len(rows), step):
+    step = max(1, EVENTS // size)
+    for start in range(0, n, step):
         some = slice(start, start + step)
         u = draws.uniforms(rows[some], replicates)
         drawn = ((u >= cuts[0, some, None]) & (u < cuts[1, some, None])).double()
@@ -189,10 +188,9 @@ class Part:
             return torch.ones_like(self.rows, dtype=torch.float64)
         return self.weights
 
-    def draw(self, keys: Keys, some: slice = slice(None)) -> Tensor:
-        """Return the labels of some rows: (k, size)."""
-        cuts = draws.thresholds(self.probs[some])
-        return draws.labels(cuts, keys[0][self.places[some]], keys[1])
+    def drawing(self, keys: Keys, some: slice = slice(None)) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what some rows draw their labels from."""
+        return draws.thresholds(self.probs[some]), keys[0][self.places[some]], keys[1]
 
 
 def _by_rows(probs: Tensor) -> bool:
@@ -254,9 +252,10 @@ def _add_drawn(part: Part, keys: Keys, totals: Totals, at: slice) -> None:
         norms = dense_norms(_counts(part, keys), part.predictions, 1.0 / part.mass)
         totals.add(*norms, part.shares, at)
     elif _by_rows(part.probs):
-        totals.merge(_seen_totals(part, part.draw(keys), totals.wanted), at)
+        drawn = draws.labels(*part.drawing(keys))
+        totals.merge(_seen_totals(part, drawn, totals.wanted), at)
     else:  # cells of one row, which have only m possible norms
-        drawn = part.draw(keys).long()
+        drawn = draws.labels(*part.drawing(keys)).long()
         one, two = single_norms(part.predictions, part.mass)
         totals.add(one.gather(1, drawn), two.gather(1, drawn), part.shares, at)
 
@@ -268,19 +267,9 @@ def _counts(part: Part, keys: Keys) -> Tensor:
     step = max(1, ENTRIES // max(m, size))
     for start in range(0, len(part.rows), step):
         some = slice(start, start + step)
-        _add_counts(part.draw(keys, some), part.of_rows[some], part.row_weights[some], counts)
+        rows = part.of_rows[some], part.row_weights[some]
+        draws.count_labels(part.drawing(keys, some), *rows, counts)
     return counts
-
-
-def _add_counts(drawn: Tensor, cells: Tensor, weights: Tensor, counts: Tensor) -> None:
-    """Add the weights of rows (k,) with drawn labels (k, size) to counts (cells, m, size)."""
-    _, m, size = counts.shape
-    if fused.usable(drawn):
-        arrays, grid = (drawn, cells, weights, counts), (len(drawn), fused.blocks(size))
-        fused.run("add_counts", grid, *arrays, m, size, fused.SIDE)
-        return
-    flat = (cells[:, None] * m + drawn) * size + torch.arange(size, device=drawn.device)
-    counts.view(-1).index_add_(0, flat.view(-1), weights[:, None].expand(-1, size).reshape(-1))
 
 
 def _seen_totals(part: Part, drawn: Tensor, wanted: tuple[int, int]) -> Tensor:

@@ -87,9 +87,28 @@ def event_cuts(probs: Tensor, event: Tensor) -> Tensor:
 def labels(cuts: Tensor, rows: Tensor, replicates: Tensor) -> Tensor:
     """Return the labels of rows with these thresholds and hashes: (k, size)."""
     if fused.usable(cuts):
-        (k, m), size = cuts.shape, len(replicates)
-        out = torch.empty((k, size), dtype=torch.int32, device=cuts.device)
-        arrays, grid = (cuts, rows, replicates, out), (k, fused.blocks(size))
-        fused.run("labels", grid, *arrays, m, size, fused.bits(m), fused.SIDE)
+        out = torch.empty((len(rows), len(replicates)), dtype=torch.int32, device=cuts.device)
+        _draw((cuts, rows, replicates, rows, rows, out), counted=False)
         return out
     return torch.searchsorted(cuts, uniforms(rows, replicates), right=True)
+
+
+def count_labels(
+    drawing: tuple[Tensor, Tensor, Tensor], cells: Tensor, weights: Tensor, counts: Tensor
+) -> None:
+    """Add the weights of rows (k,) to the labels that they draw: counts (cells, m, size).
+
+    drawing : what `labels` takes
+    """
+    if fused.usable(counts):
+        _draw((*drawing, cells, weights, counts), counted=True)
+        return
+    _, m, size = counts.shape
+    flat = (cells[:, None] * m + labels(*drawing)) * size + torch.arange(size, device=cells.device)
+    counts.view(-1).index_add_(0, flat.view(-1), weights[:, None].expand(-1, size).reshape(-1))
+
+
+def _draw(arrays: tuple[Tensor, ...], *, counted: bool) -> None:
+    (k, m), size = arrays[0].shape, len(arrays[2])
+    chosen = m, size, counted, fused.bits(m), fused.SIDE
+    fused.run("labels", (k, fused.blocks(size)), *arrays, *chosen)

@@ -61,25 +61,29 @@ def thresholds(probs, cuts, n, m, ROWS: tl.constexpr, WIDTH: tl.constexpr):
 
 
 @triton.jit
-def labels(cuts, rows, replicates, out, m, size, BITS: tl.constexpr, SIDE: tl.constexpr):
-    """Draw the label of a row in some replicates: how many thresholds u reaches."""
+def labels(
+    cuts, rows, replicates, cells, weights, out, m, size,
+    COUNTED: tl.constexpr, BITS: tl.constexpr, SIDE: tl.constexpr,
+):  # fmt: skip
+    """Draw the label of a row in some replicates: how many thresholds it reaches.
+
+    COUNTED : whether its weight is added to out (cells, m, size); else out (k, size) has the label
+    """
     i = tl.program_id(0).to(tl.int64)
     t = tl.program_id(1) * SIDE + tl.arange(0, SIDE)
     here = t < size
     u = uniform(tl.load(rows + i), tl.load(replicates + t, mask=here, other=0))
-    tl.store(out + i * size + t, drawn_label(cuts + i * m, u, m, BITS), mask=here)
-
-
-@triton.jit
-def drawn_label(cuts, u, m, BITS: tl.constexpr):
-    """Return how many of a row's thresholds u reaches: a binary search."""
-    label = tl.zeros_like(u).to(tl.int32)
-    for bit in tl.static_range(BITS):
+    label = tl.zeros((SIDE,), tl.int32)
+    for bit in tl.static_range(BITS):  # a binary search
         half = 1 << (BITS - 1 - bit)
         at = label + (half - 1)
-        reached = (at < m) & (u >= tl.load(cuts + at, mask=at < m, other=0))
+        reached = (at < m) & (u >= tl.load(cuts + i * m + at, mask=at < m, other=0))
         label += tl.where(reached, half, 0)
-    return label
+    if COUNTED:
+        place = (tl.load(cells + i) * m + label) * size + t
+        tl.atomic_add(out + place, tl.load(weights + i), mask=here)
+    else:
+        tl.store(out + i * size + t, label, mask=here)
 
 
 @triton.jit
@@ -108,17 +112,6 @@ def event_counts(
         else:
             count += hit.to(tl.int32)
     tl.atomic_add(out + cell * size + t, count, mask=here)
-
-
-@triton.jit
-def add_counts(drawn, cells, weights, counts, m, size, SIDE: tl.constexpr):
-    """Count the labels of a row in some replicates."""
-    i = tl.program_id(0).to(tl.int64)
-    t = tl.program_id(1) * SIDE + tl.arange(0, SIDE)
-    here = t < size
-    label = tl.load(drawn + i * size + t, mask=here, other=0)
-    cell = tl.load(cells + i)
-    tl.atomic_add(counts + (cell * m + label) * size + t, tl.load(weights + i), mask=here)
 
 
 # Sums
@@ -220,22 +213,6 @@ def term_sums(
 
 
 @triton.jit
-def count_label(
-    label, drawn, weights, here, start, stop, place, size,
-    WEIGHTED: tl.constexpr, SIDE: tl.constexpr,
-):  # fmt: skip
-    """Return the weight of the rows that drew a label; 0 if one of them stands before a place."""
-    count = tl.zeros((1, SIDE), tl.float64)
-    before = tl.zeros((1, SIDE), tl.int32)
-    for i in range(start, stop):
-        same = label == tl.load(drawn + i * size, mask=here, other=0)
-        w = tl.load(weights + i) if WEIGHTED else 1.0
-        count += tl.where(same, w, 0.0)
-        before += (same & (i < place)).to(tl.int32)
-    return tl.where(before == 0, count, 0.0)
-
-
-@triton.jit
 def seen_norms(
     drawn, starts, weights, predicted, cells, c, t, n_cells, m, size,
     WEIGHTED: tl.constexpr, SIDE: tl.constexpr,
@@ -254,9 +231,16 @@ def seen_norms(
     s = tl.load(cells + 6 * n_cells + c)
     for i in range(start, stop):
         mine = tl.load(drawn + i * size + t, mask=here, other=0)
+        count = tl.zeros((1, SIDE), tl.float64)
+        before = tl.zeros((1, SIDE), tl.int32)
+        for other in range(start, stop):
+            same = mine == tl.load(drawn + other * size + t, mask=here, other=0)
+            w = tl.load(weights + other) if WEIGHTED else 1.0
+            count += tl.where(same, w, 0.0)
+            before += (same & (other < i)).to(tl.int32)
+        count = tl.where(before == 0, count, 0.0)  # each outcome once
         g = tl.load(predicted + c * m + mine)
-        count = count_label(mine, drawn + t, weights, here, start, stop, i, size, WEIGHTED, SIDE)
-        a, b, d = add_terms(0.0, 0.0, 0.0, terms(g * s))  # what it was if it did not occur
+        a, b, d = add_terms(0.0, 0.0, 0.0, terms(g * s))  # what it adds if it does not occur
         high, middle, low = add_terms(high - a, middle - b, low - d, terms((count - g) * s))
     return high + (middle + low)
 
