@@ -9,17 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calibrant.device import fused
-from calibrant.device.draws import (
-    event_cuts,
-    labels,
-    replicate_keys,
-    row_keys,
-    thresholds,
-    uniforms,
-)
+from calibrant.device import draws, fused
 from calibrant.device.grid import Groups, group, group_boxes, group_simplices
-from calibrant.device.norms import Totals, dense_norms, single_norms
+from calibrant.device.norms import Totals, dense_norms, single_norms, term_sums
 from calibrant.device.rows import Origin, Rows
 from calibrant.device.sums import cell_sums, segment_sums, short_sums
 from calibrant.engine.norms import IN_ORDER
@@ -27,6 +19,8 @@ from calibrant.engine.norms import IN_ORDER
 ENTRIES = 1 << 26  # of the arrays that are laid out at a time
 EVENTS = 1 << 22  # events that are laid out at a time
 SIDE = 1024  # replicates that are drawn together
+ROWS, LONG = 128, 1024  # rows and replicates of a program that draws events
+CELLS, PROGRAMS = 32, 1024  # cells of few rows of a program, where there are enough programs
 
 Keys = tuple[Tensor, Tensor]  # hashes of the rows, in sorted order, and of the replicates
 
@@ -101,11 +95,11 @@ class Cells:
         wanted : the norms that are needed, as in ``range(*wanted)``
         """
         out = Totals(span[1] - span[0], wanted, self.mass.device)
-        rows = row_keys(int(key), self.groups.rows)
+        rows = draws.row_keys(int(key), self.groups.rows)
         cuts = None if self.rows.event < 0 else self._cuts()
         for start in range(span[0], span[1], SIDE):
             stop = min(start + SIDE, span[1])
-            keys = rows, replicate_keys(int(key), start, stop, self.mass.device)
+            keys = rows, draws.replicate_keys(int(key), start, stop, self.mass.device)
             at = slice(start - span[0], stop - span[0])
             if cuts is None:
                 for part in self.parts():
@@ -116,28 +110,33 @@ class Cells:
 
     def _cuts(self) -> Tensor:
         """Return when each row draws the event of a binary problem (2, n), in sorted order."""
-        origin, order = self.rows.origin, self.groups.rows
+        origin = self.rows.origin
         if origin is None:
             origin = Origin(self.rows.probs, self.rows.all_of(self.rows.event))
-        return event_cuts(*origin, order)
+        return draws.event_cuts(*origin)[:, self.groups.rows]
 
 
 # Two outcomes: how often the event occurs
 
 
-@fused.by_kernel
 def event_counts(cells: Cells, cuts: Tensor, keys: Keys) -> Tensor:
     """Return the weight of the event in every cell and replicate: (cells, size) float64.
 
     cuts : (2, n) when each row, in sorted order, draws the event
     """
     rows, replicates = keys
-    shape = len(cells.sizes), len(replicates)
-    out = torch.zeros(shape, dtype=torch.float64, device=cuts.device)
-    step = max(1, EVENTS // len(replicates))
-    for start in range(0, len(rows), step):
+    n, size, weighted = len(rows), len(replicates), cells.weights is not None
+    out = torch.zeros((len(cells.sizes), size), dtype=torch.float64, device=cuts.device)
+    if fused.usable(cuts):
+        out = out if weighted else out.int()
+        arrays = cuts, rows, cells.weights if weighted else out, cells.of_sorted, replicates, out
+        grid = fused.blocks(n, ROWS), fused.blocks(size, LONG)
+        fused.run("event_counts", grid, *arrays, n, size, weighted, ROWS, LONG)
+        return out.double()
+    step = max(1, EVENTS // size)
+    for start in range(0, n, step):
         some = slice(start, start + step)
-        u = uniforms(rows[some], replicates)
+        u = draws.uniforms(rows[some], replicates)
         drawn = ((u >= cuts[0, some, None]) & (u < cuts[1, some, None])).double()
         if cells.weights is not None:
             drawn *= cells.weights[some, None]
@@ -189,9 +188,9 @@ class Part:
             return torch.ones_like(self.rows, dtype=torch.float64)
         return self.weights
 
-    def draw(self, keys: Keys, some: slice = slice(None)) -> Tensor:
-        """Return the labels of some rows: (k, size)."""
-        return labels(thresholds(self.probs[some]), keys[0][self.places[some]], keys[1])
+    def drawing(self, keys: Keys, some: slice = slice(None)) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what some rows draw their labels from."""
+        return draws.thresholds(self.probs[some]), keys[0][self.places[some]], keys[1]
 
 
 def _by_rows(probs: Tensor) -> bool:
@@ -200,30 +199,20 @@ def _by_rows(probs: Tensor) -> bool:
 
 
 def _cut(cells: Cells) -> Iterator[Part]:
-    """Yield all cells that have weight, first those of few rows."""
+    """Yield all cells that have weight, in parts of a bounded size: first those of few rows."""
     m = cells.rows.shape[1]
     few = m // 2 if _by_rows(cells.rows.probs) else 2
-    kinds = torch.where(cells.mass > 0, (cells.sizes >= few).long(), 2)
-    kinds, order = kinds.sort(stable=True)
-    ends = cells.sizes[order].cumsum(0).cpu()
-    counts = torch.searchsorted(kinds, torch.arange(2, device=kinds.device), right=True).tolist()
     most = max(1, ENTRIES // max(m, SIDE))
-    short = _spans(ends, (0, counts[0]), most, most)
-    long = _spans(ends, (counts[0], counts[1]), 16 * most, max(1, ENTRIES // (m * SIDE)))
-    for first, last in (*short, *long):
-        count = int(ends[last - 1]) - (int(ends[first - 1]) if first else 0)
-        yield _part(cells, order[first:last], count, short=last <= counts[0])
-
-
-def _spans(ends: Tensor, span: tuple[int, int], rows: int, cells: int) -> Iterator[tuple[int, int]]:
-    """Cut a span of cells, which end after so many rows, into at most so many rows and cells."""
-    first, stop = span
-    while first < stop:
-        before = int(ends[first - 1]) if first else 0
-        fit = int(torch.searchsorted(ends, before + rows, right=True))
-        last = min(max(first + 1, fit), first + cells, stop)
-        yield first, last
-        first = last
+    for short, rows, count in ((True, most, most), (False, 16 * most, ENTRIES // (m * SIDE))):
+        held = (cells.mass > 0) & ((cells.sizes < few) == short)
+        numbers = held.nonzero()[:, 0]
+        ends = cells.sizes[numbers].cumsum(0).cpu()
+        first, before = 0, 0
+        while first < len(numbers):
+            fit = int(torch.searchsorted(ends, before + rows, right=True))
+            last = max(first + 1, min(fit, first + count))
+            yield _part(cells, numbers[first:last], int(ends[last - 1]) - before, short=short)
+            first, before = last, int(ends[last - 1])
 
 
 def _part(cells: Cells, chosen: Tensor, count: int, *, short: bool) -> Part:
@@ -263,9 +252,10 @@ def _add_drawn(part: Part, keys: Keys, totals: Totals, at: slice) -> None:
         norms = dense_norms(_counts(part, keys), part.predictions, 1.0 / part.mass)
         totals.add(*norms, part.shares, at)
     elif _by_rows(part.probs):
-        totals.merge(fused.seen_totals(part, part.draw(keys), totals.wanted), at)
+        drawn = draws.labels(*part.drawing(keys))
+        totals.merge(_seen_totals(part, drawn, totals.wanted), at)
     else:  # cells of one row, which have only m possible norms
-        drawn = part.draw(keys).long()
+        drawn = draws.labels(*part.drawing(keys)).long()
         one, two = single_norms(part.predictions, part.mass)
         totals.add(one.gather(1, drawn), two.gather(1, drawn), part.shares, at)
 
@@ -277,16 +267,28 @@ def _counts(part: Part, keys: Keys) -> Tensor:
     step = max(1, ENTRIES // max(m, size))
     for start in range(0, len(part.rows), step):
         some = slice(start, start + step)
-        add_counts(part.draw(keys, some), part.of_rows[some], part.row_weights[some], counts)
+        rows = part.of_rows[some], part.row_weights[some]
+        draws.count_labels(part.drawing(keys, some), *rows, counts)
     return counts
 
 
-@fused.by_kernel
-def add_counts(drawn: Tensor, cells: Tensor, weights: Tensor, counts: Tensor) -> None:
-    """Add the weights of rows (k,) with drawn labels (k, size) to counts (cells, m, size)."""
-    _, m, size = counts.shape
-    flat = (cells[:, None] * m + drawn) * size + torch.arange(size, device=drawn.device)
-    counts.view(-1).index_add_(0, flat.view(-1), weights[:, None].expand(-1, size).reshape(-1))
+def _seen_totals(part: Part, drawn: Tensor, wanted: tuple[int, int]) -> Tensor:
+    """Return sums in two parts and the largest norms of cells of few rows: (3, norms, size).
+
+    drawn : (k, size) labels
+    """
+    (n_cells, m), size = part.predictions.shape, drawn.shape[1]
+    side = min(CELLS, max(1, n_cells // PROGRAMS))
+    n_blocks, scale = fused.blocks(n_cells, side), 1.0 / part.mass
+    sums = term_sums(None, part.predictions, scale).view(6, n_cells)
+    known = torch.stack((*sums, scale, part.shares))
+    out = known.new_empty((3, 3, n_blocks, size))
+    weights = out if part.weights is None else part.weights
+    arrays = drawn, part.starts, weights, part.predictions, known, out
+    chosen = part.weights is not None, 1 in range(*wanted), side, fused.SIDE
+    fused.run("seen_totals", (n_blocks, fused.blocks(size)), *arrays, n_cells, m, size, *chosen)
+    high, low, most = out[:, slice(*wanted)]
+    return torch.stack((high.sum(1), low.sum(1), most.amax(1)))
 
 
 # What there is

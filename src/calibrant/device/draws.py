@@ -10,6 +10,8 @@ from calibrant.device import fused
 
 ONE = 2.0**52  # the whole number that stands for a probability of 1
 NEVER = 1 << 62  # a threshold that is not reached
+TILE = 1 << 10  # entries of a program that finds thresholds
+ENTRIES = 1 << 26  # of the thresholds that are laid out at a time
 
 
 def signed(bits: int) -> int:
@@ -52,30 +54,61 @@ def uniforms(rows: Tensor, replicates: Tensor) -> Tensor:
     return shifted(mix(rows[:, None] + replicates), 12)
 
 
-@fused.by_kernel
 def thresholds(probs: Tensor) -> Tensor:
     """Return the thresholds of every row: (k, m) int64; a class of probability 0 is never drawn.
 
     Classes from the last possible one on have all of the sum before them, or are it.
     """
+    if fused.usable(probs):
+        k, m = probs.shape
+        cuts = torch.empty((k, m), dtype=torch.int64, device=probs.device)
+        width = 1 << fused.bits(m)
+        side = max(1, TILE // width)
+        fused.run("thresholds", (fused.blocks(k, side),), probs, cuts, k, m, side, width)
+        return cuts
     sums = ((probs.double() * ONE + ONE) - ONE).long().cumsum(1)
     total = sums[:, -1:]
     cuts = ((sums.double() * (ONE / total.double()) + ONE) - ONE).long()
     return cuts.masked_fill_(sums == total, NEVER)
 
 
-@fused.by_kernel
-def event_cuts(probs: Tensor, event: Tensor, order: Tensor) -> Tensor:
-    """Return the interval in which a class (n,) of each row is drawn: (2, n), from and below.
+def event_cuts(probs: Tensor, event: Tensor) -> Tensor:
+    """Return the interval in which a class (n,) of each row is drawn: (2, n), from and below."""
+    out = torch.empty((2, len(probs)), dtype=torch.int64, device=probs.device)
+    step = max(1, ENTRIES // probs.shape[1])
+    for start in range(0, len(probs), step):
+        some = slice(start, start + step)
+        pair = torch.stack(((event[some] - 1).clamp_(min=0), event[some]), 1)
+        out[:, some] = thresholds(probs[some]).gather(1, pair).T
+    out[0].masked_fill_(event == 0, 0)
+    return out
 
-    order : (n,) the rows, in the order in which they are wanted
-    """
-    cuts, event = thresholds(probs)[order], event[order]
-    before = cuts.gather(1, (event - 1).clamp_(min=0)[:, None])[:, 0]
-    return torch.stack((before.masked_fill_(event == 0, 0), cuts.gather(1, event[:, None])[:, 0]))
 
-
-@fused.by_kernel
 def labels(cuts: Tensor, rows: Tensor, replicates: Tensor) -> Tensor:
     """Return the labels of rows with these thresholds and hashes: (k, size)."""
+    if fused.usable(cuts):
+        out = torch.empty((len(rows), len(replicates)), dtype=torch.int32, device=cuts.device)
+        _draw((cuts, rows, replicates, rows, rows, out), counted=False)
+        return out
     return torch.searchsorted(cuts, uniforms(rows, replicates), right=True)
+
+
+def count_labels(
+    drawing: tuple[Tensor, Tensor, Tensor], cells: Tensor, weights: Tensor, counts: Tensor
+) -> None:
+    """Add the weights of rows (k,) to the labels that they draw: counts (cells, m, size).
+
+    drawing : what `labels` takes
+    """
+    if fused.usable(counts):
+        _draw((*drawing, cells, weights, counts), counted=True)
+        return
+    _, m, size = counts.shape
+    flat = (cells[:, None] * m + labels(*drawing)) * size + torch.arange(size, device=cells.device)
+    counts.view(-1).index_add_(0, flat.view(-1), weights[:, None].expand(-1, size).reshape(-1))
+
+
+def _draw(arrays: tuple[Tensor, ...], *, counted: bool) -> None:
+    (k, m), size = arrays[0].shape, len(arrays[2])
+    chosen = m, size, counted, fused.bits(m), fused.SIDE
+    fused.run("labels", (k, fused.blocks(size)), *arrays, *chosen)

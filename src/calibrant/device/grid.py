@@ -90,13 +90,18 @@ def group_simplices(probs: Tensor, columns: tuple[int, int], k: int) -> Groups |
     return _group_digits(found, _hashed(found, max(k, count)))
 
 
-@fused.by_kernel
 def digits(part: Tensor, k: int, limits: Tensor) -> tuple[Tensor, Tensor]:
     """Return the intervals along every column (n, count), and a hash of them (n,).
 
     limits : (k + 1,) the edges
     """
-    found = torch.empty(part.shape, dtype=torch.int32, device=part.device)
+    n, count = part.shape
+    found = torch.empty((n, count), dtype=torch.int32, device=part.device)
+    if fused.usable(part):
+        keys = torch.empty(n, dtype=torch.int64, device=part.device)
+        arrays = part, part.stride(0), limits, found, keys
+        fused.run("digits", (n,), *arrays, count, k, 1 << fused.bits(count))
+        return found, keys
     for rows in _blocks(part):
         found[rows] = intervals(part[rows], limits).int()
     return found, _hashed(found, k)

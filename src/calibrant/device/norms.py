@@ -13,15 +13,17 @@ from calibrant.engine.norms import HIGH, IN_ORDER, LOW, MIDDLE
 
 ENTRIES = 1 << 22  # terms that are cut into limbs at a time
 UNITS = (HIGH, MIDDLE, LOW)
+LEAST = 32  # replicates of a program that has one to measure
 
 
-@fused.by_kernel
 def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
     """Return 1-norms and squared 2-norms (cells, size) of (counts - predicted) scale.
 
     counts : (cells, m, size); predicted : (cells, m); scale : (cells,)
     """
     n_cells, m, size = counts.shape
+    if fused.usable(counts):
+        return _norms_by_kernel(counts, predicted, scale)
     if m > IN_ORDER:
         return _exact_norms(counts, predicted, scale)
     one, two = counts.new_zeros((2, n_cells, size))
@@ -30,6 +32,31 @@ def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tenso
         one += d.abs()
         two += d * d
     return one, two
+
+
+def _norms_by_kernel(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+    n_cells, m, size = counts.shape
+    if size == 1 and m > IN_ORDER:
+        one, two = _value(*term_sums(counts, predicted, scale))[:, :, None]
+        return one, two
+    out = counts.new_empty((2, n_cells, size))
+    side = fused.SIDE if size > 1 else LEAST
+    arrays, grid = (counts, predicted, scale, out), (n_cells, fused.blocks(size, side))
+    fused.run("dense_norms", grid, *arrays, n_cells, m, size, m > IN_ORDER, side)
+    return out[0], out[1]
+
+
+def term_sums(counts: Tensor | None, predicted: Tensor, scale: Tensor) -> Tensor:
+    """Return the limbs of both norms of cells in one data set, by a kernel: (3, 2, cells).
+
+    counts : (cells, m, 1); None if no outcome occurred
+    """
+    n_cells, m = predicted.shape
+    out = predicted.new_empty((3, 2, n_cells))
+    arrays = predicted if counts is None else counts, predicted, scale, out
+    width = min(fused.SIDE, 1 << fused.bits(m))
+    fused.run("term_sums", (n_cells,), *arrays, n_cells, m, counts is not None, width)
+    return out
 
 
 def _exact_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
@@ -50,18 +77,12 @@ def _value(high: Tensor, middle: Tensor, low: Tensor) -> Tensor:
 
 def single_norms(predicted: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     """Return the norms of cells of one row, of weight w (cells,), for each label: (cells, m)."""
-    scale = (1.0 / w)[:, None]
     if predicted.shape[1] > IN_ORDER:
+        scale = (1.0 / w)[:, None]
         old, new = predicted * scale, (w[:, None] - predicted) * scale
         return _replaced(old, new.abs()), _replaced(old * old, new * new)
-    one, two = predicted.new_zeros((2, *predicted.shape))
-    for j in range(predicted.shape[1]):
-        counts = torch.zeros_like(predicted)
-        counts[:, j] = w
-        d = (counts - predicted[:, j, None]) * scale
-        one += d.abs()
-        two += d * d
-    return one, two
+    each = torch.diag_embed(w[:, None].expand_as(predicted))
+    return dense_norms(each, predicted, 1.0 / w)
 
 
 def _replaced(old: Tensor, new: Tensor) -> Tensor:

@@ -47,7 +47,13 @@ def cell_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float
     return out
 
 
-@fused.by_kernel
 def short_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float) -> Tensor:
     """Return what `cell_sums` does, for cells of few rows."""
-    return cell_sums(probs, weights, starts, unit)
+    if not fused.usable(probs):
+        return cell_sums(probs, weights, starts, unit)
+    m, n_cells = probs.shape[1], len(starts) - 1
+    out = torch.empty((n_cells, m), dtype=torch.float64, device=probs.device)
+    scaled = probs if weights is None else weights * (1.0 / unit)
+    arrays, grid = (probs, scaled, starts, out), (n_cells, fused.blocks(m))
+    fused.run("cell_sums", grid, *arrays, m, weights is not None, fused.SIDE)
+    return out.mul_(unit)
