@@ -222,9 +222,9 @@ def test_plot_a_confidence_band(good, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--kind", "smooth", "--classical"], "is for --kind cells; found --kind smooth."),
-        (["--kind", "isotonic", "--partition", "width:5"], "is for --kind cells"),
-        (["--confidence"], "is for --kind isotonic; found --kind cells."),
+        (["--kind", "smooth", "--classical"], "is for --kind bins; found --kind smooth."),
+        (["--kind", "isotonic", "--partition", "width:5"], "is for --kind bins"),
+        (["--confidence"], "is for --kind isotonic; found --kind bins."),
     ],
 )
 def test_options_of_another_kind_are_refused(good, tmp_path, words, sentence):

@@ -10,7 +10,7 @@ from models import tempered
 
 import calibrant as cal
 from calibrant import Predictions, recalibration, report
-from calibrant.reporting.remedies import LARGE, remedy
+from calibrant.reporting.contents import LARGE, remedy
 
 
 def section(path):

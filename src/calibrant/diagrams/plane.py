@@ -16,7 +16,7 @@ from calibrant.scores import Decomposition, Score, brier_score, decompose
 from calibrant.statistics import ScoreMiscalibration
 
 if TYPE_CHECKING:
-    from calibrant.diagrams.interactive import Figure
+    from calibrant.diagrams.charts import Chart
     from calibrant.diagrams.static import Axes
 
 ALPHA = 0.05  # level at which a model counts as miscalibrated
@@ -92,15 +92,21 @@ class ScorePlane:
         matplotlib.axes.Axes
             The Axes that was drawn on.
         """
-        from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
+        from calibrant.diagrams import pictures, static  # noqa: PLC0415 (loads matplotlib)
 
-        return static.plane(self, ax)
+        return static.draw(pictures.plane_picture(self), ax)
 
-    def figure(self) -> "Figure":
-        """Draw with plotly and return the Figure."""
-        from calibrant.diagrams import interactive  # noqa: PLC0415 (loads plotly)
+    def figure(self) -> "Chart":
+        """Draw as SVG and return the chart: for a browser, with numbers on hovering.
 
-        return interactive.plane(self)
+        Returns
+        -------
+        Chart
+            Shows itself in a notebook; ``save`` writes SVG or HTML.
+        """
+        from calibrant.diagrams import charts, pictures  # noqa: PLC0415
+
+        return charts.chart(pictures.plane_picture(self), f"{self}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""

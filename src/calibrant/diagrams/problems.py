@@ -1,6 +1,6 @@
 """Models seen through one lens, for one picture."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from calibrant.inference.plans import Plan
@@ -57,7 +57,7 @@ def refuse_clusters(picture: str, resampler: Resampler) -> None:
     if resampler.flips_signs:
         raise ValueError(
             f"{picture} takes rows as independent; these have clusters. A reliability diagram on"
-            " cells respects them."
+            " bins respects them."
         )
 
 
@@ -86,3 +86,8 @@ def _check_same_outcomes(name: str, model: Predictions, first: Predictions) -> N
             f"Models in one picture must have the same outcomes; {name!r} has"
             f" {model.classes}, not {first.classes}."
         )
+
+
+def named_sentences(told: Iterable[tuple[str, str]]) -> str:
+    """Join what is said of each model, after its name."""
+    return " ".join(f"{name}: {text[0].lower()}{text[1:]}" if name else text for name, text in told)

@@ -6,6 +6,8 @@ from typing import final
 import numpy as np
 
 from calibrant.calibration import calibration_function
+from calibrant.cross_fitting import Recalibration, recalibrate
+from calibrant.cross_fitting.result import AS_IT_IS
 from calibrant.diagrams import (
     CurveDiagram,
     ReliabilityDiagram,
@@ -18,17 +20,23 @@ from calibrant.inference.plans import Progress, part
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
-from calibrant.reporting.descriptions import cell_sentences, spoken_outcomes
-from calibrant.reporting.remedies import Remedy, remedy
+from calibrant.recalibration import Temperature
+from calibrant.reporting.sentences import (
+    Line,
+    bin_sentences,
+    classes_verdict,
+    line_of,
+    spoken_outcomes,
+)
 from calibrant.reporting.together import Boxes, Drawing, judged_together
-from calibrant.reporting.verdicts import Line, classes_verdict, line_of
 from calibrant.scanning import Scan
 from calibrant.scores import all_scores
 from calibrant.words import NEEDED, capital
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
-MOST_CELLS = 10  # worst cells in words
+MOST_WORST = 10  # worst bins in words
 BINS = EqualWidth(10)  # for the tests of single classes
+LARGE = 1 << 17  # probabilities beyond which only the temperature is tried
 RANKS = (  # the outcomes of TopK(2) in a sentence
     "the most probable class",
     "the second most probable class",
@@ -39,82 +47,54 @@ RANKS = (  # the outcomes of TopK(2) in a sentence
 @final
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a report is computed.
+    """How a report is computed."""
 
-    Parameters
-    ----------
-    seed : int
-        The seed that the user gave, or one drawn from the generator.
-    n_resamples : int
-        Number of data sets drawn under the hypothesis.
-    groups : Lens or None
-        Lens for the triangle or tetrahedron of groups; None for the default.
-    region : str or None
-        Condition that the rows were chosen by; None for all rows.
-    """
-
-    seed: int
+    seed: int  # that the user gave, or one drawn from the generator
     n_resamples: int
-    groups: Lens | None
-    region: str | None
+    groups: Lens | None  # for the triangle or tetrahedron of groups; None for the default
+    region: str | None  # condition that the rows were chosen by; None for all rows
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Remedy:
+    """What recalibration does to a model."""
+
+    advice: str  # what to do, in a sentence
+    found: Recalibration | None = None  # the methods; None if the rows do not allow it
+    diagram: ReliabilityDiagram | None = None  # before and after the recommended method, if any
+    code: str = ""  # the line of Python that does it
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contents:
-    """Everything the report says about one model.
+    """Everything the report says about one model."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the model; "" if it is the only one.
-    data : Predictions or Scan
-        Its predictions.
-    scores : dict
-        Its scores by name.
-    evaluation : Evaluation
-        The table of tests.
-    verdicts : tuple of Line
-        What the tests say.
-    drawings : tuple of Drawing
-        The diagrams.
-    curve : CurveDiagram or None
-        The first of them without cells; None if there are too few resamples for its band, or if
-        rows have clusters or are scanned.
-    classes : Classwise or None
-        Tests of single classes; None if there are two.
-    class_drawings : tuple of Drawing
-        Diagrams of single classes.
-    remedy : Remedy
-        What recalibration does.
-    slices : Slices or None
-        Groups of rows; None if no columns were kept beside the predictions.
-    """
-
-    name: str
+    name: str  # "" if it is the only one
     data: Predictions | Scan
     scores: dict[str, float]
     evaluation: Evaluation
     verdicts: tuple[Line, ...]
     drawings: tuple[Drawing, ...]
-    curve: CurveDiagram | None
-    classes: Classwise | None
+    curve: CurveDiagram | None  # None if there are too few resamples, clusters, or a scan
+    classes: Classwise | None  # None if there are two
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
-    slices: Slices | None
+    slices: Slices | None  # None if no columns were kept beside the predictions
 
     @property
     def main_lens(self) -> Lens:
         """The aspect that comes first: the event of two classes, the top label of more."""
         return Canonical() if self.data.m == 2 else TopLabel()
 
-    def worst_cells(self) -> list[str]:
-        """Return sentences about the cells that matter most: share times deviation."""
-        cells = []
+    def worst_bins(self) -> list[str]:
+        """Return sentences about the bins that matter most: share times deviation."""
+        found = []
         for drawing in self.drawings:
-            for size, sentence in cell_sentences(drawing.diagram, drawing.outcomes, MOST_CELLS):
-                cells.append((size, capital(f"{drawing.title}: {sentence}")))
-        largest = sorted(cells, key=lambda pair: -pair[0])[:MOST_CELLS]
+            for size, sentence in bin_sentences(drawing.diagram, drawing.outcomes, MOST_WORST):
+                found.append((size, capital(f"{drawing.title}: {sentence}")))
+        largest = sorted(found, key=lambda pair: -pair[0])[:MOST_WORST]
         return [sentence for _, sentence in largest]
 
     def __repr__(self) -> str:
@@ -188,7 +168,7 @@ def _drawings(
 def _curve(
     data: Predictions | Scan, settings: Settings, progress: Progress | None
 ) -> CurveDiagram | None:
-    """Draw the event, or the predicted class, without cells; with the draws of the diagrams."""
+    """Draw an isotonic curve of the event, or the predicted class; with the draws of the bins."""
     if isinstance(data, Scan) or settings.n_resamples < NEEDED or data.clusters is not None:
         return None
     return isotonic_diagram(
@@ -214,7 +194,7 @@ def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, st
     if data.m == 2:
         wanted.append(("main", f"Probability of “{data.classes[1]}”", Canonical()))
     else:
-        wanted.append(("main", "Probability of the predicted class", TopLabel()))
+        wanted.append(("main", "Confidence: probability of the predicted class", TopLabel()))
     if data.m in (3, 4):
         wanted.append(("simplex", "All classes", Canonical()))
     if data.m > 4:
@@ -228,7 +208,7 @@ def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, st
 def default_groups(data: Predictions | Scan) -> Groups:
     """Return the two classes of largest mean prediction, and all others.
 
-    Labels have no say: cells of groups that were chosen by what occurred would be off by choice.
+    Labels have no say: bins of groups that were chosen by what occurred would be off by choice.
     """
     if isinstance(data, Scan):
         mean = calibration_function(data, EqualWidth(1)).predicted[0]
@@ -263,3 +243,28 @@ def _verdicts(
     found = sorted(evaluation.verdicts, key=lambda verdict: verdict.lens != main_lens)
     lines = [line_of(v, main if v.lens == main_lens else None) for v in found]
     return tuple(lines if classes is None else [*lines, classes_verdict(classes)])
+
+
+def remedy(
+    data: Predictions | Scan, seed: int, n_resamples: int, progress: Progress | None
+) -> Remedy:
+    """Recalibrate a model, or say in a sentence why that is not possible."""
+    if isinstance(data, Scan):
+        if progress is not None:
+            progress(1, 1)
+        return Remedy(
+            "Recalibration was not tried, since rows were read in batches. Methods have few"
+            " parameters: a sample of the rows that fits into memory is enough to fit one."
+        )
+    methods = [Temperature()] if data.probs.size > LARGE else None
+    try:
+        found = recalibrate(data, methods, n_resamples=n_resamples, rng=seed, progress=progress)
+    except ValueError as error:
+        return Remedy(f"Recalibration was not tried: {str(error).replace('`', '')}")
+    if found.recommended == AS_IT_IS:
+        return Remedy(found.recommendation, found)
+    models = {AS_IT_IS: data, f"after {found.recommended}": found.predictions()}
+    lens: Lens = Canonical() if data.m == 2 else TopLabel()
+    diagram = reliability_diagram(models, lens=lens, n_resamples=n_resamples, rng=seed)
+    code = f"repaired = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
+    return Remedy(found.recommendation, found, diagram, code)

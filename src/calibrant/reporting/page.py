@@ -1,9 +1,7 @@
 """What was computed becomes a page of HTML."""
 
 import json
-from base64 import b64encode
 from collections.abc import Sequence
-from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -12,22 +10,24 @@ import numpy as np
 from calibrant import tables
 from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
 from calibrant.cross_fitting.result import NOTE
-from calibrant.diagrams import ReliabilityDiagram
+from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
+from calibrant.diagrams.charts import chart, forest, spark
+from calibrant.diagrams.charts.chart import Chart, asset, policy
+from calibrant.diagrams.pictures import bins_picture, curve_picture, simplex_picture
 from calibrant.inference import Classwise, Comparison, Slices
 from calibrant.inference.evaluation import HEADER
 from calibrant.inference.groups import HEADER as SLICE_HEADER
+from calibrant.lenses import TopLabel
 from calibrant.predictions import Predictions
-from calibrant.reporting.charts import common_reach, spark
 from calibrant.reporting.comparison import comparison_parts
-from calibrant.reporting.contents import MOST_CLASSES, Contents, Settings
-from calibrant.reporting.figures import curve_parts, figure_parts, forest_parts
+from calibrant.reporting.contents import MOST_CLASSES, Contents, Remedy, Settings
 from calibrant.reporting.provenance import provenance
-from calibrant.reporting.remedies import Remedy
 from calibrant.reporting.together import Drawing
 from calibrant.scanning import Scan
 from calibrant.words import capital, decimal, many, score_name
 
 MOST_ROWS = 50  # groups in the table
+MOST_GROUPS = 30  # of a column, in its chart
 
 SCORE_NOTES = {
     "accuracy": "higher is better",
@@ -35,6 +35,26 @@ SCORE_NOTES = {
     "log_score": "lower is better",
     "brier_score": "lower is better",
     "spherical_score": "higher is better",
+}
+
+
+ARROW = (
+    "Each arrow leads from the mean prediction of a bin to the frequencies that were observed in"
+    " it. The nearer to a corner, the more probable its class."
+)
+HOW_TO_READ = {
+    "line": "Each mark is a bin of similar predictions. Below the line the outcome was rarer"
+    " than predicted: {}. Grey bars: the consistency band, where the bins of a calibrated model"
+    " would lie.",
+    "models": "Each mark is a bin of similar predictions of one model. Below the line the outcome"
+    " was rarer than predicted: {}. Bars in the colour of a model: its consistency band, where its"
+    " bins would lie if it were calibrated.",
+    "curve": "The increasing curve that is nearest to what occurred, which needs no bins. Below the"
+    " diagonal {}. Grey: the consistency band, where the curve of a calibrated model would be.",
+    "forest": "Each line is a group. The further to the right, the further its predictions are from"
+    " what occurred in it.",
+    "triangle": ARROW,
+    "tetrahedron": f"{ARROW} Drag to turn.",
 }
 
 
@@ -58,9 +78,9 @@ def render(
     if comparison is not None:
         found, together = comparison
         compared = comparison_parts(found, contents[0].main_lens)
-        compared["drawn"] = figure_parts(together, "comparison-figure")
+        compared["drawn"] = _figure(together, "comparison-figure")
     models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
-    script = files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
+    script = asset("chart.js") + files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
     origin = provenance(contents, together, settings)
     return environment.get_template("template.html.j2").render(
         title=title,
@@ -70,22 +90,21 @@ def render(
         header=HEADER,
         table=lambda *args, **more: Markup(tables.cards(*args, **more)),
         raw=Markup,
+        chart_style=asset("palette.css") + asset("chart.css"),
         script=script,
-        hash=_content_hash(script),
+        policy=policy(script),
         provenance=json.dumps(origin, indent=2, ensure_ascii=False),
     )
 
 
-def _content_hash(script: str) -> str:
-    """Return the hash by which a page allows one script and no other."""
-    return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
-
-
 def _model(contents: Contents, element: str) -> dict[str, Any]:
-    drawings = [_drawing(drawing, element) for drawing in contents.drawings]
+    drawings = [
+        {"title": one.title, **_figure(one.diagram, f"{element}-{one.name}", one.diagram.sentence)}
+        for one in contents.drawings
+    ]
     if contents.curve is not None:
-        curve = {"title": "Without cells", **curve_parts(contents.curve, f"{element}-curve")}
-        drawings.insert(1, curve)
+        curve = _figure(contents.curve, f"{element}-curve", contents.curve.sentence)
+        drawings.insert(1, {"title": "Isotonic (CORP)", **curve})
     return {
         "id": element,
         "name": contents.name,
@@ -99,7 +118,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "verdicts": contents.verdicts,
         "rows": [row.cells() for row in contents.evaluation.rows],
         "drawings": drawings,
-        "worst_cells": contents.worst_cells(),
+        "worst_bins": contents.worst_bins(),
         "remedy": _remedy(contents.remedy, element),
         **_sparks(contents.class_drawings),
         **_classes(contents.classes),
@@ -121,19 +140,60 @@ def _size(data: Predictions | Scan) -> str:
     return f"{many(data.n, 'row')}{within}, {data.m:,} classes{weighted}"
 
 
-def _drawing(drawing: Drawing, model: str) -> dict[str, Any]:
-    told = drawing.diagram.sentence
-    parts = figure_parts(drawing.diagram, f"{model}-{drawing.name}", told)
-    return {"title": drawing.title, "summary": told, **parts}
+def _figure(
+    diagram: ReliabilityDiagram | CurveDiagram, element: str, found: str = ""
+) -> dict[str, Any]:
+    """Return what the page needs to show a diagram.
+
+    element : identifies it on the page
+    found : what it shows, in a sentence
+    """
+    if isinstance(diagram, CurveDiagram):
+        kind, picture = "curve", curve_picture(diagram)
+    elif diagram.n_outcomes > 2:
+        kind = "triangle" if diagram.n_outcomes == 3 else "tetrahedron"
+        picture = simplex_picture(diagram)
+    else:
+        kind = "models" if diagram.series[0].name else "line"
+        picture = bins_picture(diagram)
+    told = "the probabilities were too high"
+    if diagram.subject == TopLabel().subject:
+        told = "the model was overconfident"
+    return _parts(kind, element, chart(picture, found), found, told)
+
+
+def _forest(found: Slices, column: str, element: str) -> dict[str, Any]:
+    """Return what the page needs to show the groups of a column."""
+    groups = [row for row in found.rows if row.column == column][:MOST_GROUPS]
+    off = [row.group for row in groups if row.verdict.rejected]
+    told = f"Shown to be off: {', '.join(off)}." if off else "No group is shown to be off."
+    drawn = forest(groups, f"How far off the groups of {column} are. {told}")
+    return {"title": column, **_parts("forest", element, drawn, told)}
+
+
+def _parts(kind: str, element: str, drawn: Chart, found: str, told: str = "") -> dict[str, Any]:
+    how_to_read = HOW_TO_READ[kind].format(told)
+    return {"id": element, "chart": drawn, "summary": found, "how_to_read": how_to_read}
 
 
 def _sparks(drawings: Sequence[Drawing]) -> dict[str, Any]:
-    reach = common_reach([drawing.diagram for drawing in drawings])
+    reach = _common_reach([drawing.diagram for drawing in drawings])
     pictures = []
     for one in drawings:
         label = f"Observed minus predicted frequency of {one.title}. {one.diagram.sentence}"
-        pictures.append((one.title, spark(one.diagram, reach, label)))
+        pictures.append((one.title, spark(bins_picture(one.diagram, reach=reach), label)))
     return {"sparks": pictures, "reach": f"{reach:.2f}"}
+
+
+def _common_reach(diagrams: Sequence[ReliabilityDiagram]) -> float:
+    """Return the largest deviation of a bin that counts, for a scale shared by all."""
+    largest = 0.05
+    for diagram in diagrams:
+        series = diagram.series[0]
+        counts = series.significant(diagram.alpha) | (series.function.proportions > 0.01)
+        sizes = np.abs(series.function.deviations[counts, diagram.event])
+        largest = max(largest, float(sizes.max(initial=0.0)))
+    return largest
 
 
 def _classes(classes: Classwise | None) -> dict[str, Any]:
@@ -159,8 +219,7 @@ def _slices(found: Slices | None, element: str) -> dict[str, Any]:
         "slice_rows": [row.cells() for row in found.rows[:MOST_ROWS]],
         "more_slices": max(0, len(found.rows) - MOST_ROWS),
         "forests": [
-            {"title": column, **forest_parts(found, column, f"{element}-groups{i}")}
-            for i, column in enumerate(columns)
+            _forest(found, column, f"{element}-groups{i}") for i, column in enumerate(columns)
         ],
     }
 
@@ -172,5 +231,5 @@ def _remedy(remedy: Remedy, element: str) -> dict[str, Any]:
         shown["header"] = METHOD_HEADER
         shown["folds"] = remedy.found.settings["folds"]
     if remedy.diagram is not None:
-        shown["drawn"] = figure_parts(remedy.diagram, f"{element}-repaired")
+        shown["drawn"] = _figure(remedy.diagram, f"{element}-recalibrated")
     return shown

@@ -1,6 +1,6 @@
 """One adjustment for all that a page says about a model.
 
-Tests, cells, classes, groups and the curve of a page see the same draws. Each of these boxes has a
+Tests, bins, classes, groups and the curve of a page see the same draws. Each of these boxes has a
 strongest piece of evidence, in the data and in every replicate, and so a p-value that is adjusted
 within the box. If the model is calibrated, data and replicates are exchangeable. So the share of
 them in which some box has a p-value of at most p is a p-value for the whole page (Westfall and
@@ -27,24 +27,12 @@ Adjust = Callable[[Floats], Floats]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """A diagram with its place in the report.
+    """A diagram with its place in the report."""
 
-    Parameters
-    ----------
-    name : str
-        Name for links.
-    title : str
-        Title of its section.
-    diagram : ReliabilityDiagram
-        The diagram.
-    outcomes : sequence of str
-        Its outcomes as a sentence names them.
-    """
-
-    name: str
-    title: str
+    name: str  # for links
+    title: str  # of its section
     diagram: ReliabilityDiagram
-    outcomes: Sequence[str]
+    outcomes: Sequence[str]  # as a sentence names them
 
 
 class Boxes(NamedTuple):
@@ -70,7 +58,7 @@ def of_classes(found: Classwise) -> list[Evidence]:
 
 
 def of_cells(diagram: ReliabilityDiagram) -> Evidence:
-    """Return the evidence of the cell that is furthest off."""
+    """Return the evidence of the bin that is furthest off."""
     cells = diagram.series[0].cells
     return float(cells.standardised.max()), cells.largest
 
@@ -125,7 +113,7 @@ def judged_slices(found: Slices, adjust: Adjust, n_tests: int) -> Slices:
 
 
 def cells_of_page(diagram: ReliabilityDiagram, adjust: Adjust) -> ReliabilityDiagram:
-    """Return a diagram whose cells are judged as part of a page."""
+    """Return a diagram whose bins are judged as part of a page."""
     (series,) = diagram.series
     cells = replace(series.cells, together=adjust)
     return replace(diagram, series=(replace(series, cells=cells),))
@@ -139,7 +127,7 @@ def curve_of_page(diagram: CurveDiagram, adjust: Adjust) -> CurveDiagram:
 
 
 def judged_together(found: Boxes) -> Boxes:
-    """Adjust all boxes together; cells of a class are judged if the class is shown to be off."""
+    """Adjust all boxes together; bins of a class are judged if the class is shown to be off."""
     n_tests, evidence = _of_page(found)
     adjust = adjustment(evidence)
     classes = None if found.classes is None else replace(found.classes, together=adjust)
@@ -178,7 +166,7 @@ def _judged(drawing: Drawing, adjust: Adjust) -> Drawing:
 def _judged_classes(
     drawings: tuple[Drawing, ...], classes: Classwise | None
 ) -> tuple[Drawing, ...]:
-    """Mark no cell of a class that is not shown to be off."""
+    """Mark no bin of a class that is not shown to be off."""
     if classes is None:
         return drawings
     p = dict(zip(classes.classes, classes.adjusted_pvalues.tolist(), strict=True))

@@ -30,7 +30,7 @@ def report(
     rng: Rng = 0,
     progress: Progress | None = None,
 ) -> Path:
-    """Write a report: verdicts in words, tables, diagrams, worst cells, scores, provenance.
+    """Write a report: verdicts in words, tables, diagrams, worst bins, scores, provenance.
 
     One HTML file that needs no network. The same data, seed and settings give the same bytes.
 

@@ -7,10 +7,10 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from calibrant.diagrams.style import INK, model_colour
+from calibrant.diagrams.static.looks import INK, model_colour
 
 PANELS = {
-    "log_score": "negative log-likelihood",
+    "log_score": "log loss",
     "accuracy": "accuracy",
     "value": "miscalibration",
     "pvalue": "p-value",
@@ -32,7 +32,7 @@ class Recorded(Protocol):
 
 
 def trajectories(drawn: Sequence[Recorded], alpha: float) -> Figure:
-    """Draw log score, accuracy, statistic and p-value over the steps, each in a panel.
+    """Draw log loss, accuracy, statistic and p-value over the steps, each in a panel.
 
     Parameters
     ----------

@@ -1,0 +1,105 @@
+"""Pictures with two axes: bins and curves of two outcomes, and the score plane."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import AutoLocator
+
+from calibrant.diagrams.pictures.picture import Floats, Frame, Picture
+from calibrant.diagrams.static.keys import add_legend, fit, inches
+from calibrant.diagrams.static.looks import GREY, MUTED, PALE, model_colour
+from calibrant.diagrams.static.parts import draw
+from calibrant.words import percent
+
+STRIP = 0.2  # share of the height for the distribution of predictions
+LOW = 2.3  # inches: beside lower Axes, what is on the vertical axis takes two lines
+WIDEST_TOLD = 50  # bins of a strip: of more, none is told how large it is
+
+
+def draw_plain(picture: Picture, frame: Frame, ax: Axes) -> None:
+    """Draw the parts, over bars for the distribution of predictions."""
+    _set_frame(frame, ax, strip=bool(picture.strip))
+    for zorder, part in enumerate(picture.parts, 1):
+        draw(ax, part, zorder)
+    if picture.strip:
+        _draw_strip(ax, picture.strip)
+    _write_summary(ax, picture.summary)
+    low = ax.bbox.height / ax.figure.dpi < LOW
+    ax.set_ylabel("\n".join(frame.vertical.rsplit(" ", 1)) if low else frame.vertical)
+    fit(ax.xaxis.label, frame.horizontal, 1.02 * inches(ax))
+    add_legend(ax, picture.keys)
+
+
+def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
+    """Set both axes; a strip takes the lower part, and has no ticks beside it."""
+    ax.set_xlim(*frame.x)
+    low, high = frame.y
+    ax.set_ylim(low - strip * (high - low) * STRIP / (1 - STRIP), high)
+    ax.spines[["top", "right"]].set_visible(False)
+    if strip:
+        ax.spines["left"].set_bounds(low, high)
+        ax.yaxis.set_major_locator(_TicksAbove(low))
+    if frame.square:
+        ax.set_aspect("equal")
+        ax.set_xticks(np.arange(6) / 5)
+        ax.yaxis.set_major_locator(_TicksAbove(low, ax.get_xticks()))
+    if frame.above:
+        above = ax.secondary_xaxis("top")
+        above.set_xticks(*map(list, zip(*frame.above, strict=True)))
+        above.tick_params(labelsize="x-small", color=GREY, labelcolor=MUTED)
+        above.set_xlabel("predicted probability", fontsize="x-small", color=MUTED)
+
+
+class _TicksAbove(AutoLocator):
+    """The usual ticks, or given ones, but none beside the strip."""
+
+    def __init__(self, bottom: float, ticks: Any = None) -> None:
+        super().__init__()
+        self.bottom = bottom
+        self.ticks = ticks
+
+    def __call__(self) -> Any:
+        """Return the ticks."""
+        ticks = super().__call__() if self.ticks is None else self.ticks
+        return [tick for tick in ticks if tick >= self.bottom]
+
+
+def _draw_strip(ax: Axes, histograms: tuple[Floats, ...]) -> None:
+    """Draw shares of predictions in the lowest part of the Axes."""
+    tallest = max(float(histogram.max()) for histogram in histograms)
+    alone = len(histograms) == 1
+    for i, histogram in enumerate(histograms):
+        ax.stairs(
+            0.72 * STRIP * histogram / tallest,
+            np.arange(histogram.size + 1) / histogram.size,
+            transform=ax.get_xaxis_transform(),
+            fill=alone,
+            color=PALE if alone else model_colour(i),
+            linewidth=0 if alone else 1.1,
+            zorder=0,
+            clip_on=False,
+        )
+    top = max(histograms, key=np.max)
+    if top.size > WIDEST_TOLD:
+        return
+    ax.text(
+        (int(top.argmax()) + 0.5) / top.size,
+        0.74 * STRIP,
+        percent(float(f"{tallest:.2g}")),
+        transform=ax.get_xaxis_transform(),
+        ha="center",
+        va="bottom",
+        fontsize="x-small",
+        color=MUTED,
+    )
+
+
+def _write_summary(ax: Axes, lines: tuple[str, ...]) -> None:
+    if not lines:
+        return
+    text = ax.text(0.02, 0.985, "", transform=ax.transAxes, va="top", fontsize="x-small")
+    text.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0})
+    text.set_zorder(100)
+    text.set_parse_math(False)
+    text.set_text("\n".join(lines))
