@@ -130,16 +130,9 @@ def confidence_band(
     :math:`(1 - level) / (G (G + 1))` for G groups, therefore hold all at once and bound r
     everywhere.
 
-    Parameters
-    ----------
-    found : IsotonicFunction
-        The different predictions, with the weights of rows and events.
-    squares : array of shape (predictions,)
-        Sums of the squared weights; equal to the mass if there are no weights.
-    level : float
-        Of the band, all of it at once.
-    at : array of shape (points,)
-        Where it is wanted.
+    found : the different predictions, with the weights of rows and events
+    squares : sums of the squared weights (predictions,); the mass if there are no weights
+    level : of the band, all of it at once
 
     Notes
     -----

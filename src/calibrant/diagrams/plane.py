@@ -97,13 +97,7 @@ class ScorePlane:
         return static.draw(pictures.plane_picture(self), ax)
 
     def figure(self) -> "Chart":
-        """Draw as SVG and return the chart: for a browser, with numbers on hovering.
-
-        Returns
-        -------
-        Chart
-            Shows itself in a notebook; ``save`` writes SVG or HTML.
-        """
+        """Draw as SVG and return the `Chart`: for a browser, with numbers on hovering."""
         from calibrant.diagrams import charts, pictures  # noqa: PLC0415
 
         return charts.chart(pictures.plane_picture(self), f"{self}.")

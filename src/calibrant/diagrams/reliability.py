@@ -231,25 +231,21 @@ class ReliabilityDiagram:
     ) -> "Picture":
         from calibrant.diagrams import pictures  # noqa: PLC0415
 
-        self._check_options(classical, truth, regions, summary)
+        for name, given, needed in (
+            ("classical", classical, 2),
+            ("truth", truth is not None, 2),
+            ("regions", regions, 3),
+        ):
+            if given and self.n_outcomes != needed:
+                raise ValueError(
+                    f"`{name}` is for diagrams of {needed} outcomes; this one has"
+                    f" {self.n_outcomes}."
+                )
+        if summary and not classical:
+            raise ValueError("`summary` is for the classical view: set `classical` too.")
         if self.n_outcomes > 2:
             return pictures.simplex_picture(self, regions=regions)
         return pictures.bins_picture(self, classical=classical, truth=truth, summary=summary)
-
-    def _check_options(
-        self, classical: bool, truth: Truth | None, regions: bool, summary: bool
-    ) -> None:
-        self._check_option("classical", classical, 2)
-        self._check_option("truth", truth is not None, 2)
-        self._check_option("regions", regions, 3)
-        if summary and not classical:
-            raise ValueError("`summary` is for the classical view: set `classical` too.")
-
-    def _check_option(self, name: str, given: bool, needed: int) -> None:
-        if given and self.n_outcomes != needed:
-            raise ValueError(
-                f"`{name}` is for diagrams of {needed} outcomes; this one has {self.n_outcomes}."
-            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""

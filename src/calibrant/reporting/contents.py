@@ -1,7 +1,8 @@
 """What the report on one model holds: computed here, drawn elsewhere."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from calibrant.reporting.sentences import (
     line_of,
     spoken_outcomes,
 )
-from calibrant.reporting.together import Boxes, Drawing, judged_together
+from calibrant.reporting.together import judged_together
 from calibrant.scanning import Scan
 from calibrant.scores import all_scores
 from calibrant.words import NEEDED, capital
@@ -54,6 +55,21 @@ class Settings:
     groups: Lens | None  # for the triangle or tetrahedron of groups; None for the default
     region: str | None  # condition that the rows were chosen by; None for all rows
 
+    def draws(self, progress: Progress | None = None) -> dict[str, Any]:
+        """Return arguments by which all of a page see the same draws."""
+        return {"n_resamples": self.n_resamples, "rng": self.seed, "progress": progress}
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """A diagram with its place in the report."""
+
+    name: str  # for links
+    title: str  # of its section
+    diagram: ReliabilityDiagram
+    outcomes: Sequence[str]  # as a sentence names them
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +91,6 @@ class Contents:
     data: Predictions | Scan
     scores: dict[str, float]
     evaluation: Evaluation
-    verdicts: tuple[Line, ...]
     drawings: tuple[Drawing, ...]
     curve: CurveDiagram | None  # None if there are too few resamples, clusters, or a scan
     classes: Classwise | None  # None if there are two
@@ -87,6 +102,14 @@ class Contents:
     def main_lens(self) -> Lens:
         """The aspect that comes first: the event of two classes, the top label of more."""
         return Canonical() if self.data.m == 2 else TopLabel()
+
+    @property
+    def verdicts(self) -> list[Line]:
+        """What the tests mean: the main aspect first, single classes last."""
+        main, diagram = self.main_lens, self.drawings[0].diagram
+        found = sorted(self.evaluation.verdicts, key=lambda verdict: verdict.lens != main)
+        lines = [line_of(v, diagram if v.lens == main else None) for v in found]
+        return lines if self.classes is None else [*lines, classes_verdict(self.classes)]
 
     def worst_bins(self) -> list[str]:
         """Return sentences about the bins that matter most: share times deviation."""
@@ -109,59 +132,50 @@ def compute(
     progress: Progress | None = None,
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
-    n_stages = (3 if data.m == 2 else 5) + bool(kept_columns(data))
-    drawings = _drawings(data, settings, part(progress, 0, n_stages))
+    columns = kept_columns(data)
+    n_stages = (3 if data.m == 2 else 5) + bool(columns)
+    drawings = _drawings(
+        data, _wanted(data, settings.groups), settings, part(progress, 0, n_stages)
+    )
     curve = _curve(data, settings, part(progress, 1, n_stages))
     classes = None
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
-        classes = classwise(
-            data,
-            BINS,
-            n_resamples=settings.n_resamples,
-            rng=settings.seed,
-            progress=part(progress, 2, n_stages),
-        )
-        class_drawings = _class_drawings(data, classes, settings, part(progress, 3, n_stages))
-    groups = _slices(data, settings, part(progress, n_stages - 2, n_stages))
-    page = judged_together(Boxes(evaluation, drawings, curve, classes, class_drawings, groups))
-    last = part(progress, n_stages - 1, n_stages)
-    return Contents(
+        classes = classwise(data, BINS, **settings.draws(part(progress, 2, n_stages)))
+        wanted = _worst_classes(classes)
+        class_drawings = _drawings(data, wanted, settings, part(progress, 3, n_stages))
+    groups = None
+    if columns:
+        now = part(progress, n_stages - 2, n_stages)
+        groups = slices(data, columns, **settings.draws(now))
+    found = Contents(
         name=name,
         data=data,
         scores=all_scores(data),
-        verdicts=_verdicts(page.evaluation, page.drawings[0].diagram, page.classes),
-        **page._asdict(),
-        remedy=remedy(data, settings.seed, settings.n_resamples, last),
+        evaluation=evaluation,
+        drawings=drawings,
+        curve=curve,
+        classes=classes,
+        class_drawings=class_drawings,
+        remedy=remedy(data, settings, part(progress, n_stages - 1, n_stages)),
+        slices=groups,
     )
-
-
-def _draw(
-    data: Predictions | Scan,
-    wanted: tuple[str, str, Lens],
-    settings: Settings,
-    progress: Progress | None,
-) -> Drawing:
-    """Compute the diagram of a (name, title, lens); all of a page see the same draws."""
-    name, title, lens = wanted
-    diagram = reliability_diagram(
-        data,
-        lens=lens,
-        n_resamples=settings.n_resamples,
-        rng=settings.seed,
-        progress=progress,
-    )
-    outcomes = RANKS if lens == TopK(2) else spoken_outcomes(diagram)
-    return Drawing(name, title, diagram, outcomes)
+    return judged_together(found)
 
 
 def _drawings(
-    data: Predictions | Scan, settings: Settings, progress: Progress | None
+    data: Predictions | Scan,
+    wanted: Sequence[tuple[str, str, Lens]],
+    settings: Settings,
+    progress: Progress | None,
 ) -> tuple[Drawing, ...]:
-    wanted = _wanted(data, settings.groups)
+    """Compute a diagram for each (name, title, lens)."""
     drawings = []
-    for i, one in enumerate(wanted):
-        drawings.append(_draw(data, one, settings, part(progress, i, len(wanted))))
+    for i, (name, title, lens) in enumerate(wanted):
+        draws = settings.draws(part(progress, i, len(wanted)))
+        diagram = reliability_diagram(data, lens=lens, **draws)
+        outcomes = RANKS if lens == TopK(2) else spoken_outcomes(diagram)
+        drawings.append(Drawing(name, title, diagram, outcomes))
     return tuple(drawings)
 
 
@@ -171,21 +185,7 @@ def _curve(
     """Draw an isotonic curve of the event, or the predicted class; with the draws of the bins."""
     if isinstance(data, Scan) or settings.n_resamples < NEEDED or data.clusters is not None:
         return None
-    return isotonic_diagram(
-        data, n_resamples=settings.n_resamples, rng=settings.seed, progress=progress
-    )
-
-
-def _slices(
-    data: Predictions | Scan, settings: Settings, progress: Progress | None
-) -> Slices | None:
-    """Look at the groups of the columns that were kept beside the predictions."""
-    names = kept_columns(data)
-    if not names:
-        return None
-    return slices(
-        data, names, n_resamples=settings.n_resamples, rng=settings.seed, progress=progress
-    )
+    return isotonic_diagram(data, **settings.draws(progress))
 
 
 def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, str, Lens]]:
@@ -223,30 +223,14 @@ def default_groups(data: Predictions | Scan) -> Groups:
     return Groups({**names, rest: others})
 
 
-def _class_drawings(
-    data: Predictions | Scan, classes: Classwise, settings: Settings, progress: Progress | None
-) -> tuple[Drawing, ...]:
-    """Draw the classes with the strongest evidence, in the order of their table."""
+def _worst_classes(classes: Classwise) -> list[tuple[str, str, Lens]]:
+    """Return the classes with the strongest evidence, in the order of their table."""
     worst = np.lexsort((-classes.values, classes.adjusted_pvalues))[:MOST_CLASSES]
-    drawings = []
-    for i, j in enumerate(worst.tolist()):
-        wanted = (f"class{j}", data.classes[j], Marginal(j))
-        drawings.append(_draw(data, wanted, settings, part(progress, i, worst.size)))
-    return tuple(drawings)
-
-
-def _verdicts(
-    evaluation: Evaluation, main: ReliabilityDiagram, classes: Classwise | None
-) -> tuple[Line, ...]:
-    """Say what the tests mean: the main diagram's lens first, single classes last."""
-    main_lens = Canonical() if classes is None else TopLabel()
-    found = sorted(evaluation.verdicts, key=lambda verdict: verdict.lens != main_lens)
-    lines = [line_of(v, main if v.lens == main_lens else None) for v in found]
-    return tuple(lines if classes is None else [*lines, classes_verdict(classes)])
+    return [(f"class{j}", classes.classes[j], Marginal(j)) for j in worst.tolist()]
 
 
 def remedy(
-    data: Predictions | Scan, seed: int, n_resamples: int, progress: Progress | None
+    data: Predictions | Scan, settings: Settings, progress: Progress | None = None
 ) -> Remedy:
     """Recalibrate a model, or say in a sentence why that is not possible."""
     if isinstance(data, Scan):
@@ -258,13 +242,13 @@ def remedy(
         )
     methods = [Temperature()] if data.probs.size > LARGE else None
     try:
-        found = recalibrate(data, methods, n_resamples=n_resamples, rng=seed, progress=progress)
+        found = recalibrate(data, methods, **settings.draws(progress))
     except ValueError as error:
         return Remedy(f"Recalibration was not tried: {str(error).replace('`', '')}")
     if found.recommended == AS_IT_IS:
         return Remedy(found.recommendation, found)
     models = {AS_IT_IS: data, f"after {found.recommended}": found.predictions()}
     lens: Lens = Canonical() if data.m == 2 else TopLabel()
-    diagram = reliability_diagram(models, lens=lens, n_resamples=n_resamples, rng=seed)
+    diagram = reliability_diagram(models, lens=lens, **settings.draws())
     code = f"repaired = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
     return Remedy(found.recommendation, found, diagram, code)

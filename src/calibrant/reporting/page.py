@@ -1,7 +1,8 @@
-"""What was computed becomes a page of HTML."""
+"""What was computed becomes a page of HTML, with enough to compute every number again."""
 
 import json
 from collections.abc import Sequence
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -20,9 +21,14 @@ from calibrant.inference.groups import HEADER as SLICE_HEADER
 from calibrant.lenses import TopLabel
 from calibrant.predictions import Predictions
 from calibrant.reporting.comparison import comparison_parts
-from calibrant.reporting.contents import MOST_CLASSES, Contents, Remedy, Settings
-from calibrant.reporting.provenance import provenance
-from calibrant.reporting.together import Drawing
+from calibrant.reporting.contents import (
+    BINS,
+    MOST_CLASSES,
+    Contents,
+    Drawing,
+    Remedy,
+    Settings,
+)
 from calibrant.scanning import Scan
 from calibrant.words import capital, decimal, many, score_name
 
@@ -35,26 +41,6 @@ SCORE_NOTES = {
     "log_score": "lower is better",
     "brier_score": "lower is better",
     "spherical_score": "higher is better",
-}
-
-
-ARROW = (
-    "Each arrow leads from the mean prediction of a bin to the frequencies that were observed in"
-    " it. The nearer to a corner, the more probable its class."
-)
-HOW_TO_READ = {
-    "line": "Each mark is a bin of similar predictions. Below the line the outcome was rarer"
-    " than predicted: {}. Grey bars: the consistency band, where the bins of a calibrated model"
-    " would lie.",
-    "models": "Each mark is a bin of similar predictions of one model. Below the line the outcome"
-    " was rarer than predicted: {}. Bars in the colour of a model: its consistency band, where its"
-    " bins would lie if it were calibrated.",
-    "curve": "The increasing curve that is nearest to what occurred, which needs no bins. Below the"
-    " diagonal {}. Grey: the consistency band, where the curve of a calibrated model would be.",
-    "forest": "Each line is a group. The further to the right, the further its predictions are from"
-    " what occurred in it.",
-    "triangle": ARROW,
-    "tetrahedron": f"{ARROW} Drag to turn.",
 }
 
 
@@ -81,7 +67,7 @@ def render(
         compared["drawn"] = _figure(together, "comparison-figure")
     models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
     script = asset("chart.js") + files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
-    origin = provenance(contents, together, settings)
+    origin = _provenance(contents, together, settings)
     return environment.get_template("template.html.j2").render(
         title=title,
         region=settings.region,
@@ -172,8 +158,7 @@ def _forest(found: Slices, column: str, element: str) -> dict[str, Any]:
 
 
 def _parts(kind: str, element: str, drawn: Chart, found: str, told: str = "") -> dict[str, Any]:
-    how_to_read = HOW_TO_READ[kind].format(told)
-    return {"id": element, "chart": drawn, "summary": found, "how_to_read": how_to_read}
+    return {"kind": kind, "id": element, "chart": drawn, "summary": found, "too_high": told}
 
 
 def _sparks(drawings: Sequence[Drawing]) -> dict[str, Any]:
@@ -233,3 +218,58 @@ def _remedy(remedy: Remedy, element: str) -> dict[str, Any]:
     if remedy.diagram is not None:
         shown["drawn"] = _figure(remedy.diagram, f"{element}-recalibrated")
     return shown
+
+
+def _provenance(
+    contents: Sequence[Contents], together: ReliabilityDiagram | None, settings: Settings
+) -> dict[str, Any]:
+    """Return the version, the settings, and what identifies the data of each model."""
+    from calibrant import __version__  # noqa: PLC0415
+
+    return {
+        "calibrant": __version__,
+        "seed": settings.seed,
+        "n_resamples": settings.n_resamples,
+        "region": settings.region,
+        "groups": None if settings.groups is None else str(settings.groups),
+        "comparison_diagram": None if together is None else dict(together.settings),
+        "models": [_origin_of(c) for c in contents],
+    }
+
+
+def _origin_of(contents: Contents) -> dict[str, Any]:
+    data = contents.data
+    repaired = contents.remedy.found
+    return {
+        "name": contents.name,
+        "rows": data.n,
+        "classes": data.m,
+        "weighted": data.weighted,
+        **_origin(data),
+        "settings": dict(contents.evaluation.settings),
+        "diagrams": [dict(drawing.diagram.settings) for drawing in contents.drawings],
+        "curve": None if contents.curve is None else dict(contents.curve.settings),
+        "classwise": None if contents.classes is None else str(BINS),
+        "class_diagrams": [dict(drawing.diagram.settings) for drawing in contents.class_drawings],
+        "slices": None if contents.slices is None else dict(contents.slices.settings),
+        "evaluation": contents.evaluation.to_dict()["rows"],
+        "recalibration": None if repaired is None else dict(repaired.settings),
+    }
+
+
+def _origin(data: Predictions | Scan) -> dict[str, Any]:
+    """Return what identifies the rows: a hash of them, or where they were read from."""
+    if not isinstance(data, Scan):
+        return {"dtype": str(data.probs.dtype), "sha256": _digest(data)}
+    dtype = "float32" if data.columns.single else "float64"
+    return {"dtype": dtype, "scanned": repr(data), "row": data.columns.row}
+
+
+def _digest(data: Predictions) -> str:
+    """Return the SHA-256 of the classes, probabilities, labels and weights."""
+    state = sha256()
+    pieces: list[Any] = ["\x1f".join(data.classes).encode(), str(data.probs.dtype).encode()]
+    pieces += [data.probs, data.labels, np.ascontiguousarray(data.weights)]
+    for piece in pieces:
+        state.update(piece)
+    return state.hexdigest()

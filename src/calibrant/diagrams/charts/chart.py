@@ -21,25 +21,6 @@ LETTER = 7.4  # width of a letter, about
 SWATCH = 28.0, 14.0  # width and height of the drawing of a key
 ROW = 20.0  # height of a line of keys
 SHOWN = 560  # pixels across, in a notebook
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body class="alone"><main><h1>{title}</h1>
-<figure class="chart">
-{figure}
-</figure></main>
-<script>{script}</script>
-</body>
-</html>
-"""
 
 
 @cache
@@ -61,31 +42,16 @@ class Chart:
     """A picture as SVG, for browsers and notebooks.
 
     In a notebook it shows itself, with the numbers of each mark on hovering.
-
-    Parameters
-    ----------
-    drawing : str
-        What is drawn, as SVG between `top` and `bottom`, `WIDTH` wide.
-    label : str
-        What it shows, for those who cannot see it.
-    top, bottom : float
-        Where the drawing ends.
-    keys : tuple of (str, str)
-        What the marks mean: a small drawing, and its meaning in words.
-    above, below : str
-        What the axes show: the vertical one above the drawing, the horizontal one below.
-    turn : str
-        From where a drawing in space is seen, so that a page can turn it; "" for any other.
     """
 
-    drawing: str
-    label: str
+    drawing: str  # SVG between `top` and `bottom`, `WIDTH` wide
+    label: str  # what it shows, for those who cannot see it
     top: float
     bottom: float
-    keys: tuple[Key, ...]
-    above: str = ""
-    below: str = ""
-    turn: str = ""
+    keys: tuple[Key, ...]  # what the marks mean: a small drawing, and its meaning in words
+    above: str = ""  # what the vertical axis shows
+    below: str = ""  # and the horizontal one
+    turn: str = ""  # from where a drawing in space is seen, so that a page can turn it
 
     @property
     def figure(self) -> str:
@@ -111,7 +77,7 @@ class Chart:
     def html(self) -> str:
         """A page that needs no network."""
         script = asset("chart.js")
-        return PAGE.format(
+        return asset("page.html").format(
             policy=policy(script),
             title=escape(self.label),
             style=asset("palette.css") + asset("chart.css"),

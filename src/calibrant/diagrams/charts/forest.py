@@ -6,6 +6,7 @@ from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.chart import WIDTH, Chart
 from calibrant.diagrams.charts.plain import number
 from calibrant.diagrams.charts.svg import Scale
+from calibrant.diagrams.pictures.picture import round_ticks
 from calibrant.inference import Slice
 from calibrant.words import ALPHA, percent, points, pvalue
 
@@ -22,10 +23,11 @@ def forest(groups: Sequence[Slice], label: str) -> Chart:
     x = Scale(0.0, 1.04 * max([LEAST, *ends, *sizes]), LEFT, RIGHT)
     bottom = TOP + STEP * len(groups)
     parts = []
-    for value in x.ticks(5):
-        parts.append(svg.line((x(value), TOP), (x(value), bottom), "grid"))
-        percents = [100 * tick for tick in x.ticks(5)]
-        parts.append(svg.text((x(value), bottom + 16), number(100 * value, percents)))
+    percents = round_ticks(0.0, 100 * x.high, 5)
+    for value in percents:
+        at = x(value / 100)
+        parts.append(svg.line((at, TOP), (at, bottom), "grid"))
+        parts.append(svg.text((at, bottom + 16), number(value, percents)))
     parts.append(svg.line((x(0), TOP), (x(0), bottom), "zero"))
     for i, one in enumerate(groups):
         parts += _row(one, TOP + STEP * (i + 0.5), x)

@@ -1,20 +1,21 @@
-"""The parts of a picture as SVG, on pages whose places are known."""
+"""The parts of a picture, and what they mean, as SVG."""
 
 from collections.abc import Callable
 
-from calibrant.diagrams.charts import svg
+from calibrant.diagrams.charts import chart, svg
 from calibrant.diagrams.charts.chart import LETTER, WIDTH
-from calibrant.diagrams.charts.keys import model_class, shade
 from calibrant.diagrams.charts.svg import Point, element
 from calibrant.diagrams.pictures.picture import (
     Areas,
     Arrows,
     Dots,
     Floats,
+    Key,
     Label,
     Lines,
     Marks,
     Part,
+    Picture,
     wrapped,
 )
 
@@ -24,6 +25,9 @@ SMALLEST, LARGEST = 3.0, 7.0  # radius of a mark
 ASIDE = 4.0  # between the marks of models, so that none hides another
 GAP = 9.0  # between a text and its point
 LINES, LEADING = 3, 16.0  # of a text: at most so many, so far apart
+COLOURS = 6  # of models; the style sheet has them
+PALEST = 0.12  # opacity of a bin with hardly any rows
+STEPS = 7  # of the scale of shades
 
 
 def draw(part: Part, place: Place, top: float = 0.0, size: float = 1.0) -> str:
@@ -122,3 +126,59 @@ def _label(part: Label, place: Place) -> str:
     places = [(x, y + LEADING * i) for i in range(len(lines))]
     rows = zip(places, lines, strict=True)
     return "".join(svg.text(at, each, anchor, part.look) for at, each in rows)
+
+
+def drawn_keys(picture: Picture) -> tuple[chart.Key, ...]:
+    """Draw the keys of a picture, and a scale if it has shades."""
+    several = any(key.model is not None for key in picture.keys)
+    keys = [(_drawn(key, several), key.name) for key in picture.keys]
+    largest = picture.largest_share
+    if largest > 0:
+        keys.append((_scale(), f"share of predictions, 0 to {share(largest)}"))
+    return tuple(keys)
+
+
+def model_class(model: int | None) -> str:
+    """Return the class that gives a model its colour; one that is alone has colours by meaning."""
+    return "" if model is None else f"of m{model % COLOURS}"
+
+
+def shade(part: float) -> str:
+    """Return the opacity of a bin that holds so much of what the fullest one holds."""
+    return f"{PALEST + (1 - PALEST) * part:.2f}"
+
+
+def share(value: float) -> str:
+    """Write a share in per cent, with two digits or more.
+
+    Examples
+    --------
+    >>> share(0.995).split(), share(0.0123).split()
+    (['100', '%'], ['1.2', '%'])
+    """
+    digits = ".0f" if value >= 0.0995 else ".2g"
+    return f"{100 * value:{digits}}\N{NO-BREAK SPACE}%"
+
+
+def _drawn(key: Key, several: bool) -> str:
+    """Draw a key; what has the colours of several models has that of the text."""
+    class_ = model_class(key.model)
+    if key.model is None and (several or "any" in key.look):
+        class_ = "any"
+    if key.sample in ("mark", "dot"):
+        radius = 5 if key.sample == "mark" else 3
+        drawn = svg.mark(key.shape, (14, 7), radius, key.look.replace(" any", ""))
+    elif key.sample == "area":
+        drawn = svg.box(4, 24, 12, 2, key.look)
+    else:
+        drawn = svg.line((2, 7), (26, 7), key.look)
+    return element("g", drawn, class_=class_) if class_ else drawn
+
+
+def _scale() -> str:
+    """Draw the shades from the palest to the darkest."""
+    steps = []
+    for i in range(STEPS):
+        step = svg.box(28 / STEPS * i, 28 / STEPS * (i + 1), 12, 2, "shade")
+        steps.append(element("g", step, fill_opacity=shade(i / (STEPS - 1))))
+    return "".join(steps)

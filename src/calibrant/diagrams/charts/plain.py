@@ -6,10 +6,9 @@ import numpy as np
 
 from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.chart import Chart, Key
-from calibrant.diagrams.charts.keys import model_class, share
-from calibrant.diagrams.charts.parts import Place, draw
+from calibrant.diagrams.charts.parts import Place, draw, model_class, share
 from calibrant.diagrams.charts.svg import Point, Scale, element
-from calibrant.diagrams.pictures.picture import Floats, Frame, Label, Picture
+from calibrant.diagrams.pictures.picture import Floats, Frame, Label, Picture, round_ticks
 
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 430.0, 10.0, 310.0  # of the drawing
 STRIP = 324.0, 366.0  # upper and lower end of the distribution of predictions
@@ -68,13 +67,14 @@ def _places(x: Scale, y: Scale) -> Place:
 
 def _axes(x: Scale, y: Scale, foot: float) -> list[str]:
     """Draw the grid and the numbers of both axes, those of the horizontal one at the foot."""
+    across, up = round_ticks(x.low, x.high), round_ticks(y.low, y.high)
     parts = []
-    for value in y.ticks():
+    for value in up:
         parts.append(svg.line((x.start, y(value)), (x.end, y(value)), "grid"))
-        parts.append(svg.text((x.start - 6, y(value) + 4), number(value, y.ticks()), "end"))
-    for value in x.ticks():
+        parts.append(svg.text((x.start - 6, y(value) + 4), number(value, up), "end"))
+    for value in across:
         parts.append(svg.line((x(value), BOTTOM), (x(value), TOP), "grid"))
-        parts.append(svg.text((x(value), foot + 18), number(value, x.ticks())))
+        parts.append(svg.text((x(value), foot + 18), number(value, across)))
     return parts
 
 

@@ -122,26 +122,3 @@ class Scale:
         inside = min(max(value, self.low), self.high)
         share = (inside - self.low) / (self.high - self.low)
         return self.start + (self.end - self.start) * share
-
-    def ticks(self, most: int = 6) -> list[float]:
-        """Return round numbers within the range, at most so many.
-
-        Examples
-        --------
-        >>> Scale(-0.03, 0.21, 0, 1).ticks()
-        [0.0, 0.05, 0.1, 0.15, 0.2]
-        """
-        step = _round_step((self.high - self.low) / most)
-        first = int(-(-self.low // step))
-        found: list[float] = []
-        while (first + len(found)) * step <= self.high:
-            found.append(round((first + len(found)) * step, 12))
-        return found
-
-
-def _round_step(least: float) -> float:
-    """Return the smallest of 1, 2, 5, 10, … times a power of ten that is not below `least`."""
-    power: float = 1e-12
-    while power * 10 <= least:
-        power *= 10
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9))

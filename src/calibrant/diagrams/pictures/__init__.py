@@ -4,8 +4,7 @@ A `Picture` is made from a diagram here, once; `static` draws it with matplotlib
 SVG. Neither of them computes anything.
 """
 
-from calibrant.diagrams.pictures.bins import bins_picture
-from calibrant.diagrams.pictures.curve import curve_picture
+from calibrant.diagrams.pictures.binary import bins_picture, curve_picture
 from calibrant.diagrams.pictures.picture import Picture
 from calibrant.diagrams.pictures.plane import plane_picture
 from calibrant.diagrams.pictures.simplex import simplex_picture

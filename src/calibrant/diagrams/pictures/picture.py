@@ -7,7 +7,7 @@ colour, or to none, and then has the colour of its look.
 
 import re
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,7 @@ SHAPES = ("circle", "square", "up", "diamond", "down", "cross", "x")  # of the m
 MOST_LINES = 5  # of a name; a group of a thousand classes would fill the page
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Lines:
+class Lines(NamedTuple):
     """Lines of one look."""
 
     at: Floats  # (lines, points, dimensions)
@@ -32,9 +30,7 @@ class Lines:
     aside: float = 0.0  # steps to the right, so that no model hides another
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Areas:
+class Areas(NamedTuple):
     """Filled polygons: the band of a curve, or bins that are coloured by their share."""
 
     at: Floats  # (areas, corners, 2)
@@ -44,9 +40,7 @@ class Areas:
     notes: tuple[str, ...] = ()  # what is said of each on hovering
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Marks:
+class Marks(NamedTuple):
     """Points with a note each; those that are significant are filled."""
 
     at: Floats  # (marks, 2)
@@ -59,9 +53,7 @@ class Marks:
     aside: float = 0.0
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Dots:
+class Dots(NamedTuple):
     """Points whose colour and size show a share of the predictions."""
 
     at: Floats  # (dots, dimensions)
@@ -69,9 +61,7 @@ class Dots:
     notes: tuple[str, ...]
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Arrows:
+class Arrows(NamedTuple):
     """Arrows from predictions to frequencies."""
 
     at: Floats  # (arrows, 2, dimensions)
@@ -80,9 +70,7 @@ class Arrows:
     faded: bool  # whether their bins hold few rows
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Label:
+class Label(NamedTuple):
     """A text beside a point."""
 
     at: Floats  # (dimensions,)
@@ -94,9 +82,7 @@ class Label:
 Part = Lines | Areas | Marks | Dots | Arrows | Label
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """What a part means."""
 
     name: str
@@ -106,9 +92,7 @@ class Key:
     shape: str = "circle"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """Two axes."""
 
     horizontal: str
@@ -141,6 +125,21 @@ class Picture:
 def model_shape(model: int | None) -> str:
     """Return the shape of the marks of a model; one that is alone has circles."""
     return "circle" if model is None else SHAPES[model % len(SHAPES)]
+
+
+def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return round numbers within a range, at most so many.
+
+    Examples
+    --------
+    >>> round_ticks(-0.03, 0.21)
+    [0.0, 0.05, 0.1, 0.15, 0.2]
+    """
+    least = (high - low) / most
+    power = 10.0 ** np.floor(np.log10(least))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power >= least * (1 - 1e-9))
+    first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+    return [round(i * step, 12) for i in np.arange(first, last + 1).tolist()]
 
 
 def with_margins(ends: list[Floats]) -> Range:

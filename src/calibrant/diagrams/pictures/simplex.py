@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant.diagrams.pictures.bins import (
+from calibrant.diagrams.pictures.binary import (
     SPARSE,
     band_name,
     bin_notes,

@@ -162,5 +162,5 @@ def _draw_label(ax: Axes, part: Label) -> Any:
         color=colour,
         annotation_clip=False,
     )
-    fit(text, part.text, np.inf if small or named else 0.3 * inches(ax))
+    fit(text, part.text, np.inf if small or named else 0.35 * inches(ax))
     return text

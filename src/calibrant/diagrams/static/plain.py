@@ -1,12 +1,9 @@
 """Pictures with two axes: bins and curves of two outcomes, and the score plane."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import AutoLocator
 
-from calibrant.diagrams.pictures.picture import Floats, Frame, Picture
+from calibrant.diagrams.pictures.picture import Floats, Frame, Picture, round_ticks
 from calibrant.diagrams.static.keys import add_legend, fit, inches
 from calibrant.diagrams.static.looks import GREY, MUTED, PALE, model_colour
 from calibrant.diagrams.static.parts import draw
@@ -37,32 +34,17 @@ def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
     low, high = frame.y
     ax.set_ylim(low - strip * (high - low) * STRIP / (1 - STRIP), high)
     ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xticks(round_ticks(*frame.x))
+    ax.set_yticks(round_ticks(*frame.y))
     if strip:
         ax.spines["left"].set_bounds(low, high)
-        ax.yaxis.set_major_locator(_TicksAbove(low))
     if frame.square:
         ax.set_aspect("equal")
-        ax.set_xticks(np.arange(6) / 5)
-        ax.yaxis.set_major_locator(_TicksAbove(low, ax.get_xticks()))
     if frame.above:
         above = ax.secondary_xaxis("top")
         above.set_xticks(*map(list, zip(*frame.above, strict=True)))
         above.tick_params(labelsize="x-small", color=GREY, labelcolor=MUTED)
         above.set_xlabel("predicted probability", fontsize="x-small", color=MUTED)
-
-
-class _TicksAbove(AutoLocator):
-    """The usual ticks, or given ones, but none beside the strip."""
-
-    def __init__(self, bottom: float, ticks: Any = None) -> None:
-        super().__init__()
-        self.bottom = bottom
-        self.ticks = ticks
-
-    def __call__(self) -> Any:
-        """Return the ticks."""
-        ticks = super().__call__() if self.ticks is None else self.ticks
-        return [tick for tick in ticks if tick >= self.bottom]
 
 
 def _draw_strip(ax: Axes, histograms: tuple[Floats, ...]) -> None:

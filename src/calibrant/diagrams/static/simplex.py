@@ -33,7 +33,7 @@ def draw_triangle(picture: Picture, ax: Axes) -> None:
     """Draw bins coloured by the share of predictions, and arrows to the outcome frequency."""
     ax.set_axis_off()
     ax.set_aspect("equal")
-    ax.set_xlim(-0.02, 1.02)
+    ax.set_xlim(-0.06, 1.06)
     ax.set_ylim(bottom=-0.02)
     numbers, highest = inches(ax) > SMALL, 0.0
     for zorder, part in enumerate(picture.parts, 1):
