@@ -139,7 +139,7 @@ def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
     power = 10.0 ** np.floor(np.log10(least))
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= least * (1 - 1e-9))
     first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
-    return [round(i * step, 12) for i in np.arange(first, last + 1).tolist()]
+    return [round(i * step, 12) + 0.0 for i in np.arange(first, last + 1).tolist()]
 
 
 def with_margins(ends: list[Floats]) -> Range:

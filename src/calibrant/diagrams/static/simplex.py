@@ -37,8 +37,10 @@ def draw_triangle(picture: Picture, ax: Axes) -> None:
     ax.set_ylim(bottom=-0.02)
     numbers, highest = inches(ax) > SMALL, 0.0
     for zorder, part in enumerate(picture.parts, 1):
-        if isinstance(part, Label) and part.look.startswith("small") and not numbers:
-            continue
+        if isinstance(part, Label) and not numbers:
+            if part.look.startswith("small"):
+                continue
+            part = part._replace(away=(0.0, max(part.away[1], -1.5)))  # noqa: PLW2901
         drawn = draw(ax, part, zorder)
         if isinstance(part, Areas | Dots):
             shares = drawn
