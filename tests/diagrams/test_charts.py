@@ -10,8 +10,8 @@ from calibrant import Predictions, isotonic_diagram, reliability_diagram, slices
 from calibrant.diagrams.charts import forest, spark
 from calibrant.diagrams.charts.svg import Scale, mark
 from calibrant.diagrams.pictures import bins_picture
-from calibrant.diagrams.pictures.bins import BEYOND
-from calibrant.diagrams.pictures.picture import SHAPES
+from calibrant.diagrams.pictures.binary import BEYOND
+from calibrant.diagrams.pictures.picture import SHAPES, round_ticks
 from calibrant.lenses import Canonical, TopLabel
 
 SMALL = at((0.15, 500, 75), (0.55, 20, 14))  # deviations 0 and 0.15
@@ -50,7 +50,7 @@ def corners(element):
     ],
 )
 def test_ticks_are_round(low, high, ticks):
-    assert Scale(low, high, 0, 1).ticks() == pytest.approx(ticks)
+    assert round_ticks(low, high) == pytest.approx(ticks)
 
 
 def test_a_scale_keeps_what_is_beyond_at_its_end():

@@ -207,17 +207,9 @@ class CurveDiagram:
         return static.draw(self._picture(confidence), ax)
 
     def figure(self, *, confidence: bool = False) -> "Chart":
-        """Draw as SVG and return the chart: for a browser, with numbers on hovering.
+        """Draw as SVG, with the option of `plot`, and return the `Chart`.
 
-        Parameters
-        ----------
-        confidence : bool
-            The option of `plot`.
-
-        Returns
-        -------
-        Chart
-            Shows itself in a notebook; ``save`` writes SVG or HTML.
+        It shows itself in a notebook, tells numbers on hovering, and saves .svg and .html.
         """
         from calibrant.diagrams.charts import chart  # noqa: PLC0415
 
@@ -226,15 +218,12 @@ class CurveDiagram:
     def _picture(self, confidence: bool) -> "Picture":
         from calibrant.diagrams.pictures import curve_picture  # noqa: PLC0415
 
-        self._check_confidence(confidence)
-        return curve_picture(self, confidence=confidence)
-
-    def _check_confidence(self, wanted: bool) -> None:
-        if wanted and any(series.confidence is None for series in self.series):
+        if confidence and any(series.confidence is None for series in self.series):
             raise ValueError(
                 "`confidence` needs an isotonic curve through a lens that keeps a row for a row;"
                 f" this is a {self.kind.name} through the lens {self.settings['lens']}."
             )
+        return curve_picture(self, confidence=confidence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""

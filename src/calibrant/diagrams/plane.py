@@ -97,7 +97,7 @@ class ScorePlane:
         return static.draw(pictures.plane_picture(self), ax)
 
     def figure(self) -> "Chart":
-        """Draw as SVG and return the `Chart`: for a browser, with numbers on hovering."""
+        """Draw as SVG and return the `Chart`, which tells numbers on hovering."""
         from calibrant.diagrams import charts, pictures  # noqa: PLC0415
 
         return charts.chart(pictures.plane_picture(self), f"{self}.")

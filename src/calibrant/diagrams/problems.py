@@ -35,11 +35,6 @@ def default_lens(models: Mapping[str, Predictions], most: int = 2) -> Lens:
     """Return the lens of a picture of at most so many outcomes, two for several models.
 
     It is the canonical one if there are no more classes than that, else the top label.
-
-    Examples
-    --------
-    >>> str(default_lens({"": Predictions([0.5], [1])}))
-    'canonical'
     """
     most = 2 if len(models) > 1 else most
     few = all(model.m <= most for model in models.values())

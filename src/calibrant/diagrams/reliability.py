@@ -151,11 +151,6 @@ class ReliabilityDiagram:
         ----------
         alpha : float
             Level at which a bin counts as significant, between 0 and 1.
-
-        Returns
-        -------
-        ReliabilityDiagram
-            With the same bins and the same limits.
         """
         return replace(self, settings={**self.settings, "alpha": fraction("alpha", alpha)})
 
@@ -195,8 +190,8 @@ class ReliabilityDiagram:
 
         Notes
         -----
-        Everything is placed inside the figure if it has a layout engine, such as
-        ``layout="constrained"``. Otherwise the Axes is made smaller where labels need space.
+        A layout engine, such as ``layout="constrained"``, makes space for labels; without one, the
+        Axes is made smaller where they need it.
         """
         from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
 
@@ -210,17 +205,9 @@ class ReliabilityDiagram:
         regions: bool = False,
         summary: bool = False,
     ) -> "Chart":
-        """Draw as SVG and return the chart: for a browser, with numbers on hovering.
+        """Draw as SVG, with the options of `plot`, and return the `Chart`.
 
-        Parameters
-        ----------
-        classical, truth, regions, summary : bool, function, bool, bool
-            The options of `plot`.
-
-        Returns
-        -------
-        Chart
-            Shows itself in a notebook; ``save`` writes SVG or HTML. A tetrahedron can be turned.
+        It shows itself in a notebook, tells numbers on hovering, and saves .svg and .html.
         """
         from calibrant.diagrams.charts import chart  # noqa: PLC0415
 
@@ -231,21 +218,20 @@ class ReliabilityDiagram:
     ) -> "Picture":
         from calibrant.diagrams import pictures  # noqa: PLC0415
 
-        for name, given, needed in (
-            ("classical", classical, 2),
-            ("truth", truth is not None, 2),
-            ("regions", regions, 3),
-        ):
-            if given and self.n_outcomes != needed:
-                raise ValueError(
-                    f"`{name}` is for diagrams of {needed} outcomes; this one has"
-                    f" {self.n_outcomes}."
-                )
+        self._check_option("classical", classical, 2)
+        self._check_option("truth", truth is not None, 2)
+        self._check_option("regions", regions, 3)
         if summary and not classical:
             raise ValueError("`summary` is for the classical view: set `classical` too.")
         if self.n_outcomes > 2:
             return pictures.simplex_picture(self, regions=regions)
         return pictures.bins_picture(self, classical=classical, truth=truth, summary=summary)
+
+    def _check_option(self, name: str, given: bool, needed: int) -> None:
+        if given and self.n_outcomes != needed:
+            raise ValueError(
+                f"`{name}` is for diagrams of {needed} outcomes; this one has {self.n_outcomes}."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
@@ -368,9 +354,7 @@ def reliability_diagram(
 
 def default_partition(m: int) -> Partition:
     """Return the bins of a diagram of m outcomes."""
-    if m == 2:
-        return EqualWidth(10)
-    return SimplexCells(5 if m == 3 else 4)
+    return EqualWidth(10) if m == 2 else SimplexCells(5 if m == 3 else 4)
 
 
 def _check_number_of_outcomes(m: int, n_models: int) -> None:
@@ -389,9 +373,7 @@ def _check_number_of_outcomes(m: int, n_models: int) -> None:
 
 def _edges(partition: Partition) -> Floats:
     """Return the limits of the bins of the histogram: those of EqualWidth, to the last bit."""
-    bins = OTHER_BINS
-    if isinstance(partition, EqualWidth):
-        bins = min(partition.k, MOST_BINS)
+    bins = min(partition.k, MOST_BINS) if isinstance(partition, EqualWidth) else OTHER_BINS
     return np.arange(bins + 1) / bins
 
 

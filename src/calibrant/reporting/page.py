@@ -15,7 +15,7 @@ from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
 from calibrant.diagrams.charts import chart, forest, spark
 from calibrant.diagrams.charts.chart import Chart, asset, policy
 from calibrant.diagrams.pictures import bins_picture, curve_picture, simplex_picture
-from calibrant.inference import Classwise, Comparison, Slices
+from calibrant.inference import Comparison, Slices
 from calibrant.inference.evaluation import HEADER
 from calibrant.inference.groups import HEADER as SLICE_HEADER
 from calibrant.lenses import TopLabel
@@ -34,14 +34,6 @@ from calibrant.words import capital, decimal, many, score_name
 
 MOST_ROWS = 50  # groups in the table
 MOST_GROUPS = 30  # of a column, in its chart
-
-SCORE_NOTES = {
-    "accuracy": "higher is better",
-    "share_correct": "of the predictions",
-    "log_score": "lower is better",
-    "brier_score": "lower is better",
-    "spherical_score": "higher is better",
-}
 
 
 def render(
@@ -76,6 +68,7 @@ def render(
         header=HEADER,
         table=lambda *args, **more: Markup(tables.cards(*args, **more)),
         raw=Markup,
+        capital=capital,
         chart_style=asset("palette.css") + asset("chart.css"),
         script=script,
         policy=policy(script),
@@ -98,7 +91,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "size": _size(contents.data),
         "unit": "Rows" if contents.data.clusters is None else "Clusters of rows",
         "scores": [
-            (capital(score_name(score)), decimal(value), _note(score, contents.data.m))
+            (score, capital(score_name(score)), decimal(value))
             for score, value in contents.scores.items()
         ],
         "verdicts": contents.verdicts,
@@ -107,15 +100,10 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "worst_bins": contents.worst_bins(),
         "remedy": _remedy(contents.remedy, element),
         **_sparks(contents.class_drawings),
-        **_classes(contents.classes),
+        "classes": contents.classes,
+        "most_classes": MOST_CLASSES,
         **_slices(contents.slices, element),
     }
-
-
-def _note(score: str, m: int) -> str:
-    """Say how to read a score."""
-    both = ", of both outcomes" if m == 2 and score == "brier_score" else ""
-    return f"{SCORE_NOTES[score]}{both}"
 
 
 def _size(data: Predictions | Scan) -> str:
@@ -179,18 +167,6 @@ def _common_reach(diagrams: Sequence[ReliabilityDiagram]) -> float:
         sizes = np.abs(series.function.deviations[counts, diagram.event])
         largest = max(largest, float(sizes.max(initial=0.0)))
     return largest
-
-
-def _classes(classes: Classwise | None) -> dict[str, Any]:
-    if classes is None:
-        return {}
-    header, rows = classes.lines()
-    return {
-        "classwise": capital(str(classes)),
-        "class_header": header,
-        "class_rows": rows[:MOST_CLASSES],
-        "more_classes": max(0, len(rows) - MOST_CLASSES),
-    }
 
 
 def _slices(found: Slices | None, element: str) -> dict[str, Any]:

@@ -24,9 +24,9 @@ SHOWN = 560  # pixels across, in a notebook
 
 
 @cache
-def asset(name: str) -> str:
+def asset(file: str) -> str:
     """Return the text of a file beside this one."""
-    return files("calibrant.diagrams.charts").joinpath(name).read_text("utf-8")
+    return files("calibrant.diagrams.charts").joinpath(file).read_text("utf-8")
 
 
 def policy(script: str) -> str:

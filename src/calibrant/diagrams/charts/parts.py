@@ -6,6 +6,7 @@ from calibrant.diagrams.charts import chart, svg
 from calibrant.diagrams.charts.chart import LETTER, WIDTH
 from calibrant.diagrams.charts.svg import Point, element
 from calibrant.diagrams.pictures.picture import (
+    ANY,
     Areas,
     Arrows,
     Dots,
@@ -16,6 +17,7 @@ from calibrant.diagrams.pictures.picture import (
     Marks,
     Part,
     Picture,
+    rounded_percent,
     wrapped,
 )
 
@@ -109,38 +111,42 @@ def label_lines(part: Label) -> list[str]:
 def _label(part: Label, place: Place) -> str:
     """Write a text beside its point, within the drawing; lines above the point grow upwards."""
     ((x, y),), (right, up) = place(part.at[None]), part.away
-    x += GAP * right
-    y += 4 - GAP * up
     lines = label_lines(part)
     if up > 0:
         y -= LEADING * (len(lines) - 1)
-    anchor = "middle" if right == 0 else "start" if right > 0 else "end"
-    half = LETTER * max(map(len, lines)) / 2
-    if right == 0 and x < half:
-        x, anchor = 4.0, "start"
-    elif right == 0 and x > WIDTH - half:
-        x, anchor = WIDTH - 4.0, "end"
-    elif right > 0:  # what is cut off is said on hovering over the mark
-        most = int((WIDTH - x) / LETTER)
-        lines = [each if len(each) <= most else f"{each[: most - 1]}…" for each in lines]
-    places = [(x, y + LEADING * i) for i in range(len(lines))]
+    x, anchor, lines = _fitted(x + GAP * right, part.side, lines)
+    places = [(x, y + 4 - GAP * up + LEADING * i) for i in range(len(lines))]
     rows = zip(places, lines, strict=True)
     return "".join(svg.text(at, each, anchor, part.look) for at, each in rows)
 
 
+def _fitted(x: float, side: str, lines: list[str]) -> tuple[float, str, list[str]]:
+    """Return place, anchor and lines of a text that is not to leave the drawing."""
+    half = LETTER * max(map(len, lines)) / 2
+    if side == "center" and x < half:
+        return 4.0, "start", lines
+    if side == "center" and x > WIDTH - half:
+        return WIDTH - 4.0, "end", lines
+    if side == "right":  # what is cut off is said on hovering over the mark
+        most = int((WIDTH - x) / LETTER)
+        lines = [each if len(each) <= most else f"{each[: most - 1]}…" for each in lines]
+    return x, {"left": "end", "center": "middle", "right": "start"}[side], lines
+
+
 def drawn_keys(picture: Picture) -> tuple[chart.Key, ...]:
     """Draw the keys of a picture, and a scale if it has shades."""
-    several = any(key.model is not None for key in picture.keys)
-    keys = [(_drawn(key, several), key.name) for key in picture.keys]
+    keys = [(_of_model(key.model, _sample(key)), key.name) for key in picture.keys]
     largest = picture.largest_share
     if largest > 0:
-        keys.append((_scale(), f"share of predictions, 0 to {share(largest)}"))
+        keys.append((_scale(), f"share of predictions, 0 to {rounded_percent(largest)}"))
     return tuple(keys)
 
 
 def model_class(model: int | None) -> str:
     """Return the class that gives a model its colour; one that is alone has colours by meaning."""
-    return "" if model is None else f"of m{model % COLOURS}"
+    if model is None:
+        return ""
+    return "of any" if model == ANY else f"of m{model % COLOURS}"
 
 
 def shade(part: float) -> str:
@@ -148,31 +154,12 @@ def shade(part: float) -> str:
     return f"{PALEST + (1 - PALEST) * part:.2f}"
 
 
-def share(value: float) -> str:
-    """Write a share in per cent, with two digits or more.
-
-    Examples
-    --------
-    >>> share(0.995).split(), share(0.0123).split()
-    (['100', '%'], ['1.2', '%'])
-    """
-    digits = ".0f" if value >= 0.0995 else ".2g"
-    return f"{100 * value:{digits}}\N{NO-BREAK SPACE}%"
-
-
-def _drawn(key: Key, several: bool) -> str:
-    """Draw a key; what has the colours of several models has that of the text."""
-    class_ = model_class(key.model)
-    if key.model is None and (several or "any" in key.look):
-        class_ = "any"
-    if key.sample in ("mark", "dot"):
-        radius = 5 if key.sample == "mark" else 3
-        drawn = svg.mark(key.shape, (14, 7), radius, key.look.replace(" any", ""))
-    elif key.sample == "area":
-        drawn = svg.box(4, 24, 12, 2, key.look)
-    else:
-        drawn = svg.line((2, 7), (26, 7), key.look)
-    return element("g", drawn, class_=class_) if class_ else drawn
+def _sample(key: Key) -> str:
+    if key.sample == "area":
+        return svg.box(4, 24, 12, 2, key.look)
+    if key.sample == "line":
+        return svg.line((2, 7), (26, 7), key.look)
+    return svg.mark(key.shape, (14, 7), 5 if key.sample == "mark" else 3, key.look)
 
 
 def _scale() -> str:

@@ -6,9 +6,15 @@ import numpy as np
 
 from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.chart import Chart, Key
-from calibrant.diagrams.charts.parts import Place, draw, model_class, share
+from calibrant.diagrams.charts.parts import Place, draw, model_class
 from calibrant.diagrams.charts.svg import Point, Scale, element
-from calibrant.diagrams.pictures.picture import Floats, Frame, Label, Picture, round_ticks
+from calibrant.diagrams.pictures.picture import (
+    Floats,
+    Frame,
+    Picture,
+    round_ticks,
+    rounded_percent,
+)
 
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 430.0, 10.0, 310.0  # of the drawing
 STRIP = 324.0, 366.0  # upper and lower end of the distribution of predictions
@@ -23,21 +29,21 @@ def plain_chart(picture: Picture, frame: Frame, label: str, keys: tuple[Key, ...
     sides = (middle - half, middle + half) if frame.square else (LEFT, RIGHT)
     x, y = Scale(*frame.x, *sides), Scale(*frame.y, BOTTOM, TOP)
     foot = STRIP[1] if picture.strip else BOTTOM
-    parts = _axes(x, y, foot)
-    if picture.strip:
-        parts += _strip(x, picture.strip)
+    parts = [*_axes(x, y, foot), *_strip(x, picture.strip)]
     parts += [draw(part, _places(x, y)) for part in picture.parts]
-    parts += [svg.text((x(at), TOP - 6), told, class_="small") for at, told in frame.above]
     for i, each in enumerate(picture.summary):
         parts.append(svg.text((sides[0] + 8, TOP + 14 + 16 * i), each, "start"))
-    labelled = any(isinstance(part, Label) for part in picture.parts)
+    vertical = frame.vertical
+    if frame.above:
+        parts += [svg.text((x(at), TOP - 6), told, class_="small") for at, told in frame.above]
+        vertical += " (above: predicted probability)"
     return Chart(
         drawing="".join(parts),
         label=label,
-        top=-16.0 if frame.above or labelled else 0.0,
+        top=0.0 if picture.strip else -16.0,
         bottom=foot + 26,
         keys=keys,
-        above=f"{frame.vertical} (above: predicted probability)" if frame.above else frame.vertical,
+        above=vertical,
         below=frame.horizontal,
     )
 
@@ -80,10 +86,12 @@ def _axes(x: Scale, y: Scale, foot: float) -> list[str]:
 
 def _strip(x: Scale, histograms: Sequence[Floats]) -> list[str]:
     """Draw how predictions are distributed, models side by side."""
+    if not histograms:
+        return []
     largest = max(float(each.max()) for each in histograms)
     up = Scale(0.0, largest, STRIP[1], STRIP[0])
     parts = [svg.line((x.start, STRIP[1]), (x.end, STRIP[1]), "grid")]
-    parts.append(svg.text((x.start - 6, STRIP[0] + 9), share(largest), "end"))
+    parts.append(svg.text((x.start - 6, STRIP[0] + 9), rounded_percent(largest), "end"))
     for i, each in enumerate(histograms):
         width = 1 / each.size
         told = []

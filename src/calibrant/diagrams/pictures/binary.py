@@ -1,11 +1,13 @@
 """Two outcomes: bins, as deviations or in the classical view, or a curve on its band."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrant.diagrams.pictures.picture import (
+    ANY,
     SQUARE,
     Areas,
     Floats,
@@ -18,6 +20,8 @@ from calibrant.diagrams.pictures.picture import (
     Picture,
     Range,
     model_shape,
+    present,
+    reference,
     with_margins,
 )
 from calibrant.lenses import TopLabel
@@ -31,6 +35,7 @@ Truth = Callable[[Floats], Floats]
 
 SPARSE = 0.01  # of the rows: bins that hold less do not decide the range of an axis
 BEYOND = f"beyond the axis (below {percent(SPARSE)} of the rows)"
+FREQUENCY, DEVIATION = "observed frequency", "observed −\N{NO-BREAK SPACE}predicted"
 LEAST = 0.002  # that the axis of deviations reaches to both sides
 FEW = 12  # points of a curve, each of which gets a mark
 NOTES = 24  # places along a longer one, about, that say more on hovering
@@ -53,26 +58,32 @@ def bins_picture(
     summary : whether to write rows, size and p-value
     reach : the axis of deviations is from -reach to reach; None for what the bins need
     """
-    extent = SQUARE if classical else _extent(diagram, truth, reach)
+    extent = _extent(diagram, classical, truth, reach)
     models = range(len(diagram.series))
     marks = [_marks(diagram, i, extent, classical) for i in models]
-    parts: list[Part] = [Lines(np.array([[[0.0, 0.0], [1.0, float(classical)]]]), "zero")]
-    parts += [_limits(diagram, i, extent, classical) for i in models]
-    if truth is not None:
-        heights = np.asarray(truth(TRUTH_AT)) - (0 if classical else TRUTH_AT)
-        parts.append(Lines(np.stack((TRUTH_AT, heights), axis=1)[None], "true"))
-    vertical = "observed frequency" if classical else "observed −\N{NO-BREAK SPACE}predicted"
-    names = [series.name for series in diagram.series if series.name]
-    of_models = f" of {', '.join(names)}" if names else ""
+    limits = [_limits(diagram, i, extent, classical) for i in models]
+    true = [] if truth is None else [_true_curve(truth, classical)]
     lines = summary_lines(diagram) if summary else []
+    prediction, vertical = prediction_name(diagram), FREQUENCY if classical else DEVIATION
     return Picture(
-        label=f"{capital(vertical)}, over the {prediction_name(diagram)}{of_models}, for each bin.",
-        parts=(*parts, *marks),
-        keys=tuple(_keys(diagram, lines, truth is not None, _any_beyond(marks))),
-        frame=Frame(prediction_name(diagram), vertical, SQUARE, extent, square=classical),
-        strip=tuple(s.histogram for s in diagram.series if s.histogram is not None),
+        label=f"{capital(vertical)}, over the {prediction}, for each bin{_of_models(diagram)}.",
+        parts=(reference(float(classical)), *limits, *true, *marks),
+        keys=tuple(_keys(diagram, marks, _names(diagram, lines), *true)),
+        frame=Frame(prediction, vertical, SQUARE, extent, square=classical),
+        strip=present(series.histogram for series in diagram.series),
         summary=tuple(lines) if len(models) == 1 else (),
     )
+
+
+def _of_models(diagram: "ReliabilityDiagram") -> str:
+    """Name the models, if they have names."""
+    names = [series.name for series in diagram.series if series.name]
+    return f" of {', '.join(names)}" if names else ""
+
+
+def _true_curve(truth: Truth, classical: bool) -> Lines:
+    heights = np.asarray(truth(TRUTH_AT)) - (0 if classical else TRUTH_AT)
+    return Lines(np.stack((TRUTH_AT, heights), axis=1)[None], "true")
 
 
 def prediction_name(diagram: "ReliabilityDiagram | CurveDiagram") -> str:
@@ -127,19 +138,25 @@ def bin_notes(series: "Series", names: Sequence[tuple[int, str]]) -> tuple[str, 
         share = f"{100 * fn.proportions[c]:.1f}\N{NO-BREAK SPACE}%"
         lines = [f"{capital(rows_of(float(fn.counts[c]), fn.weighted))} ({share})"]
         for j, name in names:
-            found = (
-                f"{name}: " * bool(name) + f"predicted {fn.predicted[c, j]:.3f}, observed"
-                f" {fn.observed[c, j]:.3f} ({fn.deviations[c, j]:+.3f}; band"
-                f" {cells.lower[c, j]:+.3f} to {cells.upper[c, j]:+.3f})"
+            off, low, high = (
+                f"{each[c, j]:+.3f}".replace("-", "−")
+                for each in (fn.deviations, cells.lower, cells.upper)
             )
-            lines.append(found if "-" in name else found.replace("-", "−"))
+            lines.append(
+                f"{name}: " * bool(name) + f"predicted {fn.predicted[c, j]:.3f}, observed"
+                f" {fn.observed[c, j]:.3f} ({off}; band {low} to {high})"
+            )
         p = pvalue(float(cells.adjusted_pvalues[c]), cells.largest.size)
         notes.append("\n".join([*filter(None, [series.name]), *lines, f"adjusted {p}"]))
     return tuple(notes)
 
 
-def _extent(diagram: "ReliabilityDiagram", truth: Truth | None, reach: float | None) -> Range:
-    """Return the range of deviations that is shown: of bins that hold enough of the rows."""
+def _extent(
+    diagram: "ReliabilityDiagram", classical: bool, truth: Truth | None, reach: float | None
+) -> Range:
+    """Return the range that is shown: of the deviations of bins that hold enough of the rows."""
+    if classical:
+        return SQUARE
     if reach is not None:
         return -reach, reach
     ends = [np.zeros(1)]
@@ -187,32 +204,33 @@ def _marks(diagram: "ReliabilityDiagram", i: int, extent: Range, classical: bool
         shapes=tuple({-1: "down", 0: model_shape(model), 1: "up"}[s] for s in sides.tolist()),
         model=model,
         aside=aside,
+        beyond=bool(sides.any()),
     )
 
 
-def _any_beyond(marks: Sequence[Marks]) -> bool:
-    return any(note.endswith(BEYOND) for each in marks for note in each.notes)
+def _names(diagram: "ReliabilityDiagram", lines: list[str]) -> list[str]:
+    """Return what the legend calls the models: with their numbers, if lines tell them."""
+    if len(diagram.series) == 1:
+        return []
+    return lines or [series.name for series in diagram.series]
 
 
 def _keys(
-    diagram: "ReliabilityDiagram", lines: Sequence[str], truth: bool, beyond: bool
-) -> list[Key]:
+    diagram: "ReliabilityDiagram", marks: Sequence[Marks], names: Sequence[str], *true: Lines
+) -> Iterator[Key]:
     """Name the parts, in the order in which they are read."""
-    alone = len(diagram.series) == 1
-    keys = []
-    if not alone:
-        names = lines or [series.name for series in diagram.series]
-        keys = [Key(name, "mark", "mark off", i, model_shape(i)) for i, name in enumerate(names)]
-    keys.append(Key(significant_name(diagram.alpha, "all bins"), "mark", "mark off"))
-    keys.append(Key("not significant", "mark", "mark"))
-    keys.append(Key(band_name(diagram.series[0].cells.level), "line", "limits"))
-    if truth:
-        keys.append(Key("true", "line", "true"))
-    if beyond:
-        keys.append(Key(BEYOND, "mark", "mark any", shape="up"))
-    if alone:
-        keys.append(Key("share of predictions", "area", "bar"))
-    return keys
+    for i, name in enumerate(names):
+        yield Key(name, "mark", "mark off", i, model_shape(i))
+    model = ANY if names else None
+    yield Key(significant_name(diagram.alpha, "all bins"), "mark", "mark off", model)
+    yield Key("not significant", "mark", "mark", model)
+    yield Key(band_name(diagram.series[0].cells.level), "line", "limits")
+    if true:
+        yield Key("true", "line", "true")
+    if any(each.beyond for each in marks):
+        yield Key(BEYOND, "mark", "mark", ANY, "up")
+    if not names:
+        yield Key("share of predictions", "area", "bar")
 
 
 def curve_picture(diagram: "CurveDiagram", *, confidence: bool = False) -> Picture:
@@ -220,30 +238,22 @@ def curve_picture(diagram: "CurveDiagram", *, confidence: bool = False) -> Pictu
 
     confidence : whether to show the confidence band, in place of the consistency band
     """
-    square = diagram.kind.diagonal
+    kind, models = diagram.kind, range(len(diagram.series))
     limits = [_curve_limits(diagram, series, confidence) for series in diagram.series]
-    parts: list[Part] = [Lines(np.array([[[0.0, 0.0], [1.0, float(square)]]]), "zero")]
-    for i in range(len(diagram.series)):
-        parts += _band_and_curve(diagram, i, limits[i])
-    parts += [_places_told(diagram, i, limits[i], confidence) for i in range(len(diagram.series))]
-    extent = SQUARE
-    if not square:
-        ends = [end for series, both in zip(diagram.series, limits, strict=True) for end in both]
-        extent = with_margins([np.zeros(1), *ends, *(series.y for series in diagram.series)])
-    horizontal = diagram.kind.horizontal.format(prediction_name(diagram))
+    curves = chain(*(_band_and_curve(diagram, i, limits[i]) for i in models))
+    told = [_places_told(diagram, i, limits[i], confidence) for i in models]
+    horizontal = kind.horizontal.format(prediction_name(diagram))
+    frame = Frame(horizontal, kind.vertical, SQUARE, SQUARE, square=True)
+    if not kind.diagonal:
+        ends = [np.zeros(1), *chain(*limits), *(series.y for series in diagram.series)]
+        above = _predictions(diagram)
+        frame = Frame(horizontal, kind.vertical, SQUARE, with_margins(ends), above=above)
     return Picture(
-        label=f"{capital(diagram.kind.vertical)}, over the {horizontal}.",
-        parts=tuple(parts),
+        label=f"{capital(kind.vertical)}, over the {horizontal}.",
+        parts=(reference(float(kind.diagonal)), *curves, *told),
         keys=tuple(_curve_keys(diagram, confidence)),
-        frame=Frame(
-            horizontal,
-            diagram.kind.vertical,
-            SQUARE,
-            extent,
-            square=square,
-            above=() if square or len(diagram.series) > 1 else _predictions(diagram.series[0]),
-        ),
-        strip=tuple(series.density for series in diagram.series if series.density is not None),
+        frame=frame,
+        strip=present(series.density for series in diagram.series),
     )
 
 
@@ -294,17 +304,19 @@ def _places_told(
     few = series.x.size <= FEW
     chosen = np.unique(np.searchsorted(series.x, np.linspace(0, 1, NOTES + 1)))
     told = np.arange(series.x.size) if few else chosen[chosen < series.x.size]
-    lower, upper = limits
     what = "observed" if diagram.kind.diagonal else "cumulative difference"
     band = _band_name(diagram, confidence)
     notes = []
     for t in told.tolist():
+        y, low, high = (f"{each[t]:.4g}".replace("-", "−") for each in (series.y, *limits))
+        p = pvalue(float(series.band.pvalues[t]), series.band.largest.size)
         lines = [
-            f"predicted {series.predictions[t]:.3f}, {what} {series.y[t]:.4g}",
-            f"{band}: {lower[t]:.4g} to {upper[t]:.4g}",
-            f"adjusted {pvalue(float(series.band.pvalues[t]), series.band.largest.size)}",
+            *filter(None, [series.name]),
+            f"predicted {series.predictions[t]:.3f}, {what} {y}",
+            f"{band}: {low} to {high}",
+            f"adjusted {p}",
         ]
-        notes.append("\n".join([*filter(None, [series.name]), *lines]).replace(" -", " −"))
+        notes.append("\n".join(lines))
     return Marks(
         at=np.stack((series.x[told], series.y[told]), axis=1),
         off=series.band.pvalues[told] <= diagram.alpha,
@@ -316,8 +328,11 @@ def _places_told(
     )
 
 
-def _predictions(series: "CurveSeries") -> tuple[tuple[float, str], ...]:
-    """Return predictions for an axis above shares of the rows."""
+def _predictions(diagram: "CurveDiagram") -> tuple[tuple[float, str], ...]:
+    """Return predictions for an axis above shares of the rows; models would differ in them."""
+    series, *others = diagram.series
+    if others:
+        return ()
     ticks = np.linspace(0, 1, TICKS)
     at = np.searchsorted(series.x, ticks).clip(max=series.x.size - 1)
     told = [f"{p:.2f}" for p in series.predictions[at]]
@@ -331,14 +346,16 @@ def _band_name(diagram: "CurveDiagram", confidence: bool) -> str:
     return f"{band_name(level)} ({'whole curve' if diagram.kind.whole else 'each point'})"
 
 
-def _curve_keys(diagram: "CurveDiagram", confidence: bool) -> list[Key]:
+def _curve_keys(diagram: "CurveDiagram", confidence: bool) -> Iterator[Key]:
     """Name the parts, in the order in which they are read."""
-    if len(diagram.series) == 1:
-        keys = [Key(diagram.kind.name, "line", "curve")]
+    alone = len(diagram.series) == 1
+    if alone:
+        yield Key(diagram.kind.name, "line", "curve")
     else:
-        keys = [Key(series.name, "line", "curve", i) for i, series in enumerate(diagram.series)]
-    keys.append(Key(significant_name(diagram.alpha, "whole curve"), "line", "curve off"))
-    keys.append(Key(_band_name(diagram, confidence), "area", "band"))
-    if len(diagram.series) == 1 and diagram.series[0].density is not None:
-        keys.append(Key("share of predictions", "area", "bar"))
-    return keys
+        for i, series in enumerate(diagram.series):
+            yield Key(series.name, "line", "curve", i)
+    significant = significant_name(diagram.alpha, "whole curve")
+    yield Key(significant, "line", "curve off", None if alone else ANY)
+    yield Key(_band_name(diagram, confidence), "area", "band")
+    if alone and diagram.series[0].density is not None:
+        yield Key("share of predictions", "area", "bar")

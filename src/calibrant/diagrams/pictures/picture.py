@@ -6,17 +6,22 @@ colour, or to none, and then has the colour of its look.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil, floor, log10
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from calibrant.words import percent
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Range = tuple[float, float]
 
 SQUARE: Range = (-0.02, 1.02)  # of an axis of probabilities: marks at 0 and 1 are whole
+ANY = -1  # in place of a model: the colour of the text
 SHAPES = ("circle", "square", "up", "diamond", "down", "cross", "x")  # of the marks of models
 MOST_LINES = 5  # of a name; a group of a thousand classes would fill the page
 
@@ -51,6 +56,7 @@ class Marks(NamedTuple):
     look: str = "mark"
     model: int | None = None
     aside: float = 0.0
+    beyond: bool = False  # whether some are at the end of an axis, and would be beyond it
 
 
 class Dots(NamedTuple):
@@ -78,6 +84,12 @@ class Label(NamedTuple):
     away: tuple[float, float]  # from the point: right and up, in units of a small gap
     look: str
 
+    @property
+    def side(self) -> str:
+        """Which side of the point it is on: "left", "right", or "center" above and below it."""
+        right = self.away[0]
+        return "center" if right == 0 else "right" if right > 0 else "left"
+
 
 Part = Lines | Areas | Marks | Dots | Arrows | Label
 
@@ -88,7 +100,7 @@ class Key(NamedTuple):
     name: str
     sample: str  # what it is shown with: "line", "mark", "area" or "dot"
     look: str
-    model: int | None = None
+    model: int | None = None  # whose colour it has; ANY for what many models have
     shape: str = "circle"
 
 
@@ -116,10 +128,25 @@ class Picture:
     summary: tuple[str, ...] = ()  # lines of text in the upper left corner
 
     @property
+    def labels(self) -> list[Label]:
+        """The texts beside points."""
+        return [part for part in self.parts if isinstance(part, Label)]
+
+    @property
     def largest_share(self) -> float:
         """The largest share of predictions that colours stand for; 0 if there are none."""
-        shares = [p.shares for p in self.parts if isinstance(p, Areas | Dots)]
-        return max((float(each.max()) for each in shares if each is not None), default=0.0)
+        shares = present(p.shares for p in self.parts if isinstance(p, Areas | Dots))
+        return max((float(each.max()) for each in shares), default=0.0)
+
+
+def reference(slope: float) -> Lines:
+    """Return the line on which a calibrated model is."""
+    return Lines(np.array([[[0.0, 0.0], [1.0, slope]]]), "zero")
+
+
+def present(values: Iterable[Floats | None]) -> tuple[Floats, ...]:
+    """Return what is there."""
+    return tuple(value for value in values if value is not None)
 
 
 def model_shape(model: int | None) -> str:
@@ -136,10 +163,15 @@ def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
     [0.0, 0.05, 0.1, 0.15, 0.2]
     """
     least = (high - low) / most
-    power = 10.0 ** np.floor(np.log10(least))
+    power = 10.0 ** floor(log10(least))
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= least * (1 - 1e-9))
-    first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
-    return [round(i * step, 12) + 0.0 for i in np.arange(first, last + 1).tolist()]
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [round(i * step, 12) for i in range(first, last + 1)]
+
+
+def rounded_percent(share: float) -> str:
+    """Write a share in per cent with two digits."""
+    return percent(float(f"{share:.2g}"))
 
 
 def with_margins(ends: list[Floats]) -> Range:

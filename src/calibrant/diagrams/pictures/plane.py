@@ -25,17 +25,17 @@ APART = 0.05  # of the height: names are at least so far from each other
 def plane_picture(diagram: "ScorePlane") -> Picture:
     """Show a mark for each model, the way to it from what chance alone gives, and its name."""
     across, (low, high) = plane_ranges(diagram)
-    known = sorted((p for p in diagram.points if _known(p)), key=_order)
+    known = sorted(_known(diagram), key=_order)
     names = _names(known, (across, (low, high)))
     high = max([high, *(label.at[1] + APART * (high - low) for label, _ in names)])
-    lines = plane_lines(diagram, (across, (low, high)))
-    parts: list[Part] = [Lines(np.array(ends)[None], "equal") for _, ends in lines]
-    parts += [Label(np.array(ends[1]), f"{score:.3g}", (-1, 1), "small") for score, ends in lines]
+    parts: list[Part] = []
+    for score, ends in plane_lines(diagram, (across, (low, high))):
+        parts.append(Lines(np.array(ends)[None], "equal"))
+        parts.append(Label(np.array(ends[1]), f"{score:.3g}", (-1, 1), "small"))
     parts += [leader for _, leader in names if leader is not None]
     parts += [Lines(np.array([[(p.expected, _at(p)[1]), _at(p)]]), "chance") for p in known]
     parts += [_marks(diagram, known), *(label for label, _ in names)]
-    score = score_name(str(diagram.settings["score"]))
-    horizontal = f"miscalibration of the {score} (MCB)"
+    horizontal = f"miscalibration of the {score_name(str(diagram.settings['score']))} (MCB)"
     frame = Frame(horizontal, "discrimination (DSC)", across, (low, high))
     label = f"Discrimination over miscalibration of {len(diagram.points)} models."
     return Picture(label, tuple(parts), tuple(_keys(diagram)), frame)
@@ -43,7 +43,7 @@ def plane_picture(diagram: "ScorePlane") -> Picture:
 
 def plane_ranges(diagram: "ScorePlane") -> tuple[Range, Range]:
     """Return the ranges of both axes, with space for names on the right."""
-    known = [p for p in diagram.points if _known(p)]
+    known = _known(diagram)
     right = max([1e-3, *(max(p.parts.miscalibration, p.expected) for p in known)])
     heights = [p.parts.discrimination for p in known] or [0.0, 1.0]
     low, high = min(heights), max(heights)
@@ -72,8 +72,9 @@ def plane_lines(
     return found
 
 
-def _known(point: "PlanePoint") -> bool:
-    return bool(np.isfinite(point.parts.miscalibration))
+def _known(diagram: "ScorePlane") -> list["PlanePoint"]:
+    """Return the models that have a place: an infinite score has none."""
+    return [point for point in diagram.points if np.isfinite(point.parts.miscalibration)]
 
 
 def _at(point: "PlanePoint") -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """Three or four outcomes: arrows on the probability simplex, a triangle or a tetrahedron."""
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -37,10 +38,11 @@ FEW_ROWS = f"below {percent(SPARSE)} of the rows, or {FEWEST} rows"
 TICKS = 0.25, 0.5, 0.75
 TICK = 0.018  # length of a tick, where a side is 1
 # Of each corner: the side along which its numbers rise, from where it is 1 to where it is 0; where
-# they stand beside that side; and where its name stands, those at the bottom below the numbers.
+# they stand beside that side; and where its name stands, at the bottom below the numbers
+# (in space, every renderer finds a place for it).
 SIDES = ((0, 1), (1, 2), (2, 0))
 OUTWARD = ((-0.87, 0.5), (0.0, -1.0), (0.87, 0.5))
-NAMED = ((0.0, 1.5), (0.0, -4.5), (0.0, -4.5))
+NAMED = ((0.0, 1.5), (0.0, -4.5), (0.0, -4.5), (0.0, 0.0))
 
 
 def simplex_picture(diagram: "ReliabilityDiagram", *, regions: bool = False) -> Picture:
@@ -50,31 +52,32 @@ def simplex_picture(diagram: "ReliabilityDiagram", *, regions: bool = False) -> 
     """
     series, flat = diagram.series[0], diagram.n_outcomes == 3
     corners = TRIANGLE if flat else TETRAHEDRON
-    outline = np.array(list(combinations(corners, 2)))
     parts: list[Part] = [_bins(diagram, series, corners)]
     if regions:
         assert series.cells.regions is not None
         parts.append(Lines(series.cells.regions[series.shown] @ corners, "region"))
     arrows = _arrows(diagram, series, corners)
-    parts += [*arrows, Lines(outline, "outline")]
+    parts += arrows
+    parts.append(Lines(np.array(list(combinations(corners, 2))), "outline"))
     if flat:
         parts += _ticks()
-    away = NAMED if flat else ((0.0, 0.0),) * 4
     for k, name in enumerate(diagram.classes):
-        parts.append(Label(corners[k], name, away[k], f"corner{k}"))
-    keys = [
-        Key(significant_name(diagram.alpha, "all bins"), "line", "arrow off"),
-        Key("not significant", "line", "arrow"),
-    ]
-    if any(each.faded and each.at.size for each in arrows):
-        keys.append(Key(FEW_ROWS, "line", "arrow faded"))
-    if not flat:
-        keys.append(Key("not significant, few rows", "dot", "dot"))
-    if regions:
-        keys.append(Key(band_name(series.cells.level), "line", "region"))
+        parts.append(Label(corners[k], name, NAMED[k], f"corner{k}"))
     kind = "Triangle" if flat else "Tetrahedron"
     of_classes = f"of {', '.join(diagram.classes)}, with arrows from predictions to frequencies."
-    return Picture(f"{kind} {of_classes}", tuple(parts), tuple(keys))
+    return Picture(f"{kind} {of_classes}", tuple(parts), tuple(_keys(diagram, arrows, regions)))
+
+
+def _keys(diagram: "ReliabilityDiagram", arrows: list[Arrows], regions: bool) -> Iterator[Key]:
+    """Name the parts, in the order in which they are read."""
+    yield Key(significant_name(diagram.alpha, "all bins"), "line", "arrow off")
+    yield Key("not significant", "line", "arrow")
+    if any(each.faded and each.at.size for each in arrows):
+        yield Key(FEW_ROWS, "line", "arrow faded")
+    if diagram.n_outcomes > 3:
+        yield Key("not significant, few rows", "dot", "dot")
+    if regions:
+        yield Key(band_name(diagram.series[0].cells.level), "line", "region")
 
 
 def _bins(diagram: "ReliabilityDiagram", series: "Series", corners: Floats) -> Areas | Dots:

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from calibrant.diagrams.pictures import Picture
-from calibrant.diagrams.pictures.picture import Lines
 from calibrant.diagrams.static.keys import keep_inside
 from calibrant.diagrams.static.plain import draw_plain
 from calibrant.diagrams.static.simplex import draw_tetrahedron, draw_triangle
@@ -20,7 +19,7 @@ __all__ = ["Axes", "Figure", "draw", "draw_without_window", "save", "trajectorie
 
 def draw(picture: Picture, ax: Axes | None = None) -> Axes:
     """Draw a picture on an Axes, or on that of a new figure, and return the Axes."""
-    in_space = any(part.at.shape[-1] == 3 for part in picture.parts if isinstance(part, Lines))
+    in_space = any(label.at.size == 3 for label in picture.labels)
     ax = _new_axes(picture, in_space) if ax is None else ax
     if in_space:
         if ax.name != "3d":

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from calibrant.diagrams.pictures.picture import Key, wrapped
-from calibrant.diagrams.static.looks import GREY, INK, MARKERS, mark_colours, style_of
+from calibrant.diagrams.static.looks import GREY, MARKERS, mark_colours, style_of
 from calibrant.words import percent
 
 PER_INCH = 72  # points
@@ -43,10 +43,9 @@ def add_legend(ax: Axes, keys: Sequence[Key], title: str = "") -> None:
     outer = ax.get_tightbbox()  # also settles the aspect, which the next lines rely on
     drop = 0.0 if outer is None else ax.bbox.y0 - outer.y0
     shift = ScaledTranslation(0, -drop / _dpi(ax), ax.figure.dpi_scale_trans)
-    several = any(key.model is not None for key in keys)
     for columns in (4, 3, 2, 1):
         legend = ax.legend(
-            handles=[_handle(key, several) for key in keys],
+            handles=[_handle(key) for key in keys],
             labels=["x"] * len(keys),
             title=title,
             loc="upper center",
@@ -67,20 +66,14 @@ def add_legend(ax: Axes, keys: Sequence[Key], title: str = "") -> None:
             break
 
 
-def _handle(key: Key, several: bool) -> Any:
-    """Return the sample of a key; what has the colours of several models is black here."""
-    shared = several and key.model is None
+def _handle(key: Key) -> Any:
+    """Return the sample of a key."""
     if key.sample == "dot":
         return Line2D([], [], ls="none", marker="o", ms=3, mfc="white", mec=GREY, mew=0.6)
     if key.sample == "mark":
-        off = "off" in key.look
-        edge, inside = mark_colours(off, key.model)
-        if shared or "any" in key.look:
-            edge, inside = INK, INK if off else "white"
+        edge, inside = mark_colours("off" in key.look, key.model)
         return Line2D([], [], ls="none", marker=MARKERS[key.shape], ms=5.0, mfc=inside, mec=edge)
     style = style_of(key.look, key.model)
-    if shared and key.look.endswith("off"):
-        style["color"] = INK
     if key.sample == "area":
         return Patch(color=style["color"], alpha=style["alpha"], lw=0)
     return Line2D([], [], **style)

@@ -9,6 +9,8 @@ from typing import Any
 
 from matplotlib.colors import LinearSegmentedColormap
 
+from calibrant.diagrams.pictures.picture import ANY
+
 BLUE = "#0072B2"
 VERMILLION = "#D55E00"
 GREEN = "#009E73"
@@ -32,7 +34,7 @@ MARKERS = {
     "x": "X",
 }
 
-LOOKS: dict[str, dict[str, Any]] = {  # of lines and areas
+LOOKS: dict[str, dict[str, Any]] = {  # of lines, areas and texts
     "zero": {"color": INK, "lw": 0.8},
     "limits": {"color": GREY, "lw": 3.5, "alpha": 0.55},
     "true": {"color": GREEN, "lw": 1.4},
@@ -48,6 +50,8 @@ LOOKS: dict[str, dict[str, Any]] = {  # of lines and areas
     "arrow": {"color": MUTED, "lw": 1.0},
     "arrow faded": {"color": MUTED, "lw": 1.0, "alpha": FADED},
     "arrow off": {"color": VERMILLION, "lw": 2.0},
+    "name": {"color": INK},
+    "small": {"color": MUTED},
     **{f"corner{k}": {"color": colour, "lw": 0.8} for k, colour in enumerate(CORNERS)},
 }
 OF_MODELS: dict[str, dict[str, Any]] = {"limits": {"lw": 2.0}, "band": {"alpha": 0.12}}
@@ -55,7 +59,7 @@ OF_MODELS: dict[str, dict[str, Any]] = {"limits": {"lw": 2.0}, "band": {"alpha":
 
 def model_colour(model: int) -> str:
     """Return the colour of a model; there are six."""
-    return MODELS[model % len(MODELS)]
+    return INK if model == ANY else MODELS[model % len(MODELS)]
 
 
 def style_of(look: str, model: int | None) -> dict[str, Any]:

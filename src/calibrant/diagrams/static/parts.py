@@ -12,9 +12,7 @@ from calibrant.diagrams.static.keys import GAP, PER_INCH, fit, inches
 from calibrant.diagrams.static.looks import (
     FADED,
     GREY,
-    INK,
     MARKERS,
-    MUTED,
     SHARE_COLOURS,
     mark_colours,
     style_of,
@@ -147,20 +145,17 @@ def _draw_arrows(ax: Axes, part: Arrows, zorder: float) -> Any:
 def _draw_label(ax: Axes, part: Label) -> Any:
     """Write a text beside a point, as it is; the name of a corner on as many lines as it needs."""
     right, up = part.away
-    small, named = part.look.startswith("small"), part.look == "name"
-    colour = INK if named else MUTED
-    if "corner" in part.look:
-        colour = style_of(part.look.removeprefix("small "), None)["color"]
+    corner = part.look.removeprefix("small ") if "corner" in part.look else ""
     text = ax.annotate(
         "",
         (float(part.at[0]), float(part.at[1])),
         xytext=(GAP * right, GAP * up),
         textcoords="offset points",
-        ha="center" if right == 0 else "left" if right > 0 else "right",
-        va="center" if abs(up) <= abs(right) else "bottom" if up > 0 else "top",
-        fontsize="x-small" if small or named else "small",
-        color=colour,
+        ha={"left": "right", "center": "center", "right": "left"}[part.side],
+        va=("center" if abs(up) <= abs(right) else "bottom" if up > 0 else "top"),
+        fontsize="small" if part.look == corner else "x-small",
+        color=style_of(corner or part.look, None)["color"],
         annotation_clip=False,
     )
-    fit(text, part.text, np.inf if small or named else 0.35 * inches(ax))
+    fit(text, part.text, 0.35 * inches(ax) if part.look == corner else np.inf)
     return text

@@ -3,11 +3,10 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from calibrant.diagrams.pictures.picture import Floats, Frame, Picture, round_ticks
+from calibrant.diagrams.pictures.picture import Floats, Frame, Picture, round_ticks, rounded_percent
 from calibrant.diagrams.static.keys import add_legend, fit, inches
 from calibrant.diagrams.static.looks import GREY, MUTED, PALE, model_colour
 from calibrant.diagrams.static.parts import draw
-from calibrant.words import percent
 
 STRIP = 0.2  # share of the height for the distribution of predictions
 LOW = 2.3  # inches: beside lower Axes, what is on the vertical axis takes two lines
@@ -68,7 +67,7 @@ def _draw_strip(ax: Axes, histograms: tuple[Floats, ...]) -> None:
     ax.text(
         (int(top.argmax()) + 0.5) / top.size,
         0.74 * STRIP,
-        percent(float(f"{tallest:.2g}")),
+        rounded_percent(tallest),
         transform=ax.get_xaxis_transform(),
         ha="center",
         va="bottom",

@@ -9,7 +9,7 @@ from matplotlib.text import Annotation
 from mpl_toolkits.mplot3d import proj3d
 
 from calibrant.diagrams.pictures.picture import Areas, Arrows, Dots, Floats, Label, Lines, Picture
-from calibrant.diagrams.pictures.simplex import NAMED, TRIANGLE
+from calibrant.diagrams.pictures.simplex import TRIANGLE
 from calibrant.diagrams.static.keys import GAP, add_legend, add_scale, fit, inches
 from calibrant.diagrams.static.looks import GREY, style_of
 from calibrant.diagrams.static.parts import draw, draw_dots
@@ -20,7 +20,7 @@ SMALL = 2.8  # inches: a smaller triangle has no space for numbers along its sid
 SMALLEST, LARGEST = 0.5, 1.3  # zoom of the drawing
 REACH = 0.6  # of the Axes from its middle: so far names may stand, a little outside
 REMAINS = 0.85  # of the Axes, when legend and scale have taken their share
-BEHIND = 3  # the edge that the others hide from the default angle: between corners 1 and 2
+EDGES = ("-", "-", "-", "--", "-", "-")  # one is behind the others from the default angle
 NAME: dict[str, Any] = {
     "textcoords": "offset points",
     "fontsize": "small",
@@ -35,44 +35,57 @@ def draw_triangle(picture: Picture, ax: Axes) -> None:
     ax.set_aspect("equal")
     ax.set_xlim(-0.06, 1.06)
     ax.set_ylim(bottom=-0.02)
-    numbers, highest = inches(ax) > SMALL, 0.0
+    numbers = inches(ax) > SMALL
     for zorder, part in enumerate(picture.parts, 1):
-        if isinstance(part, Label) and not numbers:
-            if part.look.startswith("small"):
-                continue
-            part = part._replace(away=(0.0, max(part.away[1], -1.5)))  # noqa: PLW2901
+        if isinstance(part, Label):
+            _write(ax, part, numbers)
+            continue
         drawn = draw(ax, part, zorder)
         if isinstance(part, Areas | Dots):
             shares = drawn
-        elif isinstance(part, Label) and part.away == NAMED[0]:
-            highest = drawn.get_window_extent().height / ax.bbox.width
-        elif isinstance(part, Arrows) or (isinstance(part, Lines) and part.look == "region"):
+        elif isinstance(part, Arrows) or part.look == "region":
             # What leaves the simplex is cut off, such as heads of arrows that end on a side.
             drawn.set_clip_on(True)
             drawn.set_clip_path(Polygon(TRIANGLE, transform=ax.transData))
             drawn.set_in_layout(False)  # the extent of arrows is wrong by a factor of the dpi
-    ax.set_ylim(top=TRIANGLE[0, 1] + 0.05 + 1.4 * highest)  # a title is above the name
     add_scale(ax, shares)
     add_legend(ax, picture.keys, ARROWS)
+
+
+def _write(ax: Axes, part: Label, numbers: bool) -> None:
+    """Write a name or a number; without numbers, names are nearer to their corners."""
+    right, up = part.away
+    if not numbers:
+        if part.look.startswith("small"):
+            return
+        part = part._replace(away=(right, max(up, -1.5)))
+    text = draw(ax, part, 0)
+    if part.look == "corner0":  # a title has its place above the name
+        height = text.get_window_extent().height / ax.bbox.width
+        ax.set_ylim(top=TRIANGLE[0, 1] + 0.05 + 1.4 * height)
 
 
 def draw_tetrahedron(picture: Picture, ax: Any) -> None:
     """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies."""
     for part in picture.parts:
         if isinstance(part, Lines):
-            for i, edge in enumerate(part.at):
-                ax.plot(*edge.T, color=GREY, lw=0.8, ls="--" if i == BEHIND else "-", zorder=0)
+            for edge, dashes in zip(part.at, EDGES, strict=True):
+                ax.plot(*edge.T, color=GREY, lw=0.8, ls=dashes, zorder=0)
         elif isinstance(part, Dots):
             dots = draw_dots(ax, part, (4, 45), lw=0.4, alpha=0.85, depthshade=False)
         elif isinstance(part, Arrows):
-            style = {"lw": 1.6} if part.off else {"lw": 0.8, "alpha": 0.8}
-            style["color"] = style_of("arrow off" if part.off else "arrow", None)["color"]
-            for ends in part.at:
-                ax.add_artist(_Arrow(ends, in_front=part.off, **style))
+            _draw_arrows(ax, part)
     _set_view(ax)
-    _write_names(ax, [part for part in picture.parts if isinstance(part, Label)])
+    _write_names(ax, picture.labels)
     add_scale(ax, dots)
     add_legend(ax, picture.keys, ARROWS)
+
+
+def _draw_arrows(ax: Any, part: Arrows) -> None:
+    style = {"lw": 1.6} if part.off else {"lw": 0.8, "alpha": 0.8}
+    style["color"] = style_of("arrow off" if part.off else "arrow", None)["color"]
+    for ends in part.at:
+        ax.add_artist(_Arrow(ends, in_front=part.off, **style))
 
 
 class _Arrow(FancyArrowPatch):
