@@ -130,8 +130,10 @@ class CurveSeries:
         """P-value of the whole curve: its point that is farthest off, among all of a replicate."""
         return float(self.band.pvalues.min())
 
-    def limits(self, kind: Kind) -> Limits:
+    def limits(self, kind: Kind, *, confidence: bool = False) -> Limits:
         """Return the limits that a picture of this kind shows."""
+        if confidence and self.confidence is not None:
+            return self.confidence
         return self.band.whole if kind.whole else self.band.pointwise
 
     def to_dict(self) -> dict[str, Any]:

@@ -58,14 +58,10 @@ def isotonic_diagram(
     lens : Lens, optional
         What aspect is shown; it must leave two outcomes. Default: the event of two classes, the
         top label of more.
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis of calibration.
     level : float, default 0.9
         Of the bands.
-    rng : int, numpy.random.Generator or None, default None
-        Seed, generator, or None for fresh entropy.
-    progress : function of (done, total), optional
-        Called now and then.
+    n_resamples, rng, progress
+        As for `reliability_diagram`.
 
     Returns
     -------

@@ -137,15 +137,8 @@ def score_plane(
         The models by name.
     score : function, default brier_score
         `brier_score` or `log_score`; see `scores.decompose`.
-    lens : Lens, optional
-        What aspect is looked at; it must leave two outcomes. Default: the event of two classes,
-        the top label of more.
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis of calibration.
-    rng : int, numpy.random.Generator or None, default None
-        Seed, generator, or None for fresh entropy.
-    progress : function of (done, total), optional
-        Called now and then.
+    lens, n_resamples, rng, progress
+        As for `isotonic_diagram`.
 
     Returns
     -------

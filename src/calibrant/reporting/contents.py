@@ -194,7 +194,7 @@ def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, st
     if data.m == 2:
         wanted.append(("main", f"Probability of “{data.classes[1]}”", Canonical()))
     else:
-        wanted.append(("main", "Confidence: probability of the predicted class", TopLabel()))
+        wanted.append(("main", "Confidence", TopLabel()))
     if data.m in (3, 4):
         wanted.append(("simplex", "All classes", Canonical()))
     if data.m > 4:

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.diagrams import ReliabilityDiagram
+from calibrant.diagrams.pictures.binary import runs
 from calibrant.inference import Classwise, Verdict
+from calibrant.lenses import TopLabel
 from calibrant.words import ALPHA, NEEDED, apart, be, many, pvalue, rows_of, too_few
 
 SMALL = 0.01  # share of the rows below which a bin is not called the worst
@@ -22,7 +24,6 @@ class Line:
     lead: str  # what is the case
     facts: str  # the numbers
     off: bool  # whether calibration is rejected
-    undecided: bool = False  # whether there were too few resamples to reject anything
 
     @property
     def text(self) -> str:
@@ -33,7 +34,7 @@ class Line:
 def line_of(found: Verdict, diagram: ReliabilityDiagram | None) -> Line:
     """Return what the tests say, with the place where it is worst if a diagram shows one."""
     place = worst_range(diagram) if diagram is not None and found.rejected else ""
-    return Line(found.lead, found.facts + place, found.rejected, not found.decided)
+    return Line(found.lead, found.facts + place, found.rejected)
 
 
 def classes_verdict(found: Classwise) -> Line:
@@ -55,7 +56,7 @@ def classes_verdict(found: Classwise) -> Line:
         return Line(lead, facts + (f"; {too_few()}" if undecided else ""), off=True)
     if undecided:
         lead = f"Single classes cannot be judged with {many(n_resamples, 'resample')}"
-        return Line(lead, f"{too_few()}; {strongest}", off=False, undecided=True)
+        return Line(lead, f"{too_few()}; {strongest}", off=False)
     lead = "No class shows a sign of miscalibration when each is looked at alone"
     return Line(lead, strongest, off=False)
 
@@ -99,9 +100,12 @@ def bin_sentences(
     for c in np.flatnonzero(series.significant(diagram.alpha)):
         gaps = fn.deviations[c]
         j = diagram.event if diagram.n_outcomes == 2 else int(np.argmax(np.abs(gaps)))
+        says = "{} had a probability of {:.1%} on average and occurred in {:.1%}"
+        if names[j] == TopLabel().subject:
+            says = "the confidence was {1:.1%} on average and the accuracy {2:.1%}"
         text = (
-            f"in {rows_of(float(fn.counts[c]), fn.weighted)} {names[j]} had a probability of"
-            f" {fn.predicted[c, j]:.1%} on average and occurred in {fn.observed[c, j]:.1%};"
+            f"in {rows_of(float(fn.counts[c]), fn.weighted)}"
+            f" {says.format(names[j], fn.predicted[c, j], fn.observed[c, j])};"
             f" {pvalue(float(p[c]), n_resamples)}, adjusted for all tests of the page."
         )
         found.append((float(fn.proportions[c] * np.abs(gaps).sum() / 2), text))
@@ -137,7 +141,8 @@ def worst_range(diagram: ReliabilityDiagram) -> str:
     worst = int(np.argmax(np.where(candidates, size, -1.0)))
     large = candidates & (size >= 0.75 * size[worst])
     order = np.argsort(x, kind="stable")
-    first, last = _run_around(large[order], int(np.flatnonzero(order == worst)[0]))
+    place = int(np.flatnonzero(order == worst)[0])
+    first, last = next((a, b - 1) for a, b in runs(large[order]) if a <= place < b)
     k = diagram.edges.size - 1
     ends = x[order[[first, last]]] * k + 1e-9  # a mean of equal numbers may be rounded below them
     low, high = np.minimum(ends.astype(int), k - 1) + np.array([0, 1])
@@ -154,13 +159,3 @@ def _candidates(diagram: ReliabilityDiagram) -> NDArray[np.bool_]:
         off &= gaps * sign > 0
     big: NDArray[np.bool_] = off & (series.function.proportions >= SMALL)
     return big if big.any() else off
-
-
-def _run_around(marked: NDArray[np.bool_], place: int) -> tuple[int, int]:
-    """Return the first and the last of the neighbours of `place` that are marked as it is."""
-    first = last = place
-    while first > 0 and marked[first - 1]:
-        first -= 1
-    while last < len(marked) - 1 and marked[last + 1]:
-        last += 1
-    return first, last

@@ -28,7 +28,7 @@ from calibrant.lenses import TopLabel
 from calibrant.words import capital, percent, pvalue, rows_of
 
 if TYPE_CHECKING:
-    from calibrant.diagrams.curve import CurveDiagram, CurveSeries
+    from calibrant.diagrams.curve import CurveDiagram
     from calibrant.diagrams.reliability import ReliabilityDiagram, Series
 
 Truth = Callable[[Floats], Floats]
@@ -239,7 +239,7 @@ def curve_picture(diagram: "CurveDiagram", *, confidence: bool = False) -> Pictu
     confidence : whether to show the confidence band, in place of the consistency band
     """
     kind, models = diagram.kind, range(len(diagram.series))
-    limits = [_curve_limits(diagram, series, confidence) for series in diagram.series]
+    limits = [series.limits(kind, confidence=confidence) for series in diagram.series]
     curves = chain(*(_band_and_curve(diagram, i, limits[i]) for i in models))
     told = [_places_told(diagram, i, limits[i], confidence) for i in models]
     horizontal = kind.horizontal.format(prediction_name(diagram))
@@ -257,15 +257,6 @@ def curve_picture(diagram: "CurveDiagram", *, confidence: bool = False) -> Pictu
     )
 
 
-def _curve_limits(
-    diagram: "CurveDiagram", series: "CurveSeries", confidence: bool
-) -> tuple[Floats, Floats]:
-    if confidence:
-        assert series.confidence is not None
-        return series.confidence
-    return series.limits(diagram.kind)
-
-
 def _band_and_curve(diagram: "CurveDiagram", i: int, limits: tuple[Floats, Floats]) -> list[Part]:
     """Return the band and the curve of model i between its gaps, and what of it is off."""
     series = diagram.series[i]
@@ -278,17 +269,17 @@ def _band_and_curve(diagram: "CurveDiagram", i: int, limits: tuple[Floats, Float
         lower, upper, points = (np.stack((x, each[piece]), axis=1) for each in (*limits, series.y))
         bands.append(Areas(np.concatenate((lower, upper[::-1]))[None], "band", model))
         curves.append(Lines(points[None], "curve", model))
-        for start, stop in _runs(off[piece]):
+        for start, stop in runs(off[piece]):
             curves.append(Lines(points[None, start:stop], "curve off", model))
     return [*bands, *curves]
 
 
-def _runs(marked: Mask) -> list[tuple[int, int]]:
+def runs(marked: Mask) -> list[tuple[int, int]]:
     """Return start and end of each run of neighbours that are marked.
 
     Examples
     --------
-    >>> _runs(np.array([True, True, False, True]))
+    >>> runs(np.array([True, True, False, True]))
     [(0, 2), (3, 4)]
     """
     steps = np.diff(np.concatenate(([0], marked.astype(int), [0])))

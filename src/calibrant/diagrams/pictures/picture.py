@@ -154,7 +154,7 @@ def model_shape(model: int | None) -> str:
     return "circle" if model is None else SHAPES[model % len(SHAPES)]
 
 
-def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
+def round_ticks(low: float, high: float, most: int = 7) -> list[float]:
     """Return round numbers within a range, at most so many.
 
     Examples
