@@ -22,7 +22,7 @@ PROGRAMS = {
     "c.partitions.EqualWidth(15))(c.Predictions([0.2, 0.7], [0, 1]))",
 }
 
-HEAVY = ("numba", "matplotlib", "plotly")
+HEAVY = ("numba", "matplotlib")
 
 
 def run(program: str) -> None:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import matplotlib as mpl
-import mpltern  # noqa: F401 (adds the ternary projection)
 
 import calibrant as cal
 from calibrant import lenses
@@ -24,11 +23,11 @@ def main() -> None:
     resnet, lenet = cal.datasets.cifar10("resnet"), cal.datasets.cifar10("lenet")
     figure = plt.figure(figsize=(11, 4.6), layout="constrained")
     left = figure.add_subplot(1, 2, 1)
-    right = figure.add_subplot(1, 2, 2, projection="ternary")
+    right = figure.add_subplot(1, 2, 2)
     cal.reliability_diagram(resnet, lens=lenses.TopLabel(), rng=0).plot(left)
     cal.reliability_diagram(lenet, lens=lenses.Groups(GROUPS), rng=0).plot(right)
     left.set_title("a ResNet: the predicted class", loc="left")
-    right.set_title("a LeNet: three groups of classes", loc="left", pad=28)
+    right.set_title("a LeNet: three groups of classes", loc="left")
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(TARGET, dpi=100)
 

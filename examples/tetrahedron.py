@@ -21,4 +21,4 @@ data = cal.Predictions(probs, labels, classes=["north", "east", "south", "west"]
 diagram = cal.reliability_diagram(data, partition=partitions.SimplexCells(3), rng=0)
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 diagram.plot().figure.savefig(folder / "tetrahedron.png", dpi=130)
-diagram.figure().write_html(folder / "tetrahedron.html", include_plotlyjs=True)
+diagram.figure().save(folder / "tetrahedron.html")

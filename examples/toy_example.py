@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import mpltern  # noqa: F401 (registers projection="ternary")
 import numpy as np
 
 import calibrant as cal
@@ -27,7 +26,7 @@ data = cal.Predictions(probs, labels, classes=[1, 2, 3])
 
 figure = plt.figure(figsize=(8.5, 3.8), layout="constrained")
 left = figure.add_subplot(1, 2, 1)
-right = figure.add_subplot(1, 2, 2, projection="ternary")
+right = figure.add_subplot(1, 2, 2)
 cal.reliability_diagram(data, lens=lenses.Marginal("1"), rng=0).plot(left)
 cal.reliability_diagram(data, partition=partitions.VarianceTree(2), rng=0).plot(right)
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import mpltern  # noqa: F401 (registers projection="ternary")
 import numpy as np
 
 import calibrant as cal
@@ -20,12 +19,10 @@ probs = truth * [1, 1, 2]  # a model that expects too much rain
 probs /= probs.sum(axis=1, keepdims=True)
 data = cal.Predictions(probs, labels, classes=["sun", "cloud", "rain"])
 
-cells = (partitions.SimplexCells(5), partitions.SimplexCells(10), partitions.VarianceTree(500))
-figure, axes = plt.subplots(
-    1, 3, figsize=(12, 4), layout="constrained", subplot_kw={"projection": "ternary"}
-)
-for ax, partition in zip(axes, cells, strict=True):
+bins = (partitions.SimplexCells(5), partitions.SimplexCells(10), partitions.VarianceTree(500))
+figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+for ax, partition in zip(axes, bins, strict=True):
     diagram = cal.reliability_diagram(data, partition=partition, rng=0)
-    diagram.plot(ax, regions=partition == cells[0])
+    diagram.plot(ax, regions=partition == bins[0])
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 figure.savefig(folder / "triangle.png", dpi=95)

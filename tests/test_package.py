@@ -13,7 +13,7 @@ from places import ROOT
 import calibrant
 from calibrant import distances, lenses, partitions, scores, statistics
 
-HEAVY = {"numba", "llvmlite", "matplotlib", "mpltern", "plotly", "jinja2", "typer", "rich"}
+HEAVY = {"numba", "llvmlite", "matplotlib", "jinja2", "typer", "rich"}
 HEAVY |= {"narwhals", "polars", "pandas", "pyarrow", "torch", "scipy", "sklearn"}
 
 

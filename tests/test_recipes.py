@@ -424,7 +424,7 @@ def test_a_lens_of_cells_and_diagrams(lens, psi):
     np.testing.assert_allclose(found.largest, same.largest, rtol=1e-10)
     picture = reliability_diagram(DATA, lens=lens, n_resamples=19, rng=SEED)
     assert picture.classes == lens(DATA).classes
-    assert re.search(r"cells (is|are) off at 5%", str(picture))
+    assert re.search(r"bins (is|are) significant at 5%", str(picture))
 
 
 # Mistakes

@@ -9,7 +9,6 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-import mpltern  # noqa: F401 (the projection "ternary")
 import numpy as np
 
 from calibrant import Predictions, calibration_test, datasets, reliability_diagram
@@ -48,7 +47,7 @@ def draw(examples: dict[str, Predictions]) -> None:
     figure = plt.figure(figsize=(10.5, 4.5), layout="constrained")
     for place, data in enumerate(examples.values()):
         diagram = reliability_diagram(data, partition=ETA.partition, rng=SEED)
-        diagram.plot(figure.add_subplot(1, 2, place + 1, projection="ternary"))
+        diagram.plot(figure.add_subplot(1, 2, place + 1))
     files.save("examples", figure, dpi=90)
 
 

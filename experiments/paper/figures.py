@@ -9,7 +9,6 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-import mpltern  # noqa: F401 (the projection "ternary")
 import numpy as np
 
 from calibrant import ReliabilityDiagram, datasets, lenses, partitions, reliability_diagram
@@ -63,7 +62,7 @@ def two_dimensions(name: str) -> dict[str, Any]:
         diagram = reliability_diagram(
             datasets.cifar10(name), lens=THREE, partition=partitions.SimplexCells(k), rng=SEED
         )
-        diagram.plot(figure.add_subplot(1, 2, place + 1, projection="ternary"))
+        diagram.plot(figure.add_subplot(1, 2, place + 1))
         found[str(k * k)] = describe(diagram)
     files.save(f"{name}-three-groups", figure, dpi=90)
     return found

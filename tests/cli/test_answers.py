@@ -20,7 +20,7 @@ FIRST = {
         r"The probabilities of .* too high, by \d",
         r"No evidence that the",
     ),
-    ("plot", "-o", "p.png"): (r"\d+ of \d+ cells are further", r"None of the \d+ cells is"),
+    ("plot", "-o", "p.png"): (r"\d+ of \d+ bins are further", r"None of the \d+ bins is"),
     ("plot", "--kind", "isotonic", "-o", "i.png"): (r"The curve is further", r"No part of the c"),
     ("report", "-o", "r.html"): (r"The probabilities of .* too high, by", r"No evidence that the"),
     ("recalibrate", "--method", "temperature", "--save", "map.json"): (r"Use temp", r"Leave it"),

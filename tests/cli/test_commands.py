@@ -216,15 +216,15 @@ def test_plot_a_confidence_band(good, tmp_path):
     output = tmp_path / "d.svg"
     words = ("plot", good, "--kind", "isotonic", "--confidence", "-o", output)
     assert run(*words, *QUICK).exit_code == 0
-    assert "90% confidence (whole curve)" in output.read_text("utf-8")
+    assert "% confidence band (whole curve)" in output.read_text("utf-8")
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--kind", "smooth", "--classical"], "is for --kind cells; found --kind smooth."),
-        (["--kind", "isotonic", "--partition", "width:5"], "is for --kind cells"),
-        (["--confidence"], "is for --kind isotonic; found --kind cells."),
+        (["--kind", "smooth", "--classical"], "is for --kind bins; found --kind smooth."),
+        (["--kind", "isotonic", "--partition", "width:5"], "is for --kind bins"),
+        (["--confidence"], "is for --kind isotonic; found --kind bins."),
     ],
 )
 def test_options_of_another_kind_are_refused(good, tmp_path, words, sentence):
@@ -233,9 +233,11 @@ def test_options_of_another_kind_are_refused(good, tmp_path, words, sentence):
     assert sentence in " ".join(result.output.replace("│", " ").split())
 
 
-def test_a_plotted_page_has_no_button_that_sends_it_away(good, tmp_path):
+def test_a_plotted_page_is_small_and_asks_for_nothing(good, tmp_path):
     run("plot", good, "-o", tmp_path / "d.html", *QUICK)
-    assert '"showSendToCloud": false' in (tmp_path / "d.html").read_text("utf-8")
+    page = (tmp_path / "d.html").read_text("utf-8")
+    assert "default-src 'none'" in page
+    assert len(page) < 50_000
 
 
 def test_plot_ways_to_draw(good, tmp_path):

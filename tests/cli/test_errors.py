@@ -26,7 +26,7 @@ PYTHON_ONLY = {
         "outcomes",
         "name_cells",
     ),
-    *("min_size", "other", "counts", "about", "ax", "import mpltern", "truth", "step"),
+    *("min_size", "other", "counts", "about", "ax", "truth", "plot()", "step"),
     *("frame", "backend", "name", "n", "m", "beta0", "beta1", "predicted", "temperature"),
     *("record(step, data)", "Predictions.from_logits", "distributions", "calibration_test"),
     *("Cox().fit", "Cox()(data)", "exact_pvalue", "unbiased", "rank", "seed"),

@@ -77,7 +77,7 @@ def test_help_loads_no_library_that_computes():
     program = (
         "import sys; from typer.testing import CliRunner; from calibrant.cli import app;"
         "assert CliRunner().invoke(app, ['evaluate', '--help']).exit_code == 0;"
-        "heavy = ('numpy', 'numba', 'polars', 'plotly', 'matplotlib');"
+        "heavy = ('numpy', 'numba', 'polars', 'matplotlib');"
         "print([name for name in heavy if name in sys.modules])"
     )
     found = subprocess.run(

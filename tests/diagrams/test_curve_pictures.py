@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from cases import dirichlet
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 
 from calibrant import (
@@ -18,7 +18,8 @@ from calibrant import (
     score_plane,
     smooth_diagram,
 )
-from calibrant.diagrams.style import BLUE, VERMILLION
+from calibrant.diagrams.pictures.plane import plane_lines, plane_ranges
+from calibrant.diagrams.static.looks import BLUE, VERMILLION
 from calibrant.statistics import ScoreMiscalibration
 
 FEW = {"n_resamples": 99, "rng": 0}
@@ -32,8 +33,15 @@ def closed():
     plt.close("all")
 
 
-def line_of(ax, colour):
-    return next(line for line in ax.lines if to_hex(line.get_color()) == colour.lower())
+def lines_of(ax, colour):
+    """Return the points of the lines of a colour, one array for each."""
+    found = [c for c in ax.collections if isinstance(c, LineCollection)]
+    return [
+        line
+        for c in found
+        if to_hex(c.get_color()[0]) == colour.lower()
+        for line in c.get_segments()
+    ]
 
 
 @by_kind
@@ -41,42 +49,38 @@ def test_the_line_and_the_band_are_the_numbers(make):
     found = make(dirichlet(2000, 2), **FEW)
     series = found.series[0]
     ax = found.plot()
-    np.testing.assert_array_equal(line_of(ax, BLUE).get_xydata(), np.stack((series.x, series.y), 1))
-    off = line_of(ax, VERMILLION).get_ydata()
-    np.testing.assert_array_equal(~np.isnan(off), series.band.pvalues <= found.alpha)
+    points = np.stack((series.x, series.y), 1)
+    np.testing.assert_array_equal(np.concatenate(lines_of(ax, BLUE)), points)
+    off = series.band.pvalues <= found.alpha
+    np.testing.assert_array_equal(np.concatenate(lines_of(ax, VERMILLION)), points[off])
     (band,) = [c for c in ax.collections if isinstance(c, PolyCollection)]
     edges = band.get_paths()[0].vertices
     lower, upper = series.band.whole if make is cumulative_diagram else series.band.pointwise
     for side in (lower, upper):
         assert set(np.stack((series.x, side), axis=1).ravel()) <= set(edges.ravel())
-    words = [text.get_text().replace("\n", " ") for text in ax.get_legend().get_texts()]
+    words = legend(ax)
     kind = "whole curve" if make is cumulative_diagram else "each point"
-    assert f"90% if calibrated ({kind})" in words
-    assert "off (5%, whole curve)" in words
+    assert f"90 % consistency band ({kind})" in words
+    assert "significant (5 %, whole curve)" in words
+
+
+def legend(ax):
+    """Return the texts of the legend, on one line each, with plain spaces."""
+    return [" ".join(text.get_text().split()) for text in ax.get_legend().get_texts()]
 
 
 @by_kind
-def test_the_page_has_the_same_numbers(make):
+def test_models_have_their_names(make):
     found = make({"a": dirichlet(500, 2), "<b>": dirichlet(500, 2, seed=1)}, **FEW)
-    figure = found.figure()
-    for series, name in zip(found.series, ("a", "&lt;b&gt;"), strict=True):
-        (trace,) = [t for t in figure.data if t.name == name]
-        np.testing.assert_array_equal(trace.x, series.x)
-        np.testing.assert_array_equal(trace.y, series.y)
-        assert len(trace.text) == series.x.size
-    names = [t.name for t in figure.data if t.showlegend is not False]
-    assert len(names) == len(set(names))
-    ax = found.plot()
-    words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert words[:2] == ["a", "<b>"]
+    assert legend(found.plot())[:2] == ["a", "<b>"]
+    assert [name for _, name in found.figure().keys][:2] == ["a", "<b>"]
 
 
 def test_curves_have_gaps_where_there_are_no_predictions():
     p = np.repeat([0.1, 0.9], 200)
     found = smooth_diagram(Predictions(p, np.tile([0, 1], 200)), bandwidth=0.02, **FEW)
     assert len(found.series[0].pieces) == 2
-    trace = next(t for t in found.figure().data if t.name == found.kind.name)
-    assert np.isnan(np.array(trace.y, float)).sum() == 1
+    assert found.figure().drawing.count('class="band"') == 2
     assert len([c for c in found.plot().collections if isinstance(c, PolyCollection)]) == 2
 
 
@@ -91,17 +95,20 @@ def test_reliability_curves_are_square(make):
 def test_the_confidence_band_replaces_the_other():
     found = isotonic_diagram(dirichlet(300, 2), **FEW)
     ax = found.plot(confidence=True)
-    words = [text.get_text().replace("\n", " ") for text in ax.get_legend().get_texts()]
-    assert "90% confidence (whole curve)" in words
-    assert not any("if calibrated" in word for word in words)
-    names = [t.name for t in found.figure(confidence=True).data]
-    assert "90% confidence (whole curve)" in names
+    name = "90\N{NO-BREAK SPACE}% confidence band (whole curve)"
+    assert name.replace("\N{NO-BREAK SPACE}", " ") in legend(ax)
+    assert not any("consistency" in word for word in legend(ax))
+    chart = found.figure(confidence=True)
+    assert name in [word for _, word in chart.keys]
+    assert f"{name}: " in chart.drawing
 
 
 @by_kind
 def test_an_axes_of_another_kind_is_refused(make):
     ax = plt.figure().add_subplot(projection="polar")
-    with pytest.raises(TypeError, match="`ax` must be a plain Axes for a curve; found 'polar'"):
+    with pytest.raises(
+        TypeError, match="`ax` must be a plain Axes for this picture; found 'polar'"
+    ):
         make(dirichlet(50, 2), **FEW).plot(ax)
 
 
@@ -128,13 +135,11 @@ def test_points_of_the_plane_are_parts_of_the_score(score):
 
 def test_lines_of_equal_score_are_right():
     found = score_plane(models(), **FEW)
-    from calibrant.diagrams.style import plane_lines, plane_range
-
-    lines = plane_lines(found)
+    (left, right), (low, high) = plane_ranges(found)
+    lines = plane_lines(found, ((left, right), (low, high)))
     assert 3 <= len(lines) <= 12
-    (left, right), (low, high) = plane_range(found)
-    for score, xs, ys in lines:
-        for x, y in zip(xs, ys, strict=True):
+    for score, ends in lines:
+        for x, y in ends:
             assert x - y + found.uncertainty == pytest.approx(score, abs=1e-12)
             assert left - 1e-12 <= x <= right + 1e-12
             assert low - 1e-12 <= y <= high + 1e-12
@@ -144,17 +149,18 @@ def test_models_of_other_outcomes_have_no_lines_of_equal_score():
     found = score_plane({"a": dirichlet(300, 3), "b": dirichlet(300, 3, seed=4)}, **FEW)
     assert found.settings["lens"] == str(lenses.TopLabel())
     assert found.uncertainty is None
-    words = [t.get_text() for t in found.plot().get_legend().get_texts()]
-    assert "equal scores" not in words
+    assert "equal scores" not in legend(found.plot())
 
 
 def test_planes_are_drawn():
     found = score_plane({**models(), "$x_1": dirichlet(1000, 2, 1.1)}, **FEW)
     ax = found.plot()
-    names = {text.get_text() for text in ax.texts}
-    assert {"power 0.5", "power 1.0", "power 2.0", "$x_1"} <= names
-    points = {m for t in found.figure().data if t.mode == "markers+text" for m in t.text}
-    assert points == {"power 0.5", "power 1.0", "power 2.0", "&#36;x_1"}
+    names = ("power 0.5", "power 1.0", "power 2.0", "$x_1")
+    assert set(names) <= {text.get_text() for text in ax.texts}
+    drawing = found.figure().drawing
+    for name, point in zip(names, found.points, strict=True):
+        assert f">{name}</text>" in drawing
+        assert f"discrimination {point.parts.discrimination:.4f}" in drawing
 
 
 def test_an_infinite_miscalibration_does_not_break_the_plane():
@@ -174,7 +180,7 @@ def test_a_plane_refuses_other_scores_and_kinds_of_axes():
     with pytest.raises(ValueError, match="`score` must be `brier_score` or `log_score`"):
         score_plane(models(), len)
     ax = plt.figure().add_subplot(projection="polar")
-    with pytest.raises(TypeError, match="`ax` must be a plain Axes for a score plane"):
+    with pytest.raises(TypeError, match="`ax` must be a plain Axes for this picture"):
         score_plane(models(), **FEW).plot(ax)
 
 

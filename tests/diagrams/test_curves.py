@@ -276,6 +276,6 @@ def test_a_confidence_band_is_for_isotonic_curves_of_single_rows():
 def test_one_line():
     found = isotonic_diagram({"a": binary(50), "b": binary(50, power=9.0)}, n_resamples=99, rng=0)
     a, b = (f"{series.pvalue:.3f}" for series in found.series)
-    assert str(found) == f"isotonic reliability curve, a: p = {a}, b: p = {b} for the whole curve"
+    assert str(found) == f"isotonic curve (CORP), a: p = {a}, b: p = {b} for the whole curve"
     assert repr(found) == f"<{found}>"
     assert repr(found.series[0]).startswith("CurveSeries(name='a', points=50")

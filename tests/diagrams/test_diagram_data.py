@@ -203,7 +203,7 @@ def test_alpha_decides_what_is_significant():
 def test_one_line(alpha, text):
     found = diagram_of(dirichlet(50, 2), n_resamples=9, rng=0).marked_at(alpha)
     assert str(found).startswith("reliability diagram of 2 outcomes: ")
-    assert str(found).endswith(f"cells are off at {text} (family-wise)")
+    assert str(found).endswith(f"bins are significant at {text} (family-wise)")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from models import tempered
 
 import calibrant as cal
 from calibrant import Predictions, recalibration, report
-from calibrant.reporting.remedies import LARGE, remedy
+from calibrant.reporting.contents import LARGE, Settings, remedy
 
 
 def section(path):
@@ -51,7 +51,7 @@ def test_rows_that_do_not_allow_it_still_get_a_report(tmp_path, labels, part):
 
 def test_of_large_data_only_the_temperature_is_tried():
     data = tempered(LARGE // 100 + 1, 100, 2.0)
-    found = remedy(data, 0, 1, None).found
+    found = remedy(data, Settings(0, 1, None, None)).found
     assert [row.name for row in found.rows] == ["as it is", "temperature"]
 
 

@@ -80,7 +80,7 @@ def test_provenance_is_enough_to_compute_a_number_again(tmp_path):
     diagram = reliability_diagram(data, lens=TopLabel(), n_resamples=49, rng=first["seed"])
     n_cells = diagram.series[0].function.n_cells
     text = (tmp_path / "r.html").read_text()
-    (count,) = re.findall(rf"(None of the|\d+ of) {n_cells} cells", text)[:1]
+    (count,) = re.findall(rf"(None of the|\d+ of) {n_cells} bins", text)[:1]
     judged = 0 if count == "None of the" else int(count.split()[0])
     assert judged <= diagram.series[0].significant(0.05).sum()
 

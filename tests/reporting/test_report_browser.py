@@ -96,7 +96,7 @@ def test_the_contents_follow(browser, written, name, width):
     opened(browser, written(name), width)
     marked = "return [...document.querySelectorAll('nav a[aria-current]')].map(a => a.hash)"
     assert browser.execute_script(marked) == ["#summary"]
-    for link in ("#model0-tests", "#model0-diagrams", "#model0-cells", "#model0-remedy"):
+    for link in ("#model0-tests", "#model0-diagrams", "#model0-bins", "#model0-remedy"):
         browser.execute_script(f"document.querySelector('{link}').scrollIntoView()")
         assert until(lambda link=link: browser.execute_script(marked) == [link])
         assert seen_in_contents(browser)
@@ -171,7 +171,7 @@ def test_hovering_tells_the_numbers(browser, written):
         f"adjusted {words.pvalue(series.cells.adjusted_pvalues[0], series.cells.largest.size)}"
         in text
     )
-    assert "if calibrated: " in hovered(browser, "#model0-curve .spot")
+    assert "consistency band (each point): " in hovered(browser, "#model0-curve .spot")
 
 
 def test_hovering_shows_evil_names_as_text(browser, written):

@@ -16,7 +16,7 @@ def claims(page):
     """Return whether each box of a page claims anything."""
     found = [any(verdict.rejected for verdict in page.evaluation.verdicts)]
     found += [drawing.diagram.n_off > 0 for drawing in (*page.drawings, *page.class_drawings)]
-    found += [any(line.off for line in page.verdicts), bool(page.worst_cells())]
+    found += [any(line.off for line in page.verdicts), bool(page.worst_bins())]
     if page.curve is not None:
         found.append(page.curve.series[0].pvalue <= ALPHA)
     if page.classes is not None:

@@ -9,14 +9,14 @@ from models import at, tempered
 from calibrant import Classwise, Predictions, classwise, evaluate, reliability_diagram
 from calibrant.lenses import Canonical, TopLabel
 from calibrant.partitions import EqualWidth
-from calibrant.reporting import verdicts
+from calibrant.reporting import sentences
 
 
 def judged(data, lens=None):
     lens = lens or Canonical()
     found = evaluate(data, lenses=[lens], n_resamples=999, rng=0)
     diagram = reliability_diagram(data, lens=lens, rng=0)
-    return verdicts.line_of(found.verdicts[0], diagram if diagram.n_outcomes == 2 else None)
+    return sentences.line_of(found.verdicts[0], diagram if diagram.n_outcomes == 2 else None)
 
 
 def plain(text):
@@ -91,21 +91,21 @@ def classes_of(power, n=1000):
 
 
 def test_all_classes():
-    found = verdicts.classes_verdict(classes_of(3.0))
+    found = sentences.classes_verdict(classes_of(3.0))
     assert found.off
     assert found.lead == "All 3 classes are off when each is looked at alone"
     assert "most of all “" in found.facts
 
 
 def test_no_class():
-    found = verdicts.classes_verdict(classes_of(1.0))
+    found = sentences.classes_verdict(classes_of(1.0))
     assert not found.off
     assert found.lead == "No class shows a sign of miscalibration when each is looked at alone"
 
 
 def test_many_classes_together():
     data = tempered(3000, 60, 2.0, alpha=0.05)
-    found = verdicts.classes_verdict(classwise(data, EqualWidth(10), n_resamples=99, rng=0))
+    found = sentences.classes_verdict(classwise(data, EqualWidth(10), n_resamples=99, rng=0))
     assert found.off
     assert found.lead == "52 of 60 classes are off when each is looked at alone"
     assert "p ≤ 0.010, adjusted for all tests of the page" in plain(found.facts)
@@ -113,7 +113,7 @@ def test_many_classes_together():
 
 def test_classes_that_are_off_together_but_not_alone():
     classes = Classwise(("a", "b"), np.ones(2), np.array([[0.0, 2.0] * 20, [2.0, 0.0] * 20]), {})
-    found = verdicts.classes_verdict(replace(classes, null=classes.null * 0.99))
+    found = sentences.classes_verdict(replace(classes, null=classes.null * 0.99))
     assert found.off
     assert found.lead.endswith("all of them taken together")
     assert "No single class is shown to be off" in plain(found.facts)
@@ -121,22 +121,20 @@ def test_classes_that_are_off_together_but_not_alone():
 
 @pytest.mark.parametrize("data", [at((0.15, 500, 75), (0.75, 500, 375)), at((0.15, 90, 60))])
 def test_too_few_resamples_to_reject(data):
-    line = verdicts.line_of(evaluate(data, n_resamples=18, rng=0).verdicts[0], None)
-    assert line.undecided
+    line = sentences.line_of(evaluate(data, n_resamples=18, rng=0).verdicts[0], None)
     assert not line.off
     assert line.lead.startswith("Cannot tell with 18 resamples whether")
 
 
 def test_just_enough_resamples_to_reject():
-    assert verdicts.line_of(
+    assert sentences.line_of(
         evaluate(at((0.15, 90, 60)), rng=0, n_resamples=19).verdicts[0], None
     ).off
 
 
 def test_too_few_resamples_to_reject_single_classes():
     data = tempered(1000, 51, alpha=0.05)
-    found = verdicts.classes_verdict(classwise(data, EqualWidth(10), n_resamples=18, rng=0))
-    assert found.undecided
+    found = sentences.classes_verdict(classwise(data, EqualWidth(10), n_resamples=18, rng=0))
     assert found.lead == "Single classes cannot be judged with 18 resamples"
     assert found.facts.startswith("at least 19 resamples are needed to reject calibration at 5")
 
@@ -145,7 +143,7 @@ def test_one_class():
     probs = np.tile([[0.5, 0.25, 0.25]], (400, 1))
     labels = np.repeat([0, 1, 2], [200, 130, 70])
     found = classwise(Predictions(probs, labels), EqualWidth(10), n_resamples=999, rng=0)
-    verdict = verdicts.classes_verdict(found)
+    verdict = sentences.classes_verdict(found)
     assert verdict.off
     assert verdict.lead.startswith("2 of 3 classes are off")
     assert "by 7.5 points on average" in verdict.facts
@@ -161,5 +159,5 @@ def test_the_class_that_is_most_off_is_not_the_surest():
     probs = np.tile([0.02, 0.49, 0.49], (4000, 1))
     labels = np.repeat([0, 1, 2], [240, 1580, 2180])
     data = Predictions(probs, labels, classes=["rare", "a", "b"])
-    found = verdicts.classes_verdict(classwise(data, EqualWidth(10), n_resamples=999, rng=0))
+    found = sentences.classes_verdict(classwise(data, EqualWidth(10), n_resamples=999, rng=0))
     assert "most of all “a” by 9.5" in plain(found.facts)

@@ -1,15 +1,14 @@
-"""Reliability diagrams in one, two and three dimensions, §4.4, and curves without cells.
+"""Reliability diagrams in one, two and three dimensions, §4.4, and curves that need no bins.
 
 `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`, `cumulative_diagram` and `score_plane`
-compute; what they return is data. ``.plot()`` draws it with matplotlib
-(`static`), ``.figure()`` with plotly (`interactive`). Neither computes anything.
+compute; what they return is data. `pictures` says what of it is drawn where. ``.plot()`` draws
+that with matplotlib (`static`), ``.figure()`` as SVG (`charts`); neither computes anything.
 """
 
 from calibrant.diagrams.curve import Band, CurveDiagram, CurveSeries
 from calibrant.diagrams.curves import cumulative_diagram, isotonic_diagram, smooth_diagram
-from calibrant.diagrams.diagram import ReliabilityDiagram, Series
 from calibrant.diagrams.plane import PlanePoint, ScorePlane, score_plane
-from calibrant.diagrams.reliability import reliability_diagram
+from calibrant.diagrams.reliability import ReliabilityDiagram, Series, reliability_diagram
 
 __all__ = [
     "Band",

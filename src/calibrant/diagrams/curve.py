@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.diagrams.summaries import curve_sentences
+from calibrant.diagrams.problems import named_sentences
 from calibrant.words import pvalue
 
 if TYPE_CHECKING:
-    from calibrant.diagrams.interactive import Figure
+    from calibrant.diagrams.charts import Chart
+    from calibrant.diagrams.pictures import Picture
     from calibrant.diagrams.static import Axes
 
 Floats = NDArray[np.float64]
@@ -22,45 +23,21 @@ Limits = tuple[Floats, Floats]
 @final
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a curve shows.
-
-    Parameters
-    ----------
-    name : str
-        In words.
-    horizontal, vertical : str
-        What the axes show; ``{}`` stands for the event.
-    diagonal : bool
-        Whether a calibrated model is on the diagonal, not at 0.
-    whole : bool
-        Whether the band holds for the whole curve at once, not for each point by itself.
-    """
+    """What a curve shows."""
 
     name: str
-    horizontal: str
+    horizontal: str  # what the axes show; {} stands for the prediction of the event
     vertical: str
-    diagonal: bool
-    whole: bool
+    diagonal: bool  # whether a calibrated model is on the diagonal, not at 0
+    whole: bool  # whether the band holds for the whole curve at once, not for each point
 
 
-ISOTONIC = Kind(
-    "isotonic reliability curve",
-    "predicted probability of {}",
-    "observed frequency",
-    diagonal=True,
-    whole=False,
-)
-SMOOTH = Kind(
-    "smooth reliability curve",
-    "predicted probability of {}",
-    "observed frequency",
-    diagonal=True,
-    whole=False,
-)
+ISOTONIC = Kind("isotonic curve (CORP)", "{}", "observed frequency", diagonal=True, whole=False)
+SMOOTH = Kind("smooth curve", "{}", "observed frequency", diagonal=True, whole=False)
 CUMULATIVE = Kind(
     "cumulative difference",
-    "share of rows, by predicted probability of {}",
-    "cumulative observed − predicted",
+    "share of rows, by {}",
+    "cumulative observed −\N{NO-BREAK SPACE}predicted",
     diagonal=False,
     whole=True,
 )
@@ -153,8 +130,10 @@ class CurveSeries:
         """P-value of the whole curve: its point that is farthest off, among all of a replicate."""
         return float(self.band.pvalues.min())
 
-    def limits(self, kind: Kind) -> Limits:
+    def limits(self, kind: Kind, *, confidence: bool = False) -> Limits:
         """Return the limits that a picture of this kind shows."""
+        if confidence and self.confidence is not None:
+            return self.confidence
         return self.band.whole if kind.whole else self.band.pointwise
 
     def to_dict(self) -> dict[str, Any]:
@@ -206,7 +185,7 @@ class CurveDiagram:
 
     @property
     def alpha(self) -> float:
-        """Family-wise level at which a point counts as off."""
+        """Family-wise level at which a point counts as significant."""
         return float(self.settings["alpha"])
 
     def plot(self, ax: "Axes | None" = None, *, confidence: bool = False) -> "Axes":
@@ -227,33 +206,26 @@ class CurveDiagram:
         """
         from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
 
-        self._check_confidence(confidence)
-        return static.curve(self, ax, confidence=confidence)
+        return static.draw(self._picture(confidence), ax)
 
-    def figure(self, *, confidence: bool = False) -> "Figure":
-        """Draw with plotly and return the Figure.
+    def figure(self, *, confidence: bool = False) -> "Chart":
+        """Draw as SVG, with the option of `plot`, and return the `Chart`.
 
-        Parameters
-        ----------
-        confidence : bool
-            The option of `plot`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            The figure.
+        It shows itself in a notebook, tells numbers on hovering, and saves .svg and .html.
         """
-        from calibrant.diagrams import interactive  # noqa: PLC0415 (loads plotly)
+        from calibrant.diagrams.charts import chart  # noqa: PLC0415
 
-        self._check_confidence(confidence)
-        return interactive.curve(self, confidence=confidence)
+        return chart(self._picture(confidence), self.sentence)
 
-    def _check_confidence(self, wanted: bool) -> None:
-        if wanted and any(series.confidence is None for series in self.series):
+    def _picture(self, confidence: bool) -> "Picture":
+        from calibrant.diagrams.pictures import curve_picture  # noqa: PLC0415
+
+        if confidence and any(series.confidence is None for series in self.series):
             raise ValueError(
                 "`confidence` needs an isotonic curve through a lens that keeps a row for a row;"
                 f" this is a {self.kind.name} through the lens {self.settings['lens']}."
             )
+        return curve_picture(self, confidence=confidence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
@@ -269,7 +241,12 @@ class CurveDiagram:
     @property
     def sentence(self) -> str:
         """What the diagram shows."""
-        return curve_sentences(self)
+        return named_sentences((series.name, self._sentence(series)) for series in self.series)
+
+    def _sentence(self, series: CurveSeries) -> str:
+        which = "The curve is" if series.pvalue <= self.alpha else "No part of the curve is"
+        p = pvalue(series.pvalue, self.settings["n_resamples"])
+        return f"{which} further off than chance allows: {p} for the whole curve."
 
     def __str__(self) -> str:
         found = [

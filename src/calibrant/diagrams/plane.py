@@ -17,7 +17,7 @@ from calibrant.statistics import ScoreMiscalibration
 from calibrant.verbs import takes_models
 
 if TYPE_CHECKING:
-    from calibrant.diagrams.interactive import Figure
+    from calibrant.diagrams.charts import Chart
     from calibrant.diagrams.static import Axes
 
 ALPHA = 0.05  # level at which a model counts as miscalibrated
@@ -93,15 +93,15 @@ class ScorePlane:
         matplotlib.axes.Axes
             The Axes that was drawn on.
         """
-        from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
+        from calibrant.diagrams import pictures, static  # noqa: PLC0415 (loads matplotlib)
 
-        return static.plane(self, ax)
+        return static.draw(pictures.plane_picture(self), ax)
 
-    def figure(self) -> "Figure":
-        """Draw with plotly and return the Figure."""
-        from calibrant.diagrams import interactive  # noqa: PLC0415 (loads plotly)
+    def figure(self) -> "Chart":
+        """Draw as SVG and return the `Chart`, which tells numbers on hovering."""
+        from calibrant.diagrams import charts, pictures  # noqa: PLC0415
 
-        return interactive.plane(self)
+        return charts.chart(pictures.plane_picture(self), f"{self}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
@@ -139,15 +139,8 @@ def score_plane(
         The models by name.
     score : function, default brier_score
         `brier_score` or `log_score`; see `scores.decompose`.
-    lens : Lens, optional
-        What aspect is looked at; it must leave two outcomes. Default: the event of two classes,
-        the top label of more.
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis of calibration.
-    rng : int, numpy.random.Generator or None, default None
-        Seed, generator, or None for fresh entropy.
-    progress : function of (done, total), optional
-        Called now and then.
+    lens, n_resamples, rng, progress
+        As for `isotonic_diagram`.
 
     Returns
     -------

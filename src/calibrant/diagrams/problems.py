@@ -1,6 +1,6 @@
 """Models seen through one lens, for one picture."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from calibrant.calibration import View
@@ -35,11 +35,6 @@ def default_lens(models: Mapping[str, Predictions], most: int = 2) -> Lens:
     """Return the lens of a picture of at most so many outcomes, two for several models.
 
     It is the canonical one if there are no more classes than that, else the top label.
-
-    Examples
-    --------
-    >>> str(default_lens({"": Predictions([0.5], [1])}))
-    'canonical'
     """
     most = 2 if len(models) > 1 else most
     few = all(model.m <= most for model in models.values())
@@ -57,7 +52,7 @@ def refuse_clusters(picture: str, resampler: Resampler) -> None:
     if resampler.flips_signs:
         raise ValueError(
             f"{picture} takes rows as independent; these have clusters. A reliability diagram on"
-            " cells respects them."
+            " bins respects them."
         )
 
 
@@ -86,3 +81,8 @@ def _check_same_outcomes(name: str, model: View, first: View) -> None:
             f"Models in one picture must have the same outcomes; {name!r} has"
             f" {model.classes}, not {first.classes}."
         )
+
+
+def named_sentences(told: Iterable[tuple[str, str]]) -> str:
+    """Join what is said of each model, after its name."""
+    return " ".join(f"{name}: {text[0].lower()}{text[1:]}" if name else text for name, text in told)

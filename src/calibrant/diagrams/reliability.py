@@ -1,15 +1,17 @@
-"""From predictions to a reliability diagram, §4.4."""
+"""Reliability diagrams on bins, §4.4: as data, and how they are computed."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from calibrant.calibration import CalibrationFunction
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
-from calibrant.diagrams.diagram import Floats, ReliabilityDiagram, Series
-from calibrant.diagrams.problems import Models, chosen_lens, first, look, named
+from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, named_sentences
+from calibrant.inference import Cellwise
 from calibrant.inference.replicates.plan import Plan, Progress, part
 from calibrant.inference.replicates.problem import Problem
 from calibrant.inference.testing.binwise import of_problem
@@ -18,11 +20,262 @@ from calibrant.partitions import EqualWidth, Partition, SimplexCells
 from calibrant.resampling import Exact, Resampler
 from calibrant.spelling import as_partition
 from calibrant.verbs import takes_models
+from calibrant.words import NEEDED, be, many, percent, too_few
 
-ALPHA = 0.05  # family-wise level at which a cell counts as off
+if TYPE_CHECKING:
+    from calibrant.diagrams.charts import Chart
+    from calibrant.diagrams.pictures import Picture
+    from calibrant.diagrams.static import Axes
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Truth = Callable[[Floats], Floats]
+
+ALPHA = 0.05  # family-wise level at which a bin counts as significant
 MOST_BINS = 50  # of the histogram: more are too thin to be seen
-OTHER_BINS = 20  # of the histogram, where the cells have no equal widths
+OTHER_BINS = 20  # of the histogram, where the bins of the diagram have no equal widths
 LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Series:
+    """The bins of one model.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model; "" if it is the only one.
+    cells : Cellwise
+        The deviations of all bins, with limits and adjusted p-values.
+    histogram : array of shape (bins,) or None
+        Share of the predictions of the event in each bin, for two outcomes.
+    corners : array of shape (bins, m, m) or None
+        The corners of each bin, where the bins are simplices.
+    """
+
+    name: str
+    cells: Cellwise
+    histogram: Floats | None
+    corners: Floats | None
+
+    @property
+    def function(self) -> CalibrationFunction:
+        """The estimated calibration function."""
+        return self.cells.function
+
+    @property
+    def shown(self) -> Mask:
+        """Which bins (bins,) are drawn: those that hold any weight."""
+        return self.function.mass > 0
+
+    @property
+    def miscalibration(self) -> float:
+        """Mean total variation of outcome frequencies and predictions over the bins."""
+        fn = self.function
+        return float(fn.proportions @ np.abs(fn.deviations).sum(axis=1)) / 2
+
+    @property
+    def pvalue(self) -> float:
+        """P-value of the hypothesis of calibration: of the bin that is farthest off, adjusted."""
+        return float(self.cells.adjusted_pvalues.min())
+
+    def significant(self, alpha: float) -> Mask:
+        """Return which bins (bins,) are significant at the family-wise level `alpha`."""
+        return self.cells.adjusted_pvalues <= alpha
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return {
+            "name": self.name,
+            "histogram": None if self.histogram is None else self.histogram.tolist(),
+            "corners": None if self.corners is None else self.corners.tolist(),
+            **self.cells.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return f"Series(name={self.name[:60]!r}, n_cells={self.function.n_cells})"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ReliabilityDiagram:
+    """Bins with their mean prediction, outcome frequency, limits and adjusted p-value.
+
+    The number of outcomes decides the picture: two give the deviation over the prediction,
+    three arrows in a triangle, four arrows in a tetrahedron.
+
+    Parameters
+    ----------
+    series : tuple of Series
+        One for each model.
+    classes : tuple of str (m,)
+        Names of the outcomes.
+    event : int
+        Which of two outcomes is drawn; 0 if there are more.
+    edges : array of shape (bins + 1,)
+        Limits of the bins of the histogram of predictions.
+    settings : mapping
+        What it was made with: lens, partition and resampler in words, `n_resamples`, `level`,
+        `alpha`, and the seed that gives the same draws again.
+    subject : str, optional
+        What a diagram of two outcomes is about, in words. Default: the name of its class.
+    """
+
+    series: tuple[Series, ...]
+    classes: tuple[str, ...]
+    event: int
+    edges: Floats
+    settings: Mapping[str, Any]
+    subject: str | None = None
+
+    @property
+    def n_outcomes(self) -> int:
+        """Number of outcomes: 2, 3 or 4."""
+        return len(self.classes)
+
+    @property
+    def alpha(self) -> float:
+        """Family-wise level at which a bin counts as significant."""
+        return float(self.settings["alpha"])
+
+    @property
+    def n_off(self) -> int:
+        """Number of significant bins, in all series."""
+        return sum(int(series.significant(self.alpha).sum()) for series in self.series)
+
+    def marked_at(self, alpha: float) -> "ReliabilityDiagram":
+        """Return the same diagram with its bins judged at another family-wise level.
+
+        Parameters
+        ----------
+        alpha : float
+            Level at which a bin counts as significant, between 0 and 1.
+        """
+        return replace(self, settings={**self.settings, "alpha": fraction("alpha", alpha)})
+
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        classical: bool = False,
+        truth: Truth | None = None,
+        regions: bool = False,
+        summary: bool = False,
+    ) -> "Axes":
+        """Draw with matplotlib and return the Axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on: plain for two or three outcomes, ``projection="3d"`` for four.
+            Default: that of a new figure.
+        classical : bool, default False
+            Whether to draw the frequency over the prediction with the diagonal, instead of the
+            deviation; for two outcomes.
+        truth : function, optional
+            The true calibration function of the event, which is drawn as a curve; for two
+            outcomes.
+        regions : bool, default False
+            Whether to draw the consistency region of each bin, an ellipse that would hold its
+            outcome frequency with probability `level`; for three outcomes.
+        summary : bool, default False
+            Whether to write the number of rows, the mean distance of bins from the diagonal, and
+            the p-value of the bin that is farthest off into the classical view.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The Axes that was drawn on.
+
+        Notes
+        -----
+        A layout engine, such as ``layout="constrained"``, makes space for labels; without one, the
+        Axes is made smaller where they need it.
+        """
+        from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
+
+        return static.draw(self._picture(classical, truth, regions, summary), ax)
+
+    def figure(
+        self,
+        *,
+        classical: bool = False,
+        truth: Truth | None = None,
+        regions: bool = False,
+        summary: bool = False,
+    ) -> "Chart":
+        """Draw as SVG, with the options of `plot`, and return the `Chart`.
+
+        It shows itself in a notebook, tells numbers on hovering, and saves .svg and .html.
+        """
+        from calibrant.diagrams.charts import chart  # noqa: PLC0415
+
+        return chart(self._picture(classical, truth, regions, summary), self.sentence)
+
+    def _picture(
+        self, classical: bool, truth: Truth | None, regions: bool, summary: bool
+    ) -> "Picture":
+        from calibrant.diagrams import pictures  # noqa: PLC0415
+
+        self._check_option("classical", classical, 2)
+        self._check_option("truth", truth is not None, 2)
+        self._check_option("regions", regions, 3)
+        if summary and not classical:
+            raise ValueError("`summary` is for the classical view: set `classical` too.")
+        if self.n_outcomes > 2:
+            return pictures.simplex_picture(self, regions=regions)
+        return pictures.bins_picture(self, classical=classical, truth=truth, summary=summary)
+
+    def _check_option(self, name: str, given: bool, needed: int) -> None:
+        if given and self.n_outcomes != needed:
+            raise ValueError(
+                f"`{name}` is for diagrams of {needed} outcomes; this one has {self.n_outcomes}."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and texts."""
+        return {
+            "classes": list(self.classes),
+            "event": self.event,
+            "alpha": self.alpha,
+            "edges": self.edges.tolist(),
+            "settings": dict(self.settings),
+            "series": [series.to_dict() for series in self.series],
+        }
+
+    @property
+    def sentence(self) -> str:
+        """What the diagram shows."""
+        told = named_sentences((series.name, self._sentence(series)) for series in self.series)
+        if not self.n_off or len(self.series[0].cells.largest) < NEEDED:
+            return told
+        return (
+            f"{told} If a model were calibrated, the chance of any such bin would be at most"
+            f" {percent(self.alpha)}."
+        )
+
+    def _sentence(self, series: Series) -> str:
+        count, n_bins = int(series.significant(self.alpha).sum()), series.function.n_cells
+        n_resamples = series.cells.largest.size
+        if n_resamples < NEEDED:
+            return f"Bins cannot be judged with {many(n_resamples, 'resample')}: {too_few()}."
+        if count == 0:
+            which = "The only bin is not" if n_bins == 1 else f"None of the {n_bins:,} bins is"
+        else:
+            which = "The only bin" if n_bins == 1 else f"{count:,} of {n_bins:,} bins"
+            which += f" {be(count)}"
+        return f"{which} further off than chance allows."
+
+    def __str__(self) -> str:
+        n_bins = sum(series.function.n_cells for series in self.series)
+        return (
+            f"reliability diagram of {self.n_outcomes} outcomes: {self.n_off} of {n_bins} bins"
+            f" {be(self.n_off)} significant at {100 * self.alpha:g}% (family-wise)"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
 @takes_models
@@ -39,7 +292,7 @@ def reliability_diagram(
 ) -> ReliabilityDiagram:
     """Compute a reliability diagram of two, three or four outcomes.
 
-    A cell counts as off at the family-wise level 0.05; see `ReliabilityDiagram.marked_at`.
+    A bin counts as significant at the family-wise level 0.05; see `ReliabilityDiagram.marked_at`.
 
     Parameters
     ----------
@@ -49,7 +302,7 @@ def reliability_diagram(
         What aspect of the predictions is shown. Default: canonical for up to four classes, and for
         two of several models; else the top label.
     partition : Partition, optional
-        The cells. Default: EqualWidth(10) for two outcomes, SimplexCells(5) for three,
+        The bins. Default: EqualWidth(10) for two outcomes, SimplexCells(5) for three,
         SimplexCells(4) for four.
     resampler : Resampler, default Exact()
         What draws data sets under the hypothesis of calibration.
@@ -72,7 +325,7 @@ def reliability_diagram(
     >>> from calibrant import Predictions
     >>> data = Predictions([0.2] * 100 + [0.8] * 100, [0, 1] * 50 + [1] * 80 + [0] * 20)
     >>> print(reliability_diagram(data, rng=0))
-    reliability diagram of 2 outcomes: 1 of 2 cells is off at 5% (family-wise)
+    reliability diagram of 2 outcomes: 1 of 2 bins is significant at 5% (family-wise)
     """
     models = named(data, scans=True)
     plan = Plan.of(first(models), resampler, n_resamples, rng, progress)
@@ -100,10 +353,8 @@ def reliability_diagram(
 
 
 def default_partition(m: int) -> Partition:
-    """Return the cells of a diagram of m outcomes."""
-    if m == 2:
-        return EqualWidth(10)
-    return SimplexCells(5 if m == 3 else 4)
+    """Return the bins of a diagram of m outcomes."""
+    return EqualWidth(10) if m == 2 else SimplexCells(5 if m == 3 else 4)
 
 
 def _check_number_of_outcomes(m: int, n_models: int) -> None:
@@ -122,9 +373,7 @@ def _check_number_of_outcomes(m: int, n_models: int) -> None:
 
 def _edges(partition: Partition) -> Floats:
     """Return the limits of the bins of the histogram: those of EqualWidth, to the last bit."""
-    bins = OTHER_BINS
-    if isinstance(partition, EqualWidth):
-        bins = min(partition.k, MOST_BINS)
+    bins = min(partition.k, MOST_BINS) if isinstance(partition, EqualWidth) else OTHER_BINS
     return np.arange(bins + 1) / bins
 
 

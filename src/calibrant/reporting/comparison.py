@@ -87,8 +87,8 @@ def _paragraph(found: Comparison, lens: Lens, order: Sequence[str]) -> str:
 
 def _further_off(pairs: Sequence[Difference], worse: str, order: Sequence[str]) -> str:
     """Say which models one is further off than; nothing if there are none."""
-    better = [_other(one, worse) for one in pairs if one.worse == worse]
-    names = listed(sorted(better, key=order.index))
+    better = [{one.first, one.second} - {worse} for one in pairs if one.worse == worse]
+    names = listed(sorted(set().union(*better), key=order.index))
     return f"{worse} is further off than {names}" if names else ""
 
 
@@ -98,7 +98,3 @@ def _unsure(pairs: Sequence[Difference], all_of_them: bool) -> str:
         return f"whether {pairs[0].first} or {pairs[0].second} is further off"
     rest = "any two" if all_of_them else f"the other {many(len(pairs), 'pair')}"
     return f"which of {rest} is further off"
-
-
-def _other(one: Difference, name: str) -> str:
-    return one.second if name == one.first else one.first

@@ -1,11 +1,14 @@
 """What the report on one model holds: computed here, drawn elsewhere."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from calibrant.calibration import calibration_function
+from calibrant.cross_fitting import Recalibration, recalibrate
+from calibrant.cross_fitting.result import AS_IT_IS
 from calibrant.diagrams import (
     CurveDiagram,
     ReliabilityDiagram,
@@ -18,17 +21,24 @@ from calibrant.inference.verdicts.groups import kept_columns
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
-from calibrant.reporting.descriptions import cell_sentences, spoken_outcomes
-from calibrant.reporting.remedies import Remedy, remedy
-from calibrant.reporting.together import Boxes, Drawing, judged_together
-from calibrant.reporting.verdicts import Line, classes_verdict, line_of
+from calibrant.recalibration import Temperature
+from calibrant.reporting.sentences import (
+    Line,
+    bin_sentences,
+    classes_verdict,
+    line_of,
+    spoken_outcomes,
+)
+from calibrant.reporting.together import judged_together
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
+from calibrant.verbs import as_rows
 from calibrant.words import NEEDED, capital
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
-MOST_CELLS = 10  # worst cells in words
+MOST_WORST = 10  # worst bins in words
 BINS = EqualWidth(10)  # for the tests of single classes
+LARGE = 1 << 17  # probabilities beyond which only the temperature is tried
 RANKS = (  # the outcomes of TopK(2) in a sentence
     "the most probable class",
     "the second most probable class",
@@ -39,82 +49,76 @@ RANKS = (  # the outcomes of TopK(2) in a sentence
 @final
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a report is computed.
+    """How a report is computed."""
 
-    Parameters
-    ----------
-    seed : int
-        The seed that the user gave, or one drawn from the generator.
-    n_resamples : int
-        Number of data sets drawn under the hypothesis.
-    groups : Lens or None
-        Lens for the triangle or tetrahedron of groups; None for the default.
-    region : str or None
-        Condition that the rows were chosen by; None for all rows.
-    """
-
-    seed: int
+    seed: int  # that the user gave, or one drawn from the generator
     n_resamples: int
-    groups: Lens | None
-    region: str | None
+    groups: Lens | None  # for the triangle or tetrahedron of groups; None for the default
+    region: str | None  # condition that the rows were chosen by; None for all rows
+
+    def draws(self, progress: Progress | None = None) -> dict[str, Any]:
+        """Return arguments by which all of a page see the same draws."""
+        return {"n_resamples": self.n_resamples, "rng": self.seed, "progress": progress}
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """A diagram with its place in the report."""
+
+    name: str  # for links
+    title: str  # of its section
+    diagram: ReliabilityDiagram
+    outcomes: Sequence[str]  # as a sentence names them
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Remedy:
+    """What recalibration does to a model."""
+
+    advice: str  # what to do, in a sentence
+    found: Recalibration | None = None  # the methods; None if the rows do not allow it
+    diagram: ReliabilityDiagram | None = None  # before and after the recommended method, if any
+    code: str = ""  # the line of Python that does it
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contents:
-    """Everything the report says about one model.
+    """Everything the report says about one model."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the model; "" if it is the only one.
-    data : Predictions or Scan
-        Its predictions.
-    scores : dict
-        Its scores by name.
-    evaluation : Evaluation
-        The table of tests.
-    verdicts : tuple of Line
-        What the tests say.
-    drawings : tuple of Drawing
-        The diagrams.
-    curve : CurveDiagram or None
-        The first of them without cells; None if there are too few resamples for its band, or if
-        rows have clusters or are scanned.
-    classes : Classwise or None
-        Tests of single classes; None if there are two.
-    class_drawings : tuple of Drawing
-        Diagrams of single classes.
-    remedy : Remedy
-        What recalibration does.
-    slices : Slices or None
-        Groups of rows; None if no columns were kept beside the predictions.
-    """
-
-    name: str
+    name: str  # "" if it is the only one
     data: Predictions | Scan
     scores: dict[str, float]
     evaluation: Evaluation
-    verdicts: tuple[Line, ...]
     drawings: tuple[Drawing, ...]
-    curve: CurveDiagram | None
-    classes: Classwise | None
+    curve: CurveDiagram | None  # None if there are too few resamples, clusters, or a scan
+    classes: Classwise | None  # None if there are two
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
-    slices: Slices | None
+    slices: Slices | None  # None if no columns were kept beside the predictions
 
     @property
     def main_lens(self) -> Lens:
         """The aspect that comes first: the event of two classes, the top label of more."""
         return Canonical() if self.data.m == 2 else TopLabel()
 
-    def worst_cells(self) -> list[str]:
-        """Return sentences about the cells that matter most: share times deviation."""
-        cells = []
+    @property
+    def verdicts(self) -> list[Line]:
+        """What the tests mean: the main aspect first, single classes last."""
+        main, diagram = self.main_lens, self.drawings[0].diagram
+        found = sorted(self.evaluation.verdicts, key=lambda verdict: verdict.lens != main)
+        lines = [line_of(v, diagram if v.lens == main else None) for v in found]
+        return lines if self.classes is None else [*lines, classes_verdict(self.classes)]
+
+    def worst_bins(self) -> list[str]:
+        """Return sentences about the bins that matter most: share times deviation."""
+        found = []
         for drawing in self.drawings:
-            for size, sentence in cell_sentences(drawing.diagram, drawing.outcomes, MOST_CELLS):
-                cells.append((size, capital(f"{drawing.title}: {sentence}")))
-        largest = sorted(cells, key=lambda pair: -pair[0])[:MOST_CELLS]
+            for size, sentence in bin_sentences(drawing.diagram, drawing.outcomes, MOST_WORST):
+                found.append((size, capital(f"{drawing.title}: {sentence}")))
+        largest = sorted(found, key=lambda pair: -pair[0])[:MOST_WORST]
         return [sentence for _, sentence in largest]
 
     def __repr__(self) -> str:
@@ -129,83 +133,60 @@ def compute(
     progress: Progress | None = None,
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
-    n_stages = (3 if data.m == 2 else 5) + bool(kept_columns(data))
-    drawings = _drawings(data, settings, part(progress, 0, n_stages))
+    columns = kept_columns(data)
+    n_stages = (3 if data.m == 2 else 5) + bool(columns)
+    drawings = _drawings(
+        data, _wanted(data, settings.groups), settings, part(progress, 0, n_stages)
+    )
     curve = _curve(data, settings, part(progress, 1, n_stages))
     classes = None
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
-        classes = classwise(
-            data,
-            BINS,
-            n_resamples=settings.n_resamples,
-            rng=settings.seed,
-            progress=part(progress, 2, n_stages),
-        )
-        class_drawings = _class_drawings(data, classes, settings, part(progress, 3, n_stages))
-    groups = _slices(data, settings, part(progress, n_stages - 2, n_stages))
-    page = judged_together(Boxes(evaluation, drawings, curve, classes, class_drawings, groups))
-    last = part(progress, n_stages - 1, n_stages)
-    return Contents(
+        classes = classwise(data, BINS, **settings.draws(part(progress, 2, n_stages)))
+        wanted = _worst_classes(classes)
+        class_drawings = _drawings(data, wanted, settings, part(progress, 3, n_stages))
+    groups = None
+    if columns:
+        now = part(progress, n_stages - 2, n_stages)
+        groups = slices(data, columns, **settings.draws(now))
+    found = Contents(
         name=name,
         data=data,
         scores=all_scores(data),
-        verdicts=_verdicts(page.evaluation, page.drawings[0].diagram, page.classes),
-        **page._asdict(),
-        remedy=remedy(data, settings.seed, settings.n_resamples, last),
+        evaluation=evaluation,
+        drawings=drawings,
+        curve=curve,
+        classes=classes,
+        class_drawings=class_drawings,
+        remedy=remedy(data, settings, part(progress, n_stages - 1, n_stages)),
+        slices=groups,
     )
-
-
-def _draw(
-    data: Predictions | Scan,
-    wanted: tuple[str, str, Lens],
-    settings: Settings,
-    progress: Progress | None,
-) -> Drawing:
-    """Compute the diagram of a (name, title, lens); all of a page see the same draws."""
-    name, title, lens = wanted
-    diagram = reliability_diagram(
-        data,
-        lens=lens,
-        n_resamples=settings.n_resamples,
-        rng=settings.seed,
-        progress=progress,
-    )
-    outcomes = RANKS if lens == TopK(2) else spoken_outcomes(diagram)
-    return Drawing(name, title, diagram, outcomes)
+    return judged_together(found)
 
 
 def _drawings(
-    data: Predictions | Scan, settings: Settings, progress: Progress | None
+    data: Predictions | Scan,
+    wanted: Sequence[tuple[str, str, Lens]],
+    settings: Settings,
+    progress: Progress | None,
 ) -> tuple[Drawing, ...]:
-    wanted = _wanted(data, settings.groups)
+    """Compute a diagram for each (name, title, lens)."""
     drawings = []
-    for i, one in enumerate(wanted):
-        drawings.append(_draw(data, one, settings, part(progress, i, len(wanted))))
+    for i, (name, title, lens) in enumerate(wanted):
+        draws = settings.draws(part(progress, i, len(wanted)))
+        diagram = reliability_diagram(data, lens=lens, **draws)
+        outcomes = RANKS if lens == TopK(2) else spoken_outcomes(diagram)
+        drawings.append(Drawing(name, title, diagram, outcomes))
     return tuple(drawings)
 
 
 def _curve(
     data: Predictions | Scan, settings: Settings, progress: Progress | None
 ) -> CurveDiagram | None:
-    """Draw the event, or the predicted class, without cells; with the draws of the diagrams."""
-    if isinstance(data, Scan) or settings.n_resamples < NEEDED or data.clusters is not None:
+    """Draw an isotonic curve of the event, or the predicted class; with the draws of the bins."""
+    if not as_rows(data).held or settings.n_resamples < NEEDED or data.clusters is not None:
         return None
-    return isotonic_diagram(
-        data, n_resamples=settings.n_resamples, rng=settings.seed, progress=progress
-    )
-
-
-def _slices(
-    data: Predictions | Scan, settings: Settings, progress: Progress | None
-) -> Slices | None:
-    """Look at the groups of the columns that were kept beside the predictions."""
-    names = kept_columns(data)
-    if not names:
-        return None
-    return slices(
-        data, names, n_resamples=settings.n_resamples, rng=settings.seed, progress=progress
-    )
+    return isotonic_diagram(data, **settings.draws(progress))
 
 
 def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, str, Lens]]:
@@ -214,7 +195,7 @@ def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, st
     if data.m == 2:
         wanted.append(("main", f"Probability of “{data.classes[1]}”", Canonical()))
     else:
-        wanted.append(("main", "Probability of the predicted class", TopLabel()))
+        wanted.append(("main", "Confidence", TopLabel()))
     if data.m in (3, 4):
         wanted.append(("simplex", "All classes", Canonical()))
     if data.m > 4:
@@ -228,12 +209,14 @@ def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, st
 def default_groups(data: Predictions | Scan) -> Groups:
     """Return the two classes of largest mean prediction, and all others.
 
-    Labels have no say: cells of groups that were chosen by what occurred would be off by choice.
+    Labels have no say: bins of groups that were chosen by what occurred would be off by choice.
     """
-    if isinstance(data, Scan):
-        mean = calibration_function(data, EqualWidth(1)).predicted[0]
+    rows = as_rows(data)
+    if rows.held:
+        given = rows.at_hand("groups of classes").given
+        mean = given.weights @ given.probs
     else:
-        mean = data.weights @ data.probs
+        mean = calibration_function(data, EqualWidth(1)).predicted[0]
     first, second = np.argsort(-mean, kind="stable")[:2].tolist()
     others = [j for j in range(data.m) if j not in (first, second)]
     names = {data.classes[first]: [first], data.classes[second]: [second]}
@@ -243,23 +226,30 @@ def default_groups(data: Predictions | Scan) -> Groups:
     return Groups({**names, rest: others})
 
 
-def _class_drawings(
-    data: Predictions | Scan, classes: Classwise, settings: Settings, progress: Progress | None
-) -> tuple[Drawing, ...]:
-    """Draw the classes with the strongest evidence, in the order of their table."""
+def _worst_classes(classes: Classwise) -> list[tuple[str, str, Lens]]:
+    """Return the classes with the strongest evidence, in the order of their table."""
     worst = np.lexsort((-classes.values, classes.adjusted_pvalues))[:MOST_CLASSES]
-    drawings = []
-    for i, j in enumerate(worst.tolist()):
-        wanted = (f"class{j}", data.classes[j], Marginal(j))
-        drawings.append(_draw(data, wanted, settings, part(progress, i, worst.size)))
-    return tuple(drawings)
+    return [(f"class{j}", classes.classes[j], Marginal(j)) for j in worst.tolist()]
 
 
-def _verdicts(
-    evaluation: Evaluation, main: ReliabilityDiagram, classes: Classwise | None
-) -> tuple[Line, ...]:
-    """Say what the tests mean: the main diagram's lens first, single classes last."""
-    main_lens = Canonical() if classes is None else TopLabel()
-    found = sorted(evaluation.verdicts, key=lambda verdict: verdict.lens != main_lens)
-    lines = [line_of(v, main if v.lens == main_lens else None) for v in found]
-    return tuple(lines if classes is None else [*lines, classes_verdict(classes)])
+def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> Remedy:
+    """Recalibrate a model, or say in a sentence why that is not possible."""
+    if not as_rows(data).held:
+        if progress is not None:
+            progress(1, 1)
+        return Remedy(
+            "Recalibration was not tried, since rows were read in batches. Methods have few"
+            " parameters: a sample of the rows that fits into memory is enough to fit one."
+        )
+    methods = [Temperature()] if data.probs.size > LARGE else None
+    try:
+        found = recalibrate(data, methods, **settings.draws(progress))
+    except ValueError as error:
+        return Remedy(f"Recalibration was not tried: {str(error).replace('`', '')}")
+    if found.recommended == AS_IT_IS:
+        return Remedy(found.recommendation, found)
+    models = {AS_IT_IS: data, f"after {found.recommended}": found.predictions()}
+    lens: Lens = Canonical() if data.m == 2 else TopLabel()
+    diagram = reliability_diagram(models, lens=lens, **settings.draws())
+    code = f"repaired = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
+    return Remedy(found.recommendation, found, diagram, code)

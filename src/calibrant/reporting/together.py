@@ -1,6 +1,6 @@
 """One adjustment for all that a page says about a model.
 
-Tests, cells, classes, groups and the curve of a page see the same draws. Each of these boxes has a
+Tests, bins, classes, groups and the curve of a page see the same draws. Each of these boxes has a
 strongest piece of evidence, in the data and in every replicate, and so a p-value that is adjusted
 within the box. If the model is calibrated, data and replicates are exchangeable. So the share of
 them in which some box has a p-value of at most p is a p-value for the whole page (Westfall and
@@ -8,77 +8,28 @@ Young), and the chance of any significant claim on the page of a calibrated mode
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
-from calibrant.inference import Classwise, Evaluation, EvaluationRow, Slices, Verdict
+from calibrant.inference import Classwise, EvaluationRow, Verdict
 from calibrant.inference.testing.pvalues import largest, pvalues_of_row, strongest
 from calibrant.words import ALPHA
+
+if TYPE_CHECKING:
+    from calibrant.reporting.contents import Contents, Drawing
 
 Floats = NDArray[np.float64]
 Evidence = tuple[float, Floats]  # of the data, and of every replicate: larger is stronger
 Adjust = Callable[[Floats], Floats]
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawing:
-    """A diagram with its place in the report.
-
-    Parameters
-    ----------
-    name : str
-        Name for links.
-    title : str
-        Title of its section.
-    diagram : ReliabilityDiagram
-        The diagram.
-    outcomes : sequence of str
-        Its outcomes as a sentence names them.
-    """
-
-    name: str
-    title: str
-    diagram: ReliabilityDiagram
-    outcomes: Sequence[str]
-
-
-class Boxes(NamedTuple):
-    """What a page says about a model, one box after the other; see `Contents`."""
-
-    evaluation: Evaluation
-    drawings: tuple[Drawing, ...]
-    curve: CurveDiagram | None
-    classes: Classwise | None
-    class_drawings: tuple[Drawing, ...]
-    slices: Slices | None
-
-
-def of_tests(rows: Sequence[EvaluationRow]) -> Evidence:
+def _of_tests(rows: Sequence[EvaluationRow]) -> Evidence:
     """Return the strongest evidence of tests."""
     values = np.array([row.value for row in rows])
     return strongest(values, np.stack([row.null for row in rows]))
-
-
-def of_classes(found: Classwise) -> list[Evidence]:
-    """Return the evidence of the class that is furthest off, and of the mean of all."""
-    return [largest(found.values, found.null), (found.mean, found.null.mean(axis=0))]
-
-
-def of_cells(diagram: ReliabilityDiagram) -> Evidence:
-    """Return the evidence of the cell that is furthest off."""
-    cells = diagram.series[0].cells
-    return float(cells.standardised.max()), cells.largest
-
-
-def of_curve(diagram: CurveDiagram) -> Evidence:
-    """Return the evidence of the point that is furthest off."""
-    band = diagram.series[0].band
-    return band.farthest, band.largest
 
 
 def adjustment(families: Iterable[Evidence]) -> Adjust:
@@ -100,85 +51,81 @@ def adjustment(families: Iterable[Evidence]) -> Adjust:
     return adjust
 
 
-def judged_tests(found: Evaluation, adjust: Adjust, n_tests: int) -> Evaluation:
-    """Return the tests, and what they say, as part of a page with so many tests."""
-    verdicts = [judged_verdict(verdict, adjust, n_tests) for verdict in found.verdicts]
-    rows = [
-        replace(row, adjusted_pvalue=float(adjust(np.array(row.adjusted_pvalue))))
-        for row in found.rows
-    ]
-    return replace(found, verdicts=tuple(verdicts), rows=tuple(rows))
+def judged_together(found: "Contents") -> "Contents":
+    """Adjust all boxes together; bins of a class are judged if the class is shown to be off."""
+    n_tests, evidence = _of_page(found)
+    adjust = adjustment(evidence)
+    tests, curve, classes, groups = found.evaluation, found.curve, found.classes, found.slices
+    tests = replace(
+        tests,
+        verdicts=tuple(_judged_verdict(verdict, adjust, n_tests) for verdict in tests.verdicts),
+        rows=tuple(
+            replace(row, adjusted_pvalue=float(adjust(np.array(row.adjusted_pvalue))))
+            for row in tests.rows
+        ),
+    )
+    if curve is not None:
+        (series,) = curve.series
+        band = replace(series.band, pvalues=adjust(series.band.pvalues))
+        curve = replace(curve, series=(replace(series, band=band),))
+    if classes is not None:
+        classes = replace(classes, together=adjust)
+    if groups is not None:
+        rows = [
+            replace(row, verdict=_judged_verdict(row.verdict, adjust, n_tests))
+            for row in groups.rows
+        ]
+        groups = replace(groups, rows=tuple(rows))
+    return replace(
+        found,
+        evaluation=tests,
+        drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
+        curve=curve,
+        classes=classes,
+        class_drawings=_judged_classes(found.class_drawings, classes),
+        slices=groups,
+    )
 
 
-def judged_verdict(verdict: Verdict, adjust: Adjust, n_tests: int) -> Verdict:
+def _of_page(found: "Contents") -> tuple[int, list[Evidence]]:
+    """Return the number of tests of a page, and the evidence of its boxes."""
+    evidence = [_of_tests(found.evaluation.rows)]
+    n_tests = len(found.evaluation.rows)
+    for drawing in found.drawings:
+        cells = drawing.diagram.series[0].cells
+        evidence.append((float(cells.standardised.max()), cells.largest))
+        n_tests += cells.function.n_cells
+    if found.curve is not None:
+        band = found.curve.series[0].band
+        evidence.append((band.farthest, band.largest))
+        n_tests += 1
+    if found.classes is not None:  # the class that is furthest off, and the mean of all
+        evidence.append(largest(found.classes.values, found.classes.null))
+        evidence.append((found.classes.mean, found.classes.null.mean(axis=0)))
+        n_tests += len(found.classes.classes) + 1
+    if found.slices is not None:
+        evidence.append(_of_tests(found.slices.tests))
+        n_tests += len(found.slices.tests)
+    return n_tests, evidence
+
+
+def _judged_verdict(verdict: Verdict, adjust: Adjust, n_tests: int) -> Verdict:
     """Return what tests say as part of a page with so many tests."""
     found = replace(verdict, pvalue=float(adjust(np.array(verdict.pvalue))), n_tests=n_tests)
     return found if found.rejected else replace(found, direction=None)
 
 
-def judged_slices(found: Slices, adjust: Adjust, n_tests: int) -> Slices:
-    """Return groups that are judged as part of a page with so many tests."""
-    rows = [
-        replace(row, verdict=judged_verdict(row.verdict, adjust, n_tests)) for row in found.rows
-    ]
-    return replace(found, rows=tuple(rows))
-
-
-def cells_of_page(diagram: ReliabilityDiagram, adjust: Adjust) -> ReliabilityDiagram:
-    """Return a diagram whose cells are judged as part of a page."""
-    (series,) = diagram.series
-    cells = replace(series.cells, together=adjust)
-    return replace(diagram, series=(replace(series, cells=cells),))
-
-
-def curve_of_page(diagram: CurveDiagram, adjust: Adjust) -> CurveDiagram:
-    """Return a curve whose points are judged as part of a page."""
-    (series,) = diagram.series
-    band = replace(series.band, pvalues=adjust(series.band.pvalues))
-    return replace(diagram, series=(replace(series, band=band),))
-
-
-def judged_together(found: Boxes) -> Boxes:
-    """Adjust all boxes together; cells of a class are judged if the class is shown to be off."""
-    n_tests, evidence = _of_page(found)
-    adjust = adjustment(evidence)
-    classes = None if found.classes is None else replace(found.classes, together=adjust)
-    return Boxes(
-        judged_tests(found.evaluation, adjust, n_tests),
-        tuple(_judged(drawing, adjust) for drawing in found.drawings),
-        None if found.curve is None else curve_of_page(found.curve, adjust),
-        classes,
-        _judged_classes(found.class_drawings, classes),
-        None if found.slices is None else judged_slices(found.slices, adjust, n_tests),
-    )
-
-
-def _of_page(found: Boxes) -> tuple[int, list[Evidence]]:
-    """Return the number of tests of a page, and the evidence of its boxes."""
-    cells = [drawing.diagram for drawing in found.drawings]
-    evidence = [of_tests(found.evaluation.rows), *map(of_cells, cells)]
-    n_tests = len(found.evaluation.rows)
-    n_tests += sum(diagram.series[0].function.n_cells for diagram in cells)
-    if found.curve is not None:
-        evidence.append(of_curve(found.curve))
-        n_tests += 1
-    if found.classes is not None:
-        evidence += of_classes(found.classes)
-        n_tests += len(found.classes.classes) + 1
-    if found.slices is not None:
-        evidence.append(of_tests(found.slices.tests))
-        n_tests += len(found.slices.tests)
-    return n_tests, evidence
-
-
-def _judged(drawing: Drawing, adjust: Adjust) -> Drawing:
-    return replace(drawing, diagram=cells_of_page(drawing.diagram, adjust))
+def _judged(drawing: "Drawing", adjust: Adjust) -> "Drawing":
+    """Return a diagram whose bins are judged as part of a page."""
+    (series,) = drawing.diagram.series
+    judged = replace(series, cells=replace(series.cells, together=adjust))
+    return replace(drawing, diagram=replace(drawing.diagram, series=(judged,)))
 
 
 def _judged_classes(
-    drawings: tuple[Drawing, ...], classes: Classwise | None
-) -> tuple[Drawing, ...]:
-    """Mark no cell of a class that is not shown to be off."""
+    drawings: "tuple[Drawing, ...]", classes: Classwise | None
+) -> "tuple[Drawing, ...]":
+    """Mark no bin of a class that is not shown to be off."""
     if classes is None:
         return drawings
     p = dict(zip(classes.classes, classes.adjusted_pvalues.tolist(), strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 from calibrant.checks.files import whole_file
 from calibrant.checks.seeds import Rng, as_seed
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
+from calibrant.diagrams.problems import Models, named
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
 from calibrant.inference.replicates.plan import Progress, check_resamples, part
 from calibrant.lenses import Canonical, Lens, TopLabel
@@ -14,14 +15,13 @@ from calibrant.predictions import Predictions
 from calibrant.reporting.comparison import paragraphs
 from calibrant.reporting.contents import Settings, compute
 from calibrant.reporting.page import render
-from calibrant.rows import Scan
 from calibrant.spelling import as_lens
-from calibrant.verbs import check_data, takes_models
+from calibrant.verbs import takes_models
 
 
 @takes_models
 def report(
-    data: Predictions | Scan | Mapping[str, Predictions | Scan],
+    data: Models,
     path: str | Path,
     *,
     title: str | None = None,
@@ -31,7 +31,7 @@ def report(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Write a report: verdicts in words, tables, diagrams, worst cells, scores, provenance.
+    """Write a report: verdicts in words, tables, diagrams, worst bins, scores, provenance.
 
     One HTML file that needs no network. The same data, seed and settings give the same bytes.
 
@@ -62,43 +62,30 @@ def report(
     Path
         The file that was written.
     """
-    told_report(
-        data,
-        path,
-        title=title,
-        groups=groups,
-        region=region,
-        n_resamples=n_resamples,
-        rng=rng,
-        progress=progress,
-    )
+    model = next(iter(data.values())) if isinstance(data, Mapping) else data
+    lens = None if groups is None else as_lens(groups, model)
+    settings = Settings(as_seed(rng), check_resamples(n_resamples), lens, region)
+    told_report(data, path, title or "Calibration report", settings, progress)
     return Path(path)
 
 
 def told_report(
-    data: Predictions | Scan | Mapping[str, Predictions | Scan],
+    data: Models,
     path: str | Path,
-    *,
-    title: str | None = None,
-    groups: Lens | str | None = None,
-    region: str | None = None,
-    n_resamples: int = 999,
-    rng: Rng = None,
+    title: str,
+    settings: Settings,
     progress: Progress | None = None,
 ) -> list[str]:
     """Write a report, as `report` does, and return the sentences with which it begins."""
-    models = _models(data)
-    heading = title or "Calibration report"
-    _check_text("title", heading)
-    lens = None if groups is None else as_lens(groups, next(iter(models.values())))
-    settings = Settings(as_seed(rng), check_resamples(n_resamples), lens, region)
+    models = named(data, scans=not isinstance(data, Mapping) or len(data) == 1)
+    _check_text("title", title)
     evaluations, comparison = _evaluate(models, settings, part(progress, 0, 2))
     second_half = part(progress, 1, 2)
     contents = []
     for i, (name, model) in enumerate(models.items()):
         progress_of_model = part(second_half, i, len(models))
         contents.append(compute(name, model, evaluations[name], settings, progress_of_model))
-    page = render(heading, contents, comparison, settings)
+    page = render(title, contents, comparison, settings)
     with whole_file(Path(path)) as temporary:
         temporary.write_text(page, encoding="utf-8")
     if comparison is not None:
@@ -106,30 +93,18 @@ def told_report(
     return [line.text for line in contents[0].verdicts]
 
 
-def _models(data: Any) -> dict[str, Any]:
-    """Return models by name; a single one has none."""
-    models = dict(data) if isinstance(data, Mapping) else {"": data}
-    if not models:
-        raise ValueError("`data` must be at least one model; found none.")
-    for model in models.values():
-        check_data(model, scans=len(models) == 1)
-    return models
-
-
 def _evaluate(
     models: Mapping[str, Any], settings: Settings, progress: Progress | None
 ) -> tuple[Mapping[str, Evaluation], tuple[Comparison, ReliabilityDiagram] | None]:
     """Evaluate each model; compare more than one, with one diagram of all."""
-    rng, n_resamples = settings.seed, settings.n_resamples
+    draws = settings.draws(progress)
     if len(models) == 1:
         ((name, model),) = models.items()
-        found = evaluate(model, n_resamples=n_resamples, rng=rng, progress=progress)
-        return {name: found}, None
-    paired = same_rows(models)
-    comparison = compare(models, n_resamples=n_resamples, paired=paired, rng=rng, progress=progress)
+        return {name: evaluate(model, **draws)}, None
+    comparison = compare(models, paired=same_rows(models), **draws)
     first = next(iter(models.values()))
     lens: Lens = Canonical() if first.m == 2 else TopLabel()
-    picture = reliability_diagram(models, lens=lens, n_resamples=n_resamples, rng=rng)
+    picture = reliability_diagram(models, lens=lens, **settings.draws())
     return comparison.evaluations, (comparison, picture)
 
 

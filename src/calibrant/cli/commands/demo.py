@@ -30,8 +30,8 @@ def demo(
         scores = cal.scores.all_scores(data)
         if not json:
             print_evaluation("A ResNet on CIFAR-10", scores, found)
-        how = {"n_resamples": resamples, "rng": seed}
-        write_report(models, temporary, "Three networks on CIFAR-10", how)
+        settings = seed, resamples, None, None
+        write_report(models, temporary, "Three networks on CIFAR-10", settings)
     if json:
         body = {"output": str(output), "seed": seed, "n_resamples": resamples}
         print_json("demo", {**body, "scores": scores, **found.to_dict()})

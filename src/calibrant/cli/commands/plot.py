@@ -32,14 +32,18 @@ if TYPE_CHECKING:
 class Kind(StrEnum):
     """What is drawn."""
 
-    cells = "cells"
+    bins = "bins"
     smooth = "smooth"
     cumulative = "cumulative"
     isotonic = "isotonic"
 
 
 KindOption = Annotated[
-    Kind, typer.Option("--kind", help="Cells, or a curve without cells; for two outcomes.")
+    Kind,
+    typer.Option(
+        "--kind",
+        help="Bins, or for two outcomes a curve that needs none: isotonic is CORP.",
+    ),
 ]
 LensText = Annotated[
     str | None,
@@ -54,7 +58,7 @@ Classical = Annotated[
     typer.Option("--classical", help="Frequency over prediction, with the diagonal, n and p."),
 ]
 Regions = Annotated[
-    bool, typer.Option("--regions", help="Draw the consistency region of each cell.")
+    bool, typer.Option("--regions", help="Draw the consistency region of each bin.")
 ]
 Confidence = Annotated[
     bool,
@@ -66,7 +70,7 @@ Confidence = Annotated[
 def plot(
     files: Files,
     output: Output = Path("reliability.png"),
-    kind: KindOption = Kind.cells,
+    kind: KindOption = Kind.bins,
     lens: LensText = None,
     partition: PartitionText = None,
     classical: Classical = False,
@@ -80,8 +84,8 @@ def plot(
 ) -> None:
     """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
-    cells = {"--partition": partition, "--classical": classical, "--regions": regions}
-    _check_options(kind, {**cells, "--confidence": confidence})
+    of_bins = {"--partition": partition, "--classical": classical, "--regions": regions}
+    _check_options(kind, {**of_bins, "--confidence": confidence})
     with one_sentence_errors(), whole_file(output) as temporary:
         models = inputs.load_all(files, paired=False)
         settings = _settings(models, lens, partition, classical)
@@ -94,7 +98,7 @@ def plot(
                 progress=progress,
             )
         options = {"classical": classical, "regions": regions, "summary": classical}
-        _draw(diagram, temporary, **(options if kind is Kind.cells else {"confidence": confidence}))
+        _draw(diagram, temporary, **(options if kind is Kind.bins else {"confidence": confidence}))
     if json:
         body = {**_named(files), "region": inputs.region, **_readings(models)}
         body |= {"output": str(output), "seed": seed}
@@ -119,7 +123,7 @@ def _readings(models: "dict[str, Predictions]") -> dict[str, Any]:
 def _check_options(kind: Kind, given: dict[str, Any]) -> None:
     """Refuse options that the kind of picture does not have."""
     known = {
-        Kind.cells: ("--partition", "--classical", "--regions"),
+        Kind.bins: ("--partition", "--classical", "--regions"),
         Kind.isotonic: ("--confidence",),
     }
     for name, value in given.items():
@@ -133,7 +137,7 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
 def _settings(
     models: "dict[str, Predictions]", lens: str | None, partition: str | None, classical: bool
 ) -> dict[str, Any]:
-    """Return the lens and the cells that were asked for; the classical view has two outcomes."""
+    """Return the lens and the bins that were asked for; the classical view has two outcomes."""
     from calibrant.diagrams.problems import default_lens  # noqa: PLC0415
 
     chosen = default_lens(models) if classical else None
@@ -146,7 +150,7 @@ def _compute(kind: Kind) -> "Callable[..., Diagram]":
     from calibrant import diagrams  # noqa: PLC0415
 
     found: dict[Kind, Callable[..., Diagram]] = {
-        Kind.cells: diagrams.reliability_diagram,
+        Kind.bins: diagrams.reliability_diagram,
         Kind.smooth: diagrams.smooth_diagram,
         Kind.cumulative: diagrams.cumulative_diagram,
         Kind.isotonic: diagrams.isotonic_diagram,
@@ -155,10 +159,10 @@ def _compute(kind: Kind) -> "Callable[..., Diagram]":
 
 
 def _draw(diagram: "Diagram", path: Path, **options: Any) -> None:
-    from calibrant.diagrams import interactive, static  # noqa: PLC0415
+    from calibrant.diagrams import static  # noqa: PLC0415
 
     if path.suffix.lower() == ".html":
-        interactive.save(diagram.figure(**options), path)
+        diagram.figure(**options).save(path)
         return
     static.draw_without_window()
     static.save(diagram.plot(**options), path)

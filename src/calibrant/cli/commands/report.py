@@ -46,8 +46,7 @@ def report(
         models = inputs.open_models(files)
         lens = None if groups is None else _groups(groups, next(iter(models.values())))
         title = title or f"Calibration of {', '.join(models)}"
-        how = {"groups": lens, "region": inputs.region, "n_resamples": resamples, "rng": seed}
-        told = write_report(models, temporary, title, how)
+        told = write_report(models, temporary, title, (seed, resamples, lens, inputs.region))
     if json:
         body: dict[str, Any] = {
             "files": [str(f) for f in files],
@@ -67,30 +66,20 @@ def write_report(
     models: Mapping[str, "Predictions | Scan"],
     output: Path,
     title: str,
-    how: dict[str, Any],
+    settings: "tuple[int, int, Lens | None, str | None]",
 ) -> list[str]:
     """Write the report on one model, or on more than one with their comparison.
 
-    Parameters
-    ----------
-    models : mapping of str to Predictions or Scan
-        The models by name.
-    output : Path
-        File to write.
-    title : str
-        Title of the report.
-    how : dict
-        Further arguments of `calibrant.report`.
-
-    Returns
-    -------
-    list of str
-        The sentences with which it begins.
+    settings : seed, number of resamples, groups of classes, and the condition of the rows
     """
+    from calibrant.inference.replicates.plan import check_resamples  # noqa: PLC0415
+    from calibrant.reporting.contents import Settings  # noqa: PLC0415
     from calibrant.reporting.write import told_report  # noqa: PLC0415
 
+    seed, resamples, groups, region = settings
+    how = Settings(seed, check_resamples(resamples), groups, region)
     with progress_after(1.0, "report") as progress:
-        return told_report(models, output, title=title, progress=progress, **how)
+        return told_report(models, output, title, how, progress)
 
 
 def _groups(text: str, data: "Predictions | Scan") -> "Lens":

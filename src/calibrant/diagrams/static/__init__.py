@@ -1,25 +1,60 @@
-"""Diagrams drawn with matplotlib. Only this package names matplotlib and mpltern."""
+"""Pictures drawn with matplotlib, for papers. Only this package names matplotlib."""
 
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from calibrant.diagrams.static.curve import curve
-from calibrant.diagrams.static.files import draw_without_window, save
-from calibrant.diagrams.static.line import line
-from calibrant.diagrams.static.plane import plane
-from calibrant.diagrams.static.tetrahedron import tetrahedron
+from calibrant.diagrams.pictures import Picture
+from calibrant.diagrams.static.keys import keep_inside
+from calibrant.diagrams.static.plain import draw_plain
+from calibrant.diagrams.static.simplex import draw_tetrahedron, draw_triangle
 from calibrant.diagrams.static.trajectory import trajectories
-from calibrant.diagrams.static.triangle import triangle
 
-__all__ = [
-    "Axes",
-    "Figure",
-    "curve",
-    "draw_without_window",
-    "line",
-    "plane",
-    "save",
-    "tetrahedron",
-    "trajectories",
-    "triangle",
-]
+__all__ = ["Axes", "Figure", "draw", "draw_without_window", "save", "trajectories"]
+
+
+def draw(picture: Picture, ax: Axes | None = None) -> Axes:
+    """Draw a picture on an Axes, or on that of a new figure, and return the Axes."""
+    in_space = any(label.at.size == 3 for label in picture.labels)
+    ax = _new_axes(picture, in_space) if ax is None else ax
+    if in_space:
+        if ax.name != "3d":
+            raise TypeError(f'`ax` must have projection="3d" for four outcomes; found {ax.name!r}.')
+        draw_tetrahedron(picture, ax)
+    elif ax.name != "rectilinear":
+        raise TypeError(f"`ax` must be a plain Axes for this picture; found {ax.name!r}.")
+    elif picture.frame is None:
+        draw_triangle(picture, ax)
+    else:
+        draw_plain(picture, picture.frame, ax)
+    keep_inside(ax)
+    return ax
+
+
+def _new_axes(picture: Picture, in_space: bool) -> Axes:
+    """Return the Axes of a new figure, which is higher if the legend is long."""
+    if picture.frame is None:
+        size = (4.6, 4.2)
+    elif picture.frame.square:
+        size = (4.2, 5.2)
+    else:
+        size = (4.4, 3.5 + 0.2 * max(0, len(picture.keys) - 5))
+    figure = plt.figure(figsize=size, layout="constrained")
+    ax: Axes = figure.add_subplot(projection="3d" if in_space else None)
+    return ax
+
+
+def draw_without_window() -> None:
+    """Let matplotlib draw into files alone, as a program without a screen must."""
+    mpl.use("Agg")
+
+
+def save(ax: Axes, path: Path, dpi: int = 200) -> None:
+    """Write the figure of an Axes to a file, whose ending names the format, and close it."""
+    figure: Any = ax.figure
+    figure.savefig(path, dpi=dpi)
+    plt.close(figure)

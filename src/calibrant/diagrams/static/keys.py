@@ -1,19 +1,21 @@
 """Legends, scales of colours and space for them: what surrounds every picture."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
-from calibrant.diagrams.style import SHARES, percent, wrapped
-
-SHARE_COLOURS = LinearSegmentedColormap.from_list("shares", SHARES)
+from calibrant.diagrams.pictures.picture import Key, wrapped
+from calibrant.diagrams.static.looks import GREY, MARKERS, mark_colours, style_of
+from calibrant.words import percent
 
 PER_INCH = 72  # points
+GAP = 4.0  # points between a text and its point
 FEWEST = 10  # letters on a line, even where they do not fit
 
 
@@ -33,7 +35,7 @@ def fit(text: Text, name: str, widest: float) -> None:
                 return
 
 
-def add_legend(ax: Axes, handles: Mapping[str, Any], title: str) -> None:
+def add_legend(ax: Axes, keys: Sequence[Key], title: str = "") -> None:
     """Explain the marks below an Axes, in as many columns as fit; titles stay free above it.
 
     Names are set as they are: a leading underscore hides nothing.
@@ -43,13 +45,13 @@ def add_legend(ax: Axes, handles: Mapping[str, Any], title: str) -> None:
     shift = ScaledTranslation(0, -drop / _dpi(ax), ax.figure.dpi_scale_trans)
     for columns in (4, 3, 2, 1):
         legend = ax.legend(
-            handles=list(handles.values()),
-            labels=["x"] * len(handles),
+            handles=[_handle(key) for key in keys],
+            labels=["x"] * len(keys),
             title=title,
             loc="upper center",
             bbox_to_anchor=(0.5, 0.0),
             bbox_transform=ax.transAxes + shift,
-            ncols=min(columns, len(handles)),
+            ncols=min(columns, len(keys)),
             frameon=False,
             fontsize="x-small",
             title_fontsize="x-small",
@@ -58,10 +60,23 @@ def add_legend(ax: Axes, handles: Mapping[str, Any], title: str) -> None:
             columnspacing=1.2,
             borderaxespad=0.3,
         )
-        for text, name in zip(legend.get_texts(), handles, strict=True):
-            fit(text, name, 3.0)
+        for text, key in zip(legend.get_texts(), keys, strict=True):
+            fit(text, key.name, 3.0)
         if _width(legend) <= 1.15 * inches(ax):
             break
+
+
+def _handle(key: Key) -> Any:
+    """Return the sample of a key."""
+    if key.sample == "dot":
+        return Line2D([], [], ls="none", marker="o", ms=3, mfc="white", mec=GREY, mew=0.6)
+    if key.sample == "mark":
+        edge, inside = mark_colours("off" in key.look, key.model)
+        return Line2D([], [], ls="none", marker=MARKERS[key.shape], ms=5.0, mfc=inside, mec=edge)
+    style = style_of(key.look, key.model)
+    if key.sample == "area":
+        return Patch(color=style["color"], alpha=style["alpha"], lw=0)
+    return Line2D([], [], **style)
 
 
 def add_scale(ax: Axes, shares: Any) -> None:

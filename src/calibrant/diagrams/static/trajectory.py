@@ -1,50 +1,30 @@
 """Figure 3: scores, miscalibration and p-value over the steps of a training."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from calibrant.diagrams.style import INK, model_colour
+from calibrant.diagrams.static.looks import INK, model_colour
+
+if TYPE_CHECKING:
+    from calibrant.trajectory import Trajectory
 
 PANELS = {
-    "log_score": "negative log-likelihood",
+    "log_score": "log loss",
     "accuracy": "accuracy",
     "value": "miscalibration",
     "pvalue": "p-value",
 }
 
 
-class Recorded(Protocol):
-    """What a training left behind: rows that have the columns of `PANELS`, and the best one."""
+def trajectories(drawn: Sequence["Trajectory"], alpha: float) -> Figure:
+    """Draw log loss, accuracy, statistic and p-value over the steps, each in a panel.
 
-    name: str
-
-    @property
-    def rows(self) -> Sequence[Any]:
-        """What was recorded, in order of the steps."""
-
-    @property
-    def best(self) -> Any:
-        """The row that gets a star."""
-
-
-def trajectories(drawn: Sequence[Recorded], alpha: float) -> Figure:
-    """Draw log score, accuracy, statistic and p-value over the steps, each in a panel.
-
-    Parameters
-    ----------
-    drawn : sequence of Recorded
-        One for each training; those with a name are in the legend.
-    alpha : float
-        Level that is drawn as a line among the p-values.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A figure with four Axes.
+    drawn : trajectories; those with a name are in the legend
+    alpha : level that is drawn as a line among the p-values
     """
     figure, axes = plt.subplots(2, 2, figsize=(7.2, 5.2), sharex=True, layout="constrained")
     for i, one in enumerate(drawn):
@@ -61,7 +41,7 @@ def trajectories(drawn: Sequence[Recorded], alpha: float) -> Figure:
     return figure
 
 
-def _draw_column(ax: Axes, one: Recorded, column: str, colour: str) -> None:
+def _draw_column(ax: Axes, one: "Trajectory", column: str, colour: str) -> None:
     """Draw one column over the steps, and the mean of the statistic if calibrated, dotted."""
     steps = [row.step for row in one.rows]
     values = [getattr(row, column) for row in one.rows]

@@ -1,0 +1,204 @@
+"""The parts of a picture.
+
+Places are in units of the axes, or of `simplex.TRIANGLE` and `simplex.TETRAHEDRON`. A look is a
+word, such as "limits", that every renderer has a style for. A part belongs to a model and has its
+colour, or to none, and then has the colour of its look.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.words import percent
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Range = tuple[float, float]
+
+SQUARE: Range = (-0.02, 1.02)  # of an axis of probabilities: marks at 0 and 1 are whole
+ANY = -1  # in place of a model: the colour of the text
+SHAPES = ("circle", "square", "up", "diamond", "down", "cross", "x")  # of the marks of models
+MOST_LINES = 5  # of a name; a group of a thousand classes would fill the page
+
+
+class Lines(NamedTuple):
+    """Lines of one look."""
+
+    at: Floats  # (lines, points, dimensions)
+    look: str
+    model: int | None = None
+    aside: float = 0.0  # steps to the right, so that no model hides another
+
+
+class Areas(NamedTuple):
+    """Filled polygons: the band of a curve, or bins that are coloured by their share."""
+
+    at: Floats  # (areas, corners, 2)
+    look: str
+    model: int | None = None
+    shares: Floats | None = None  # (areas,) of the predictions
+    notes: tuple[str, ...] = ()  # what is said of each on hovering
+
+
+class Marks(NamedTuple):
+    """Points with a note each; those that are significant are filled."""
+
+    at: Floats  # (marks, 2)
+    off: Mask  # (marks,)
+    notes: tuple[str, ...]
+    sizes: Floats  # (marks,) from 0, the smallest, to 1
+    shapes: tuple[str, ...]
+    look: str = "mark"
+    model: int | None = None
+    aside: float = 0.0
+    beyond: bool = False  # whether some are at the end of an axis, and would be beyond it
+
+
+class Dots(NamedTuple):
+    """Points whose colour and size show a share of the predictions."""
+
+    at: Floats  # (dots, dimensions)
+    shares: Floats  # (dots,)
+    notes: tuple[str, ...]
+
+
+class Arrows(NamedTuple):
+    """Arrows from predictions to frequencies."""
+
+    at: Floats  # (arrows, 2, dimensions)
+    of: int  # how many bins the picture has
+    off: bool  # whether they are significant
+    faded: bool  # whether their bins hold few rows
+
+
+class Label(NamedTuple):
+    """A text beside a point."""
+
+    at: Floats  # (dimensions,)
+    text: str
+    away: tuple[float, float]  # from the point: right and up, in units of a small gap
+    look: str
+
+    @property
+    def side(self) -> str:
+        """Which side of the point it is on: "left", "right", or "center" above and below it."""
+        right = self.away[0]
+        return "center" if right == 0 else "right" if right > 0 else "left"
+
+
+Part = Lines | Areas | Marks | Dots | Arrows | Label
+
+
+class Key(NamedTuple):
+    """What a part means."""
+
+    name: str
+    sample: str  # what it is shown with: "line", "mark", "area" or "dot"
+    look: str
+    model: int | None = None  # whose colour it has; ANY for what many models have
+    shape: str = "circle"
+
+
+class Frame(NamedTuple):
+    """Two axes."""
+
+    horizontal: str
+    vertical: str
+    x: Range
+    y: Range
+    square: bool = False
+    above: tuple[tuple[float, str], ...] = ()  # numbers of a second axis above, and their places
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A picture: parts from back to front, with what surrounds them."""
+
+    label: str  # what it shows, for those who cannot see it
+    parts: tuple[Part, ...]
+    keys: tuple[Key, ...]
+    frame: Frame | None = None  # None on a simplex
+    strip: tuple[Floats, ...] = ()  # shares of predictions in even bins from 0 to 1, of each model
+    summary: tuple[str, ...] = ()  # lines of text in the upper left corner
+
+    @property
+    def labels(self) -> list[Label]:
+        """The texts beside points."""
+        return [part for part in self.parts if isinstance(part, Label)]
+
+    @property
+    def largest_share(self) -> float:
+        """The largest share of predictions that colours stand for; 0 if there are none."""
+        shares = present(p.shares for p in self.parts if isinstance(p, Areas | Dots))
+        return max((float(each.max()) for each in shares), default=0.0)
+
+
+def reference(slope: float) -> Lines:
+    """Return the line on which a calibrated model is."""
+    return Lines(np.array([[[0.0, 0.0], [1.0, slope]]]), "zero")
+
+
+def present(values: Iterable[Floats | None]) -> tuple[Floats, ...]:
+    """Return what is there."""
+    return tuple(value for value in values if value is not None)
+
+
+def model_shape(model: int | None) -> str:
+    """Return the shape of the marks of a model; one that is alone has circles."""
+    return "circle" if model is None else SHAPES[model % len(SHAPES)]
+
+
+def round_ticks(low: float, high: float, most: int = 7) -> list[float]:
+    """Return round numbers within a range, at most so many.
+
+    Examples
+    --------
+    >>> round_ticks(-0.03, 0.21)
+    [0.0, 0.05, 0.1, 0.15, 0.2]
+    """
+    least = (high - low) / most
+    power = 10.0 ** floor(log10(least))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power >= least * (1 - 1e-9))
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [round(i * step, 12) for i in range(first, last + 1)]
+
+
+def rounded_percent(share: float) -> str:
+    """Write a share in per cent with two digits."""
+    return percent(float(f"{share:.2g}"))
+
+
+def with_margins(ends: list[Floats]) -> Range:
+    """Return a range that holds numbers, with some space at both ends."""
+    every = np.concatenate(ends)
+    low, high = float(np.nanmin(every)), float(np.nanmax(every))
+    height = max(high - low, 1e-3)
+    return low - 0.10 * height, high + 0.08 * height
+
+
+def wrapped(text: str, width: int, most: int = MOST_LINES) -> list[str]:
+    """Break a text into lines: after spaces and joints, or anywhere if a word is too long."""
+    width = max(width, 4)
+    lines = [""]
+    for piece in _pieces(text, width):
+        if lines[-1] and len((lines[-1] + piece).rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    if len(lines) > most:
+        lines = [*lines[: most - 1], lines[most - 1].rstrip() + "…"]
+    return [line.strip() for line in lines]
+
+
+def _pieces(text: str, width: int) -> list[str]:
+    """Cut a text where a line may end, into pieces of at most `width` letters."""
+    return [
+        word[start : start + width]
+        for word in re.split(r"(?<=[\s+/_|-])", text)
+        for start in range(0, len(word), width)
+    ]
