@@ -13,19 +13,19 @@ TEST := .venv/test.stamp
 LINT := .venv/lint.stamp
 PEERS := .venv-bench/bench.stamp
 
-# Installing builds machine code of the kernels. When one was changed, it is built again.
+# Installing compiles the kernels. When one was changed, they are compiled again.
 MACHINE := src/calibrant/engine/machine/index.json
 
 # Two installs into one environment at a time would break it.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint bench peers paper clean package-env test-env lint-env bench-env
+.PHONY: help demo test fuzz lint bench peers paper release-check clean package-env test-env lint-env bench-env
 
 help: ## Say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(PACKAGE) ## Evaluate predictions that come with the package: a table here, and a report
+demo: $(PACKAGE) $(MACHINE) ## Evaluate predictions that come with the package: a table here, and a report
 	$(BIN)/calibrant demo
 
 # Several processes with one thread each: threads of their own would wait for each other. Tests of
@@ -38,7 +38,7 @@ test: $(TEST) $(MACHINE) ## Run the tests and the examples in docstrings
 # SEED=7 COUNT=1000 gives the same files and calls again; each kind of file has so many.
 SEED ?= $(shell date +%s)
 COUNT ?= 1000
-fuzz: $(TEST) ## Load mutated files, make odd calls, and say the same data in other words
+fuzz: $(TEST) $(MACHINE) ## Load mutated files, make odd calls, and say the same data in other words
 	@echo "SEED=$(SEED) COUNT=$(COUNT)"
 	$(BIN)/python -W ignore tests/loading/fuzzing.py $(SEED) $(COUNT) 2>fuzz.log || (tail -n 3 fuzz.log; exit 1)
 	$(BIN)/python -W ignore tests/odd_calls.py $(SEED) $(COUNT) 2>fuzz.log || (tail -n 3 fuzz.log; exit 1)
@@ -57,8 +57,18 @@ bench: $(PEERS) $(MACHINE) ## Measure speed and memory against other libraries; 
 peers: $(PEERS) ## Show where other software differs from its definition; writes docs/peers.md
 	$(BENCH)/python -m benchmarks.definitions
 
-paper: $(PACKAGE) ## Redo the paper from the committed predictions; writes docs/paper.md
+paper: $(PACKAGE) $(MACHINE) ## Redo the paper from the committed predictions; writes docs/paper.md
 	$(BIN)/python -m experiments.paper
+
+# What goes to an index: the wheel's tag must be true, and it must work where nothing else is installed.
+release-check: ## Build the source archive and the wheel, and try them in empty environments
+	rm -rf build/release && $(PYTHON) -m venv build/release/tools && $(PYTHON) -m venv build/release/empty
+	build/release/tools/bin/python -m pip install --quiet build auditwheel
+	build/release/tools/bin/python -m build --outdir build/release
+	build/release/tools/bin/auditwheel show build/release/*.whl | tee build/release/audit.txt
+	tr '\n' ' ' <build/release/audit.txt | grep -q "consistent with the following platform tag: *.$$(ls build/release/*.whl | grep -o 'manylinux_[0-9]*_[0-9]*_[a-z0-9_]*[a-z0-9]')"
+	build/release/empty/bin/python -m pip install --quiet build/release/*.whl
+	cd build/release && empty/bin/calibrant demo && empty/bin/calibrant --version
 
 clean: ## Remove environments, caches and build outputs
 	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis

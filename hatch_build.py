@@ -1,6 +1,5 @@
 """Build the library of compiled loops together with the package: nothing compiles them later."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +13,10 @@ class CompiledLoops(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Write libraries beside the kernels; the wheel is then for this kind of machine."""
-        found = [str(Path(self.root, "src")), *filter(None, [os.environ.get("PYTHONPATH")])]
+        # From the folder of the sources, since pip hides what is named by an editable install.
         run = subprocess.run(
             [sys.executable, "-m", "calibrant.engine.build"],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(found)},
+            cwd=Path(self.root, "src"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

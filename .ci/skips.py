@@ -28,7 +28,7 @@ def skipped(report: Path) -> list[tuple[str, str]]:
 
 def file_of(name: str) -> str:
     """Return the file of a test, whose dotted name goes on behind that of its module."""
-    parts = name.split("[")[0].split(".")
+    parts = name.split("[", maxsplit=1)[0].split(".")
     for end in range(len(parts), 0, -1):
         path = Path(*parts[:end]).with_suffix(".py")
         if (ROOT / path).is_file():

@@ -35,7 +35,6 @@ SECTIONS = (
 PACKAGES = (
     "calibrant",
     "numpy",
-    "numba",
     "torch",
     "torchmetrics",
     "netcal",

@@ -52,7 +52,7 @@ def test_labels(kind, dtype, shape):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_intervals_of_the_event(kind, shape):
     probs, event, _ = problem(*shape, power=3)
-    wanted = engine.cuts.event_cuts(probs, event).T
+    wanted = engine.draws.event_cuts(probs, event).T
     found = draws.event_cuts(*(tensor(a, kind) for a in (probs, event)))
     assert np.array_equal(found.cpu().numpy(), wanted)
 

@@ -10,14 +10,12 @@ from apart import tell
 from calibrant import Predictions
 from calibrant.engine import (
     classes,
-    counted,
-    cuts,
+    counts,
     draws,
-    events,
     grid,
     isotonic,
-    laws,
     null,
+    poisson_binomial,
     resample,
     rows,
     sums,
@@ -44,7 +42,7 @@ MASS = np.bincount(OF_ROWS).astype(float)
 SOURCE = Source(PROBS, None, KEY, 0)
 REPLICATES = Replicates(0, 5)
 KEYS = KEY, draws.replicate_keys(KEY, REPLICATES)
-CUTS = cuts.event_cuts(BINARY.probs, np.array([1]))
+CUTS = draws.event_cuts(BINARY.probs, np.array([1]))
 EDGES = grid.edges(5)
 TOP = rows.check(PROBS, 1e-9, 1e-3).top
 OFFSETS = np.array([0, 2, 4, 6])
@@ -85,22 +83,27 @@ def redrawn(order=ORDER, some=ROWS, times=ONCE, event=None, table=None):
 
 
 def event_counts(order=ORDER, cuts=CUTS, span=(0, CELLS), some=BINARY):
-    return events.event_counts(some, order, cuts, KEYS, span)
+    return counts.event_counts(some, order, cuts, KEYS, span)
 
 
 def cell_counts(order=ORDER, source=SOURCE, span=(0, CELLS), some=ROWS):
-    return counted.cell_counts(some, order, source, REPLICATES, span)
+    return counts.cell_counts(some, order, source, REPLICATES, span)
 
 
 def add_counts(order=ORDER, source=None, at=None, tables=None):
     at = np.arange(CELLS) if at is None else at
     tables = np.zeros((CELLS, M, REPLICATES.size)) if tables is None else tables
     source = SOURCE if source is None else source
-    return counted.add_counts(ROWS, order, source, REPLICATES, (at, tables))
+    return counts.add_counts(ROWS, order, source, REPLICATES, (at, tables))
 
 
 def class_counts(cells=OF_ENTRIES, offsets=OFFSETS, source=SOURCE, some=ROWS):
     return classes.class_counts(some, cells, offsets, source, REPLICATES)
+
+
+def node_sums(nodes=OF_ROWS, columns=(0, M), means=None):
+    about = tree.About(2, np.zeros((CELLS, M)) if means is None else means)
+    return tree.node_sums(ROWS, columns, nodes, about, 1.0)
 
 
 def walk(nodes, thresholds=3):
@@ -207,16 +210,22 @@ CALLS = {
         source_of(table=np.zeros((0, M), int)), REPLICATES
     ),
     "draw_labels, backwards": lambda: draws.draw_labels(SOURCE, Replicates(5, 0)),
-    "event_cuts, no class": lambda: cuts.event_cuts(PROBS, np.array([M])),
-    "event_cuts, below 0": lambda: cuts.event_cuts(PROBS, np.array([-1])),
-    "event_cuts, few": lambda: cuts.event_cuts(PROBS, np.zeros(5, int)),
-    "event_cuts, none": lambda: cuts.event_cuts(PROBS, np.zeros(0, int)),
-    "event_cuts, no array": lambda: cuts.event_cuts(1j, np.array([1])),
-    "event_probs, no array": lambda: cuts.event_probs(1j, np.array([1])),
-    "event_probs, no class": lambda: cuts.event_probs(PROBS, np.array([M])),
+    "event_cuts, no class": lambda: draws.event_cuts(PROBS, np.array([M])),
+    "event_cuts, below 0": lambda: draws.event_cuts(PROBS, np.array([-1])),
+    "event_cuts, few": lambda: draws.event_cuts(PROBS, np.zeros(5, int)),
+    "event_cuts, none": lambda: draws.event_cuts(PROBS, np.zeros(0, int)),
+    "event_cuts, no array": lambda: draws.event_cuts(1j, np.array([1])),
+    "event_probs, no array": lambda: draws.event_probs(1j, np.array([1])),
+    "event_probs, no class": lambda: draws.event_probs(PROBS, np.array([M])),
     "draw_copies, few": lambda: draws.draw_copies(SOURCE, np.ones(3, int), 0),
     "draw_copies, below 0": lambda: draws.draw_copies(
         SOURCE, np.where(np.arange(N) < 10, -1, 1), 0
+    ),
+    "draw_rows, no row": lambda: draws.draw_rows(
+        draws.Outcomes(SOURCE), np.array([0, N]), REPLICATES
+    ),
+    "draw_rows, few cuts": lambda: draws.draw_rows(
+        draws.Outcomes(SOURCE, CUTS[:3]), np.array([N - 1]), REPLICATES
     ),
     "draw_times, below 0": lambda: draws.draw_times(-1, KEY, 0),
     # events
@@ -226,9 +235,9 @@ CALLS = {
     "event_counts, no cells": lambda: event_counts(OPEN),
     "event_counts, span": lambda: event_counts(span=(0, 10**6)),
     "event_counts, span below 0": lambda: event_counts(span=(-(10**6), CELLS)),
-    "block_counts, a table": lambda: events.block_counts(PROBS, 128),
-    "block_counts, no length": lambda: events.block_counts(PROBS[:, 0], 0),
-    "block_counts, length below 0": lambda: events.block_counts(PROBS[:, 0], -1),
+    "block_counts, a table": lambda: poisson_binomial.block_counts(PROBS, 128),
+    "block_counts, no length": lambda: poisson_binomial.block_counts(PROBS[:, 0], 0),
+    "block_counts, length below 0": lambda: poisson_binomial.block_counts(PROBS[:, 0], -1),
     # isotonic
     "pool, more replicates": lambda: pool(np.ones((4, 3)), np.ones((2, 4))),
     "pool, one dimension": lambda: pool(np.ones(4), np.ones((2, 4))),
@@ -257,7 +266,7 @@ CALLS = {
     "cell_counts, span": lambda: cell_counts(span=(0, 10**6)),
     "cell_counts, few predictions": lambda: cell_counts(source=source_of(PROBS[:5])),
     "cell_counts, no outcome": lambda: cell_counts(source=source_of(table=FALSE_TABLE)),
-    # counted
+    # counts
     "add_counts, few rows": lambda: add_counts(order=SHORT),
     "add_counts, few places": lambda: add_counts(at=np.arange(2)),
     "add_counts, no place": lambda: add_counts(at=np.arange(CELLS) + FAR),
@@ -267,17 +276,17 @@ CALLS = {
     "add_counts, few numbers": lambda: add_counts(
         source=source_of()._replace(numbers=np.arange(3))
     ),
-    "table_totals, few cells": lambda: counted.table_totals(
+    "table_totals, few cells": lambda: counts.table_totals(
         np.zeros((CELLS, M, 2)), np.zeros((2, M)), MASS, (0, 3)
     ),
-    "table_totals, few masses": lambda: counted.table_totals(
+    "table_totals, few masses": lambda: counts.table_totals(
         np.zeros((CELLS, M, 2)), np.zeros((CELLS, M)), MASS[:1], (0, 3)
     ),
-    # laws
-    "power_sums, few cells": lambda: laws.power_sums(PROBS[:, 0], OF_ROWS[:3], CELLS),
-    "power_sums, no cell": lambda: laws.power_sums(PROBS[:, 0], OF_ROWS, 1),
-    "add_values, few cells": lambda: laws.add_values(PROBS[:, 0], OF_ROWS[:3], CELLS),
-    "add_values, no cell": lambda: laws.add_values(PROBS[:, 0], OF_ROWS, 1),
+    # poisson_binomial
+    "power_sums, few cells": lambda: poisson_binomial.power_sums(PROBS[:, 0], OF_ROWS[:3], CELLS),
+    "power_sums, no cell": lambda: poisson_binomial.power_sums(PROBS[:, 0], OF_ROWS, 1),
+    "add_values, few cells": lambda: poisson_binomial.add_values(PROBS[:, 0], OF_ROWS[:3], CELLS),
+    "add_values, no cell": lambda: poisson_binomial.add_values(PROBS[:, 0], OF_ROWS, 1),
     # resample
     "resampled_sums, few rows": lambda: resample.resampled_sums(ROWS, SHORT, KEY, REPLICATES, 1.0),
     "resampled_totals, few cells": lambda: resampled(FEW),
@@ -320,6 +329,9 @@ CALLS = {
     "grow, columns": lambda: tree.grow(ROWS, (0, FAR), 2.0, medians=False),
     "grow, no columns": lambda: tree.grow(ROWS, (5, 1), 2.0, medians=False),
     "grow, columns below 0": lambda: tree.grow(ROWS, (-1, 1), 2.0, medians=False),
+    "node_sums, few nodes": lambda: node_sums(nodes=OF_ROWS[:3]),
+    "node_sums, columns": lambda: node_sums(columns=(2, 2)),
+    "node_sums, few means": lambda: node_sums(means=np.zeros((CELLS, 1))),
     "walk, coordinate": lambda: walk([[FAR, 1, 2], *NODES[1:]]),
     "walk, child": lambda: walk([[0, 10**8, 10**8], *NODES[1:]]),
     "walk, child below 0": lambda: walk([[0, -(10**8), -(10**8)], *NODES[1:]]),

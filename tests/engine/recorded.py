@@ -1,4 +1,4 @@
-"""Calls of kernels that ordinary work makes, kept to be made again in other ways."""
+"""Calls of kernels, kept to be made again in other ways."""
 
 import tempfile
 from itertools import product
@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 import calibrant as cal
-from calibrant import lenses, partitions, resampling, statistics
+from calibrant import engine, lenses, partitions, resampling, statistics
 from calibrant.engine.kernel import Kernel
+from calibrant.engine.tuples import Replicates, Source
 
 FEW = {"n_resamples": 3, "rng": 0}
 ON_CELLS = [
@@ -63,28 +64,85 @@ def work(data, folder):
         cal.calibration_test(scanned, statistic, lens=lens, **FEW)
 
 
+def work_with_few_rows(data):
+    """Call functions of the engine that only more rows, or rarer settings, lead to."""
+    rows, (n, m), key = data.rows, data.probs.shape, np.uint64(5)
+    cells = (np.arange(n) % 4).astype(np.int32)
+    order, p = engine.sums.sort_rows(cells, 4), np.ascontiguousarray(data.probs[:, 0])
+    of_entries, offsets = np.zeros((n, m), np.uint8), 2 * np.arange(m + 1)
+    engine.classes.class_sums(rows, of_entries, offsets, 4.0)
+    tables = engine.sums.CellTables(np.zeros((4, m)), np.zeros((4, m)), 1)
+    engine.sums.by_cell(rows, order, (0, 4), tables, engine.sums.CellNorms(*np.zeros((3, 4))))
+    engine.rows.top_classes(data.probs, 2)
+    engine.tree.grow(rows, (0, m), 5.0, medians=True)
+    source = Source(data.probs, None, key, 0)
+    engine.draws.draw_labels(source, Replicates(0, 3))
+    engine.draws.draw_copies(source, cells, 1)
+    engine.resample.poisson_times(n, 3, key, 2)
+    engine.poisson_binomial.block_counts(p, 8)
+    engine.poisson_binomial.power_sums(p, cells, 4)
+    engine.poisson_binomial.add_values(p, cells, 4)
+    events, mass = np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0]]), np.array([2.0, 3.0, 1.0])
+    engine.isotonic.pool(events, mass, np.ones((2, 3)), 0, engine.isotonic.Pools.start(2))
+    engine.paths.reach(np.array([0.2, 0.7]), np.array([3, 2]), np.array([0.6, 2.0]), 1.2)
+    engine.line.pair_sum(p, p)
+
+
+def work_with_kernels(data):
+    """Call what a kernel statistic of many rows calls."""
+    points = engine.pairs.Points(data.probs, np.ones(data.n))
+    for kind, distance in product((0, 1), (0, 1)):
+        chosen = engine.pairs.Kernel(kind, distance, np.array([0.1, 0.4]))
+        engine.pairs.spread(points, chosen)
+        engine.median.median_distance(points, distance)
+        engine.median._next(points, distance, 0)
+    marks = engine.landmarks.place(data.probs[:5], chosen)
+    engine.landmarks.expected(points, marks, chosen)
+    matching = engine.pairs.Matching.empty(2, data.n, data.m)
+    outcomes = np.stack([data.labels, data.labels[::-1]], axis=1)
+    engine.pairs.sort_outcomes(outcomes, 0, matching)
+    sums = np.zeros((2, *marks.columns.shape), np.int64)
+    engine.landmarks.add_rows(points, marks, (chosen, 2.0**-40), matching, sums)
+    engine.landmarks.squared_lengths(sums, 2.0**-40, np.zeros(marks.columns.shape), marks.factor)
+
+
 def calls():
-    """Return the arguments of up to three calls of each kernel, by its name."""
+    """Return kernels with the arguments of up to four calls of each, by name."""
     found = {}
     run = Kernel.__call__
 
     def call(kernel, *arguments):
         kept = found.setdefault(kernel.name, (kernel, []))[1]
-        if len(kept) < 3:
+        if len(kept) < 4:
             kept.append(copied(arguments))
         return run(kernel, *arguments)
 
     with mock.patch.object(Kernel, "__call__", call), tempfile.TemporaryDirectory() as folder:
         for data in problems():
             work(data, Path(folder))
+            work_with_few_rows(data)
+        rng = np.random.default_rng(1)
+        work_with_kernels(cal.Predictions(rng.dirichlet(np.ones(3), 100), np.arange(100) % 3))
     return found
 
 
-def copied(argument, change=np.copy):
-    """Return the same arrays in other memory, changed on the way."""
-    if isinstance(argument, np.ndarray):
-        return change(argument)
+def copied(arguments, types=None):
+    """Return the same numbers in other memory; arrays that share memory do so again.
+
+    types : of each number or array in turn, if they are to be others
+    """
+    return _copied(arguments, iter(types) if types else None, {})
+
+
+def _copied(argument, types, memory):
     if isinstance(argument, tuple):
-        parts = [copied(part, change) for part in argument]
+        parts = [_copied(part, types, memory) for part in argument]
         return type(argument)(*parts) if hasattr(argument, "_fields") else tuple(parts)
-    return argument
+    name = next(types) if types else None
+    if not isinstance(argument, np.ndarray):
+        return argument
+    dtype = np.dtype(name or argument.dtype)
+    where = argument.ctypes.data, argument.size
+    if where not in memory or not argument.size:
+        memory[where] = argument.astype(dtype)
+    return memory[where].view(dtype).reshape(argument.shape)

@@ -115,9 +115,9 @@ def test_signs_of_rounding_are_left_out():
 
 def test_refuses_arrays_that_do_not_fit():
     values, nodes = np.array([0.5]), np.zeros((65, 2))
-    with pytest.raises(TypeError, match=r"`masses` must be an array of kind 'f' and shape"):
+    with pytest.raises(TypeError, match=r"`nodes` must be an array of float64 and shape"):
         densities.add_gaussians(values, np.ones((1, 3)), nodes)
-    with pytest.raises(TypeError, match=r"`values` must be an array of kind 'f' and shape"):
+    with pytest.raises(TypeError, match=r"`values` must be an array of float64 and shape"):
         densities.add_gaussians(np.array([1]), np.ones((1, 2)), nodes)
     with pytest.raises(ValueError, match=r"`nodes` must be more than 13; found 13\."):
         densities.add_gaussians(values, np.ones((1, 2)), np.zeros((13, 2)))
@@ -125,7 +125,7 @@ def test_refuses_arrays_that_do_not_fit():
         with pytest.raises(ValueError, match=r"`values` must be from 0 to 1\."):
             densities.add_gaussians(np.array([wrong]), np.ones((1, 2)), nodes)
     good = np.zeros((1, 9))
-    with pytest.raises(TypeError, match=r"`slope` must be an array of kind 'f' and shape"):
+    with pytest.raises(TypeError, match=r"`curves.slope` must be an array of float64 and shape"):
         densities.moduli(densities.Curves(good, good[:, :8], good))
-    with pytest.raises(TypeError, match=r"`integral` must be an array of kind 'f' and shape"):
+    with pytest.raises(TypeError, match=r"`curves.integral` must be an array of float64 and shape"):
         densities.moduli(densities.Curves(good, good, good[:, :8]))

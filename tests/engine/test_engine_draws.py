@@ -92,7 +92,7 @@ ODD = [
 @pytest.mark.parametrize("row", ODD, ids=str)
 def test_thresholds_are_whole_numbers(row):
     expected = [*integers.thresholds(row), DRAWS.NEVER]
-    cuts = np.stack([engine.cuts.event_cuts(np.array([row]), np.array([j]))[0] for j in range(3)])
+    cuts = np.stack([engine.draws.event_cuts(np.array([row]), np.array([j]))[0] for j in range(3)])
     assert cuts[0, 0] == 0
     found = cuts[:, 1].tolist()
     assert found[: len(expected)] == [int(cut) for cut in expected]
@@ -109,7 +109,7 @@ def test_an_event_is_drawn_between_its_thresholds(data, draw):
     drawn = labels_of(data.probs, stop=50)
     u = [[integers.uniform(int(KEY), b, i) for i in range(data.n)] for b in range(50)]
     for event in (np.array(classes), np.array(classes[:1]), np.array(classes, np.uint8)):
-        cuts = engine.cuts.event_cuts(data.probs, event)
+        cuts = engine.draws.event_cuts(data.probs, event)
         inside = (np.array(u) >= cuts[:, 0]) & (np.array(u) < cuts[:, 1])
         np.testing.assert_array_equal(inside, drawn == event)
 

@@ -54,7 +54,7 @@ def test_kernels_add_up_as_arrays_do(m):
     totals = engine.totals.Totals.zeros(4)
     for norm, values in enumerate((one, np.sqrt(two), two)):
         engine.totals.add_cells(totals, norm, values, (mass / mass.sum())[:, None])
-    found = engine.counted.table_totals(counts, predicted, mass, (0, 3))
+    found = engine.counts.table_totals(counts, predicted, mass, (0, 3))
     for ours, theirs in zip(found, totals, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 

@@ -95,26 +95,26 @@ def test_small_chances_keep_their_digits():
 def test_refuses_arrays_that_do_not_fit():
     events, predicted, values, factors = make(2, 3)
     start = paths.Paths.start(2)
-    with pytest.raises(TypeError, match=r"`events` must be an array of kind 'f' and shape"):
+    with pytest.raises(TypeError, match=r"`paths.events` must be an array of float64 and shape"):
         paths.walk(events[:, :1], 0, predicted, values, start)
-    with pytest.raises(TypeError, match=r"`predicted` must be an array of kind 'f' and shape"):
+    with pytest.raises(TypeError, match=r"`predicted` must be an array of float64 and shape"):
         paths.walk(events, 0, predicted[:, None], values, start)
-    with pytest.raises(TypeError, match=r"`values` must be an array of kind 'f' and shape"):
+    with pytest.raises(TypeError, match=r"`values` must be an array of float64 and shape"):
         paths.walk(events, 0, predicted, values[:2], start)
     for first in (-1, 1):
         with pytest.raises(IndexError, match=r"`first` must leave 3 values; found"):
             paths.walk(events, first, predicted, values, start)
-    with pytest.raises(TypeError, match=r"`events` must be an array of kind 'f'"):
+    with pytest.raises(TypeError, match=r"`paths.events` must be an array of float64"):
         paths.walk(events, 0, predicted, values, paths.Paths.start(3))
-    with pytest.raises(TypeError, match=r"`area` must be an array of kind 'f'"):
+    with pytest.raises(TypeError, match=r"`paths.area` must be an array of float64"):
         paths.walk(events, 0, predicted, values, start._replace(area=np.zeros(1)))
-    with pytest.raises(TypeError, match=r"`factors` must be an array of kind 'f' and shape"):
+    with pytest.raises(TypeError, match=r"`factors` must be an array of float64 and shape"):
         paths.add_residuals(events, predicted, factors[:, :2], np.zeros((3, 2)))
-    with pytest.raises(TypeError, match=r"`events` must be an array of kind 'f' and shape"):
+    with pytest.raises(TypeError, match=r"`sums` must be an array of float64 and shape"):
         paths.add_residuals(events, predicted, factors, np.zeros((3, 4)))
-    with pytest.raises(TypeError, match=r"`terms` must be an array of kind 'f' and shape"):
+    with pytest.raises(TypeError, match=r"`terms` must be an array of float64 and shape"):
         paths.running_totals(np.zeros(3, int))
-    with pytest.raises(TypeError, match=r"`sizes` must be an array of kind 'i' and shape"):
+    with pytest.raises(TypeError, match="`sizes` must be integers; found float64"):
         paths.reach(np.array([0.5]), np.array([1.0]), np.array([0.5]), 1.0)
 
 

@@ -120,24 +120,24 @@ class EventSums:
     what remains does not depend on the order of merging.
     """
 
-    powers: Any  # engine.laws.PowerSums of all rows
+    powers: Any  # engine.poisson_binomial.PowerSums of all rows
     cells: NDArray[np.int32]  # the cell of each row that is kept,
     p: Floats  # and its probability
 
     @classmethod
     def of(cls, p: Floats, cells: NDArray[np.int32], n_cells: int) -> Self:
         """Add up rows with probabilities p (n,) of the event, whose cells (n,) are known."""
-        powers = engine.laws.power_sums(p, cells, n_cells)
+        powers = engine.poisson_binomial.power_sums(p, cells, n_cells)
         small = _variance(powers) < ENOUGH
         kept = np.flatnonzero(small[cells]) if small.any() else np.empty(0, np.int64)
         mine = p[kept]
-        moderate = mine * (1.0 - mine) >= engine.laws.MODERATE
+        moderate = mine * (1.0 - mine) >= engine.poisson_binomial.MODERATE
         return cls(powers, cells[kept[moderate]], mine[moderate])
 
     def placed(self, at: NDArray[np.int32], n_cells: int) -> Self:
         """Return the same sums among more cells: cell c at place at[c], others without rows."""
         rows = np.zeros((n_cells, 2), np.int64)
-        limbs = np.zeros((3, n_cells, engine.laws.COLUMNS), np.int64)
+        limbs = np.zeros((3, n_cells, engine.poisson_binomial.COLUMNS), np.int64)
         rows[at], limbs[:, at] = self.powers
         return type(self)(type(self.powers)(rows, limbs), at[self.cells], self.p)
 

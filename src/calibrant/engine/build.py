@@ -15,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
@@ -26,7 +27,7 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import binding as llvm
-from numba import carray, types  # type: ignore[attr-defined]
+from numba import carray, types
 from numba.extending import intrinsic, register_jitable
 
 from calibrant.engine import library
@@ -49,20 +50,19 @@ C_CONTIGUOUS, ALIGNED, NATIVE, WRITEABLE = 0x1, 0x100, 0x200, 0x400  # flags of 
 
 def build(folder: Path = library.FOLDER) -> None:
     """Write the libraries, unless they are there."""
-    try:
+    with suppress(library.LibraryError):
         library.choose(folder)
         return
-    except library.LibraryError as error:
-        print(error, "Building it.")
+    digest = library.digest()
     folder.mkdir(exist_ok=True)
     (folder / library.INDEX).unlink(missing_ok=True)  # there is none while files are replaced
     with TemporaryDirectory() as place:
         objects = compile_all(Path(place))
-        levels = {
-            level: _described(link(objects[level], folder / f"{level}{_suffix()}"), needs)
+        levels = [
+            _described(link(objects[level], folder / f"{level}{_suffix()}"), needs)
             for level, needs in _levels().items()
-        }
-    index = {"digest": library.digest(), "machine": library.machine(), "levels": levels}
+        ]
+    index = {"digest": digest, "machine": library.machine(), "levels": levels}
     (folder / library.INDEX).write_text(json.dumps(index, indent=1))
 
 

@@ -6,28 +6,26 @@ The cells of class j are offsets[j] … offsets[j + 1] - 1; tables have one entr
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.engine import draws, threads
-from calibrant.engine.arrays import expect, expect_edges, expect_weights, within, zeros
-from calibrant.engine.draws import Drawing, draw_row
+from calibrant.engine.arrays import expect_edges, expect_weights, zeros
+from calibrant.engine.draws import ROOM, draw_row
 from calibrant.engine.grid import interval
 from calibrant.engine.kernel import SPAN, code, f8, i8, kernel, out, u8
 from calibrant.engine.sums import EXACT, cut, whole
-from calibrant.engine.tuples import Replicates, Rows, Source
+from calibrant.engine.tuples import Array, Floats, Ints, Replicates, Rows, Source, Span
 
-Floats = NDArray[np.float64]
-Limbs = NDArray[np.int64]  # (3, all cells), as those of `engine.sums`
+Limbs = Ints  # (3, all cells), as those of `engine.sums`
 
 
 class Tables(NamedTuple):
     """Weight of every cell, and limbs of the sum of predictions."""
 
-    mass: Annotated[Floats, out(f8["slots"])]  # (all cells,)
-    limbs: Annotated[Floats, out(f8["3 slots"])]  # (3, all cells)
+    mass: Annotated[Floats, out(f8["slots"])]
+    limbs: Annotated[Floats, out(f8["3 slots"])]
 
 
-def class_boxes(rows: Rows, edges: Floats, unit: float) -> tuple[NDArray[Any], Floats, Limbs]:
+def class_boxes(rows: Rows, edges: Floats, unit: float) -> tuple[Array, Floats, Limbs]:
     """Return the interval of every entry (n, m), and weight and limbs of each one's: (m · k,).
 
     unit : a power of 2 that no weight exceeds, in which limbs are counted
@@ -38,29 +36,25 @@ def class_boxes(rows: Rows, edges: Floats, unit: float) -> tuple[NDArray[Any], F
     k = edges.size - 1
     cells = np.empty((n, m), np.uint8 if k <= 256 else np.int32)
 
-    def work(span: tuple[int, int], tables: Tables) -> None:
+    def work(span: Span, tables: Tables) -> None:
         _class_boxes(rows, span, 1.0 / unit, edges, cells, zeros((4, m)), tables)
 
     return cells, *_added(rows, m * k, work)
 
 
-def class_sums(
-    rows: Rows, cells: NDArray[Any], offsets: NDArray[np.int64], unit: float
-) -> tuple[Floats, Limbs]:
+def class_sums(rows: Rows, cells: Array, offsets: Ints, unit: float) -> tuple[Floats, Limbs]:
     """Return weight and limbs of the entries of each cell, where cells (n, m) are known."""
     expect_weights(rows)
-    _expect_cells(cells, offsets, rows.probs.shape)
+    _expect_cells(cells, offsets)
 
-    def work(span: tuple[int, int], tables: Tables) -> None:
+    def work(span: Span, tables: Tables) -> None:
         _class_sums(rows, span, 1.0 / unit, offsets, cells, tables)
 
     return _added(rows, int(offsets[-1]), work)
 
 
-def _expect_cells(cells: NDArray[Any], offsets: NDArray[np.int64], shape: tuple[int, ...]) -> None:
+def _expect_cells(cells: Array, offsets: Ints) -> None:
     """Refuse cells (n, m) that a class does not have."""
-    expect("cells", cells, shape, "iu")
-    expect("offsets", offsets, (shape[1] + 1,), "i")
     sizes = np.diff(offsets)
     if offsets[0] != 0 or (sizes < 0).any() or (cells.max(axis=0) >= sizes).any():
         raise IndexError("`cells` must be among those that `offsets` give to each class.")
@@ -132,35 +126,19 @@ def _class_sums(rows, span, scale, offsets, cells, tables):
 
 
 def class_counts(
-    rows: Rows,
-    cells: NDArray[Any],
-    offsets: NDArray[np.int64],
-    source: Source,
-    replicates: Replicates,
+    rows: Rows, cells: Array, offsets: Ints, source: Source, replicates: Replicates
 ) -> Floats:
     """Return the weight of the classes that are drawn, in their cells: (all cells, replicates)."""
-    drawing, m = draws.checked(source), source.probs.shape[1]
+    m = source.probs.shape[1]
     expect_weights(rows)
-    expect("probs", rows.probs, source.probs.shape, "f")
-    _expect_cells(cells, offsets, source.probs.shape)
-    if source.table is not None:
-        within("table", source.table, m)
-    out = np.zeros((int(offsets[-1]), replicates.size))
-    keys = draws.replicate_keys(source.key, replicates)
-    u, labels = zeros((2, replicates.size), np.int64)
-    _class_counts(rows, cells, offsets, drawing, keys, (draws.thresholds_room(m), u, labels), out)
-    return out
+    _expect_cells(cells, offsets)
+    found = np.zeros((int(offsets[-1]), replicates.size))
+    keys, room = draws.replicate_keys(source.key, replicates), draws.room(m, replicates.size)
+    _class_counts(rows, cells, offsets, draws.checked(source, cells.shape[1]), keys, room, found)
+    return found
 
 
-@kernel(
-    Rows,
-    code["n m"],
-    i8["m+1"],
-    Drawing,
-    u8["size"],
-    (out(i8["_"]), out(i8["size"]), out(i8["size"])),
-    out(f8["slots size"]),
-)
+@kernel(Rows, code["n m"], i8["m+1"], Source, u8["size"], ROOM, out(f8["slots size"]))
 def _class_counts(rows, cells, offsets, source, keys, room, out):
     cuts, u, labels = room
     for i in range(rows.probs.shape[0]):

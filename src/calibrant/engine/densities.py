@@ -4,15 +4,13 @@ A Gaussian of width s is one of width a, smoothed once more with width sqrt(s^2 
 a grid that is fine beside a hold all there is to know about every larger width.
 """
 
+from math import exp
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect
 from calibrant.engine.kernel import f8, helper, kernel, out
-
-Floats = NDArray[np.float64]
+from calibrant.engine.tuples import Floats
 
 WIDTH = 1.5  # steps of the grid that the Gaussian of `add_gaussians` is wide
 REACH = 12  # steps to either side of the nearest node; beyond, it is below 1e-15 of its peak
@@ -26,16 +24,13 @@ def add_gaussians(values: Floats, masses: Floats, nodes: Floats) -> None:
     The first and the last node get half of the density: what an image beyond the end adds there
     is as much again.
     """
-    expect("values", values, (None,), "f")
-    expect("masses", masses, (values.size, nodes.shape[1]), "f")
-    expect("nodes", nodes, (None, None), "f")
     if not ((values >= 0.0) & (values <= 1.0)).all():
         raise ValueError("`values` must be from 0 to 1.")
     if nodes.shape[0] <= REACH + 1:
         raise ValueError(f"`nodes` must be more than {REACH + 1}; found {nodes.shape[0]}.")
     falls = np.exp(-0.5 * (np.arange(REACH + 1) / WIDTH) ** 2)
     room = falls, np.empty(2 * REACH + 1)
-    _add_gaussians(values, np.ascontiguousarray(masses), room, nodes)
+    _add_gaussians(values, masses, room, nodes)
 
 
 @kernel(f8["cells"], f8["cells size"], (f8["_"], out(f8["_"])), out(f8["_ size"]))
@@ -48,8 +43,8 @@ def _add_gaussians(values, masses, room, nodes):
         nearest = np.int64(np.floor(place + 0.5))
         # exp(-(x - j)² / 2) is exp(-x² / 2) times exp(x) to the power j times exp(-j² / 2).
         x = (place - nearest) / WIDTH
-        up = down = weights[REACH] = peak * np.exp(-0.5 * x * x)
-        rise, fall = np.exp(x / WIDTH), np.exp(-x / WIDTH)
+        up = down = weights[REACH] = peak * exp(-0.5 * x * x)
+        rise, fall = exp(x / WIDTH), exp(-x / WIDTH)
         for j in range(1, REACH + 1):
             up *= rise
             down *= fall
@@ -73,8 +68,8 @@ class Curves(NamedTuple):
 class Moduli(NamedTuple):
     """Integrals of the modulus of each density, and the sums of |slope| where it crosses 0."""
 
-    integral: Annotated[Floats, out(f8["size"])]  # (size,)
-    crossings: Annotated[Floats, out(f8["size"])]  # (size,)
+    integral: Annotated[Floats, out(f8["size"])]
+    crossings: Annotated[Floats, out(f8["size"])]
 
 
 def moduli(curves: Curves) -> Moduli:
@@ -83,13 +78,10 @@ def moduli(curves: Curves) -> Moduli:
     Between two nodes the integral is a polynomial of degree 5, from its values and those of the
     density and of the slope. Where the density crosses 0, or dips below and comes back, it is cut.
     """
-    shape = curves.density.shape
-    expect("density", curves.density, (None, None), "f")
-    expect("slope", curves.slope, shape, "f")
-    expect("integral", curves.integral, shape, "f")
-    out = Moduli(np.zeros(shape[0]), np.zeros(shape[0]))
-    _moduli(curves, np.empty(6), out)
-    return out
+    size = len(curves.density)
+    found = Moduli(np.zeros(size), np.zeros(size))
+    _moduli(curves, np.empty(6), found)
+    return found
 
 
 @kernel(Curves, out(f8["6"]), Moduli)

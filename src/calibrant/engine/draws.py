@@ -7,24 +7,23 @@ the sums are multiplied by the rounded quotient and rounded once more. So every 
 64-bit integers and IEEE arithmetic draws the same labels.
 """
 
-from typing import Annotated, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect, within, zeros
-from calibrant.engine.kernel import SPAN, code, helper, i4, i8, kernel, optional, out, real, u8
-from calibrant.engine.tuples import Replicates, Source
-
-Array = NDArray[Any]
-Keys = NDArray[np.uint64]
+from calibrant.engine.arrays import within, zeros
+from calibrant.engine.kernel import SPAN, helper, i4, i8, kernel, out, real, u8
+from calibrant.engine.tuples import Array, Floats, Ints, Keys, Replicates, Source, Span
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ROWS = np.uint64(0xD1B54A32D192ED03)  # sets the hash of rows apart from that of replicates
 ONE = 2.0**52  # the whole number that stands for a probability of 1
 NEVER = np.int64(1 << 62)  # a threshold that is not reached
 FEW = 32  # classes up to which comparing with all of them is as fast as a binary search
+
+ROOM = out(i8["_"]), out(i8["size"]), out(i8["size"])  # for thresholds, numbers u and labels
 
 
 @helper
@@ -61,14 +60,19 @@ def replicate_keys(key: np.uint64, replicates: Replicates) -> Keys:
     return np.asarray(mix(key + numbers * GOLDEN))
 
 
-def uniforms(key: np.uint64, cells: tuple[int, int], replicates: Keys) -> NDArray[np.float64]:
+def uniforms(key: np.uint64, cells: Span, replicates: Keys) -> Floats:
     """Return numbers in [0, 1) for cells[0] … cells[1] - 1, as if they were rows: (cells, B)."""
     numbers = np.arange(cells[0] + 1, cells[1] + 1, dtype=np.uint64)
     rows = mix((key ^ ROWS) + numbers * GOLDEN)
     return np.asarray((mix(rows[:, None] + replicates) >> np.uint64(12)) / ONE)
 
 
-def thresholds_room(m: int) -> NDArray[np.int64]:
+def room(m: int, size: int) -> tuple[Ints, Ints, Ints]:
+    """Return room to draw one of m classes in so many replicates."""
+    return thresholds_room(m), zeros(size, np.int64), zeros(size, np.int64)
+
+
+def thresholds_room(m: int) -> Ints:
     """Return room for the thresholds of m classes, filled with what is never reached.
 
     A multiple of three for `draw_few`, or a power of two for `draw_many`.
@@ -109,7 +113,7 @@ def draw_few(cuts, row, replicates, u, labels):
     while j < cuts.shape[0] and cuts[j] < NEVER:
         a, b, c = cuts[j], cuts[j + 1], cuts[j + 2]  # three classes in a sweep
         for t in range(replicates.shape[0]):
-            labels[t] += (u[t] >= a) + (u[t] >= b) + (u[t] >= c)
+            labels[t] += np.int64(u[t] >= a) + np.int64(u[t] >= b) + np.int64(u[t] >= c)
         j += 3
 
 
@@ -128,7 +132,7 @@ def draw_many(cuts, row, replicates, u, labels):
 
 @helper
 def see(table, i, labels):
-    """Turn the drawn classes of row i, labels (size,), into what a lens sees, if there is a table."""
+    """Turn the drawn classes of row i, labels (size,), into what a lens sees: a table, or all."""
     if table.shape[0] > 0:
         row = i if table.shape[0] > 1 else 0
         for t in range(labels.shape[0]):
@@ -147,50 +151,35 @@ def draw_row(source, i, replicates, cuts, u, labels):
     see(source.table, i, labels)
 
 
-class Drawing(NamedTuple):
-    """A source that was checked, as kernels take it."""
-
-    probs: Annotated[Array, real["n classes"]]
-    table: Annotated[Array | None, optional(code["_ classes"])]
-    key: np.uint64
-    first: int
-    numbers: Annotated[NDArray[np.int64] | None, optional(i8["n"])]
-
-
-def checked(source: Source) -> Drawing:
-    """Refuse a source that a kernel cannot use."""
-    expect("probs", source.probs, (None, None), "f")
-    table = source.table
-    if table is not None:
-        expect("table", table, (source.probs.shape[0] if len(table) > 1 else 1, None), "iu")
-        if table.itemsize > 1:
-            within("table", table, 1 << 31)
-            table = table.astype(np.int32, copy=False)
-    return Drawing(source.probs, table, source.key, source.first, source.numbers)
+def checked(source: Source, m: int | None = None) -> Source:
+    """Refuse a source whose table is of no use, or that may draw another than m outcomes."""
+    table, (n, n_classes) = source.table, source.probs.shape
+    if table is None:
+        if m is not None and n_classes > m:
+            raise IndexError(f"`probs` must have no more than {m} classes.")
+        return source
+    if len(table) not in (1, n):
+        raise IndexError(f"`table` must have 1 or {n} rows; found {len(table)}.")
+    if m is not None or table.itemsize > 1:
+        within("table", table, 1 << 31 if m is None else m)
+        table = table.astype(np.int32 if table.itemsize > 1 else table.dtype, copy=False)
+    return source._replace(table=table)
 
 
 def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
     """Return the outcomes of all rows in some replicates: (replicates, n)."""
-    drawing = checked(source)
-    n, m = source.probs.shape
+    source, (n, m) = checked(source), source.probs.shape
     keys = replicate_keys(source.key, replicates)
     out = np.empty((replicates.size, n), np.int32)
 
     def work(start: int, stop: int) -> None:
-        room = (
-            thresholds_room(m),
-            zeros(replicates.size, np.int64),
-            zeros(replicates.size, np.int64),
-        )
-        _draw_labels(drawing, (start, stop), keys, room, out)
+        _draw_labels(source, (start, stop), keys, room(m, replicates.size), out)
 
     threads.run(work, threads.row_blocks(source.probs.shape))
     return out
 
 
-@kernel(
-    Drawing, SPAN, u8["size"], (out(i8["_"]), out(i8["size"]), out(i8["size"])), out(i4["size n"])
-)
+@kernel(Source, SPAN, u8["size"], ROOM, out(i4["size n"]))
 def _draw_labels(source, span, keys, room, out):
     cuts, u, labels = room
     for i in range(span[0], span[1]):
@@ -205,18 +194,15 @@ def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int3
     The copy number c of row i of n draws as if it were row i + c n. What a lens makes of the
     classes is left to the caller.
     """
-    drawing = checked(source)
-    n, m = source.probs.shape
-    expect("times", times, (n,), "iu")
-    if times.min(initial=0) < 0:
-        raise IndexError("`times` must not be negative.")
+    within("times", times, 1 << 62)
     out = np.empty(int(times.sum(dtype=np.int64)), np.int32)
     keys = replicate_keys(source.key, Replicates(replicate, replicate + 1))
-    _draw_copies(drawing, times, keys[0], thresholds_room(m), out)
+    cuts = thresholds_room(source.probs.shape[1])
+    _draw_copies(checked(source), times, keys[0], cuts, out)
     return out
 
 
-@kernel(Drawing, i8["n"], u8, out(i8["_"]), out(i4["_"]))
+@kernel(Source, i8["n"], u8, out(i8["_"]), out(i4["_"]))
 def _draw_copies(source, times, replicate, cuts, out):
     place = 0
     n = source.probs.shape[0]
@@ -242,3 +228,102 @@ def draw_times(n: int, key: np.uint64, replicate: int) -> NDArray[np.int32]:
     u = mix(rows + replicate_keys(key, Replicates(replicate, replicate + 1))) >> np.uint64(12)
     drawn = (u.astype(np.float64) * (n / ONE)).astype(np.int64)
     return np.bincount(np.minimum(drawn, n - 1), minlength=n).astype(np.int32)
+
+
+def event_cuts(probs: Array, event: Array) -> Ints:
+    """Return the interval of u in which a class of each row is drawn: (n, 2), from and below.
+
+    event : (n,) the class of each row, or (1,) one for all
+    """
+    n, m = probs.shape
+    within("event", event, m)
+    if event.size not in (1, n):
+        raise IndexError("`event` must be a class of each row, or one for all.")
+    out = np.empty((n, 2), np.int64)
+
+    def work(start: int, stop: int) -> None:
+        some = event if event.size == 1 else event[start:stop]
+        _event_cuts(probs[start:stop], some.astype(np.int64, copy=False), out[start:stop])
+
+    threads.run(work, threads.row_blocks(probs.shape))
+    return out
+
+
+@kernel(real["n m"], i8["_"], out(i8["n 2"]))
+def _event_cuts(probs, event, out):
+    """Write the two thresholds about the event, of all that `thresholds` would write."""
+    for i in range(probs.shape[0]):
+        j = event[i if event.shape[0] > 1 else 0]
+        below = upto = total = np.int64(0)
+        last = 0
+        for k in range(probs.shape[1]):
+            part = rounded(np.float64(probs[i, k]) * ONE)
+            below += part if k < j else 0
+            upto += part if k <= j else 0
+            total += part
+            last = k if part > 0 else last
+        scale = ONE / np.float64(total)
+        out[i, 0] = rounded(np.float64(below) * scale) if j - 1 < last else NEVER
+        out[i, 1] = rounded(np.float64(upto) * scale) if j < last else NEVER
+
+
+def event_probs(probs: Array, event: Array) -> Floats:
+    """Return the probability with which a class of each row is drawn: (n,).
+
+    It is the length of the interval that `event_cuts` returns, for 0 <= u < 1.
+    """
+    cuts = event_cuts(probs, event)
+    np.minimum(cuts, np.int64(ONE), out=cuts)
+    return np.asarray((cuts[:, 1] - cuts[:, 0]) / ONE)
+
+
+class Outcomes(NamedTuple):
+    """What the outcomes of a problem are drawn from.
+
+    With `cuts`, as `event_cuts` returns them, a problem of two outcomes: row i shows the event
+    where its number is from cuts[i, 0] and below cuts[i, 1]. Without, the source tells.
+    """
+
+    source: Source
+    cuts: Ints | None = None  # (n, 2)
+    event: int = 0
+
+
+def draw_rows(outcomes: Outcomes, rows: Array, replicates: Replicates) -> NDArray[np.int32]:
+    """Return the outcomes of the rows with these numbers (k,) in some replicates: (k, size)."""
+    source, cuts, event = outcomes
+    n, m = source.probs.shape
+    within("rows", rows, n)
+    rows = rows.astype(np.int64, copy=False)
+    keys = replicate_keys(source.key, replicates)
+    out = np.empty((rows.size, replicates.size), np.int32)
+    if cuts is None:
+        _draw_rows(checked(source), rows, keys, room(m, replicates.size), out)
+    elif len(cuts) != n:
+        raise IndexError(f"`cuts` must be of {n} rows; found {len(cuts)}.")
+    else:
+        _draw_events((source.key, source.first, cuts), rows, keys, event, out)
+    return out
+
+
+@kernel(Source, i8["k"], u8["size"], ROOM, out(i4["k size"]))
+def _draw_rows(source, rows, keys, room, out):
+    cuts, u, labels = room
+    for s in range(rows.shape[0]):
+        draw_row(source, rows[s], keys, cuts, u, labels)
+        drawn = out[s]
+        for t in range(keys.shape[0]):
+            drawn[t] = labels[t]
+
+
+@kernel((u8, i8, i8["n 2"]), i8["k"], u8["size"], i8, out(i4["k size"]))
+def _draw_events(source, rows, keys, event, out):
+    key, first, cuts = source
+    for s in range(rows.shape[0]):
+        i = rows[s]
+        row = row_key(key, first + i)
+        low, high = cuts[i, 0], cuts[i, 1]
+        drawn = out[s]
+        for t in range(keys.shape[0]):
+            u = uniform(row, keys[t])
+            drawn[t] = event ^ 1 ^ ((u >= low) & (u < high))

@@ -5,17 +5,15 @@ A key is a vector of digits (which interval along which coordinate) packed into 
 """
 
 from math import log2
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect, expect_edges
+from calibrant.engine.arrays import expect_edges
 from calibrant.engine.kernel import SPAN, b1, f8, helper, i4, i8, kernel, out, real, u8
-
-Array = NDArray[Any]
-Keys = NDArray[np.uint64]
+from calibrant.engine.tuples import Array, Floats, Ints, Keys, Span
 
 
 class Digits(NamedTuple):
@@ -35,7 +33,7 @@ class Digits(NamedTuple):
         """Number of words of a key."""
         return -(-self.length // self.per_word)
 
-    def unpack(self, keys: Keys) -> NDArray[np.int64]:
+    def unpack(self, keys: Keys) -> Ints:
         """Return the digits of keys (cells, words): (cells, length)."""
         words = keys.copy()
         out = np.empty((keys.shape[0], self.length), np.int64)
@@ -46,7 +44,7 @@ class Digits(NamedTuple):
         return out
 
 
-def edges(k: int) -> NDArray[np.float64]:
+def edges(k: int) -> Floats:
     """Return the edges j / k of k intervals, open at the ends, so that every number is in one."""
     return np.concatenate(([-np.inf], np.arange(1, k) / k, [np.inf]))
 
@@ -64,10 +62,9 @@ def interval(p, edges):
 
 
 def intervals(
-    probs: Array, column: int, edges: NDArray[np.float64]
+    probs: Array, column: int, edges: Floats
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Return the interval of each row along one column (n,), and which ones hold rows (k,)."""
-    expect("probs", probs, (None, None), "f")
     expect_edges(edges)
     _expect_columns(probs, (column, 1))
     cells = np.empty(probs.shape[0], np.int32)
@@ -88,12 +85,11 @@ def _intervals(probs, column, edges, span, cells, occupied):
         occupied[c] = True
 
 
-def box_keys(probs: Array, columns: tuple[int, int], edges: NDArray[np.float64]) -> Keys:
+def box_keys(probs: Array, columns: Span, edges: Floats) -> Keys:
     """Return the keys (n, words) of boxes: the interval along each of some columns.
 
     columns : the first one, and how many
     """
-    expect("probs", probs, (None, None), "f")
     expect_edges(edges)
     _expect_columns(probs, columns)
     digits = Digits.of(columns[1], edges.size - 1)
@@ -116,14 +112,11 @@ def _box_keys(probs, columns, edges, per_word, keys):
             keys[i, word] = key
 
 
-def simplex_keys(
-    probs: Array, columns: tuple[int, int], edges: NDArray[np.float64], digits: Digits
-) -> Keys:
+def simplex_keys(probs: Array, columns: Span, edges: Floats, digits: Digits) -> Keys:
     """Return the keys of simplices: integer parts of c, then the ranks of its fractional parts.
 
     c_i = k (p_1 + … + p_i) over some columns; equal fractions rank by their index.
     """
-    expect("probs", probs, (None, None), "f")
     expect_edges(edges)
     _expect_columns(probs, columns)
     if digits.length < 2 * columns[1] or digits.per_word < 1:
@@ -158,7 +151,7 @@ def _simplex_keys(probs, columns, edges, packing, parts, keys):
             keys[i, word] = keys[i, word] * np.uint64(base) + np.uint64(rank)
 
 
-def _expect_columns(probs: Array, columns: tuple[int, int]) -> None:
+def _expect_columns(probs: Array, columns: Span) -> None:
     first, count = columns
     if first < 0 or count < 1 or first + count > probs.shape[1]:
         raise IndexError(

@@ -5,17 +5,14 @@ added at the end; where the last pool is not above the one before it, the two be
 replicate keeps a stack of pools with rising frequencies, and cells may come in parts.
 """
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect
 from calibrant.engine.kernel import f8, i8, kernel, out, real
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from calibrant.engine.tuples import Array, Floats, Ints
 
 FIRST_ROOM = 64  # pools; a calibrated model has about the cube root of its number of cells
 
@@ -23,11 +20,11 @@ FIRST_ROOM = 64  # pools; a calibrated model has about the cube root of its numb
 class Pools(NamedTuple):
     """The pools of each replicate so far: (size, room), of which the first `height` exist."""
 
-    last: Annotated[NDArray[np.int64], out(i8["size room"])]  # the last cell of each
+    last: Annotated[Ints, out(i8["size room"])]  # the last cell of each
     mass: Annotated[Floats, out(f8["size room"])]
     events: Annotated[Floats, out(f8["size room"])]
     loss: Annotated[Floats, out(f8["size room"])]  # of the predictions, added up over the rows
-    height: Annotated[NDArray[np.int64], out(i8["size"])]  # (size,)
+    height: Annotated[Ints, out(i8["size"])]
 
     @classmethod
     def start(cls, size: int) -> "Pools":
@@ -35,7 +32,7 @@ class Pools(NamedTuple):
         return cls.empty(np.zeros(size, np.int64), FIRST_ROOM)
 
     @classmethod
-    def empty(cls, height: NDArray[np.int64], room: int) -> "Pools":
+    def empty(cls, height: Ints, room: int) -> "Pools":
         """Return space for so many pools of each replicate."""
         shape = height.size, room
         mass, events, loss = np.empty((3, *shape))
@@ -60,7 +57,7 @@ class Pools(NamedTuple):
         """Which pools exist, up to the largest number of any replicate: (size, most)."""
         return np.arange(self.height.max(initial=0)) < self.height[:, None]
 
-    def values(self, cells: NDArray[np.int64]) -> Floats:
+    def values(self, cells: Ints) -> Floats:
         """Return the frequency of the pool of each of some cells: (size, cells)."""
         out = np.empty((self.height.size, cells.size))
         for t, height in enumerate(self.height):
@@ -76,11 +73,8 @@ def pool(events: Floats, mass: Floats, losses: Floats, first: int, pools: Pools)
     mass : (cells,) weight of the rows
     losses : (2, cells) what a row adds to the loss if the event occurs, and if not
     """
-    expect("events", events, (None, pools.height.size), "f")
-    expect("mass", mass, events.shape[:1], "f")
-    expect("losses", losses, (2, mass.size), "f")
     pools = pools.with_room(int(pools.height.max(initial=0)) + mass.size)
-    _pool(np.ascontiguousarray(events), mass, losses, first, pools)
+    _pool(events, mass, losses, first, pools)
     return pools
 
 
@@ -113,8 +107,8 @@ def tally(p: Array, occurred: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats
     Both outcomes are sorted apart, on two threads if there are: faster than to find the order of
     all rows.
     """
-    expect("p", p, (None,), "f")
-    expect("occurred", occurred, p.shape, "b")
+    if p.ndim != 1 or occurred.dtype != bool:
+        raise TypeError(f"`occurred` must be yes or no for each of p (n,); found {occurred.dtype}.")
     halves = [p, p]
 
     def sort(event: int, _: int) -> None:

@@ -1,16 +1,17 @@
 """Loops that are written in Python and run as machine code.
 
-A kernel declares what it takes: numbers, arrays, tuples and named tuples of them. An array's
-declaration has a type and a name for each length, ``f8["n m"]``; what has one name has one
-length. `engine.build` compiles a kernel for what it declares and nothing else. The machine code
-looks at every array before it begins and refuses what was not declared. Then the door, here,
-converts what can be converted without loss and tries again, or says in a sentence what is wrong.
+A kernel declares what it takes: numbers, arrays, tuples and named tuples of them. The declaration
+of an array has its type and a name for each of its lengths, ``f8["n m"]``; lengths of one name are
+the same. `engine.build` compiles a kernel for what it declares and for nothing else. The machine
+code looks at the type and the lengths of every array before it begins, and refuses those that were
+not declared. Then arrays are converted, where nothing is lost by it, or a sentence says what is
+wrong.
 
     >>> import numpy as np
     >>> from calibrant import engine
     >>> engine.line.pair_sum(np.ones(3), np.ones(2))
     Traceback (most recent call last):
-    TypeError: `decays` must be an array of float64 and shape (groups); found float64 (2,).
+    TypeError: `decays` must be an array of float64 and shape (groups), groups = 3; found ...
 """
 
 import ctypes
@@ -28,16 +29,13 @@ from calibrant.engine import library
 
 @dataclass(frozen=True)
 class Declared:
-    """What a kernel takes in one place: a number, or an array if it has a shape.
-
-    Types of one family are chosen together: all narrow ones, or all wide ones.
-    """
+    """What a kernel takes in one place: a number, or an array if it has a shape."""
 
     types: tuple[str, ...]  # one, or a narrow and a wide one
-    family: str = ""
-    shape: tuple[str, ...] | None = None  # names of lengths, such as n or n+1; _ for any
-    written: bool = False  # to be written to, and never converted
-    optional: bool = False  # None may stand for it; the kernel then sees an array without entries
+    family: str = ""  # types of one family are all narrow or all wide
+    shape: tuple[str, ...] | None = None  # names of lengths, as in n or n+1; _ for any
+    written: bool = False  # to be written to, and so never converted
+    optional: bool = False  # None becomes an array without entries
 
     def __getitem__(self, shape: str) -> "Declared":
         return replace(self, shape=tuple(shape.split()))
@@ -48,6 +46,23 @@ class Declared:
             return f"a number of {names}"
         return f"an array of {names} and shape ({', '.join(self.shape)})"
 
+    def admits(self, value: Any) -> bool:
+        """Whether a value is what is declared, or can become it without loss; but for lengths."""
+        wide = np.dtype(self.types[-1])
+        if self.shape is None and wide.kind == "f":
+            return isinstance(value, int | float | np.number)
+        if self.shape is None:
+            limits = np.iinfo("u8" if wide.kind == "u" else "i8")
+            whole = isinstance(value, int | np.integer | np.bool_)
+            return whole and limits.min <= value <= limits.max
+        if value is None:
+            return self.optional
+        if not isinstance(value, np.ndarray) or value.ndim != len(self.shape):
+            return False
+        if self.written:
+            return value.dtype in self.types
+        return KINDS.get(value.dtype.kind) == KINDS[wide.kind] and np.can_cast(value.dtype, wide)
+
 
 f8, i8, u8 = Declared(("f8",)), Declared(("i8",)), Declared(("u8",))
 i4, u1, b1 = Declared(("i4",)), Declared(("u1",)), Declared(("b1",))
@@ -55,10 +70,9 @@ real = Declared(("f4", "f8"), "real")  # predictions
 index = Declared(("i4", "i8"), "whole")  # numbers of rows
 code = Declared(("u1", "i4"), "whole")  # numbers of classes, outcomes or cells
 count = Declared(("i8", "f8"), "count")  # weights, which may be counts
-
-NUMBERS: dict[Any, Declared] = {int: i8, float: f8, bool: b1, np.uint64: u8}
 SPAN = i8, i8  # from, and below
 
+NUMBERS: dict[Any, Declared] = {int: i8, float: f8, bool: b1, np.uint64: u8}
 PACKED = {"i8": "q", "u8": "Q", "f8": "d", "b1": "q"}  # letters of `struct`
 ADDRESS = "Q"
 KINDS = {"f": "real", "i": "whole", "u": "whole", "b": "whether"}  # of NumPy's types
@@ -81,6 +95,15 @@ def optional(declared: Declared) -> Declared:
     return replace(declared, optional=True)
 
 
+def fields(kind: Any) -> dict[str, Any]:
+    """Return what the fields of a named tuple declare: by their types, or in so many words."""
+    found = {}
+    for name, hint in kind.__annotations__.items():
+        words = [each for each in get_args(hint) if isinstance(each, Declared)]
+        found[name] = words[0] if words else NUMBERS.get(hint, hint)
+    return found
+
+
 class Leaf(NamedTuple):
     """A number or an array among what a kernel takes, with the name that sentences give it."""
 
@@ -88,22 +111,8 @@ class Leaf(NamedTuple):
     declared: Declared
 
 
-def fields(kind: Any) -> dict[str, Any]:
-    """Return what the fields of a named tuple are declared to be."""
-    return {name: _of_hint(hint) for name, hint in kind.__annotations__.items()}
-
-
-def _of_hint(hint: Any) -> Any:
-    """Return what a field's annotation declares: a plain number, a named tuple, or in so many words."""
-    if hint in NUMBERS:
-        return NUMBERS[hint]
-    if hasattr(hint, "_fields"):
-        return hint
-    return next(each for each in get_args(hint) if isinstance(each, Declared))
-
-
 def leaves(name: str, declared: Any) -> Iterator[Leaf]:
-    """Yield the numbers and arrays of a declaration in the order in which they cross."""
+    """Yield the numbers and arrays of an argument in the order in which they cross."""
     if isinstance(declared, Declared):
         yield Leaf(name, declared)
     elif isinstance(declared, tuple):
@@ -112,6 +121,15 @@ def leaves(name: str, declared: Any) -> Iterator[Leaf]:
     else:
         for field, part in fields(declared).items():
             yield from leaves(f"{name}.{field}", part)
+
+
+def flatten(arguments: tuple[Any, ...], values: list[Any]) -> None:
+    """Append numbers and arrays, those of tuples one after the other."""
+    for argument in arguments:
+        if isinstance(argument, tuple):
+            flatten(argument, values)
+        else:
+            values.append(argument)
 
 
 class Variant(NamedTuple):
@@ -130,6 +148,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], takes: Any, returns: Any) -> None:
         self.function = function
+        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self.takes = takes
         self.returns: tuple[Declared, ...] = returns if isinstance(returns, tuple) else (returns,)
 
@@ -144,32 +163,19 @@ class Kernel:
             self._refuse(refused - 1, values)
         return found
 
-    @property
-    def name(self) -> str:
-        """The module and the function."""
-        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What is declared of each argument."""
-        names = self.function.__code__.co_varnames[: self.function.__code__.co_argcount]
-        return dict(zip(names, self.takes, strict=True))
-
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
         """All numbers and arrays, in the order in which they cross."""
-        return tuple(
-            leaf for name, declared in self.arguments.items() for leaf in leaves(name, declared)
-        )
+        names = self.function.__code__.co_varnames[: self.function.__code__.co_argcount]
+        parts = zip(names, self.takes, strict=True)
+        return tuple(leaf for name, declared in parts for leaf in leaves(name, declared))
 
     @cached_property
     def families(self) -> dict[str, int]:
         """The families whose types are to be chosen, and the leaf of each that chooses."""
         found: dict[str, int] = {}
         for k, (_, each) in enumerate(self.leaves):
-            if each.family and (
-                each.family not in found or self.leaves[found[each.family]].declared.optional
-            ):
+            if each.family and (each.family not in found or not each.optional):
                 found[each.family] = k
         return found
 
@@ -185,116 +191,82 @@ class Kernel:
         return tuple(found)
 
     @cached_property
-    def _arrays(self) -> list[int]:
-        return [k for k, leaf in enumerate(self.leaves) if leaf.declared.shape is not None]
-
-    @cached_property
-    def _choosing(self) -> list[int]:
-        return list(self.families.values())
-
-    @cached_property
     def _entries(self) -> dict[tuple[Any, ...], Any]:
-        """The functions of the library, by the types of the leaves that choose one."""
+        """The functions of the library, by the types of the arrays that choose one."""
         machine, found = library.load(), {}
         for symbol, types in self.variants:
             entry = machine[symbol]
             entry.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p]
-            key = [_key(self.leaves[k].declared, types[k]) for k in self._choosing]
-            found.update(dict.fromkeys(product(*key), entry))
+            keys = [
+                [np.dtype(types[k]), *[None] * (types[k] == self.leaves[k].declared.types[0])]
+                for k in self.families.values()
+            ]
+            found.update(dict.fromkeys(product(*keys), entry))
         return found
 
     @cached_property
-    def _pack(self) -> Callable[..., bytes]:
-        letters = (
-            PACKED[each.types[0]] if each.shape is None else ADDRESS for _, each in self.leaves
-        )
-        return struct.Struct("".join(letters)).pack
-
-    @cached_property
-    def _slots(self) -> Any:
-        """What the library writes to: the number of a refused leaf, or 0, and results."""
-        is_real = any(each is f8 for each in self.returns)
-        return (ctypes.c_double if is_real else ctypes.c_int64) * (1 + len(self.returns))
+    def _plan(self) -> tuple[list[int], list[int], Callable[..., bytes], Any]:
+        """What choose an entry, what are arrays, how numbers are packed, and room for results."""
+        shapes = [each.shape for _, each in self.leaves]
+        arrays = [k for k, shape in enumerate(shapes) if shape is not None]
+        letters = [
+            ADDRESS if k in arrays else PACKED[leaf.declared.types[0]]
+            for k, leaf in enumerate(self.leaves)
+        ]
+        slot: Any = ctypes.c_double if f8 in self.returns else ctypes.c_int64
+        slots = slot * (1 + len(self.returns))
+        return list(self.families.values()), arrays, struct.Struct("".join(letters)).pack, slots
 
     def _run(self, given: list[Any]) -> tuple[int, Any]:
         """Return 0 and what the kernel returned; or the number of a refused leaf, from 1."""
+        choosing, arrays, pack, slots = self._plan
         values = given.copy()
         held = []  # until the kernel is done
         try:
-            chosen = [values[k] for k in self._choosing]
-            entry = self._entries[tuple([each if each is None else each.dtype for each in chosen])]
-            for k in self._arrays:
+            types = [None if values[k] is None else values[k].dtype for k in choosing]
+            entry = self._entries[tuple(types)]
+            for k in arrays:
                 if values[k] is None:
                     values[k] = 0
                 else:
                     held.append(values[k].__array_struct__)
                     values[k] = _address(held[-1], None)
-            block = self._pack(*values)
+            block = pack(*values)
         except (AttributeError, KeyError, struct.error):
-            return 1 + self._odd(given), None
-        slots = self._slots()
-        entry(slots, None, block)
-        if slots[0] or not self.returns:
-            return int(slots[0]), None
-        return 0, slots[1] if len(slots) == 2 else tuple(slots[1:])
-
-    def _odd(self, values: list[Any]) -> int:
-        """Return the first leaf that is not even of the right kind."""
-        for k, (value, leaf) in enumerate(zip(values, self.leaves, strict=True)):
-            if not _alike(value, leaf.declared):
-                return k
-        return self._choosing[0]
+            return len(given), None
+        found = slots()
+        entry(found, None, block)
+        if found[0] or not self.returns:
+            return int(found[0]), None
+        return 0, found[1] if len(found) == 2 else tuple(found[1:])
 
     def _converted(self, values: list[Any]) -> list[Any]:
         """Return arguments with arrays as they are declared, where that loses nothing."""
-        for k, (value, leaf) in enumerate(zip(values, self.leaves, strict=True)):
-            if not _alike(value, leaf.declared):
+        pairs = [(value, each) for value, (_, each) in zip(values, self.leaves, strict=True)]
+        for k, (value, each) in enumerate(pairs):
+            if not each.admits(value):
                 self._refuse(k, values)
-        is_wide = {
-            family: not all(
-                np.can_cast(value.dtype, each.types[0])
-                for value, (_, each) in zip(values, self.leaves, strict=True)
-                if each.family == family and value is not None
-            )
-            for family in self.families
+        wide = {
+            each.family
+            for value, each in pairs
+            if each.family and value is not None and not np.can_cast(value.dtype, each.types[0])
         }
         return [
             value
             if each.shape is None or each.written or value is None
-            else np.require(value, each.types[is_wide.get(each.family, False)], "CA")
-            for value, (_, each) in zip(values, self.leaves, strict=True)
+            else np.require(value, each.types[each.family in wide], ["C", "A"])
+            for value, each in pairs
         ]
 
     def _refuse(self, k: int, values: list[Any]) -> NoReturn:
-        value = values[k]
+        (name, declared), value = self.leaves[k], values[k]
+        lengths: dict[str, int] = {}
+        for each, (_, other) in zip(values[:k], self.leaves, strict=False):
+            lengths |= dict(zip(other.shape or (), getattr(each, "shape", ()), strict=False))
+        named = lengths.keys() & set(declared.shape or ()) - {"_"}
+        where = "".join(f", {length} = {lengths[length]}" for length in sorted(named))
         found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else repr(value)
-        raise TypeError(
-            f"`{self.leaves[k].name}` must be {self.leaves[k].declared}; found {found}."
-        )
-
-
-def _key(declared: Declared, name: str) -> list[Any]:
-    """Return the types of arrays for which a type is chosen; None, if there may be none."""
-    key: list[Any] = [np.dtype(name)]
-    if declared.optional and name == declared.types[0]:
-        key.append(None)
-    return key
-
-
-def _alike(value: Any, declared: Declared) -> bool:
-    """Whether a value can become what is declared without loss."""
-    kind = np.dtype(declared.types[-1])
-    if declared.shape is None:
-        whole = (int, np.integer, np.bool_)
-        return isinstance(value, whole if kind.kind in "iub" else (*whole, float, np.floating))
-    if value is None:
-        return declared.optional
-    if not isinstance(value, np.ndarray) or value.ndim != len(declared.shape):
-        return False
-    if declared.written:
-        return value.dtype in [np.dtype(name) for name in declared.types]
-    alike = KINDS.get(value.dtype.kind) == KINDS[kind.kind]
-    return alike and np.can_cast(value.dtype, kind)
+        raise TypeError(f"`{name}` must be {declared}{where}; found {found}.")
 
 
 def kernel(*takes: Any, returns: Any = ()) -> Callable[[Callable[..., Any]], Kernel]:
@@ -306,12 +278,3 @@ def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let kernels call `function`; for Python it stays the plain function that it is."""
     helpers.append(function)
     return function
-
-
-def flatten(arguments: tuple[Any, ...], values: list[Any]) -> None:
-    """Append numbers and arrays, those of tuples one after the other."""
-    for argument in arguments:
-        if isinstance(argument, tuple):
-            flatten(argument, values)
-        else:
-            values.append(argument)

@@ -8,18 +8,22 @@ and a the sum of the rows' k_i.
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect, zeros
+from calibrant.engine.arrays import zeros
 from calibrant.engine.draws import GOLDEN, mix
 from calibrant.engine.kernel import SPAN, f8, helper, i8, kernel, out
-from calibrant.engine.kernels import CHOSEN, Kernel, Room, check_points, plain, similarities
-from calibrant.engine.matching import BLOCK, Matching
-from calibrant.engine.pairs import Points
-
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from calibrant.engine.pairs import (
+    BLOCK,
+    CHOSEN,
+    Kernel,
+    Matching,
+    Points,
+    Room,
+    plain,
+    similarities,
+)
+from calibrant.engine.tuples import Floats, Ints
 
 TOGETHER = 1 << 13  # rows whose sums are added up together
 FLAT = 1e-10  # share of itself that a landmark must have apart from those before it
@@ -28,8 +32,8 @@ FLAT = 1e-10  # share of itself that a landmark must have apart from those befor
 class Landmarks(NamedTuple):
     """Predictions that all others are compared with, and the factor of their kernel."""
 
-    columns: Annotated[Floats, f8["m rank"]]  # (m, rank)
-    factor: Annotated[Floats, f8["rank rank"]]  # (rank, rank): row l is column l of L
+    columns: Annotated[Floats, f8["m rank"]]
+    factor: Annotated[Floats, f8["rank rank"]]  # : row l is column l of L
 
 
 def hashes(probs: Floats, seed: int) -> Floats:
@@ -41,13 +45,12 @@ def hashes(probs: Floats, seed: int) -> Floats:
     return np.asarray(((found >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
 
 
-def choose(probs: Floats, rank: int, seed: int) -> NDArray[np.int64]:
+def choose(probs: Floats, rank: int, seed: int) -> Ints:
     """Return the numbers of at most `rank` rows with different predictions.
 
     Those are taken for which -log(u) / (1 - |p|² + 1/1000) is least, u a hash of the prediction:
     rows whose outcome is uncertain more often than others, whatever their order.
     """
-    check_points(probs)
     priority = -np.log(hashes(probs, seed)) / (1.001 - (probs * probs).sum(axis=1))
     order = np.argsort(priority, kind="stable")
     start, kept = 0, order[:0]
@@ -61,7 +64,7 @@ def choose(probs: Floats, rank: int, seed: int) -> NDArray[np.int64]:
 
 def place(probs: Floats, chosen: Kernel) -> Landmarks:
     """Make landmarks of predictions (rank, m), less those that others already stand for."""
-    rank, _ = check_points(probs)
+    rank = len(probs)
     columns = np.ascontiguousarray(probs.T)
     factor = zeros((rank, rank))
     kept = _factor(probs, columns, plain(chosen), (Room.of(rank), zeros(rank)), factor)
@@ -122,9 +125,8 @@ class Expected(NamedTuple):
 
 def expected(points: Points, landmarks: Landmarks, chosen: Kernel) -> Expected:
     """Add up the predictions of all rows, as seen from the landmarks."""
-    n, m = check_points(points.probs)
+    n, m = points.probs.shape
     rank = landmarks.columns.shape[1]
-    expect("columns", landmarks.columns, (m, rank), "f")
     blocks = threads.blocks(n, TOGETHER)
     sums, own = zeros((len(blocks), m, rank)), np.empty(n)
 
@@ -157,19 +159,15 @@ def add_rows(
     landmarks: Landmarks,
     chosen: tuple[Kernel, float],
     matching: Matching,
-    sums: Whole,
+    sums: Ints,
 ) -> None:
     """Add w_i k_i of rows, in units, to the sums (size, m, rank) of their outcomes.
 
     chosen : the kernel and the unit
     """
-    n, m = check_points(points.probs)
-    size, rank = sums.shape[0], landmarks.columns.shape[1]
-    expect("weights", points.weights, (n,), "f")
-    expect("columns", landmarks.columns, (m, rank), "f")
-    expect("sums", sums, (size, m, rank), "i")
-    expect("places", matching.places, (size, n), "u")
-    expect("starts", matching.starts, (size, -(-n // BLOCK), m + 1), "u")
+    rank = landmarks.columns.shape[1]
+    if matching.n_rows != len(points.probs):
+        raise IndexError(f"`matching` must be of {len(points.probs)} rows.")
     table = zeros((BLOCK, rank), np.int64)
     room = Room.of(rank), zeros(rank)
     scaled = plain(chosen[0]), 1.0 / chosen[1]
@@ -228,10 +226,8 @@ def add_block(table, places, starts, sums):
                 a += 1
 
 
-def squared_lengths(sums: Whole, unit: float, sums_expected: Floats, factor: Floats) -> Floats:
+def squared_lengths(sums: Ints, unit: float, sums_expected: Floats, factor: Floats) -> Floats:
     """Return the sum over the outcomes of |L^{-1} (observed - expected)|² for each replicate."""
-    expect("sums", sums, (None, *sums_expected.shape), "i")
-    expect("factor", factor, (sums.shape[2], sums.shape[2]), "f")
     out = np.empty(sums.shape[0])
     _squared_lengths(sums, unit, sums_expected, factor, zeros(sums.shape[2]), out)
     return out

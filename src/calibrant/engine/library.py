@@ -1,8 +1,8 @@
 """The library of machine code that was built with the package: found, checked and loaded.
 
-`engine.build` writes one library for each level of processors, and an index that says for what
-each is and what its bytes are. A library that is missing, damaged, or made from other kernels or
-for another machine is refused by name before it is loaded: nothing else can run the kernels.
+`engine.build` writes a library for each level of processors, and an index that says what each is
+for and what its bytes are. A library that is missing, damaged, built from other kernels or for
+another machine is refused by name before it is loaded. Nothing else can run the kernels.
 """
 
 import ctypes
@@ -10,16 +10,20 @@ import json
 import platform
 from functools import cache
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).with_name("machine")
 INDEX = "index.json"
-REMEDY = "Install calibrant again (`pip install --force-reinstall`; `make` in a clone of it)."
+REMEDY = "Install calibrant again (pip install --force-reinstall calibrant; in a clone, make test)."
 
 
 class LibraryError(ImportError):
     """There is no library that can be loaded here."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} {REMEDY}")
 
 
 @cache
@@ -29,46 +33,40 @@ def load() -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
-        raise LibraryError(f"{path} cannot be loaded ({error}). {REMEDY}") from None
+        raise LibraryError(f"{path} cannot be loaded ({error}).") from None
 
 
 def choose(folder: Path) -> Path:
-    """Return the best library for this processor, after a look at its bytes."""
-    index = _index(folder)
-    if index["digest"] != digest():
-        raise LibraryError(f"The kernels have changed since {folder} was built. {REMEDY}")
+    """Return the best library for this processor, if its bytes are those that were written."""
+    index = _read(folder / INDEX)
     if index["machine"] != machine():
-        raise LibraryError(
-            f"{folder} was built for {index['machine']}, but this is {machine()}. {REMEDY}"
-        )
+        raise LibraryError(f"{folder} was built for {index['machine']}; this is {machine()}.")
+    if index["digest"] != digest():
+        raise LibraryError(f"The kernels have changed since {folder} was built.")
     has = features()
-    for level, library in index["levels"].items():
+    for library in index["levels"]:
         if all(has.get(name) for name in library["needs"]):
             return _checked(folder / library["file"], library)
-    raise LibraryError(
-        f"{folder} needs a processor of level {level}: {', '.join(library['needs'])}."
-    )
+    raise LibraryError(f"The processor lacks what {folder} needs: {', '.join(library['needs'])}.")
 
 
-def _index(folder: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
     try:
-        index: dict[str, Any] = json.loads((folder / INDEX).read_text())
-        index["digest"], index["machine"], index["levels"].items()
+        index = json.loads(path.read_text())
+        return {name: index[name] for name in ("machine", "digest", "levels")}
     except FileNotFoundError:
-        raise LibraryError(f"{folder / INDEX} is missing: the kernels were not built. {REMEDY}")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LibraryError(f"{folder / INDEX} cannot be read ({error!r}). {REMEDY}")
-    return index
+        raise LibraryError(f"{path} is missing: compiled loops were not built.") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LibraryError(f"{path} cannot be read ({error!r}).") from None
 
 
 def _checked(path: Path, library: dict[str, Any]) -> Path:
-    """Refuse a file that is not the one that was written."""
     try:
         code = path.read_bytes()
     except OSError as error:
-        raise LibraryError(f"{path} cannot be read ({error.strerror}). {REMEDY}") from None
+        raise LibraryError(f"{path} cannot be read ({error.strerror}).") from None
     if len(code) != library["size"] or sha256(code).hexdigest() != library["sha256"]:
-        raise LibraryError(f"{path} is damaged. {REMEDY}")
+        raise LibraryError(f"{path} is damaged.")
     return path
 
 
@@ -85,6 +83,4 @@ def machine() -> str:
 
 def features() -> dict[str, bool]:
     """Return what the processor has, as NumPy has found out."""
-    from numpy._core._multiarray_umath import __cpu_features__  # noqa: PLC0415
-
-    return dict(__cpu_features__)
+    return dict(import_module("numpy._core._multiarray_umath").__cpu_features__)

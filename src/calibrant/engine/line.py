@@ -9,11 +9,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect, zeros
+from calibrant.engine.arrays import zeros
 from calibrant.engine.kernel import b1, f8, helper, i4, i8, kernel, out
-
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from calibrant.engine.tuples import Floats, Ints, Span
 
 
 class Line(NamedTuple):
@@ -22,11 +20,11 @@ class Line(NamedTuple):
     `decays` are what each scale leaves of a sum on the way from a group to the next.
     """
 
-    weights: Annotated[Floats, f8["n"]]  # (n,) of the sorted rows
-    ends: Annotated[Whole, i8["groups"]]  # (groups,) the row after the last one of each group
-    values: Annotated[Floats, f8["groups"]]  # (groups,) the prediction
-    mass: Annotated[Floats, f8["groups"]]  # (groups,) the weight
-    decays: Annotated[Floats, f8["scales groups"]]  # (scales, groups)
+    weights: Annotated[Floats, f8["n"]]  # of the sorted rows
+    ends: Annotated[Ints, i8["groups"]]  # the row after the last one of each group
+    values: Annotated[Floats, f8["groups"]]  # the prediction
+    mass: Annotated[Floats, f8["groups"]]  # the weight
+    decays: Annotated[Floats, f8["scales groups"]]
 
 
 class Walk(NamedTuple):
@@ -36,9 +34,9 @@ class Walk(NamedTuple):
         Floats, out(f8["size"])
     ]  # (size,) sum over the pairs, and what was lost in rounding it
     low: Annotated[Floats, out(f8["size"])]
-    events: Annotated[Floats, out(f8["size"])]  # (size,) of the group that is being added up
-    own: Annotated[Floats, out(f8["size"])]  # (size,) what its rows and themselves amount to
-    behind: Annotated[Floats, out(f8["scales size"])]  # (scales, size) sums over the groups before
+    events: Annotated[Floats, out(f8["size"])]  # of the group that is being added up
+    own: Annotated[Floats, out(f8["size"])]  # what its rows and themselves amount to
+    behind: Annotated[Floats, out(f8["scales size"])]  # sums over the groups before
 
     @classmethod
     def zeros(cls, scales: int, size: int) -> "Walk":
@@ -47,21 +45,14 @@ class Walk(NamedTuple):
 
 
 def walk_rows(
-    line: Line,
-    span: tuple[int, int],
-    outcomes: NDArray[np.int32],
-    how: tuple[int, bool],
-    walk: Walk,
+    line: Line, span: Span, outcomes: NDArray[np.int32], how: tuple[int, bool], walk: Walk
 ) -> None:
     """Add rows span[0] … span[1] - 1 of the sorted ones; outcomes (span[1] - span[0], size).
 
     how : the outcome that is the event, and whether no row is paired with itself
     """
-    expect("outcomes", outcomes, (span[1] - span[0], walk.high.size), "i")
-    expect("decays", line.decays, (walk.behind.shape[0], line.ends.size), "f")
-    expect("values", line.values, line.ends.shape, "f")
-    expect("mass", line.mass, line.ends.shape, "f")
-    expect("weights", line.weights, (int(line.ends[-1]),), "f")
+    if len(outcomes) != span[1] - span[0] or line.ends[-1] != line.weights.size:
+        raise IndexError(f"`outcomes` must be of rows {span}, and `line` of all rows.")
     if not 0 <= span[0] <= span[1] <= line.weights.size:
         raise IndexError(f"`span` must be within {line.weights.size} rows; found {span}.")
     first = int(np.searchsorted(line.ends, span[0], side="right"))
@@ -109,8 +100,6 @@ def _walk_rows(line, span, outcomes, how, walk):
 
 def pair_sum(values: Floats, decays: Floats) -> float:
     """Return the sum of values[g] values[h] over g < h, times all decays on the way: (groups,)."""
-    expect("values", values, (None,), "f")
-    expect("decays", decays, values.shape, "f")
     return float(_pair_sum(values, decays))
 
 
@@ -128,8 +117,6 @@ def middle(values: Floats, mass: Floats) -> float:
 
     mass : (groups,) how often each value stands
     """
-    expect("values", values, (None,), "f")
-    expect("mass", mass, values.shape, "f")
     ends = np.concatenate(([0.0], np.cumsum(mass)))
     half = ends[-1] * ends[-1] / 2
     low, high = -1, int(np.float64(values[-1] - values[0]).view(np.int64))

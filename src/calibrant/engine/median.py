@@ -9,17 +9,12 @@ from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect, zeros
+from calibrant.engine.arrays import zeros
 from calibrant.engine.kernel import SPAN, f8, helper, i8, kernel, out
-from calibrant.engine.kernels import EUCLIDEAN, check_points, distances
-from calibrant.engine.matching import BLOCK
-from calibrant.engine.pairs import Points
-
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from calibrant.engine.pairs import BLOCK, EUCLIDEAN, Points, distances
+from calibrant.engine.tuples import Floats, Ints, Span
 
 LOG_INTERVALS = 12
 INTERVALS = 1 << LOG_INTERVALS
@@ -31,12 +26,12 @@ class Pairs(NamedTuple):
     """Rows against the columns of a block: pairs i < j."""
 
     points: Points
-    columns: Annotated[Floats, f8["m width"]]  # (m, width)
+    columns: Annotated[Floats, f8["m width"]]
     distance: int
     first: int  # row number of the first column
-    far: Annotated[Floats, out(f8["width"])]  # (width,) room for distances
-    bits: Annotated[Whole, out(i8["width"])]  # the same, as whole numbers
-    at: Annotated[Whole, out(i8["width"])]  # (width,) room for their intervals
+    far: Annotated[Floats, out(f8["width"])]  # room for distances
+    bits: Annotated[Ints, out(i8["width"])]  # the same, as whole numbers
+    at: Annotated[Ints, out(i8["width"])]  # room for their intervals
 
 
 def median_distance(points: Points, distance: int) -> float:
@@ -45,8 +40,6 @@ def median_distance(points: Points, distance: int) -> float:
     A pair counts w_i w_j times. If half of the mass is at most d and the other half at least e,
     it is (d + e) / 2.
     """
-    n, _ = check_points(points.probs)
-    expect("weights", points.weights, (n,), "f")
     half = float(points.weights.sum()) ** 2 / 2
     alike = float((points.weights**2).sum())  # the pairs i = j, of distance 0
     least = 2 * float(points.weights.min()) ** 2  # mass of two rows
@@ -65,7 +58,7 @@ def median_distance(points: Points, distance: int) -> float:
     return _middle(bits, mass, half - below, lambda last: _next(points, distance, last))
 
 
-def _middle(bits: Whole, mass: Floats, half: float, following: Callable[[int], int]) -> float:
+def _middle(bits: Ints, mass: Floats, half: float, following: Callable[[int], int]) -> float:
     """Return the number up to which lies this mass, or the middle between it and the next."""
     order = np.argsort(bits, kind="stable")
     bits, mass = bits[order], np.cumsum(mass[order])
@@ -110,10 +103,10 @@ def _count(points: Points, distance: int, low: int, shift: int) -> Floats:
     return np.asarray(np.sum(_sweep(points, distance, work), axis=0)[:-1])
 
 
-def _collect(points: Points, distance: int, span: tuple[int, int]) -> tuple[Whole, Floats]:
+def _collect(points: Points, distance: int, span: Span) -> tuple[Ints, Floats]:
     """Return bits and mass of the pairs whose bits are in a span: at most `FEW`, or all alike."""
 
-    def work(pairs: Pairs) -> tuple[Whole, Floats]:
+    def work(pairs: Pairs) -> tuple[Ints, Floats]:
         bits, mass = zeros(FEW, np.int64), zeros(FEW)
         count = _collect_pairs(pairs, span, bits, mass)
         return bits[:count], mass[:count]

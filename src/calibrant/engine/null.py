@@ -3,35 +3,32 @@
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.engine import draws
-from calibrant.engine.arrays import expect, expect_order, expect_rows, within, zeros
-from calibrant.engine.draws import Drawing, draw_row
+from calibrant.engine.arrays import expect_order, expect_rows, zeros
+from calibrant.engine.draws import draw_row
 from calibrant.engine.kernel import SPAN, f8, i8, kernel, out, u8
 from calibrant.engine.norms import IN_ORDER, dense_norms, look_up, seen_norms, single_norms
 from calibrant.engine.sums import add_predictions, unit_of
 from calibrant.engine.totals import Totals, collect
-from calibrant.engine.tuples import Order, Replicates, Rows, Source
-
-Floats = NDArray[np.float64]
+from calibrant.engine.tuples import Floats, Ints, Order, Replicates, Rows, Source, Span
 
 
 class Cells(NamedTuple):
     """Rows sorted by cell, the weight of each cell, and that of all."""
 
     order: Order
-    mass: Annotated[Floats, f8["cells"]]  # (cells,)
+    mass: Annotated[Floats, f8["cells"]]
     total: float
 
 
 class Room(NamedTuple):
     """What kernels work in: they allocate nothing."""
 
-    cuts: Annotated[NDArray[np.int64], out(i8["_"])]  # thresholds of a row
-    u: Annotated[NDArray[np.int64], out(i8["size"])]
+    cuts: Annotated[Ints, out(i8["_"])]  # thresholds of a row
+    u: Annotated[Ints, out(i8["size"])]
     # (rows, size) for cells of fewer rows; of others, one at a time
-    labels: Annotated[NDArray[np.int64], out(i8["_ size"])]
+    labels: Annotated[Ints, out(i8["_ size"])]
     limbs: Annotated[Floats, out(f8["3 m"])]
     predicted: Annotated[Floats, out(f8["m"])]
     table: Annotated[Floats, out(f8["2 m"])]  # norms of a cell of one row, for each outcome
@@ -55,37 +52,27 @@ class Room(NamedTuple):
         )
 
 
-def expect_outcomes(source: Source, m: int) -> None:
-    """Refuse a source that may draw an outcome that is not there."""
-    if source.table is not None:
-        within("table", source.table, m)
-    elif source.probs.shape[1] > m:
-        raise IndexError(f"`probs` must have no more than {m} classes.")
-
-
 def null_totals(
-    rows: Rows, cells: Cells, source: Source, replicates: Replicates, wanted: tuple[int, int]
+    rows: Rows, cells: Cells, source: Source, replicates: Replicates, wanted: Span
 ) -> Totals:
     """Return the totals of all cells, a draw for each row and replicate.
 
     wanted : the norms that are needed, as in ``range(*wanted)``; others are left at 0
     """
     n, m = rows.probs.shape
-    drawing, n_classes = draws.checked(source), source.probs.shape[1]
-    expect("probs", source.probs, (n, None), "f")
+    source = draws.checked(source, m)
     expect_rows(rows)
-    expect_order(cells.order, n, cells.mass.size)
-    expect_outcomes(source, m)
+    expect_order(cells.order, n)
     if not 0 <= wanted[0] <= wanted[1] <= 3:
         raise IndexError(f"`wanted` must be a span of three norms; found {wanted}.")
     totals = Totals.zeros(replicates.size)
-    room = Room.of(n_classes, m, replicates.size)
+    room = Room.of(source.probs.shape[1], m, replicates.size)
     keys = draws.replicate_keys(source.key, replicates)
-    _null_totals(rows, cells, drawing, (keys, 1.0 / unit_of(rows)), wanted, room, totals)
+    _null_totals(rows, cells, source, (keys, 1.0 / unit_of(rows)), wanted, room, totals)
     return totals
 
 
-@kernel(Rows, Cells, Drawing, (u8["size"], f8), SPAN, Room, Totals)
+@kernel(Rows, Cells, Source, (u8["size"], f8), SPAN, Room, Totals)
 def _null_totals(rows, cells, source, block, wanted, room, totals):
     keys, scale = block
     few = room.labels.shape[0]

@@ -1,4 +1,10 @@
-"""Sums over all pairs of rows, a table of some rows and columns at a time on each thread."""
+"""Kernels of pairs of predictions, and sums of them over all pairs of rows with one outcome.
+
+The rows of each block are sorted by outcome in every replicate; then a table of some rows and
+columns at a time is made on each thread, and added up. Sums are whole numbers of very small units
+in two words. So neither the order of rows nor the number of threads or of replicates that are made
+at a time changes a bit.
+"""
 
 from typing import Annotated, NamedTuple
 
@@ -6,19 +12,249 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect, zeros
-from calibrant.engine.kernel import f8, helper, i8, kernel, out
-from calibrant.engine.kernels import CHOSEN, Kernel, Room, check_points, plain, similarities
-from calibrant.engine.matching import BLOCK, WORD, Matching, Words, total
+from calibrant.engine.arrays import within, zeros
+from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out, u1
+from calibrant.engine.tuples import Floats, Ints
 
-Floats = NDArray[np.float64]
+TOTAL_VARIATION, EUCLIDEAN = range(2)  # distances
+EXPONENTIAL, GAUSSIAN = range(2)  # kernels
+
+MAGIC = 1.5 * 2.0**52  # adding it rounds to a whole number, which the last bits then hold
+PER_LOG2 = 1.4426950408889634  # 1 / log 2
+LOG2 = float.fromhex("0x1.62e42fefap-1")  # log 2, to so few bits that multiples of it are exact
+REST = float.fromhex("0x1.cf79abc9e3b3ap-40")  # what it lacks
+LEAST = -700.0  # exponents below are as good as this one: exp(-700) is 1e-304
+
+BLOCK = 128  # rows that are sorted together
+WORD = np.int64((1 << 32) - 1)
+
+
+class Kernel(NamedTuple):
+    """A sum of kernels of one kind: exp(-d / s) or exp(-d² / (2 s²)) for every scale s."""
+
+    kind: int
+    distance: int
+    scales: Floats
+
+    @property
+    def rates(self) -> Floats:
+        """What the distance, or its square, is multiplied by in the exponent."""
+        return -1.0 / self.scales if self.kind == EXPONENTIAL else -0.5 / self.scales**2
+
+
+class Room(NamedTuple):
+    """What a row of a table is computed in: (columns,) each; `bits` are those of `power`."""
+
+    far: Annotated[Floats, out(f8["width"])]
+    series: Annotated[Floats, out(f8["width"])]
+    power: Annotated[Floats, out(f8["width"])]
+    bits: Annotated[Ints, out(i8["width"])]
+
+    @classmethod
+    def of(cls, width: int) -> "Room":
+        """Return room for so many columns."""
+        far, series, power = zeros(width), zeros(width), zeros(width)
+        return cls(far, series, power, power.view(np.int64))
+
+
+CHOSEN = i8, i8, f8["_"]  # what `plain` returns
+
+
+def plain(chosen: Kernel) -> tuple[int, int, Floats]:
+    """Return a kernel as compiled loops take it: kind, distance and rates."""
+    return chosen.kind, chosen.distance, chosen.rates
+
+
+@helper
+def distances(point, columns, distance, out):
+    """Write the distances of a point (m,) from columns (m, k) to out (k,); squared if Euclidean."""
+    for i in range(out.shape[0]):
+        out[i] = 0.0
+    for j in range(columns.shape[0]):
+        p, column = point[j], columns[j]
+        if distance == TOTAL_VARIATION:
+            for i in range(out.shape[0]):
+                out[i] += abs(column[i] - p)
+        else:
+            for i in range(out.shape[0]):
+                d = column[i] - p
+                out[i] += d * d
+    if distance == TOTAL_VARIATION:
+        for i in range(out.shape[0]):
+            out[i] *= 0.5
+
+
+@helper
+def add_exponentials(far, rate, room, out):
+    """Add exp(rate · far) to out (k,), right to an ulp or two, for rates below 0.
+
+    Written out, so that several numbers are computed at a time, and alike on every machine: with
+    z the whole number nearest to x / log 2, exp(x) is 2^z times the Taylor series of x - z log 2.
+    """
+    series, power, bits = room.series, room.power, room.bits
+    for i in range(out.shape[0]):
+        x = far[i] * rate
+        power[i] = (x if x > LEAST else LEAST) * PER_LOG2 + MAGIC
+    for i in range(out.shape[0]):
+        z = power[i] - MAGIC
+        x = far[i] * rate
+        r = ((x if x > LEAST else LEAST) - z * LOG2) - z * REST
+        taylor = 1.0 / 479001600.0
+        taylor = taylor * r + 1.0 / 39916800.0
+        taylor = taylor * r + 1.0 / 3628800.0
+        taylor = taylor * r + 1.0 / 362880.0
+        taylor = taylor * r + 1.0 / 40320.0
+        taylor = taylor * r + 1.0 / 5040.0
+        taylor = taylor * r + 1.0 / 720.0
+        taylor = taylor * r + 1.0 / 120.0
+        taylor = taylor * r + 1.0 / 24.0
+        taylor = taylor * r + 1.0 / 6.0
+        taylor = taylor * r + 0.5
+        taylor = taylor * r + 1.0
+        series[i] = taylor * r + 1.0
+    for i in range(out.shape[0]):
+        bits[i] = (bits[i] + 1023) << 52  # those of 2^z
+    for i in range(out.shape[0]):
+        out[i] += series[i] * power[i]
+
+
+@helper
+def similarities(point, columns, kernel, room, out):
+    """Write the kernel of a point (m,) and columns (m, k) to out (k,).
+
+    kernel : (kind, distance, rates)
+    """
+    kind, distance, rates = kernel
+    far = room.far
+    distances(point, columns, distance, far)
+    if kind == EXPONENTIAL and distance == EUCLIDEAN:
+        for i in range(far.shape[0]):
+            far[i] = np.sqrt(far[i])
+    if kind == GAUSSIAN and distance == TOTAL_VARIATION:
+        for i in range(far.shape[0]):
+            far[i] *= far[i]
+    for i in range(out.shape[0]):
+        out[i] = 0.0
+    for b in range(rates.shape[0]):
+        add_exponentials(far, rates[b], room, out)
+
+
+class Words(NamedTuple):
+    """Ints numbers high · 2^32 + low of each replicate: (size,)."""
+
+    high: Annotated[Ints, out(i8["size"])]
+    low: Annotated[Ints, out(i8["size"])]
+
+    @classmethod
+    def zeros(cls, size: int) -> "Words":
+        """Return the sums of nothing."""
+        return cls(np.zeros(size, np.int64), np.zeros(size, np.int64))
+
+    def plus(self, other: "Words", times: int = 1) -> "Words":
+        """Return the sums with a multiple of others."""
+        return Words(self.high + times * other.high, self.low + times * other.low)
+
+    def shifted(self, value: int) -> "Words":
+        """Return the sums with a whole number added to each."""
+        return Words(self.high + (value >> 32), self.low + (value & int(WORD)))
+
+    @property
+    def value(self) -> Floats:
+        """The numbers, rounded once."""
+        return np.asarray(self.high * 2.0**32 + self.low, np.float64)
+
+
+def total(words: list[Words]) -> Words:
+    """Return the sum of one or more."""
+    return Words(*(np.sum(part, axis=0) for part in zip(*words, strict=True)))
+
+
+class Matching(NamedTuple):
+    """Rows of each block sorted by outcome, in each replicate."""
+
+    # Numbers of rows within their block, and where the rows of each outcome begin.
+    places: Annotated[NDArray[np.uint8], out(u1["size n"])]
+    starts: Annotated[NDArray[np.uint8], out(u1["size blocks m+1"])]
+
+    @classmethod
+    def empty(cls, size: int, n: int, m: int) -> "Matching":
+        """Return room for so many replicates, rows and outcomes."""
+        starts = np.empty((size, -(-n // BLOCK), m + 1), np.uint8)
+        return cls(np.empty((size, n), np.uint8), starts)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, which are in as many blocks as they need."""
+        n = self.places.shape[1]
+        if self.starts.shape[1] != -(-n // BLOCK):
+            raise IndexError(f"`starts` must be of {-(-n // BLOCK)} blocks of rows.")
+        return int(n)
+
+
+def sort_outcomes(outcomes: NDArray[np.int32], first: int, matching: Matching) -> None:
+    """Sort the rows of each block, from the one that begins with this row; outcomes (rows, size).
+
+    They end with a block, or with the last row.
+    """
+    n = matching.n_rows
+    within("outcomes", outcomes, matching.starts.shape[2] - 1)
+    last = first + outcomes.shape[0]
+    if first % BLOCK or not 0 <= first < last <= n or (last % BLOCK and last < n):
+        raise IndexError(f"`outcomes` must be of whole blocks of {BLOCK} of the {n} rows.")
+    _sort_outcomes(outcomes, first, matching)
+
+
+@kernel(i4["_ size"], i8, Matching)
+def _sort_outcomes(outcomes, first, matching):
+    for begin in range(0, outcomes.shape[0], BLOCK):
+        some = outcomes[begin : begin + BLOCK]
+        starts = matching.starts[:, (first + begin) // BLOCK]
+        places = matching.places[:, first + begin : first + begin + some.shape[0]]
+        sort_block(some, places, starts)
+
+
+@helper
+def sort_block(outcomes, places, starts):
+    """Sort the rows of one block in each replicate."""
+    m = starts.shape[1] - 1
+    for t in range(outcomes.shape[1]):
+        for c in range(m + 1):
+            starts[t, c] = 0
+        for s in range(outcomes.shape[0]):
+            starts[t, outcomes[s, t] + 1] += 1
+        for c in range(m):
+            starts[t, c + 1] += starts[t, c]
+        # While rows are placed, starts[t, c] is where the next row of outcome c goes.
+        for s in range(outcomes.shape[0]):
+            c = outcomes[s, t]
+            places[t, starts[t, c]] = s
+            starts[t, c] += 1
+        for c in range(m, 0, -1):
+            starts[t, c] = starts[t, c - 1]
+        starts[t, 0] = 0
+
+
+def add_entries(table: Ints, outcomes: NDArray[np.int32], words: Words) -> None:
+    """Add the entries of a table (rows, m) for the outcomes (rows, size) of its rows."""
+    within("outcomes", outcomes, table.shape[1])
+    _add_entries(table, outcomes, words)
+
+
+@kernel(i8["rows m"], i4["rows size"], Words)
+def _add_entries(table, outcomes, words):
+    for s in range(outcomes.shape[0]):
+        row, drawn = table[s], outcomes[s]
+        for t in range(drawn.shape[0]):
+            x = row[drawn[t]]
+            words.high[t] += x >> 32
+            words.low[t] += x & WORD
 
 
 class Points(NamedTuple):
     """Predictions and weights of the rows."""
 
-    probs: Annotated[Floats, f8["n m"]]  # (n, m)
-    weights: Annotated[Floats, f8["n"]]  # (n,)
+    probs: Annotated[Floats, f8["n m"]]
+    weights: Annotated[Floats, f8["n"]]
 
     def columns(self, first: int, last: int) -> Floats:
         """Return the predictions of some rows, one outcome after the other: (m, rows)."""
@@ -27,8 +263,7 @@ class Points(NamedTuple):
 
 def weighted_means(points: Points, chosen: Kernel) -> Floats:
     """Return sum_j w_j k(p_i, p_j) p_j for every row i, with j = i: (n, m)."""
-    n, m = check_points(points.probs)
-    expect("weights", points.weights, (n,), "f")
+    n, m = points.probs.shape
     out = np.empty((n, m))
 
     def work(first: int, last: int) -> None:
@@ -58,12 +293,8 @@ def _weighted_means(points, columns, chosen, room, out):
 
 def matches(points: Points, chosen: Kernel, unit: float, matching: Matching) -> Words:
     """Return the sum of w_i w_j k(p_i, p_j) over pairs i < j of one outcome, in units: (size,)."""
-    n, m = check_points(points.probs)
-    size = matching.places.shape[0]
-    expect("places", matching.places, (size, n), "u")
-    expect("starts", matching.starts, (size, -(-n // BLOCK), m + 1), "u")
-    blocks = threads.blocks(n, BLOCK)
-    found = [Words.zeros(size) for _ in blocks]
+    blocks = threads.blocks(matching.n_rows, BLOCK)
+    found = [Words.zeros(len(matching.places)) for _ in blocks]
 
     def work(first: int, last: int) -> None:
         width = last - first
@@ -137,7 +368,7 @@ def _matches(points, block, chosen, first, room, matching, words):
 
 def spread(points: Points, chosen: Kernel) -> float:
     """Return the sum of w_i² w_j² k(p_i, p_j)² tr(C_i C_j) over pairs i < j, C = diag p - p p'."""
-    n, _ = check_points(points.probs)
+    n = len(points.probs)
     blocks = threads.blocks(n, BLOCK)
     found = np.zeros(len(blocks))
 

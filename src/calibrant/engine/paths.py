@@ -7,13 +7,11 @@ the weight of the events up to there, minus what was predicted.
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect, within
+from calibrant.engine.arrays import within
 from calibrant.engine.kernel import f8, helper, i8, kernel, out
 from calibrant.engine.sums import cut
-
-Floats = NDArray[np.float64]
+from calibrant.engine.tuples import Floats, Ints
 
 NOTHING = 1e-305  # chances below it are dropped from the ends of a distribution
 
@@ -38,7 +36,6 @@ def running_totals(terms: Floats) -> Floats:
 
     Each is the exact sum, rounded: off by at most an ulp of the last, however many there are.
     """
-    expect("terms", terms, (None,), "f")
     largest = float(terms.sum())
     unit = 2.0 ** np.ceil(np.log2(largest)) if largest > 0 else 1.0
     out = np.empty(terms.size)
@@ -64,15 +61,9 @@ def walk(events: Floats, first: int, predicted: Floats, values: Floats, paths: P
     predicted : (cells,) weight of the events that were predicted up to each value
     values : (cells,) the predictions; the path ends at 1
     """
-    size = paths.events.size
-    expect("events", events, (None, size), "f")
-    expect("predicted", predicted, (None,), "f")
-    expect("values", values, predicted.shape, "f")
-    for name, array in zip(paths._fields, paths, strict=True):
-        expect(name, array, (size,), "f")
     if not 0 <= first <= values.size - events.shape[0]:
         raise IndexError(f"`first` must leave {events.shape[0]} values; found {first}.")
-    _walk(np.ascontiguousarray(events), first, predicted, values, paths)
+    _walk(events, first, predicted, values, paths)
 
 
 @kernel(f8["_ size"], i8, f8["cells"], f8["cells"], Paths)
@@ -98,11 +89,6 @@ def add_residuals(events: Floats, predicted: Floats, factors: Floats, sums: Floa
     predicted : (cells,) weight of the events that were predicted at each value
     factors : (k, cells)
     """
-    expect("sums", sums, (None, None), "f")
-    expect("events", events, (None, sums.shape[1]), "f")
-    expect("predicted", predicted, events.shape[:1], "f")
-    expect("factors", factors, (sums.shape[0], events.shape[0]), "f")
-    events, factors = np.ascontiguousarray(events), np.ascontiguousarray(factors)
     _add_residuals(events, predicted, factors, sums)
 
 
@@ -116,15 +102,12 @@ def _add_residuals(events, predicted, factors, sums):
                 total[t] += (here[t] - g) * factor
 
 
-def reach(values: Floats, sizes: NDArray[np.int64], predicted: Floats, level: float) -> float:
+def reach(values: Floats, sizes: Ints, predicted: Floats, level: float) -> float:
     """Return the chance that a path is `level` or more from 0 at the end of some value.
 
     values, sizes : (cells,) the different predictions, and how many rows have each
     predicted : (cells,) number of events that were predicted up to each value
     """
-    expect("values", values, (None,), "f")
-    expect("sizes", sizes, values.shape, "i")
-    expect("predicted", predicted, values.shape, "f")
     within("sizes", sizes, int(np.iinfo(np.int64).max))
     room = np.zeros(int(sizes.sum()) + 2)
     return float(_reach(values, sizes, predicted, level, room))

@@ -12,10 +12,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect, expect_order, expect_rows, zeros
+from calibrant.engine.arrays import expect_order, expect_rows, within, zeros
 from calibrant.engine.draws import (
     ONE,
-    Drawing,
     checked,
     number,
     replicate_keys,
@@ -26,13 +25,10 @@ from calibrant.engine.draws import (
 )
 from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, kernel, optional, out, u8
 from calibrant.engine.norms import norms
-from calibrant.engine.null import Cells, expect_outcomes
+from calibrant.engine.null import Cells
 from calibrant.engine.sums import cut, unit_of
 from calibrant.engine.totals import Totals, add_cells
-from calibrant.engine.tuples import Order, Replicates, Rows, Source
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from calibrant.engine.tuples import Array, Floats, Ints, Keys, Order, Replicates, Rows, Source, Span
 
 SIDE = 8  # replicates that are added up beside one another
 ENTRIES = 1 << 15  # sums that are laid out at a time
@@ -66,9 +62,9 @@ def _poisson_times(first, key, replicate, cuts, out):
 class Sums(NamedTuple):
     """Sums over the rows of some cells, in several replicates beside one another."""
 
-    mass: Annotated[Floats, out(f8["some size"])]  # (cells, size)
-    observed: Annotated[Floats, out(f8["some m size"])]  # (cells, m, size)
-    limbs: Annotated[Floats, out(f8["3 some m size"])]  # (3, cells, m, size) of the predictions
+    mass: Annotated[Floats, out(f8["some size"])]
+    observed: Annotated[Floats, out(f8["some m size"])]
+    limbs: Annotated[Floats, out(f8["3 some m size"])]  # of the predictions
 
     @classmethod
     def zeros(cls, n_cells: int, m: int, size: int) -> "Sums":
@@ -98,14 +94,12 @@ def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Repli
     A replicate that happens to have no rows at all is replaced by the data.
     """
     expect_rows(rows)
-    expect_order(cells.order, rows.probs.shape[0], cells.mass.size)
+    expect_order(cells.order, rows.probs.shape[0], (0, cells.mass.size))
     out = Totals.zeros(replicates.size)
     scale = 1.0 / unit_of(rows)
     for span, keys in _groups(key, replicates):
 
-        def fill(
-            cuts: NDArray[np.int64], some: tuple[int, int], sums: Sums, keys: Any = keys
-        ) -> None:
+        def fill(cuts: Ints, some: Span, sums: Sums, keys: Any = keys) -> None:
             _resample(rows, cells.order, some, (key, keys, cuts, scale), np.empty(SIDE), sums)
 
         found, weight = _beside(rows, cells, partial(fill, CUTS), cells.total)
@@ -130,16 +124,16 @@ def redrawn_totals(rows: Rows, cells: Cells, drawn: Redrawn) -> Totals:
 
     The copy number c of row i of n draws as if it were row i + c n, as in `draws.draw_copies`.
     """
-    drawing = _expect_redrawn(rows, cells, drawn)
+    source, event = _checked(rows, cells, drawn)
     out, scale = Totals.zeros(drawn.replicates.size), 1.0 / unit_of(rows)
     room = thresholds_room(drawn.source.probs.shape[1])
     for span, keys in _groups(drawn.source.key, drawn.replicates):
         times = np.zeros((rows.probs.shape[0], SIDE), np.int32)
         times[:, : span.stop - span.start] = drawn.times[span].T
-        draws = drawn.event, times, keys, scale
+        draws = event, times, keys, scale
 
-        def fill(some: tuple[int, int], sums: Sums, draws: Any = draws) -> None:
-            _redraw(rows, cells.order, some, drawing, draws, room, sums)
+        def fill(some: Span, sums: Sums, draws: Any = draws) -> None:
+            _redraw(rows, cells.order, some, source, draws, room, sums)
 
         weight = rows.weights @ times if rows.step else rows.weights[0] * times.sum(axis=0)
         found, _ = _beside(rows, cells, fill, np.where(weight > 0, weight, 1.0))
@@ -147,23 +141,19 @@ def redrawn_totals(rows: Rows, cells: Cells, drawn: Redrawn) -> Totals:
     return out
 
 
-def _expect_redrawn(rows: Rows, cells: Cells, drawn: Redrawn) -> Any:
-    """Refuse what a kernel cannot use; return the source as it takes it."""
-    n, m = rows.probs.shape
-    drawing = checked(drawn.source)
+def _checked(rows: Rows, cells: Cells, drawn: Redrawn) -> tuple[Source, Array | None]:
+    """Refuse what a kernel cannot use; return the source and the event as it takes them."""
+    (n, m), event = rows.probs.shape, drawn.event
     expect_rows(rows)
-    expect_order(cells.order, n, cells.mass.size)
-    expect("probs", drawn.source.probs, (n, None), "f")
-    expect("times", drawn.times, (drawn.replicates.size, n), "i")
-    if drawn.times.min(initial=0) < 0:
-        raise IndexError("`times` must not be negative.")
-    if drawn.event is None:
-        expect_outcomes(drawn.source, m)
-    else:
-        expect("event", drawn.event, (n if drawn.event.size > 1 else 1,), "iu")
-        if m != 2:
-            raise IndexError("`event` must be of a problem of two outcomes.")
-    return drawing
+    expect_order(cells.order, n, (0, cells.mass.size))
+    within("times", drawn.times, 1 << 31)
+    if drawn.times.shape != (drawn.replicates.size, n):
+        raise IndexError(f"`times` must be of {drawn.replicates.size} replicates of {n} rows.")
+    if event is None:
+        return checked(drawn.source, m), None
+    if m != 2 or event.size not in (1, n):
+        raise IndexError("`event` must be one of two outcomes: of each row, or one for all.")
+    return checked(drawn.source), event.astype(np.int64, copy=False)
 
 
 def _keep(out: Totals, span: slice, found: Totals) -> None:
@@ -178,7 +168,7 @@ def resampled_sums(
     """Return the sums of all cells of some rows, which stand so many times in each replicate."""
     n_cells, m = order.starts.size - 1, rows.probs.shape[1]
     expect_rows(rows)
-    expect_order(order, rows.probs.shape[0], n_cells)
+    expect_order(order, rows.probs.shape[0])
     out = Sums.zeros(n_cells, m, replicates.size)
     for span, keys in _groups(key, replicates):
         sums = Sums.zeros(n_cells, m, SIDE)
@@ -188,7 +178,7 @@ def resampled_sums(
     return out
 
 
-def _groups(key: np.uint64, replicates: Replicates) -> Iterator[tuple[slice, NDArray[np.uint64]]]:
+def _groups(key: np.uint64, replicates: Replicates) -> Iterator[tuple[slice, Keys]]:
     """Yield groups of SIDE replicates: where they stand, and their keys, the last padded."""
     keys = zeros(-(-replicates.size // SIDE) * SIDE, np.uint64)
     keys[: replicates.size] = replicate_keys(key, replicates)
@@ -199,7 +189,7 @@ def _groups(key: np.uint64, replicates: Replicates) -> Iterator[tuple[slice, NDA
 def _beside(
     rows: Rows,
     cells: Cells,
-    fill: Callable[[tuple[int, int], Sums], None],
+    fill: Callable[[Span, Sums], None],
     total: float | Floats,
 ) -> tuple[Totals, Floats]:
     """Return the totals of SIDE replicates, and the weight of their rows.
@@ -257,7 +247,7 @@ def _resample(rows, order, span, draws, times, sums):
     Rows,
     Order,
     SPAN,
-    Drawing,
+    Source,
     (optional(i8["_"]), i4["n size"], u8["size"], f8),
     out(i8["_"]),
     Sums,

@@ -1,16 +1,14 @@
 """Row by row: checks, the most probable classes, sums over groups of classes."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect, within
+from calibrant.engine.arrays import within
 from calibrant.engine.kernel import SPAN, Declared, code, f8, helper, i4, i8, kernel, out, real
-from calibrant.engine.tuples import Rows
-
-Array = NDArray[Any]
+from calibrant.engine.tuples import Array, Rows
 
 SHORT = 32  # classes up to which one plain loop over a row is the fastest
 BITS = Declared(("i4", "i8"), "real")  # of predictions
@@ -28,8 +26,11 @@ class Checked(NamedTuple):
 class Top(NamedTuple):
     """The most probable class of every row, and its probability."""
 
-    classes: Annotated[Array, code["n"]]  # (n,) uint8 or int32
-    probs: Annotated[Array, real["n"]]  # (n,)
+    classes: Annotated[Array, code["n"]]  # uint8 or int32
+    probs: Annotated[Array, real["n"]]
+
+
+TOP = out(code["n"]), out(real["n"])  # what `Top` has, to be found
 
 
 def check(probs: Array, rounding: float, tolerance: float) -> Checked:
@@ -39,7 +40,6 @@ def check(probs: Array, rounding: float, tolerance: float) -> Checked:
     `tolerance`; a good one is uneven if that is further than `rounding`. Of equal entries the
     lower class is the top one.
     """
-    expect("probs", probs, (None, None), "f")
     bits = probs.view(f"i{probs.itemsize}")
     spans = threads.row_blocks(probs.shape)
     counts = np.zeros((len(spans), 2), np.int64)
@@ -59,7 +59,7 @@ def check(probs: Array, rounding: float, tolerance: float) -> Checked:
     return Checked(bad, uneven, top)
 
 
-@kernel(real["n m"], i8, i8, (f8, f8), Top, out(i8["2"]))
+@kernel(real["n m"], i8, i8, (f8, f8), TOP, out(i8["2"]))
 def _check_short(probs, start, stop, limits, top, found):
     bad = uneven = 0
     fours = stop - (stop - start) % 4
@@ -103,10 +103,11 @@ def judged(row, i, limits, top):
     """Write the top class of row i; return whether it is bad, and whether it is uneven."""
     best, at, least, total = row
     rounding, tolerance = limits
+    classes, probs = top
     off = abs(total - 1.0)
     good = least >= 0.0 and off <= tolerance  # false of what is not a number
-    top.classes[i] = at
-    top.probs[i] = best
+    classes[i] = at
+    probs[i] = best
     return not good, good and off > rounding
 
 
@@ -140,7 +141,16 @@ def total(row):
     return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
 
 
-@kernel(BITS["n m"], real["n m"], SPAN, (f8, f8), Top, out(i8["2"]))
+@helper
+def any_negative(row):
+    """Whether a number is below 0; bits alone do not tell, since those of -0.0 are."""
+    found = False
+    for j in range(row.shape[0]):
+        found = found or row[j] < 0.0
+    return found
+
+
+@kernel(BITS["n m"], real["n m"], SPAN, (f8, f8), TOP, out(i8["2"]))
 def _check_long(bits, probs, span, limits, top, found):
     """Do the same for long rows, several entries at a time.
 
@@ -148,6 +158,7 @@ def _check_long(bits, probs, span, limits, top, found):
         negative as they are, and put what is negative below 0
     """
     m = probs.shape[1]
+    classes, highest = top
     for i in range(span[0], span[1]):
         best = least = bits[i, 0]
         at = 0  # where the stretch with the largest entry begins
@@ -160,11 +171,11 @@ def _check_long(bits, probs, span, limits, top, found):
         while bits[i, at] != best:
             at += 1
         off = abs(total(probs[i]) - 1.0)
-        good = least >= 0 and off <= limits[1]
+        good = (least >= 0 or not any_negative(probs[i])) and off <= limits[1]
         found[0] += not good
         found[1] += good and off > limits[0]
-        top.classes[i] = at
-        top.probs[i] = probs[i, at]
+        classes[i] = at
+        highest[i] = probs[i, at]
 
 
 def top_classes(probs: Array, k: int) -> NDArray[np.int32]:
@@ -172,7 +183,6 @@ def top_classes(probs: Array, k: int) -> NDArray[np.int32]:
 
     Equal entries rank by class.
     """
-    expect("probs", probs, (None, None), "f")
     if not 1 <= k <= probs.shape[1]:
         raise IndexError(f"`k` must be from 1 to {probs.shape[1]}; found {k}.")
     out = np.empty((probs.shape[0], k), np.int32)
@@ -210,7 +220,7 @@ class Ranked(NamedTuple):
 
 def against_top(ranked: Ranked) -> tuple[Array, NDArray[np.int32]]:
     """Return the binary problem of the most probable class: (p, 1 - p), and 0 where it occurs."""
-    n = check_ranked(ranked)
+    n = ranked.labels.size
     probs = np.empty((n, 2), ranked.top.probs.dtype)
     outcomes = np.empty(n, np.int32)
 
@@ -221,19 +231,12 @@ def against_top(ranked: Ranked) -> tuple[Array, NDArray[np.int32]]:
     return probs, outcomes
 
 
-def check_ranked(ranked: Ranked) -> int:
-    """Refuse arrays that do not fit together; return the number of rows."""
-    expect("labels", ranked.labels, ranked.top.classes.shape, "i")
-    expect("top.probs", ranked.top.probs, ranked.top.classes.shape, "f")
-    return int(ranked.labels.size)
-
-
 @kernel(Ranked, SPAN, out(real["n 2"]), out(i4["n"]))
 def _against_top(ranked, span, probs, outcomes):
     for i in range(span[0], span[1]):
         p = ranked.top.probs[i]
         probs[i, 0] = p
-        probs[i, 1] = 1.0 - p if p < 1.0 else 0.0
+        probs[i, 1] = 1.0 - np.float64(p) if p < 1.0 else 0.0
         outcomes[i] = ranked.labels[i] != ranked.top.classes[i]
 
 
@@ -243,9 +246,10 @@ def against_rest(rows: Rows, event: Array) -> tuple[Array, NDArray[np.int32]]:
     event : (n,) the class of each row, or (1,) one for all
     """
     n, m = rows.probs.shape
-    expect("labels", rows.labels, (n,), "i")
-    expect("event", event, (n if event.size > 1 else 1,), "iu")
     within("event", event, m)
+    if event.size not in (1, n):
+        raise IndexError("`event` must be a class of each row, or one for all.")
+    event = event.astype(np.int64, copy=False)
     probs = np.empty((n, 2), rows.probs.dtype)
     labels = np.empty(n, np.int32)
 
@@ -262,14 +266,12 @@ def _against_rest(rows, event, span, probs, labels):
         j = event[i if event.shape[0] > 1 else 0]
         p = rows.probs[i, j]
         probs[i, 0] = p
-        probs[i, 1] = 1.0 - p if p < 1.0 else 0.0
+        probs[i, 1] = 1.0 - np.float64(p) if p < 1.0 else 0.0
         labels[i] = rows.labels[i] != j
 
 
 def group_sums(probs: Array, group_of: NDArray[np.int32], n_groups: int) -> Array:
     """Add up the classes of each group, in float64: (n, groups) of the type of probs."""
-    expect("probs", probs, (None, None), "f")
-    expect("group_of", group_of, (probs.shape[1],), "i")
     within("group_of", group_of, n_groups)
     out = np.empty((probs.shape[0], n_groups), probs.dtype)
 

@@ -10,13 +10,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect, within, zeros
+from calibrant.engine.arrays import expect_weights, within, zeros
 from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out
 from calibrant.engine.null import Cells
 from calibrant.engine.sums import add_predictions, unit_of
-from calibrant.engine.tuples import Rows
-
-Floats = NDArray[np.float64]
+from calibrant.engine.tuples import Floats, Ints, Rows, Span
 
 HIGH = 12.0  # adding and subtracting it rounds numbers from -4 to 4 to a multiple of 2^-49
 LOW = 1.5 * 2.0**-28  # of 2^-80
@@ -25,19 +23,17 @@ LOW = 1.5 * 2.0**-28  # of 2^-80
 class State(NamedTuple):
     """What is known of a batch of replicates after the rows so far."""
 
-    counts: Annotated[Floats, out(f8["m size"])]  # (m, size) of the cell that is being added up
-    lengths: Annotated[
-        NDArray[np.int64], out(i8["size"])
-    ]  # (size,) its sum of squared residuals, in units
+    counts: Annotated[Floats, out(f8["m size"])]  # of the cell that is being added up
+    lengths: Annotated[Ints, out(i8["size"])]  # (size,) its sum of squared residuals, in units
     high: Annotated[
         Floats, out(f8["size"])
     ]  # (size,) the sum over the cells that are done, in two parts
     low: Annotated[Floats, out(f8["size"])]
-    limbs: Annotated[Floats, out(f8["3 m"])]  # (3, m) room
-    predicted: Annotated[Floats, out(f8["m"])]  # (m,) room
-    norm: Annotated[Floats, out(f8["size"])]  # (size,) room
+    limbs: Annotated[Floats, out(f8["3 m"])]  # room
+    predicted: Annotated[Floats, out(f8["m"])]  # room
+    norm: Annotated[Floats, out(f8["size"])]  # room
     table: Annotated[
-        NDArray[np.int64], out(i8["m"])
+        Ints, out(i8["m"])
     ]  # (m,) room: the squared residual of a row, for each outcome
 
     @classmethod
@@ -61,21 +57,19 @@ class State(NamedTuple):
 
 
 def add_rows(
-    rows: Rows, cells: Cells, span: tuple[int, int], outcomes: NDArray[np.int32], state: State
+    rows: Rows, cells: Cells, span: Span, outcomes: NDArray[np.int32], state: State
 ) -> None:
     """Add rows span[0] … span[1] - 1 of those sorted by cell; every cell has a weight of 2 or more.
 
     outcomes : (span[1] - span[0], size) of these rows
     """
-    m, size = state.counts.shape
-    expect("probs", rows.probs, (None, m), "f")
-    expect("outcomes", outcomes, (span[1] - span[0], size), "i")
-    expect("order.starts", cells.order.starts, (cells.mass.size + 1,), "i")
-    expect("weights", rows.weights, (rows.probs.shape[0] if rows.step else 1,), "f")
+    expect_weights(rows)
     if not 0 <= span[0] <= span[1] <= min(cells.order.rows.size, cells.order.starts[-1]):
         raise IndexError(f"`span` must be within {cells.order.rows.size} rows; found {span}.")
     within("order.rows", cells.order.rows, rows.probs.shape[0])
-    within("outcomes", outcomes, m)
+    within("outcomes", outcomes, len(state.counts))
+    if len(outcomes) != span[1] - span[0]:
+        raise IndexError(f"`outcomes` must be of rows {span}; found {len(outcomes)}.")
     first = int(np.searchsorted(cells.order.starts, span[0], side="right")) - 1
     _add_rows(rows, cells, (first, *span), outcomes, (1.0 / unit_of(rows), _unit(cells)), state)
 

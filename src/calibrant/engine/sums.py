@@ -8,26 +8,18 @@ rows, added in any order, have the same bits. What is below 2^-85 is lost.
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import (
-    expect,
-    expect_edges,
-    expect_order,
-    expect_rows,
-    within,
-)
+from calibrant.engine.arrays import expect_edges, expect_order, expect_rows, within
 from calibrant.engine.grid import interval
 from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, index, kernel, out
 from calibrant.engine.norms import IN_ORDER, cell_norms
-from calibrant.engine.rows import Ranked, check_ranked
-from calibrant.engine.tuples import Order, Rows
-
-Floats = NDArray[np.float64]
+from calibrant.engine.rows import Ranked
+from calibrant.engine.tuples import Array, Floats, Ints, Order, Rows, Span
 
 C1 = 1.5 * 2.0**24  # adding and subtracting it rounds to a multiple of 2^-28
 C2 = 1.5 * 2.0**-4  # of 2^-56
@@ -45,7 +37,7 @@ class Sums(NamedTuple):
 
     mass: Floats  # (cells,) number of rows, or their weight
     observed: Floats  # (cells, m) of those in which each outcome occurred
-    limbs: NDArray[np.int64]  # (3, cells, m), or (3, cells, 1) of two outcomes
+    limbs: Ints  # (3, cells, m), or (3, cells, 1) of two outcomes
 
 
 class Tables(NamedTuple):
@@ -66,7 +58,6 @@ def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int, unit: float | Non
     expect_rows(rows)
     n, m = rows.probs.shape
     column, count = (rows.event, 1) if m == 2 else (0, m)
-    expect("cells", cells, (n,), "i")
     within("cells", cells, n_cells)
     parts: dict[int, Sums] = {}
     unit = unit_of(rows) if unit is None else unit
@@ -89,9 +80,10 @@ def add_intervals(rows: Rows, edges: Floats) -> Sums:
     expect_rows(rows)
     expect_edges(edges)
     n, unit = rows.probs.shape[0], unit_of(rows)
-    expect("probs", rows.probs, (n, 2), "f")
+    if rows.event < 0:
+        raise IndexError("`rows` must be of a problem of two outcomes.")
 
-    def add(span: tuple[int, int], table: Floats) -> None:
+    def add(span: Span, table: Floats) -> None:
         _add_intervals(rows, span, 1.0 / unit, edges, table)
 
     return _in_intervals(n, edges.size - 1, add)
@@ -99,14 +91,15 @@ def add_intervals(rows: Rows, edges: Floats) -> Sums:
 
 def add_ranked_intervals(ranked: Ranked, edges: Floats) -> Sums:
     """Do the same for the most probable class, without weights, before its problem is made."""
+    expect_edges(edges)
 
-    def add(span: tuple[int, int], table: Floats) -> None:
+    def add(span: Span, table: Floats) -> None:
         _add_ranked_intervals(ranked, span, edges, table)
 
-    return _in_intervals(check_ranked(ranked), edges.size - 1, add)
+    return _in_intervals(ranked.labels.size, edges.size - 1, add)
 
 
-def _in_intervals(n: int, k: int, add: Callable[[tuple[int, int], Floats], None]) -> Sums:
+def _in_intervals(n: int, k: int, add: Callable[[Span, Floats], None]) -> Sums:
     """Add up spans of rows to tables (k, 5), on several threads."""
     parts: dict[int, Sums] = {}
 
@@ -154,13 +147,13 @@ def merged(a: Sums, b: Sums) -> Sums:
     return Sums(a.mass + b.mass, a.observed + b.observed, a.limbs + b.limbs)
 
 
-def whole(limbs: Floats) -> NDArray[np.int64]:
+def whole(limbs: Floats) -> Ints:
     """Return sums of limbs (3, …) as the integers that they are, in their units."""
     units = np.array([2.0**bits for bits in LIMBS]).reshape(3, *[1] * (limbs.ndim - 1))
     return np.asarray((limbs * units).astype(np.int64))
 
 
-def value(limbs: NDArray[np.int64]) -> Floats:
+def value(limbs: Ints) -> Floats:
     """Return what limbs (3, …) amount to: (…)."""
     high, middle, low = (limb * 2.0**-bits for limb, bits in zip(limbs, LIMBS, strict=True))
     return np.asarray(high + (middle + low))
@@ -174,6 +167,15 @@ def cut(x):
     middle = (rest + C2) - C2
     rest -= middle
     return high, middle, (rest + C3) - C3
+
+
+@helper
+def add_limbs(sums, x):
+    """Add the three limbs of a number of at most 1 to sums (3,)."""
+    high, middle, low = cut(x)
+    sums[0] += high
+    sums[1] += middle
+    sums[2] += low
 
 
 @kernel(Rows, i4["n"], SPAN, i8, f8, Tables)
@@ -193,10 +195,9 @@ def _add_rows(rows, cells, span, column, scale, tables):
 
 def sort_rows(cells: NDArray[np.int32], n_cells: int) -> Order:
     """Sort rows by their cells (n,), keeping their order within a cell."""
-    expect("cells", cells, (None,), "i")
     within("cells", cells, n_cells)
     starts = np.zeros(n_cells + 2, np.int64)
-    rows: NDArray[Any] = np.empty(cells.size, np.int32 if cells.size < 2**31 else np.int64)
+    rows: Array = np.empty(cells.size, np.int32 if cells.size < 2**31 else np.int64)
     _sort_rows(cells, starts, rows)
     return Order(rows, starts[:-1])
 
@@ -227,7 +228,7 @@ class CellTables(NamedTuple):
 class CellNorms(NamedTuple):
     """Weight of every cell, and the 1-norm and squared 2-norm of its mean deviation."""
 
-    mass: Annotated[Floats, out(f8["cells"])]  # (cells,)
+    mass: Annotated[Floats, out(f8["cells"])]
     one: Annotated[Floats, out(f8["cells"])]
     two: Annotated[Floats, out(f8["cells"])]
 
@@ -256,18 +257,14 @@ def add_predictions(rows, order, c, weight, limbs, out):
         out[1 - rows.event] = mass - out[rows.event]
 
 
-def by_cell(
-    rows: Rows, order: Order, span: tuple[int, int], tables: CellTables, norms: CellNorms
-) -> None:
+def by_cell(rows: Rows, order: Order, span: Span, tables: CellTables, norms: CellNorms) -> None:
     """Add up cells span[0] … span[1] - 1 of sorted rows, for where there are many cells."""
     expect_rows(rows)
     n, m = rows.probs.shape
-    expect_order(order, n, norms.mass.size, span)
-    for table in (tables.predicted, tables.observed):
-        expect("tables", table, (span[1] - span[0] if tables.step else 1, m), "f")
-    _by_cell(
-        rows, order, span, 1.0 / unit_of(rows), np.empty((3, rows.probs.shape[1])), tables, norms
-    )
+    expect_order(order, n, span)
+    if len(tables.observed) != (span[1] - span[0] if tables.step else 1):
+        raise IndexError(f"`tables` must be of cells {span}; found {len(tables.observed)}.")
+    _by_cell(rows, order, span, 1.0 / unit_of(rows), np.empty((3, m)), tables, norms)
 
 
 @kernel(Rows, Order, SPAN, f8, out(f8["3 m"]), CellTables, CellNorms)

@@ -9,11 +9,9 @@ do not depend on the order of the cells, and data sets with the same labels tie.
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.engine.kernel import f8, helper, out
-
-Floats = NDArray[np.float64]
+from calibrant.engine.tuples import Floats
 
 ONE, TWO, SQUARED = range(3)  # norms
 HIGH = 4.0  # adding and subtracting it rounds to a multiple of 2^-50

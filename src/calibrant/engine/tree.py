@@ -1,23 +1,163 @@
 """The recursive partition of Appendix B.
 
-Sums over the rows of a node are exact, so neither the order of the rows nor copies in place of
-weights move a threshold.
+A node is cut where its predictions vary most. Sums over its rows are exact, so neither the order
+of the rows nor copies in place of weights move a threshold.
 """
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect
+from calibrant.engine.arrays import expect_rows, expect_weights
 from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, index, kernel, out, real
-from calibrant.engine.spread import Points, widest
-from calibrant.engine.sums import unit_of
-from calibrant.engine.tuples import Rows
+from calibrant.engine.sums import EXACT, cut, unit_of, whole
+from calibrant.engine.tuples import Array, Floats, Ints, Rows, Span
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+HALVES = 2.0**27 + 1.0  # multiplying by it cuts 53 bits in halves
+CLOSE = 1e-12  # variances that differ by less than this share of the larger one tie
+
+
+class Points(NamedTuple):
+    """The coordinates that may be cut, and the weights of the rows."""
+
+    probs: Annotated[Array, real["n columns"]]
+    weights: Annotated[Floats, f8["_"]]
+    step: int
+    scale: float  # inverse of the unit of weights
+
+    @classmethod
+    def of(cls, rows: Rows, columns: Span, unit: float) -> "Points":
+        """Take some columns: the first one, and how many."""
+        first, count = columns
+        probs = np.ascontiguousarray(rows.probs[:, first : first + count])
+        if first < 0 or probs.shape[1] != count:
+            raise IndexError(f"`columns` must be among those of `probs`; found {columns}.")
+        expect_weights(rows)
+        return cls(probs, rows.weights, rows.step, 1.0 / unit)
+
+
+@helper
+def add_product(sums, c, w, x):
+    """Add w x, both of at most 1, to the limbs sums[1:4, c], without rounding the product.
+
+    What the product loses is found by cutting both factors in halves (Dekker). So a weight of 3
+    adds what three copies of a row do.
+    """
+    product = w * x
+    lost = 0.0
+    if w != 1.0:
+        a = HALVES * w
+        a -= a - w
+        b = HALVES * x
+        b -= b - x
+        lost = ((a * b - product) + a * (x - b) + (w - a) * b) + (w - a) * (x - b)
+    high, middle, low = cut(product)
+    sums[1, c] += high
+    sums[2, c] += middle
+    sums[3, c] += low
+    if lost != 0.0:
+        high, middle, low = cut(lost)
+        sums[2, c] += middle
+        sums[3, c] += low
+
+
+@helper
+def power_of(p, mean, power):
+    """Return p (power 1), or p - mean to the power 2, 3 or 4."""
+    if power == 1:
+        return np.float64(p)
+    d = p - mean
+    square = d * d
+    if power == 2:
+        return square
+    return square * (d if power == 3 else square)
+
+
+@helper
+def add_up(moments):
+    """Add up the limbs in moments[1:4] to moments[1]."""
+    for c in range(moments.shape[1]):
+        moments[1, c] += moments[2, c] + moments[3, c]
+
+
+@helper
+def clear(moments):
+    """Forget the limbs in moments[1:4]."""
+    for c in range(moments.shape[1]):
+        moments[1, c] = moments[2, c] = moments[3, c] = 0.0
+
+
+@helper
+def widest(points, rows, span, size, moments):
+    """Write the means of some rows to moments[0]; return the coordinate of largest variance.
+
+    size : the weight of these rows
+    moments : (5, coordinates), the last four rows to work in
+    Of variances that tie up to rounding, that of the largest third moment; of those that tie
+    too, of the largest fourth one; then of the largest mean, and the lowest. So the order of
+    classes matters only if their predictions are alike in all of this.
+    """
+    count = points.probs.shape[1]
+    clear(moments)
+    for k in range(span[0], span[1]):
+        r = rows[k]
+        w = points.weights[r * points.step] * points.scale
+        for c in range(count):
+            add_product(moments, c, w, np.float64(points.probs[r, c]))
+    add_up(moments)
+    for c in range(count):
+        moments[0, c] = moments[1, c] / (size * points.scale)
+        moments[4, c] = 1.0  # may be chosen
+    if count > 1:
+        clear(moments)
+        for k in range(span[0], span[1]):
+            r = rows[k]
+            w = points.weights[r * points.step] * points.scale
+            for c in range(count):
+                d = points.probs[r, c] - moments[0, c]
+                add_product(moments, c, w, d * d)
+        add_up(moments)
+        if keep_largest(moments, 1, CLOSE) > 1:
+            break_tie(points, rows, span, moments)
+    c = 0
+    while moments[4, c] == 0.0:
+        c += 1
+    return c
+
+
+@helper
+def break_tie(points, rows, span, moments):
+    """Keep the coordinates of the largest third moment, then fourth moment, then mean."""
+    for power in range(3, 5):
+        clear(moments)
+        for k in range(span[0], span[1]):
+            r = rows[k]
+            w = points.weights[r * points.step] * points.scale
+            for c in range(points.probs.shape[1]):
+                x = power_of(points.probs[r, c], moments[0, c], power)
+                add_product(moments, c, w, x)
+        add_up(moments)
+        keep_largest(moments, 1, 0.0)
+    keep_largest(moments, 0, 0.0)
+
+
+@helper
+def keep_largest(moments, row, close):
+    """Let only coordinates be chosen that are as large as the largest; return how many."""
+    largest = -np.inf
+    for c in range(moments.shape[1]):
+        if moments[4, c] > 0.0 and moments[row, c] > largest:
+            largest = moments[row, c]
+    tied = 0
+    for c in range(moments.shape[1]):
+        if moments[4, c] > 0.0:
+            if moments[row, c] < largest * (1.0 - close):
+                moments[4, c] = 0.0
+            else:
+                tied += 1
+    return tied
 
 
 class Tree(NamedTuple):
@@ -27,23 +167,19 @@ class Tree(NamedTuple):
     end in `rows`. The third column links nodes that wait for their right child while it grows.
     """
 
-    nodes: Annotated[Array, out(index["_ 3"])]  # (nodes, 3)
-    thresholds: Annotated[Floats, out(f8["_"])]  # (nodes,) left is below it; of a leaf, anything
-    rows: Annotated[Array, out(index["n"])]  # (n,) row numbers; those of a leaf stand together
+    nodes: Annotated[Array, out(index["_ 3"])]
+    thresholds: Annotated[Floats, out(f8["_"])]  # left is below it; of a leaf, anything
+    rows: Annotated[Array, out(index["n"])]  # row numbers; those of a leaf stand together
 
 
-def grow(rows: Rows, columns: tuple[int, int], min_size: float, *, medians: bool) -> Tree:
+def grow(rows: Rows, columns: Span, min_size: float, *, medians: bool) -> Tree:
     """Split nodes of weight `min_size` or more at the mean or the median, again and again."""
-    n = rows.probs.shape[0]
-    first, count = columns
-    probs = np.ascontiguousarray(rows.probs[:, first : first + count])
-    probs.flags.writeable = False
-    expect("columns", probs, (n, count), "f")
+    n, count = rows.probs.shape[0], columns[1]
+    points = Points.of(rows, columns, unit_of(rows))
     members: Array = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
     tree = Tree(np.empty((2 * n, 3), members.dtype), np.empty(2 * n), members)
     room = np.empty((5, count)), np.empty_like(members)
     values = np.empty((2, n if medians else 0))
-    points = Points(probs, rows.weights, rows.step, 1.0 / unit_of(rows))
     size = _grow(points, min_size, values, room, tree)
     return Tree(tree.nodes[:size], tree.thresholds[:size], members)
 
@@ -196,8 +332,6 @@ def walk(probs: Array, nodes: NDArray[np.int32], thresholds: Floats) -> NDArray[
     nodes : (nodes, 3) the coordinate that is cut, the left and the right child; of a leaf, -1,
         its cell and -1
     """
-    expect("probs", probs, (None, None), "f")
-    expect("nodes", nodes, (thresholds.size, 3), "i")
     if nodes[:, 0].max() >= probs.shape[1]:
         raise IndexError("`nodes` must cut coordinates that `probs` has.")
     inner = nodes[nodes[:, 0] >= 0, 1:]
@@ -220,3 +354,40 @@ def _walk(probs, span, nodes, thresholds, cells):
             below = probs[i, nodes[node, 0]] < thresholds[node]
             node = nodes[node, 1 if below else 2]
         cells[i] = nodes[node, 1]
+
+
+class About(NamedTuple):
+    """What is added up: predictions (power 1), or powers of their deviations from means."""
+
+    power: int
+    means: Floats  # (nodes, columns); anything for predictions
+
+
+def node_sums(
+    rows: Rows, columns: Span, nodes: NDArray[np.int32], about: About, unit: float
+) -> tuple[Floats, Ints]:
+    """Return the weight of nodes (k,), and limbs (3, k, columns) of sums over their rows.
+
+    nodes : (n,) the node of each row; rows of other nodes, from k on, are left out
+    unit : the smallest power of 2 that no weight of all rows exceeds
+    """
+    expect_rows(rows)
+    n, count = rows.probs.shape[0], columns[1]
+    if n > EXACT:
+        raise ValueError(f"`rows` must be at most {EXACT:,}; found {n:,}.")
+    means = about.means
+    mass, limbs = np.zeros(len(means)), np.zeros((len(means), 4, count))
+    _add_nodes(Points.of(rows, columns, unit), nodes, about.power, means, mass, limbs)
+    return mass, whole(limbs[:, 1:].transpose(1, 0, 2))
+
+
+@kernel(Points, i4["n"], i8, f8["nodes columns"], out(f8["nodes"]), out(f8["nodes 4 columns"]))
+def _add_nodes(points, nodes, power, means, mass, limbs):
+    for i in range(nodes.shape[0]):
+        c = nodes[i]
+        if 0 <= c < mass.shape[0]:
+            w = points.weights[i * points.step]
+            mass[c] += w
+            w *= points.scale
+            for j in range(means.shape[1]):
+                add_product(limbs[c], j, w, power_of(points.probs[i, j], means[c, j], power))

@@ -5,10 +5,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.kernel import f8, i4, i8, index, optional, real
+from calibrant.engine.kernel import code, f8, i4, i8, index, optional, real
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+Span = tuple[int, int]  # from, and below
 
 
 class Rows(NamedTuple):
@@ -20,20 +23,20 @@ class Rows(NamedTuple):
     `event` is the one of two outcomes that the problem is about; -1 if there are more.
     """
 
-    probs: Annotated[Array, real["n m"]]  # (n, m) float32 or float64
-    labels: Annotated[NDArray[np.int32], i4["n"]]  # (n,)
-    weights: Annotated[Floats, f8["_"]]  # (n,) or (1,)
+    probs: Annotated[Array, real["n m"]]
+    labels: Annotated[NDArray[np.int32], i4["n"]]
+    weights: Annotated[Floats, f8["_"]]
     step: int
     first: int
     event: int
-    numbers: Annotated[NDArray[np.int64] | None, optional(i8["n"])] = None  # (n,)
+    numbers: Annotated[Ints | None, optional(i8["n"])] = None
 
 
 class Order(NamedTuple):
     """Rows sorted by cell: those of cell c are rows[starts[c]:starts[c + 1]], in their order."""
 
-    rows: Annotated[Array, index["_"]]  # (n,) int32 or int64
-    starts: Annotated[NDArray[np.int64], i8["cells+1"]]  # (cells + 1,)
+    rows: Annotated[Array, index["_"]]
+    starts: Annotated[Ints, i8["cells+1"]]
 
 
 class Source(NamedTuple):
@@ -41,13 +44,14 @@ class Source(NamedTuple):
 
     Row i draws its class from probs[i]. A lens may turn the class into an outcome: `table` has
     the outcome of every class, for each row or in a single row for all; None leaves the class.
+    `first` is the number of row 0 in the whole data set; or `numbers` has those of all rows.
     """
 
-    probs: Array  # (n, m) float32 or float64
-    table: Array | None  # (n, m) or (1, m) integers
+    probs: Annotated[Array, real["n classes"]]
+    table: Annotated[Array | None, optional(code["_ classes"])]
     key: np.uint64
-    first: int  # number of row 0 in the whole data set
-    numbers: NDArray[np.int64] | None = None  # (n,) those of all rows, if they are not consecutive
+    first: int
+    numbers: Annotated[Ints | None, optional(i8["n"])] = None
 
 
 class Replicates(NamedTuple):

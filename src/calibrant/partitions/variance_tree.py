@@ -83,9 +83,9 @@ class NodeSums:
     def add(self, state: NodeState, batch: Batch) -> NodeState:
         """Add the rows of a batch."""
         nodes = self.tree.assign(batch.seen.probs)
-        about = engine.node_sums.About(self.power, self.means)
+        about = engine.tree.About(self.power, self.means)
         rows = batch.seen.rows
-        found = engine.node_sums.node_sums(rows, self.columns, nodes, about, self.unit)
+        found = engine.tree.node_sums(rows, self.columns, nodes, about, self.unit)
         return self.merge(state, NodeState(*found))
 
     def merge(self, a: NodeState, b: NodeState) -> NodeState:
@@ -140,7 +140,7 @@ class Growth:
             node.children = [Node(), Node()]
 
     def _widest(self, nodes: list[Node], means: Floats) -> Asks[NDArray[np.bool_]]:
-        """Return which coordinates may be cut, (leaves, coordinates), as `engine.spread` does.
+        """Return which coordinates may be cut, (leaves, coordinates), as `engine.tree` does.
 
         Powers beyond squares are added up only over leaves of which several coordinates tie.
         """
@@ -149,7 +149,7 @@ class Growth:
             tied = np.flatnonzero(left.sum(axis=1) > 1)
             if tied.size:
                 _, sums = yield from self._sums([nodes[i] for i in tied], power, means[tied])
-                left[tied] = _largest(sums, left[tied], engine.spread.CLOSE if power == 2 else 0.0)
+                left[tied] = _largest(sums, left[tied], engine.tree.CLOSE if power == 2 else 0.0)
         return _largest(means, left, 0.0)
 
     def _sums(self, nodes: list[Node], power: int, means: Floats) -> Asks[tuple[Floats, Floats]]:

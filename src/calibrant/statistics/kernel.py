@@ -160,7 +160,7 @@ class KernelMiscalibration(Statistic):
             for chosen in parse_bandwidths(self.bandwidth)
         ]
         kind, distance = KERNELS[self.kernel], DISTANCES[self.distance]
-        return sample, engine.kernels.Kernel(kind, distance, np.array(scales))
+        return sample, engine.pairs.Kernel(kind, distance, np.array(scales))
 
     def _median(self, view: View, sample: Sample) -> float:
         """Return the median distance, which statistics of one call share."""
@@ -252,7 +252,7 @@ def median_distance(points: Any, distance: int, event: int | None, *, exactly: b
         values, group = np.unique(points.probs[:, event], return_inverse=True)
         mass: Floats = np.bincount(group, points.weights).astype(np.float64)
         width = float(engine.line.middle(values, mass))
-        return width * np.sqrt(2.0) if distance == engine.kernels.EUCLIDEAN else width
+        return width * np.sqrt(2.0) if distance == engine.pairs.EUCLIDEAN else width
     if not exactly:
         points = _sampled(points)
     return float(engine.median.median_distance(points, distance))

@@ -63,13 +63,13 @@ class Sample:
 
 def on_a_line(sample: Sample, kernel: Any) -> bool:
     """Whether one sweep over sorted predictions does: two outcomes and exponential kernels."""
-    return sample.event is not None and bool(kernel.kind == engine.kernels.EXPONENTIAL)
+    return sample.event is not None and bool(kernel.kind == engine.pairs.EXPONENTIAL)
 
 
 def decays(values: Floats, kernel: Any) -> Floats:
     """Return what each scale leaves of a sum on the way from a value to the next: (scales, k)."""
     gaps = np.append(np.diff(values), 0.0)
-    if kernel.distance == engine.kernels.EUCLIDEAN:
+    if kernel.distance == engine.pairs.EUCLIDEAN:
         gaps = gaps * np.sqrt(2.0)
     return np.asarray(np.exp(-gaps / kernel.scales[:, None]))
 
@@ -131,7 +131,7 @@ class FullForm:
     """
 
     sample: Sample
-    kernel: Any  # engine.kernels.Kernel
+    kernel: Any  # engine.pairs.Kernel
     table: Whole  # (k, m) the g_i, in units
     number: int  # what does not depend on outcomes, in units
     unit: float
@@ -146,7 +146,7 @@ class FullForm:
             g -= alone[:, None] * probs
         own = kernel.scales.size * sample.own(unbiased=unbiased)
         pair = kernel.scales.size * float(weights.max()) ** 2
-        unit = unit_for(max(pair * engine.matching.BLOCK**2, float(g.max()), 1.0))
+        unit = unit_for(max(pair * engine.pairs.BLOCK**2, float(g.max()), 1.0))
         number = round(fsum(own) / unit) + round(fsum((probs * g).sum(axis=1)) / unit)
         return cls(sample, kernel, np.rint(g / unit).astype(np.int64), number, unit)
 
@@ -154,18 +154,18 @@ class FullForm:
     def most(self) -> int:
         """The largest number of replicates of a batch."""
         n, m = self.table.shape
-        blocks = -(-n // engine.matching.BLOCK)
+        blocks = -(-n // engine.pairs.BLOCK)
         return int(max(1, BATCH // (n + blocks * (m + 1))))
 
     def sums(self, outcomes: Outcomes) -> Floats:
         """Return the sum over the pairs in each replicate: (size,)."""
-        matching = engine.matching.Matching.empty(outcomes.size, *self.table.shape)
-        entries = engine.matching.Words.zeros(outcomes.size)
-        for first in range(0, self.table.shape[0], engine.matching.BLOCK):
-            block = slice(first, first + engine.matching.BLOCK)
+        matching = engine.pairs.Matching.empty(outcomes.size, *self.table.shape)
+        entries = engine.pairs.Words.zeros(outcomes.size)
+        for first in range(0, self.table.shape[0], engine.pairs.BLOCK):
+            block = slice(first, first + engine.pairs.BLOCK)
             drawn = outcomes.of(self.sample.rows[block])
-            engine.matching.sort_outcomes(drawn, first, matching)
-            engine.matching.add_entries(self.table[block], drawn, entries)
+            engine.pairs.sort_outcomes(drawn, first, matching)
+            engine.pairs.add_entries(self.table[block], drawn, entries)
         alike = engine.pairs.matches(self.sample.points, self.kernel, self.unit, matching)
         off = alike.plus(entries, -1)
         return np.asarray(off.plus(off).shifted(self.number).value * self.unit)
@@ -177,7 +177,7 @@ class LowRankForm:
     """All pairs, as seen from a few landmarks."""
 
     sample: Sample
-    kernel: Any  # engine.kernels.Kernel
+    kernel: Any  # engine.pairs.Kernel
     landmarks: Any  # engine.landmarks.Landmarks
     expected: Any  # engine.landmarks.Expected: the predictions of all rows, seen from there
     unbiased: bool  # whether no row is paired with itself
@@ -200,15 +200,15 @@ class LowRankForm:
         m, rank = self.expected.sums.shape
         unit = unit_for(4 * self.kernel.scales.size * self.sample.mass)
         sums = np.zeros((outcomes.size, m, rank), np.int64)
-        own = engine.matching.Words.zeros(outcomes.size)
+        own = engine.pairs.Words.zeros(outcomes.size)
         for first in range(0, self.sample.rows.size, SPAN):
             part = self._part(first)
             drawn = outcomes.of(self.sample.rows[first : first + part.weights.size])
-            matching = engine.matching.Matching.empty(outcomes.size, part.weights.size, m)
-            engine.matching.sort_outcomes(drawn, 0, matching)
+            matching = engine.pairs.Matching.empty(outcomes.size, part.weights.size, m)
+            engine.pairs.sort_outcomes(drawn, 0, matching)
             engine.landmarks.add_rows(part, self.landmarks, (self.kernel, unit), matching, sums)
             if self.unbiased:
-                engine.matching.add_entries(self._lengths(first, unit), drawn, own)
+                engine.pairs.add_entries(self._lengths(first, unit), drawn, own)
         found = engine.landmarks.squared_lengths(
             sums, unit, self.expected.sums, self.landmarks.factor
         )

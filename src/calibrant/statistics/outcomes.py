@@ -61,7 +61,7 @@ class Drawn:
 
     Parameters
     ----------
-    drawing : engine.drawn.Drawing
+    drawing : engine.draws.Outcomes
         What they are drawn from.
     replicates : Replicates
         Which ones.
@@ -77,7 +77,7 @@ class Drawn:
 
     def of(self, rows: Array) -> NDArray[np.int32]:
         """Return the outcomes of the rows with these numbers (k,): (k, size)."""
-        found: NDArray[np.int32] = engine.drawn.draw(self.drawing, rows, self.replicates)
+        found: NDArray[np.int32] = engine.draws.draw_rows(self.drawing, rows, self.replicates)
         return found
 
 

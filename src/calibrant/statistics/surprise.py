@@ -79,16 +79,16 @@ def _expected(data: Predictions) -> tuple[float, float]:
 def _surprise(data: Predictions, outcomes: Outcomes) -> Floats:
     """Return the summed surprise of each replicate: (size,)."""
     unit = unit_for(LARGEST * max(1.0, float(data.weights.max())))
-    words, impossible = (engine.matching.Words.zeros(outcomes.size) for _ in range(2))
+    words, impossible = (engine.pairs.Words.zeros(outcomes.size) for _ in range(2))
     for start, stop in spans(data.n, data.m):
         _, surprise, never = _logs(data, slice(start, stop))
         table = np.rint(data.weights[start:stop, None] * surprise / unit).astype(np.int64)
         zeros = never.astype(np.int64) if never.any() else None
         for first, last in spans(stop - start, outcomes.size):
             drawn = outcomes.of(np.arange(start + first, start + last))
-            engine.matching.add_entries(table[first:last], drawn, words)
+            engine.pairs.add_entries(table[first:last], drawn, words)
             if zeros is not None:
-                engine.matching.add_entries(zeros[first:last], drawn, impossible)
+                engine.pairs.add_entries(zeros[first:last], drawn, impossible)
     return np.where(impossible.value > 0, inf, words.value * unit)
 
 

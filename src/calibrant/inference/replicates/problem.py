@@ -183,7 +183,7 @@ def moment_sums(labels: Labels, cells: tuple[NDArray[np.int32], int], unit: floa
         p = probs[:, j].astype(np.float64)
         terms = weights * p, weights**2 * (p * (1.0 - p))
         for kind, values in enumerate(terms):
-            out[:, kind, :, j] = engine.laws.add_values(values, of_rows, n_cells)
+            out[:, kind, :, j] = engine.poisson_binomial.add_values(values, of_rows, n_cells)
     return out
 
 

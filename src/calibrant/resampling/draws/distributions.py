@@ -95,7 +95,8 @@ def distributions(sums: EventSums) -> list[Pmf]:
         if values[c, 1] >= ENOUGH:
             found.append(from_cumulants(_exact(sums, c), _cumulants(values[c]), n))
         else:
-            rare, certain = values[c, engine.laws.RARE :].reshape(2, engine.laws.ENDS)
+            ends = values[c, engine.poisson_binomial.RARE :]
+            rare, certain = ends.reshape(2, engine.poisson_binomial.ENDS)
             some = sum_of(cell_counts(kept[c]), (0, near_zero(rare)))
             missing = near_zero(certain)
             found.append(sum_of(some, (sure - missing.size + 1, missing[::-1])))
@@ -112,7 +113,7 @@ def _exact(sums: EventSums, c: int) -> tuple[int, float]:
 
 def _cumulants(sums: Floats) -> Floats:
     """Return the cumulants of orders 2 … 12 from the sums of powers of a cell."""
-    powers = engine.laws.POWERS
+    powers = engine.poisson_binomial.POWERS
     even, odd = sums[1 : powers + 1], sums[powers + 1 : 2 * powers]
     return np.array(
         [
@@ -203,7 +204,7 @@ def cell_counts(p: Floats) -> Pmf:
 
 
 def _by_block(p: Floats) -> list[Pmf]:
-    found = engine.events.block_counts(p, BLOCK)
+    found = engine.poisson_binomial.block_counts(p, BLOCK)
     spans = zip(found.lows.tolist(), found.spans.tolist(), strict=True)
     return [(low, found.pmf[a:b].copy()) for low, (a, b) in spans]
 

@@ -101,7 +101,7 @@ class Labels(Draws):
         """For two outcomes, when a row draws the event: (n, 2); None if a table must tell."""
         if not self.by_cuts:
             return None
-        found: NDArray[np.int64] = engine.cuts.event_cuts(self.source.probs, self._events)
+        found: NDArray[np.int64] = engine.draws.event_cuts(self.source.probs, self._events)
         return found
 
     @property
@@ -116,7 +116,7 @@ class Labels(Draws):
         if not self.by_cuts:
             assert self.seen.event is not None
             return self.seen_probs[:, self.seen.event].astype(float)
-        found: Floats = engine.cuts.event_probs(self.source.probs, self._events)
+        found: Floats = engine.draws.event_probs(self.source.probs, self._events)
         return found
 
     @property
@@ -144,8 +144,8 @@ class Labels(Draws):
             return None
         event = self.seen.event
         if event is not None and self.cuts is not None:
-            return engine.drawn.Drawing(self.source, self.cuts, event)
-        return engine.drawn.Drawing(self.source)
+            return engine.draws.Outcomes(self.source, self.cuts, event)
+        return engine.draws.Outcomes(self.source)
 
     def prepare(self, cells: list[Any]) -> None:
         """Work out, before there are threads, what all replicates need."""
@@ -175,7 +175,7 @@ class Labels(Draws):
         key = self.source.key
         keys = key, engine.draws.replicate_keys(key, some)
         place = self.rows, cells.order, self.cuts, keys, (first, last)
-        found: Floats = engine.events.event_counts(*place)
+        found: Floats = engine.counts.event_counts(*place)
         return found
 
     def counts(self, cells: Gathered, some: Replicates, first: int, last: int) -> Floats:
@@ -187,7 +187,7 @@ class Labels(Draws):
             events = self.events(cells, some, first, last).T
             return both_outcomes(events, cells.mass[first:last], self.seen.event)
         place = self.rows, cells.order, self.source, some, (first, last)
-        found: Floats = engine.counted.cell_counts(*place)
+        found: Floats = engine.counts.cell_counts(*place)
         return found
 
     def add_counts(
@@ -201,7 +201,7 @@ class Labels(Draws):
             table[at] += self.events(cells, some, 0, cells.n_cells)
         elif self.lens.rowwise:
             places = at.astype(np.int64), table
-            engine.counted.add_counts(self.rows, cells.order, self.source, some, places)
+            engine.counts.add_counts(self.rows, cells.order, self.source, some, places)
         else:
             counts = self.counts(cells, some, 0, cells.n_cells).transpose(1, 2, 0)
             table[at] += counts if self.seen.m > 2 else counts[:, self.seen.event]

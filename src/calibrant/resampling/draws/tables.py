@@ -138,4 +138,4 @@ def table_totals(cells: Tabled, table: Floats) -> Any:
     if cells.m == 2:
         return event_totals(lambda first, last: table[first:last].copy(), cells, table.shape[-1])
     place = table, cells.predictions, cells.mass, cells.norms_wanted, cells.total
-    return engine.counted.table_totals(*place)
+    return engine.counts.table_totals(*place)

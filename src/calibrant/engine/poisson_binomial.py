@@ -1,4 +1,4 @@
-"""Sums from which the distribution of the number of events in a cell follows.
+"""The number of events in a cell, a Poisson binomial: its distribution, or sums that give it.
 
 With v = p (1 - p) and w = 1 - 2p, the cumulants of a Bernoulli variable are polynomials in v, those
 of odd orders times w. So sums of powers give those of a cell's count, to order 12. Where its
@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect, within
+from calibrant.engine.arrays import within
 from calibrant.engine.kernel import SPAN, f8, i4, i8, kernel, out
-from calibrant.engine.sums import EXACT, cut, whole
-
-Floats = NDArray[np.float64]
+from calibrant.engine.sums import EXACT, add_limbs, cut, whole
+from calibrant.engine.tuples import Floats, Ints
 
 POWERS = 6  # of v; one less times w
 ENDS = 7  # powers of p, and of 1 - p, of rows near the ends
@@ -29,14 +28,12 @@ COLUMNS = SURE + ENDS
 class PowerSums(NamedTuple):
     """Sums over the rows of every cell."""
 
-    rows: NDArray[np.int64]  # (cells, 2) how many there are, and how many that are nearly certain
-    limbs: NDArray[np.int64]  # (3, cells, COLUMNS), as those of `engine.sums`
+    rows: Ints  # (cells, 2) how many there are, and how many that are nearly certain
+    limbs: Ints  # (3, cells, COLUMNS), as those of `engine.sums`
 
 
 def power_sums(p: Floats, cells: NDArray[np.int32], n_cells: int) -> PowerSums:
     """Add up powers over rows with probabilities p (n,) in these cells (n,)."""
-    expect("p", p, (None,), "f")
-    expect("cells", cells, p.shape, "i")
     within("cells", cells, n_cells)
     size = max(min(EXACT, -(-p.size // threads.count())), 1)
     spans = threads.blocks(p.size, size)
@@ -65,21 +62,12 @@ def _power_sums(p, cells, span, rows, sums):
         c = cells[i]
         table = sums[c]
         rows[c, 0] += 1
-        high, middle, low = cut(a)
-        table[0, 0] += high
-        table[0, 1] += middle
-        table[0, 2] += low
+        add_limbs(table[0], a)
         x = v
         for j in range(1, POWERS + 1):
-            high, middle, low = cut(x)
-            table[j, 0] += high
-            table[j, 1] += middle
-            table[j, 2] += low
+            add_limbs(table[j], x)
             if j < POWERS:
-                high, middle, low = cut(w * x)
-                table[POWERS + j, 0] += high
-                table[POWERS + j, 1] += middle
-                table[POWERS + j, 2] += low
+                add_limbs(table[POWERS + j], w * x)
             x *= v
         if v < MODERATE:
             sure = a > 0.5
@@ -88,17 +76,12 @@ def _power_sums(p, cells, span, rows, sums):
             end = b if sure else a
             x = end
             for k in range(ENDS):
-                high, middle, low = cut(x)
-                table[first + k, 0] += high
-                table[first + k, 1] += middle
-                table[first + k, 2] += low
+                add_limbs(table[first + k], x)
                 x *= end
 
 
-def add_values(values: Floats, cells: NDArray[np.int32], n_cells: int) -> NDArray[np.int64]:
+def add_values(values: Floats, cells: NDArray[np.int32], n_cells: int) -> Ints:
     """Add up numbers (n,) between -1 and 1 in cells (n,): limbs (3, cells)."""
-    expect("values", values, (None,), "f")
-    expect("cells", cells, values.shape, "i")
     within("cells", cells, n_cells)
     out = np.zeros((3, n_cells), np.int64)
     for start, stop in threads.blocks(values.size, EXACT):
@@ -116,3 +99,48 @@ def _add_values(values, cells, span, limbs):
         limbs[0, c] += high
         limbs[1, c] += middle
         limbs[2, c] += low
+
+
+class BlockCounts(NamedTuple):
+    """Distributions of the number of events in blocks of rows, end to end."""
+
+    pmf: Floats
+    spans: Ints  # (blocks, 2) where each begins and ends
+    lows: Ints  # (blocks,) the number of events that its first entry stands for
+
+
+def block_counts(p: Floats, length: int) -> BlockCounts:
+    """Return the distribution of the number of events in each block of so many rows p (n,).
+
+    Ends of the support whose probability underflows to zero are left out.
+    """
+    n_blocks = -(-p.size // length)
+    pmf = np.empty(n_blocks * (length + 1))
+    spans = np.empty((n_blocks, 2), np.int64)
+    _block_counts(p, length, pmf, spans)
+    return BlockCounts(pmf, spans, spans[:, 0] - np.arange(n_blocks) * (length + 1))
+
+
+@kernel(f8["n"], i8, out(f8["_"]), out(i8["_ 2"]))
+def _block_counts(p, length, pmf, spans):
+    n = p.shape[0]
+    for b in range(spans.shape[0]):
+        start = b * length
+        low = start + b
+        high = low + 1
+        pmf[low] = 1.0
+        for i in range(start, start + length if start + length < n else n):
+            q = p[i]
+            before = 0.0
+            for k in range(low, high):
+                here = pmf[k]
+                pmf[k] = here * (1.0 - q) + before * q
+                before = here
+            pmf[high] = before * q
+            high += 1
+            while pmf[high - 1] < 1e-30:
+                high -= 1
+            while pmf[low] < 1e-30:
+                low += 1
+        spans[b, 0] = low
+        spans[b, 1] = high

@@ -20,7 +20,7 @@ def test_counts_are_those_of_labels(data, draw):
     event = np.array([draw.draw(st.integers(0, data.m - 1))])
     cells = np.arange(data.n, dtype=np.int32) % 3
     order = engine.sums.sort_rows(cells, 3)
-    cuts = engine.cuts.event_cuts(data.probs, event)
+    cuts = engine.draws.event_cuts(data.probs, event)
     keys = KEY, engine.draws.replicate_keys(KEY, REPLICATES)
     first = draw.draw(st.sampled_from((0, 5)))
     rows = data.rows._replace(first=first)
@@ -29,7 +29,7 @@ def test_counts_are_those_of_labels(data, draw):
     for t, drawn in enumerate(labels):
         expected[:, t] = np.bincount(cells, data.weights * (drawn == event), 3)
     for span in ((0, 3), (1, 3), (2, 2)):
-        found = engine.events.event_counts(rows, order, cuts, keys, span)
+        found = engine.counts.event_counts(rows, order, cuts, keys, span)
         assert found.dtype == np.float64
         np.testing.assert_array_equal(found, expected[slice(*span)])
 
@@ -39,7 +39,7 @@ def test_counts_are_those_of_labels(data, draw):
 def test_blocks_of_rows_one_by_one(n, length):
     p = np.random.default_rng(n).random(n)
     p[:2] = [0.0, 1.0][:n]
-    found = engine.events.block_counts(p, length)
+    found = engine.poisson_binomial.block_counts(p, length)
     blocks = [p[start : start + length] for start in range(0, n, length)]
     assert len(found.spans) == len(found.lows) == len(blocks)
     for low, (start, stop), mine in zip(found.lows, found.spans, blocks, strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions, engine
-from calibrant.engine.node_sums import About
+from calibrant.engine.tree import About
 
 
 @pytest.fixture(params=[np.float32, np.float64])
@@ -31,7 +31,7 @@ def whole_number(limbs):
 
 def test_predictions(rows):
     nothing = About(1, np.zeros((3, 2)))
-    mass, limbs = engine.node_sums.node_sums(rows, (1, 2), NODES, nothing, 2.0)
+    mass, limbs = engine.tree.node_sums(rows, (1, 2), NODES, nothing, 2.0)
     for c in range(3):
         assert mass[c] == rows.weights[c == NODES].sum()
         for j in range(2):
@@ -42,7 +42,7 @@ def test_predictions(rows):
 @pytest.mark.parametrize("power", [2, 3, 4])
 def test_powers(rows, power):
     means = np.arange(6).reshape(3, 2) / 7
-    _, limbs = engine.node_sums.node_sums(rows, (0, 2), NODES, About(power, means), 1.0)
+    _, limbs = engine.tree.node_sums(rows, (0, 2), NODES, About(power, means), 1.0)
     for c in range(3):
         for j in range(2):
             d = rows.probs[:, j].astype(float) - means[c, j]
@@ -53,9 +53,9 @@ def test_powers(rows, power):
 def test_refusals(rows, monkeypatch):
     nothing = About(1, np.zeros((3, 2)))
     with pytest.raises((ValueError, TypeError), match="`nodes`"):
-        engine.node_sums.node_sums(rows, (1, 2), NODES[1:], nothing, 1.0)
+        engine.tree.node_sums(rows, (1, 2), NODES[1:], nothing, 1.0)
     with pytest.raises((ValueError, TypeError), match="`means`"):
-        engine.node_sums.node_sums(rows, (0, 3), NODES, nothing, 1.0)
-    monkeypatch.setattr(engine.node_sums, "EXACT", 39)
+        engine.tree.node_sums(rows, (0, 3), NODES, nothing, 1.0)
+    monkeypatch.setattr(engine.tree, "EXACT", 39)
     with pytest.raises(ValueError, match="`rows` must be at most 39; found 40"):
-        engine.node_sums.node_sums(rows, (1, 2), NODES, nothing, 1.0)
+        engine.tree.node_sums(rows, (1, 2), NODES, nothing, 1.0)

@@ -11,7 +11,7 @@ from strategies import problems
 from calibrant import engine
 from calibrant.engine.tuples import Order, Replicates, Source
 
-LAWS = engine.laws
+LAWS = engine.poisson_binomial
 ODD = [0.0, 1.0, 0.5, 2.0**-60, 5e-324, 1 - 2.0**-53, 2.0**-10, 1e-3, 0.999, 0.3]
 
 
@@ -75,7 +75,7 @@ def test_counts_are_added_to_tables(data, first, draw):
     cells = rng.integers(0, 4, data.n).astype(np.int32)
     order, at = engine.sums.sort_rows(cells, 4), rng.permutation(6)[:4]
     out = np.ones((6, 3, 5))
-    engine.counted.add_counts(data.rows, order, source, replicates, (at, out))
+    engine.counts.add_counts(data.rows, order, source, replicates, (at, out))
     expected = np.ones((6, 3, 5))
     places = numbers if first is None else first + np.arange(data.n)
     for i in range(data.n):
@@ -99,15 +99,15 @@ def test_totals_of_tables_are_those_of_rows(data):
     tables = engine.null.Cells(Order(*order), mass, float(mass.sum()))
     expected = engine.null.null_totals(data.rows, tables, source, replicates, (0, 3))
     counts = np.zeros((n_cells, 3, 6))
-    engine.counted.add_counts(data.rows, order, source, replicates, (np.arange(n_cells), counts))
+    engine.counts.add_counts(data.rows, order, source, replicates, (np.arange(n_cells), counts))
     sums = engine.sums.add_up(data.rows, cells, n_cells)
     predicted = engine.sums.value(sums.limbs) * engine.sums.unit_of(data.rows)
-    found = engine.counted.table_totals(counts, predicted, mass, (0, 3))
+    found = engine.counts.table_totals(counts, predicted, mass, (0, 3))
     for mine, theirs in zip(found, expected, strict=True):
         assert mine.tolist() == theirs.tolist()
 
 
 @pytest.mark.parametrize("values", [[1.0, -1.0, 0.25], [2.0**-84, 2.0**-40, -(2.0**-84)]])
 def test_values_are_added_exactly(values):
-    limbs = engine.laws.add_values(np.array(values), np.zeros(3, np.int32), 1)
+    limbs = engine.poisson_binomial.add_values(np.array(values), np.zeros(3, np.int32), 1)
     assert exact(limbs[:, 0]) == sum(map(Fraction, values))
