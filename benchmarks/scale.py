@@ -20,7 +20,7 @@ import numpy as np
 import calibrant as cal
 from benchmarks import timing
 from calibrant.lenses import TopLabel
-from calibrant.partitions import EqualWidth, SimplexCells, VarianceTree
+from calibrant.partitions import EqualWidth, SimplexBins, VarianceTree
 from calibrant.resampling import Exact
 from calibrant.statistics import ExpectedMiscalibration
 
@@ -67,7 +67,7 @@ def classwise(data: Any) -> Any:
 
 def canonical(data: Any) -> Any:
     """Test the vectors on the cells of a probability of one half or more."""
-    eta = ExpectedMiscalibration(SimplexCells(2))
+    eta = ExpectedMiscalibration(SimplexBins(2))
     return cal.calibration_test(data, eta, rng=0)
 
 

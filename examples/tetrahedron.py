@@ -18,7 +18,7 @@ probs = truth**1.7  # an overconfident model
 probs /= probs.sum(axis=1, keepdims=True)
 data = cal.Predictions(probs, labels, classes=["north", "east", "south", "west"])
 
-diagram = cal.reliability_diagram(data, partition=partitions.SimplexCells(3), rng=0)
+diagram = cal.reliability_diagram(data, partition=partitions.SimplexBins(3), rng=0)
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 diagram.plot().figure.savefig(folder / "tetrahedron.png", dpi=130)
 diagram.figure().save(folder / "tetrahedron.html")

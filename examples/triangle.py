@@ -19,7 +19,7 @@ probs = truth * [1, 1, 2]  # a model that expects too much rain
 probs /= probs.sum(axis=1, keepdims=True)
 data = cal.Predictions(probs, labels, classes=["sun", "cloud", "rain"])
 
-bins = (partitions.SimplexCells(5), partitions.SimplexCells(10), partitions.VarianceTree(500))
+bins = (partitions.SimplexBins(5), partitions.SimplexBins(10), partitions.VarianceTree(500))
 figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
 for ax, partition in zip(axes, bins, strict=True):
     diagram = cal.reliability_diagram(data, partition=partition, rng=0)

@@ -6,7 +6,7 @@ Run as a program it tries each in a process of its own, and prints what became o
 import numpy as np
 from apart import tell
 
-from calibrant import Predictions, calibration_test, cellwise, estimate
+from calibrant import Predictions, binwise, calibration_test, estimate
 from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Resampler
@@ -121,9 +121,7 @@ CALLS = {
     "partition, no cell": lambda: ExpectedMiscalibration(Cells(lambda c: c + 10**6))(DATA),
     "partition, below 0": lambda: ExpectedMiscalibration(Cells(lambda c: c - 1))(DATA),
     "partition, few rows": lambda: ExpectedMiscalibration(Cells(lambda c: c[:3]))(DATA),
-    "partition, no cell, cellwise": lambda: cellwise(
-        DATA, Cells(lambda c: c + 10**6), n_resamples=5
-    ),
+    "partition, no cell, binwise": lambda: binwise(DATA, Cells(lambda c: c + 10**6), n_resamples=5),
 }
 
 if __name__ == "__main__":

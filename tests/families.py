@@ -51,8 +51,8 @@ def partitions_of(m):
         partitions.EqualWidth(1),
         partitions.EqualWidth(3),
         partitions.EqualWidth(10),
-        partitions.SimplexCells(2),
-        partitions.SimplexCells(5),
+        partitions.SimplexBins(2),
+        partitions.SimplexBins(5),
         partitions.VarianceTree(1),
         partitions.VarianceTree(4),
         partitions.VarianceTree(2, "median"),
@@ -65,7 +65,7 @@ def one_cell(m):
     """Return partitions that put every row into a single cell."""
     found = [
         partitions.EqualWidth(1),
-        partitions.SimplexCells(1),
+        partitions.SimplexBins(1),
         partitions.VarianceTree(10**9),
         partitions.FromFunction(lambda probs: np.zeros(len(probs))),
     ]

@@ -143,13 +143,13 @@ SIZES = [
     ),
 ]
 CELLS = [
-    *(partitions.EqualWidth(10**6), partitions.SimplexCells(10**6), partitions.EqualMass(10**6)),
+    *(partitions.EqualWidth(10**6), partitions.SimplexBins(10**6), partitions.EqualMass(10**6)),
     *(
         partitions.VarianceTree(1e-300),
         partitions.VarianceTree(1e300, "median"),
         partitions.EqualWidth,
     ),
-    *(partitions.EqualWidth(3), partitions.SimplexCells(2), "tree:5", "width:0", "mass:x"),
+    *(partitions.EqualWidth(3), partitions.SimplexBins(2), "tree:5", "width:0", "mass:x"),
     *(partitions.FromFunction(f) for f in FUNCTIONS),
 ]
 LENSES = [
@@ -252,7 +252,7 @@ CALLS = [
     ),
     (cal.evaluate, {**GIVEN, "lenses": [None], "statistics": [None], "resampler": RESAMPLERS}),
     (cal.classwise, {**GIVEN, "partition": CELLS, "distance": FUNCTIONS}),
-    (cal.cellwise, {**GIVEN, **LENS, "partition": CELLS, "level": [0.9]}),
+    (cal.binwise, {**GIVEN, **LENS, "partition": CELLS, "level": [0.9]}),
     (cal.calibration_function, {"data": DATA, "partition": CELLS}),
     (cal.compare, {"models": MODELS, **FEW, "lenses": [None], "paired": [True]}),
     (cal.slices, {**GIVEN, "by": COLUMN, "lens": ["top"], "least": [5]}),
@@ -274,7 +274,7 @@ CALLS = [
     (lenses.Marginal, {"label": [0]}),
     (lenses.Induced, {"psi": FUNCTIONS, "outcomes": [2]}),
     (partitions.EqualWidth, {"k": [2]}),
-    (partitions.SimplexCells, {"k": [2]}),
+    (partitions.SimplexBins, {"k": [2]}),
     (partitions.EqualMass, {"k": [2]}),
     (partitions.VarianceTree, {"min_size": [2], "split": ["mean"]}),
     (

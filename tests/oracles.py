@@ -43,7 +43,7 @@ def simplex_name(coordinates, k):
     return tuple(whole), tuple(order.index(i) for i in range(len(whole)))
 
 
-def simplex_cells(data, k):
+def simplex_bins(data, k):
     return ranked([simplex_name(cut(data, p), k) for p in data.probs.tolist()])
 
 

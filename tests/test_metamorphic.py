@@ -15,12 +15,12 @@ from calibrant import Predictions, accuracy, brier_score, lenses, log_score, sph
 from calibrant import statistics as st
 from calibrant.calibration import CellSums, Gathered
 from calibrant.distances import squared_euclidean, total_variation
-from calibrant.partitions import EqualMass, EqualWidth, SimplexCells, VarianceTree
+from calibrant.partitions import EqualMass, EqualWidth, SimplexBins, VarianceTree
 
 SEED = int(os.environ.get("LAWS_SEED", "41"))
 SETS = int(os.environ.get("LAWS_SETS", "10"))
 SCORES = (log_score, brier_score, spherical_score, accuracy)
-CELLS = (EqualWidth(10), SimplexCells(4), VarianceTree(12), VarianceTree(8, "median"))
+CELLS = (EqualWidth(10), SimplexBins(4), VarianceTree(12), VarianceTree(8, "median"))
 TREES = CELLS[2:]  # whose cells do not depend on the order of classes
 ALL = (
     *(st.ExpectedMiscalibration(cells, total_variation) for cells in CELLS),

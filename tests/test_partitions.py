@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import integer_weights, problems, well_spread
 
 from calibrant import Predictions, lenses, partitions
-from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
+from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBins, VarianceTree
 
 MANY_K = (1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 15, 20, 25, 29, 30, 41, 49, 50, 64, 93, 100, 107, 1000)
 
@@ -94,7 +94,7 @@ def test_edges_and_their_neighbours(k, dtype):
     cells = np.searchsorted(np.arange(k + 1) / k, p.astype(np.float64), side="right") - 1
     expected = oracles.ranked(cells.clip(max=k - 1).tolist())
     assert cells_of(EqualWidth(k), Predictions(p, np.zeros(p.size, int))) == expected
-    assert cells_of(SimplexCells(k), Predictions(p, np.zeros(p.size, int))) == expected
+    assert cells_of(SimplexBins(k), Predictions(p, np.zeros(p.size, int))) == expected
 
 
 def test_zero_and_one_share_the_outer_cells():
@@ -111,8 +111,8 @@ def test_any_number_of_classes(m, k):
     data = Predictions(probs, np.zeros(len(probs), int))
     assert cells_of(EqualWidth(k), data) == oracles.equal_width(data, k)
     if m <= 310:
-        assert cells_of(SimplexCells(k), data) == oracles.simplex_cells(data, k)
-    assert SimplexCells(k).fit(data).assign(data.probs).tolist() == cells_of(SimplexCells(k), data)
+        assert cells_of(SimplexBins(k), data) == oracles.simplex_bins(data, k)
+    assert SimplexBins(k).fit(data).assign(data.probs).tolist() == cells_of(SimplexBins(k), data)
 
 
 def test_binary_problems_are_cut_along_the_event():
@@ -125,22 +125,22 @@ def test_binary_problems_are_cut_along_the_event():
     assert cells_of(EqualWidth(10), lenses.Marginal(0)(data)) == [2, 1, 0]
 
 
-# SimplexCells
+# SimplexBins
 
 
 @given(problems(), st.integers(1, 7))
-def test_simplex_cells_equal_loops(data, k):
-    assert cells_of(SimplexCells(k), data) == oracles.simplex_cells(data, k)
+def test_simplex_bins_equal_loops(data, k):
+    assert cells_of(SimplexBins(k), data) == oracles.simplex_bins(data, k)
 
 
 @pytest.mark.parametrize("event", [0, 1])
 @pytest.mark.parametrize("m", [2, 3, 4])
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
-def test_simplex_cells_are_equal_simplices(m, k, event):
+def test_simplex_bins_are_equal_simplices(m, k, event):
     probs = np.random.default_rng(7).dirichlet(np.ones(m), 20_000)
     labels = np.zeros(len(probs), np.int32)
     data = Predictions.trusted(probs, labels, tuple("abcd"[:m]), event=event)
-    partition = SimplexCells(k)
+    partition = SimplexBins(k)
     fitted, cells = partition.locate(data)
     assert fitted.n_cells == k ** (m - 1)
     vertices = partition.vertices(fitted)
@@ -161,8 +161,8 @@ def barycentric(corners, points):
 
 @given(st.integers(2, 5).flatmap(lambda m: problems(m=m, dtype=np.float64)), st.integers(1, 6))
 def test_boundary_points_are_in_the_closure_of_their_cell(data, k):
-    fitted, cells = SimplexCells(k).locate(data)
-    vertices = SimplexCells(k).vertices(fitted)
+    fitted, cells = SimplexBins(k).locate(data)
+    vertices = SimplexBins(k).vertices(fitted)
     # An ulp of p is k ulp of c; the solution multiplies it by at most about k m.
     assert barycentric(vertices[cells], data.probs).min() >= -1e-12
 
@@ -170,8 +170,8 @@ def test_boundary_points_are_in_the_closure_of_their_cell(data, k):
 def test_figure_one():
     probs = np.random.default_rng(1).dirichlet(np.ones(3), 20_000)
     data = Predictions(probs, np.zeros(20_000, int))
-    assert SimplexCells(5).fit(data).n_cells == 25
-    assert SimplexCells(10).fit(data).n_cells == 100
+    assert SimplexBins(5).fit(data).n_cells == 25
+    assert SimplexBins(10).fit(data).n_cells == 100
 
 
 # EqualMass
@@ -349,7 +349,7 @@ def test_from_function_refuses():
 # All of them
 
 
-@pytest.mark.parametrize("make", [EqualWidth, SimplexCells, EqualMass])
+@pytest.mark.parametrize("make", [EqualWidth, SimplexBins, EqualMass])
 def test_refuses_bad_numbers_of_cells(make):
     with pytest.raises(ValueError, match=r"`k` must be a whole number from 1; found 0\."):
         make(0)
@@ -405,7 +405,7 @@ def test_one_row(dtype):
             assert cells_of(partition, data) == [0]
 
 
-@pytest.mark.parametrize("partition", [EqualWidth, SimplexCells])
+@pytest.mark.parametrize("partition", [EqualWidth, SimplexBins])
 @pytest.mark.parametrize("k", [1_000_001, 10**9, 10**18, 10**30])
 def test_a_grid_has_a_bounded_number_of_parts(partition, k):
     with pytest.raises(ValueError, match=rf"`k` must be at most 1,000,000; found {k}\."):

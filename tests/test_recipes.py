@@ -13,8 +13,8 @@ from places import ROOT
 
 from calibrant import (
     Predictions,
+    binwise,
     calibration_test,
-    cellwise,
     classwise,
     estimate,
     evaluate,
@@ -302,7 +302,7 @@ def test_a_resampler_under_a_hypothesis(resampler, lens, data):
 @pytest.mark.parametrize("lens", LENSES[:3], ids=str)
 @pytest.mark.parametrize("resampler", RESAMPLERS[:2], ids=repr)
 def test_a_resampler_of_cells(resampler, lens):
-    found = cellwise(DATA, EqualWidth(2), lens=lens, resampler=resampler, n_resamples=19, rng=SEED)
+    found = binwise(DATA, EqualWidth(2), lens=lens, resampler=resampler, n_resamples=19, rng=SEED)
     assert np.isfinite(found.largest).all()
     assert (found.adjusted_pvalues > 0).all()
     seen = lens(DATA)
@@ -418,8 +418,8 @@ def test_a_lens(lens, psi, data):
 @pytest.mark.parametrize(("lens", "psi"), OWN_LENSES, ids=["near", "parity", "first"])
 def test_a_lens_of_cells_and_diagrams(lens, psi):
     partition = EqualWidth(4)
-    found = cellwise(DATA, partition, lens=lens, n_resamples=19, rng=SEED)
-    same = cellwise(DATA, partition, lens=Induced(psi, 2), n_resamples=19, rng=SEED)
+    found = binwise(DATA, partition, lens=lens, n_resamples=19, rng=SEED)
+    same = binwise(DATA, partition, lens=Induced(psi, 2), n_resamples=19, rng=SEED)
     # The induced predictions of both are rounded differently, and the labels are the same.
     np.testing.assert_allclose(found.largest, same.largest, rtol=1e-10)
     picture = reliability_diagram(DATA, lens=lens, n_resamples=19, rng=SEED)
@@ -529,7 +529,7 @@ def test_a_partition(lens):
         found = estimate(DATA, statistic, lens=lens, resampler=resampler, n_resamples=9, rng=SEED)
         expected = plain(DATA, statistic, resampler, lens, 9)
         np.testing.assert_allclose(found.replicates, expected, rtol=1e-12)
-    cells = cellwise(DATA, Sure(0.6), lens=lens, n_resamples=19, rng=SEED)
+    cells = binwise(DATA, Sure(0.6), lens=lens, n_resamples=19, rng=SEED)
     assert cells.function.n_cells == 2
     chosen = {"lenses": [lens], "statistics": grid([Sure(0.6)])}
     rows = evaluate(DATA, **chosen, n_resamples=9, rng=SEED).rows

@@ -7,7 +7,7 @@ import calibrant as cal
 from calibrant import Predictions, lenses, partitions, recalibration, resampling, statistics
 from calibrant.cli import options
 from calibrant.distances import euclidean, total_variation
-from calibrant.partitions import EqualWidth, SimplexCells, VarianceTree
+from calibrant.partitions import EqualWidth, SimplexBins, VarianceTree
 from calibrant.statistics import spelled
 
 RNG = np.random.default_rng(0)
@@ -65,8 +65,8 @@ def test_other_verbs():
         cal.classwise(DATA, "width:5", "euclidean", **QUICK),
         cal.classwise(DATA, EqualWidth(5), euclidean, **QUICK),
     )
-    a = cal.cellwise(DATA, "simplex:3", lens="canonical", **QUICK)
-    b = cal.cellwise(DATA, SimplexCells(3), **QUICK)
+    a = cal.binwise(DATA, "simplex:3", lens="canonical", **QUICK)
+    b = cal.binwise(DATA, SimplexBins(3), **QUICK)
     assert a.adjusted_pvalues.tolist() == b.adjusted_pvalues.tolist()
     same(
         cal.slices(DATA, {"x": [0, 1] * 100}, lens="top", **QUICK),
@@ -130,8 +130,8 @@ def test_the_tool_lists_the_statistics_that_there_are():
         ),
         (lambda: cal.evaluate(DATA, lenses="groups:cat|dog"), "every class once; look at car"),
         (lambda: cal.evaluate(DATA, lenses="groups:0-7|1"), "a range of classes from 0 to 2"),
-        (lambda: cal.cellwise(DATA, "boxes:3"), "`partition` must be width:10, .*found 'boxes:3'"),
-        (lambda: cal.cellwise(DATA, "tree:0"), "a number above 0 after the colon"),
+        (lambda: cal.binwise(DATA, "boxes:3"), "`partition` must be width:10, .*found 'boxes:3'"),
+        (lambda: cal.binwise(DATA, "tree:0"), "a number above 0 after the colon"),
         (
             lambda: cal.classwise(DATA, "width:5", "hellinger"),
             "`distance` must be tv, .*'hellinger'",

@@ -148,7 +148,7 @@ def test_the_picture_has_four_panels_and_a_star_for_each_trajectory():
     both = recorded(name="one"), recorded(name="two", rng=1)
     figure = both[0].plot(both[1])
     assert [ax.get_ylabel() for ax in figure.axes] == [
-        "negative log-likelihood",
+        "log loss",
         "accuracy",
         "miscalibration",
         "p-value",

@@ -20,7 +20,7 @@ CALLS = {
     "calibration_test": lambda *d, **s: cal.calibration_test(*d, ETA, **HOW, **s).to_dict(),
     "evaluate": lambda *d, **s: cal.evaluate(*d, **HOW, **s).to_dict(),
     "estimate": lambda *d, **s: cal.estimate(*d, ETA, **HOW, **s).to_dict(),
-    "cellwise": lambda *d, **s: cal.cellwise(*d, EqualWidth(4), **HOW, **s).to_dict(),
+    "binwise": lambda *d, **s: cal.binwise(*d, EqualWidth(4), **HOW, **s).to_dict(),
     "classwise": lambda *d, **s: cal.classwise(*d, EqualWidth(4), **HOW, **s).to_dict(),
     "reliability_diagram": lambda *d, **s: cal.reliability_diagram(*d, **HOW, **s).to_dict(),
     "ece": cal.ece,

@@ -60,7 +60,7 @@ def two_dimensions(name: str) -> dict[str, Any]:
     found = {}
     for place, k in enumerate((5, 10)):
         diagram = reliability_diagram(
-            datasets.cifar10(name), lens=THREE, partition=partitions.SimplexCells(k), rng=SEED
+            datasets.cifar10(name), lens=THREE, partition=partitions.SimplexBins(k), rng=SEED
         )
         diagram.plot(figure.add_subplot(1, 2, place + 1))
         found[str(k * k)] = describe(diagram)

@@ -4,7 +4,7 @@ The objects of *Evaluating model calibration in classification* (AISTATS 2019), 
 module that is named after it: `Predictions`, `lenses`, `partitions`, `distances`,
 `statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
 `calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
-`cellwise`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
+`binwise`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
 `cumulative_diagram`, `score_plane`, `Trajectory`, `report`; `load` reads files and `datasets` has
 examples.
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
         smooth_diagram,
     )
     from calibrant.inference import (
+        Binwise,
         CalibrationTest,
-        Cellwise,
         Classwise,
         Comparison,
         Difference,
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
         Slices,
         Tally,
         Verdict,
+        binwise,
         calibration_test,
-        cellwise,
         classwise,
         compare,
         estimate,
@@ -71,9 +71,9 @@ if TYPE_CHECKING:
 __version__ = "0.2.0.dev0"
 
 __all__ = [
+    "Binwise",
     "CalibrationFunction",
     "CalibrationTest",
-    "Cellwise",
     "Classwise",
     "Comparison",
     "CurveDiagram",
@@ -95,10 +95,10 @@ __all__ = [
     "TrajectoryRow",
     "Verdict",
     "accuracy",
+    "binwise",
     "brier_score",
     "calibration_function",
     "calibration_test",
-    "cellwise",
     "classwise",
     "compare",
     "cumulative_diagram",
@@ -134,8 +134,8 @@ _HOMES = {
     "cross_fitting": "Recalibration RecalibrationRow recalibrate",
     "diagrams": "CurveDiagram ReliabilityDiagram ScorePlane cumulative_diagram isotonic_diagram"
     " reliability_diagram score_plane smooth_diagram",
-    "inference": "CalibrationTest Cellwise Classwise Comparison Difference Estimate Evaluation"
-    " EvaluationRow Power Slice Slices Tally Verdict calibration_test cellwise classwise compare"
+    "inference": "CalibrationTest Binwise Classwise Comparison Difference Estimate Evaluation"
+    " EvaluationRow Power Slice Slices Tally Verdict calibration_test binwise classwise compare"
     " estimate evaluate power slices",
     "loading": "load load_models scan",
     "predictions": "Predictions",

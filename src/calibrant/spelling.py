@@ -31,7 +31,7 @@ WHOLE: dict[str, Callable[[], Lens]] = {
 }
 CELLS: dict[str, Callable[[int], Partition]] = {
     "width": partitions.EqualWidth,
-    "simplex": partitions.SimplexCells,
+    "simplex": partitions.SimplexBins,
     "mass": partitions.EqualMass,
 }
 MEASURES: dict[str, Distance] = {

@@ -13,6 +13,7 @@ imported: ``PYTHONPATH=other/src`` chooses another checkout.
 
 import argparse
 import json
+import os
 import platform
 import sys
 import time
@@ -72,7 +73,11 @@ def places_of(asked: argparse.Namespace) -> Iterator[Places]:
 def made_with() -> dict[str, Any]:
     """Return what bits of logarithms and of products of matrices may depend on."""
     found: Any = np.show_config(mode="dicts")
+    about = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    models = [line.split(":")[1].strip() for line in about.splitlines() if "model name" in line]
     return {
+        "processor": models[0] if models else platform.processor(),
+        "products": os.environ.get("OPENBLAS_CORETYPE", ""),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "machine": f"{platform.machine()}, libc {platform.libc_ver()[1]}",

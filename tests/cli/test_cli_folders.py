@@ -91,7 +91,10 @@ def test_a_report_on_a_folder(folder, tmp_path):
         (("--region", "dog > 0.1"), "--region: is for files that are loaded"),
         (("--model", "label"), "--model: is for files that are loaded"),
         (("--ignore", "nr"), "--ignore: is for files that are loaded"),
-        (("--statistic", "cox", "--lens", "top"), "must look at cells alone"),
+        (
+            ("--statistic", "cox", "--lens", "top"),
+            "looks at rows, and scanned rows come in batches",
+        ),
         (("--label", "nothing"), "`label` must name columns"),
         (("--engine", "carrier pigeon"), "`engine` must be"),
     ],

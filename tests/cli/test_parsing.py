@@ -42,7 +42,7 @@ def test_lenses(text, lens, data):
     ("text", "partition"),
     [
         ("width:10", partitions.EqualWidth(10)),
-        ("simplex:5", partitions.SimplexCells(5)),
+        ("simplex:5", partitions.SimplexBins(5)),
         ("mass:15", partitions.EqualMass(15)),
         ("tree:1000", partitions.VarianceTree(1000)),
         ("tree:20:median", partitions.VarianceTree(20, "median")),

@@ -54,7 +54,7 @@ def both(kind, name, lens, partition):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_totals_have_the_bits_of_the_host(kind, lens, name, monkeypatch):
     on(kind, monkeypatch)
-    for partition in (*map(partitions.EqualWidth, (10, 3, 1)), partitions.SimplexCells(3)):
+    for partition in (*map(partitions.EqualWidth, (10, 3, 1)), partitions.SimplexBins(3)):
         host, device = both(kind, name, lens, partition)
         for here, away in zip(host, device, strict=True):
             assert here.tobytes() == away.tobytes()

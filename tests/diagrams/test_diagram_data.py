@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cases import CASES, dirichlet, made, three_models
 
-from calibrant import Predictions, calibration_function, cellwise, lenses, partitions
+from calibrant import Predictions, binwise, calibration_function, lenses, partitions
 from calibrant import reliability_diagram as diagram_of
 from calibrant.resampling import Consistency, Exact
 
@@ -25,14 +25,14 @@ def test_numbers_are_those_of_the_estimate_and_of_the_cells(name):
     models = data if isinstance(data, dict) else {"": data}
     settings = dict(settings)
     lens = settings.pop("lens", lenses.Canonical())
-    default = {2: partitions.EqualWidth(10), 3: partitions.SimplexCells(5)}
+    default = {2: partitions.EqualWidth(10), 3: partitions.SimplexBins(5)}
     partition = settings.pop("partition", None) or default.get(
-        found.n_outcomes, partitions.SimplexCells(4)
+        found.n_outcomes, partitions.SimplexBins(4)
     )
     for series, (key, model) in zip(found.series, models.items(), strict=True):
         options = {"n_resamples": 99, "rng": 0, "lens": lens, **settings}
         assert series.name == key
-        assert same(series.cells, cellwise(model, partition, **options))
+        assert same(series.cells, binwise(model, partition, **options))
         fn = calibration_function(lens(model), partition)
         for field in ("counts", "predicted", "observed", "deviations", "proportions"):
             np.testing.assert_array_equal(getattr(series.function, field), getattr(fn, field))
@@ -93,7 +93,7 @@ def test_histogram_counts_weights():
 @pytest.mark.parametrize(("m", "k"), [(3, 5), (3, 10), (4, 4)])
 def test_corners_enclose_the_mean_prediction(m, k):
     (series,) = diagram_of(
-        dirichlet(3000, m), partition=partitions.SimplexCells(k), n_resamples=1, rng=0
+        dirichlet(3000, m), partition=partitions.SimplexBins(k), n_resamples=1, rng=0
     ).series
     assert series.corners.shape == (series.function.n_cells, m, m)
     np.testing.assert_allclose(series.corners.sum(axis=2), 1)

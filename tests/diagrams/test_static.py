@@ -571,7 +571,7 @@ def test_a_name_without_end_is_shortened():
 
 def test_a_million_rows_draw_no_million_marks():
     rng = np.random.default_rng(0)
-    for m, settings in ((2, {}), (3, {"partition": partitions.SimplexCells(10)}), (4, {})):
+    for m, settings in ((2, {}), (3, {"partition": partitions.SimplexBins(10)}), (4, {})):
         probs = rng.dirichlet(np.ones(m), 1_000_000).astype(np.float32)
         data = Predictions(probs, rng.integers(0, m, 1_000_000))
         found = diagram_of(data, n_resamples=9, rng=0, **settings)

@@ -17,7 +17,7 @@ FEW = {"n_resamples": 3, "rng": 0}
 ON_CELLS = [
     statistics.ExpectedMiscalibration(partitions.EqualWidth(5)),
     statistics.ExpectedMiscalibration(partitions.VarianceTree(5)),
-    statistics.WorstMiscalibration(partitions.SimplexCells(2)),
+    statistics.WorstMiscalibration(partitions.SimplexBins(2)),
 ]
 OF_ROWS = [
     statistics.KernelMiscalibration(),

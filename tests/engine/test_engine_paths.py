@@ -99,7 +99,7 @@ def test_refuses_arrays_that_do_not_fit():
         paths.walk(events[:, :1], 0, predicted, values, start)
     with pytest.raises(TypeError, match=r"`predicted` must be an array of float64 and shape"):
         paths.walk(events, 0, predicted[:, None], values, start)
-    with pytest.raises(TypeError, match=r"`values` must be an array of float64 and shape"):
+    with pytest.raises(IndexError, match=r"`first` must leave 3 values; found 0"):
         paths.walk(events, 0, predicted, values[:2], start)
     for first in (-1, 1):
         with pytest.raises(IndexError, match=r"`first` must leave 3 values; found"):

@@ -10,7 +10,7 @@ import pytest
 from bad_calls import CALLS
 
 from calibrant import Predictions, engine
-from calibrant.partitions import EqualWidth, SimplexCells
+from calibrant.partitions import EqualWidth, SimplexBins
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ print("alive")
 """
 
 
-@pytest.mark.parametrize("partition", [EqualWidth, SimplexCells])
+@pytest.mark.parametrize("partition", [EqualWidth, SimplexBins])
 @pytest.mark.parametrize(
     "row",
     [

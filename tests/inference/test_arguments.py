@@ -12,7 +12,7 @@ ETA = statistics.ExpectedMiscalibration(partitions.EqualWidth(2))
 CALLS = {
     "calibration_test": lambda data, **more: cal.calibration_test(data, ETA, **more),
     "estimate": lambda data, **more: cal.estimate(data, ETA, **more),
-    "cellwise": lambda data, **more: cal.cellwise(data, partitions.EqualWidth(2), **more),
+    "binwise": lambda data, **more: cal.binwise(data, partitions.EqualWidth(2), **more),
     "evaluate": lambda data, lens=None, **more: cal.evaluate(
         data, lenses=None if lens is None else [lens], **more
     ),
@@ -26,7 +26,7 @@ def test_refuses_data_that_are_no_predictions(call):
         call(np.eye(3))
 
 
-@pytest.mark.parametrize("name", ["calibration_test", "estimate", "cellwise", "evaluate"])
+@pytest.mark.parametrize("name", ["calibration_test", "estimate", "binwise", "evaluate"])
 def test_refuses_what_is_no_lens(name):
     with pytest.raises(TypeError, match=r"`lens` must be an object: TopLabel\(…\), not the class"):
         CALLS[name](DATA, lens=lenses.TopLabel)
@@ -47,7 +47,7 @@ def test_progress_of_parts_is_progress_of_the_whole():
     assert part(None, 0, 3) is None
 
 
-RESAMPLED = ["calibration_test", "estimate", "cellwise", "evaluate", "classwise"]
+RESAMPLED = ["calibration_test", "estimate", "binwise", "evaluate", "classwise"]
 WRONG = {
     "resampler, a number": (
         lambda: cal.calibration_test(DATA, ETA, resampler=1),
@@ -58,7 +58,7 @@ WRONG = {
         r"`resampler` must be one such as Exact\(\); found <class ",
     ),
     "partition, a number": (
-        lambda: cal.cellwise(DATA, 10),
+        lambda: cal.binwise(DATA, 10),
         r"`partition` must be one such as EqualWidth\(10\); found 10\.",
     ),
     "partition, a class": (

@@ -10,7 +10,7 @@ import pytest
 from chance import BUDGET, TRIALS, agrees, fewest, models, most, wrap
 from scipy.stats import binom, ks_2samp, norm
 
-from calibrant import Predictions, calibration_function, calibration_test, cellwise
+from calibrant import Predictions, binwise, calibration_function, calibration_test
 from calibrant.checks.seeds import make_key
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, VarianceTree
@@ -61,7 +61,7 @@ def test_binary_limits_are_exact(level, event):
     partition = EqualWidth(3)
     cells = partition.locate(data)[1]
     weights, deviations = listed(data, cells)
-    found = cellwise(data, partition, level=level, n_resamples=1, rng=0)
+    found = binwise(data, partition, level=level, n_resamples=1, rng=0)
     for c in range(found.function.n_cells):
         for j in (0, 1):
             low = quantile(deviations[:, c, j], weights, (1 - level) / 2)
@@ -78,7 +78,7 @@ def test_binary_limits_are_exact(level, event):
 
 def test_binary_limits_of_equal_predictions_are_binomial():
     data = Predictions([0.3] * 500 + [0.8] * 40, [0] * 540)
-    found = cellwise(data, EqualWidth(2), level=0.95, n_resamples=1, rng=0)
+    found = binwise(data, EqualWidth(2), level=0.95, n_resamples=1, rng=0)
     for c, (n, p) in enumerate(((500, 0.3), (40, 0.8))):
         expected = binom.ppf([0.025, 0.975], n, p) / n - p
         # Sums of up to 500 predictions.
@@ -92,7 +92,7 @@ def test_moments_and_limits_of_three_classes(weights):
     partition = EqualWidth(2)
     law, deviations = listed(data, partition.locate(data)[1])
     size = 20_000
-    found = cellwise(data, partition, level=0.8, n_resamples=size, rng=1)
+    found = binwise(data, partition, level=0.8, n_resamples=size, rng=1)
     centre = np.einsum("o,ocj->cj", law, deviations)
     spread = np.sqrt(np.einsum("o,ocj->cj", law, deviations**2) - centre**2)
     # Sums over 243 outcomes, and a difference of squares before the root.
@@ -114,7 +114,7 @@ def test_the_largest_standardised_deviation_follows_its_law():
     )
     partition, size = EqualWidth(2), 20_000
     law, deviations = listed(data, partition.locate(data)[1])
-    found = cellwise(data, partition, n_resamples=size, rng=2)
+    found = binwise(data, partition, n_resamples=size, rng=2)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.nanmax(np.abs(deviations) / np.where(found.spread > 0, found.spread, np.nan), axis=2)
     largest = t.max(axis=1)
@@ -125,7 +125,7 @@ def test_the_largest_standardised_deviation_follows_its_law():
     assert agrees(counts, size, tails, tests=atoms.size).all()
     own = t[law.argmax()]  # any outcome will do
     drawn = data.with_labels(np.array(list(product(range(3), repeat=4))[law.argmax()]))
-    again = cellwise(drawn, partition, n_resamples=size, rng=2)
+    again = binwise(drawn, partition, n_resamples=size, rng=2)
     np.testing.assert_allclose(again.standardised, own, rtol=1e-9)
     exact = np.array([law[largest >= h - 1e-8].sum() for h in own]).clip(max=1)
     hits = again.adjusted_pvalues * (size + 1) - 1
@@ -137,7 +137,7 @@ def test_the_plain_definition(weights):
     """Deviations of drawn data sets, in the cells of the data."""
     data = Predictions(THREE.probs, THREE.labels, weights=weights)
     partition = VarianceTree(25)
-    found = cellwise(data, partition, level=0.8, n_resamples=49, rng=4)
+    found = binwise(data, partition, level=0.8, n_resamples=49, rng=4)
     drawn = [Exact().draw(data, make_key(4), b) for b in range(49)]
     deviations = np.array([calibration_function(d, partition).deviations for d in drawn])
     expected = np.quantile(deviations, [0.1, 0.9], axis=0, method="inverted_cdf")
@@ -155,7 +155,7 @@ def test_family_wise_error_and_simultaneous_limits(m):
     partition = EqualWidth(8) if m == 2 else EqualWidth(3)
     off = outside = unadjusted = 0
     for trial, data in enumerate(models(m, 80, m)):
-        found = cellwise(data, partition, level=0.9, n_resamples=19, rng=trial)
+        found = binwise(data, partition, level=0.9, n_resamples=19, rng=trial)
         off += found.adjusted_pvalues.min() <= 0.05
         lower, upper = found.simultaneous(0.95)
         deviations = found.function.deviations
@@ -173,7 +173,7 @@ def test_family_wise_error_and_simultaneous_limits(m):
 def test_cells_without_spread():
     probs = [[1.0, 0.0, 0.0]] * 5 + [[0.0, 0.5, 0.5]] * 20
     right = Predictions(probs, [0] * 5 + [1, 2] * 10)
-    found = cellwise(right, EqualWidth(2), n_resamples=99, rng=0)
+    found = binwise(right, EqualWidth(2), n_resamples=99, rng=0)
     sure = found.spread.max(axis=1) == 0
     assert sure.sum() == 1
     assert found.standardised[sure] == 0
@@ -182,7 +182,7 @@ def test_cells_without_spread():
     assert (found.upper[sure] == 0).all()
     assert (found.simultaneous(0.9)[1][sure] == 0).all()
     wrong = right.with_labels(np.array([1] + [0] * 4 + [1, 2] * 10))
-    off = cellwise(wrong, EqualWidth(2), n_resamples=99, rng=0)
+    off = binwise(wrong, EqualWidth(2), n_resamples=99, rng=0)
     assert off.standardised[sure] == np.inf
     assert off.adjusted_pvalues[sure] == 0.01
     json.dumps(off.to_dict(), allow_nan=False)
@@ -190,11 +190,11 @@ def test_cells_without_spread():
 
 def test_binary_cells_without_spread():
     data = Predictions([0.0] * 4 + [1.0] * 3, [0] * 4 + [1] * 3)
-    found = cellwise(data, EqualWidth(2), n_resamples=19, rng=0)
+    found = binwise(data, EqualWidth(2), n_resamples=19, rng=0)
     assert found.adjusted_pvalues.tolist() == [1, 1]
     assert not found.lower.any()
     assert not found.upper.any()
-    wrong = cellwise(data.with_labels(np.array([1, 0, 0, 0, 1, 1, 1])), EqualWidth(2), rng=0)
+    wrong = binwise(data.with_labels(np.array([1, 0, 0, 0, 1, 1, 1])), EqualWidth(2), rng=0)
     assert wrong.adjusted_pvalues.tolist() == [0.001, 1]
 
 
@@ -203,7 +203,7 @@ def test_cells_without_weight(resampler):
     weights = np.where(THREE.probs[:, 0] > 0.5, 0.0, 1.0)
     data = Predictions(THREE.probs, THREE.labels, weights=weights)
     partition = FromFunction(lambda probs: probs[:, 0] > 0.5)
-    found = cellwise(data, partition, resampler=resampler, n_resamples=19, rng=0)
+    found = binwise(data, partition, resampler=resampler, n_resamples=19, rng=0)
     absent = found.function.mass == 0
     assert absent.tolist() == [False, True]
     assert found.adjusted_pvalues[absent] == 1
@@ -212,13 +212,13 @@ def test_cells_without_weight(resampler):
 
 
 def test_a_hypothesis_moves_the_centre():
-    found = cellwise(THREE, EqualWidth(1), resampler=Exact(to_the_first), n_resamples=99, rng=0)
+    found = binwise(THREE, EqualWidth(1), resampler=Exact(to_the_first), n_resamples=99, rng=0)
     mean = THREE.probs.mean(axis=0)
     np.testing.assert_allclose(found.centre[0], to_the_first(mean[None])[0] - mean, atol=1e-13)
     assert found.lower[0, 0] < found.centre[0, 0] < found.upper[0, 0]
     # Rows that sum to a little more than 1 are the same hypothesis.
     loose = Exact(lambda probs: 1.0008 * to_the_first(probs))
-    again = cellwise(THREE, EqualWidth(1), resampler=loose, n_resamples=99, rng=0)
+    again = binwise(THREE, EqualWidth(1), resampler=loose, n_resamples=99, rng=0)
     np.testing.assert_allclose(again.centre, found.centre, atol=1e-13)
     np.testing.assert_allclose(again.spread, found.spread, atol=1e-13)
 
@@ -246,7 +246,7 @@ def test_through_lenses(lens, weights):
     """Labels are drawn for the data as given; the lens sees what it makes of them."""
     data = Predictions(THREE.probs, THREE.labels, weights=weights)
     partition = EqualWidth(4)
-    found = cellwise(data, partition, lens=lens, level=0.8, n_resamples=49, rng=1)
+    found = binwise(data, partition, lens=lens, level=0.8, n_resamples=49, rng=1)
     drawn = [lens(Exact().draw(data, make_key(1), b)) for b in range(49)]
     deviations = np.array([calibration_function(d, partition).deviations for d in drawn])
     seen = lens(data)
@@ -262,7 +262,7 @@ def test_through_lenses(lens, weights):
     expected = np.quantile(deviations, [0.1, 0.9], axis=0, method="inverted_cdf")
     if exact:
         # Limits are exact, whatever was drawn: those of the induced problem.
-        direct = cellwise(seen, partition, level=0.8, n_resamples=1)
+        direct = binwise(seen, partition, level=0.8, n_resamples=1)
         # Of the induced problem P(other) is rounded, so its counts differ by 1e-16.
         np.testing.assert_allclose(found.lower, direct.lower, atol=1e-13)
         np.testing.assert_allclose(found.upper, direct.upper, atol=1e-13)
@@ -273,7 +273,7 @@ def test_through_lenses(lens, weights):
 def test_pooled_cells_hold_their_error():
     off = 0
     for trial, data in enumerate(models(5, 15, 3, trials=600)):
-        found = cellwise(data, EqualWidth(3), lens=Pooled(), n_resamples=19, rng=trial)
+        found = binwise(data, EqualWidth(3), lens=Pooled(), n_resamples=19, rng=trial)
         off += found.adjusted_pvalues.min() <= 0.05
     assert off <= most(600, 0.05)
 
@@ -283,13 +283,13 @@ def test_a_pooled_deviation_that_cannot_occur_is_not_significant():
     for n, m in ((17, 3), (60, 3), (17, 7), (60, 7)):
         rng = np.random.default_rng([n, m])
         data = wrap(rng.dirichlet(np.ones(m), n), rng.integers(0, m, n))
-        found = cellwise(data, EqualWidth(1), lens=Pooled(), n_resamples=99, rng=0)
+        found = binwise(data, EqualWidth(1), lens=Pooled(), n_resamples=99, rng=0)
         assert found.adjusted_pvalues.tolist() == [1]
 
 
 def test_consistency_keeps_the_cells():
     data = THREE
-    found = cellwise(data, EqualWidth(2), resampler=Consistency(), level=0.8, n_resamples=39, rng=3)
+    found = binwise(data, EqualWidth(2), resampler=Consistency(), level=0.8, n_resamples=39, rng=3)
     fitted = found.function.fitted
     deviations = np.full((39, found.function.n_cells, 3), np.nan)
     for b in range(39):
@@ -305,7 +305,7 @@ def test_consistency_keeps_the_cells():
 
 
 def test_limits_need_enough_resamples():
-    found = cellwise(THREE, EqualWidth(2), n_resamples=19, rng=0)
+    found = binwise(THREE, EqualWidth(2), n_resamples=19, rng=0)
     lower, upper = found.simultaneous(0.95)  # the largest of 19
     np.testing.assert_allclose(upper - found.centre, found.largest.max() * found.spread, rtol=1e-12)
     np.testing.assert_allclose(lower + upper, 2 * found.centre, atol=1e-15)
@@ -318,7 +318,7 @@ def test_limits_need_enough_resamples():
 
 def test_adjusted_pvalues_agree_with_simultaneous_limits():
     bad = Predictions(np.tile([0.2, 0.5, 0.9], 60), np.tile([1, 0, 1, 0, 1, 1], 30))
-    found = cellwise(bad, EqualWidth(4), n_resamples=99, rng=0)
+    found = binwise(bad, EqualWidth(4), n_resamples=99, rng=0)
     lower, upper = found.simultaneous(0.95)
     deviations = found.function.deviations
     outside = ((deviations < lower - 1e-12) | (deviations > upper + 1e-12)).any(axis=1)
@@ -329,7 +329,7 @@ def test_adjusted_pvalues_agree_with_simultaneous_limits():
 
 
 def test_plain_numbers():
-    found = cellwise(THREE, EqualWidth(2), n_resamples=19, rng=0)
+    found = binwise(THREE, EqualWidth(2), n_resamples=19, rng=0)
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["lower"] == found.lower.tolist()
     assert told["counts"] == found.function.counts.tolist()
@@ -348,10 +348,10 @@ def test_plain_numbers():
 
 def test_blocks_of_cells_change_no_bit(monkeypatch):
     for data in (THREE, Predictions(RNG.random(90), RNG.integers(0, 2, 90))):
-        whole = cellwise(data, EqualWidth(5), n_resamples=39, rng=2)
+        whole = binwise(data, EqualWidth(5), n_resamples=39, rng=2)
         with monkeypatch.context() as patch:
             patch.setattr("calibrant.inference.testing.binwise.LAID_OUT", 1)
-            parts = cellwise(data, EqualWidth(5), n_resamples=39, rng=2)
+            parts = binwise(data, EqualWidth(5), n_resamples=39, rng=2)
         for name in ("lower", "upper", "largest", "centre", "spread"):
             assert getattr(whole, name).tobytes() == getattr(parts, name).tobytes()
 
@@ -371,7 +371,7 @@ def mean_deviations(lens, partition, size):
 def test_a_hypothesis_is_about_the_predictions_before_the_lens(lens, make_resampler):
     partition = EqualWidth(2)
     resampler = make_resampler(to_the_first)
-    found = cellwise(THREE, partition, lens=lens, resampler=resampler, n_resamples=9, rng=0)
+    found = binwise(THREE, partition, lens=lens, resampler=resampler, n_resamples=9, rng=0)
     # The mean of so many deviations is within five standard errors: a chance of 6e-7 for each.
     means = mean_deviations(lens, partition, 1000)
     assert (np.abs(means - found.centre) <= 5 * found.spread / 1000**0.5 + 1e-13).all()
@@ -396,8 +396,8 @@ def test_a_hypothesis_that_is_not_known_to_the_cells_is_refused():
         match=r"`resampler` must draw labels from the predictions through the lens pooled, which "
         r"takes a row apart; Exact has another hypothesis\.",
     ):
-        cellwise(THREE, EqualWidth(2), lens=Pooled(), resampler=Exact(to_the_first))
-    cellwise(THREE, EqualWidth(2), lens=Pooled(), n_resamples=1)
+        binwise(THREE, EqualWidth(2), lens=Pooled(), resampler=Exact(to_the_first))
+    binwise(THREE, EqualWidth(2), lens=Pooled(), n_resamples=1)
 
     class Backwards(Resampler):
         def draw(self, data, key, b):
@@ -408,7 +408,7 @@ def test_a_hypothesis_that_is_not_known_to_the_cells_is_refused():
         match=r"`resampler` must say with `distributions` what labels are drawn from, as Exact "
         r"does; Backwards does not\. Use it in calibration_test\(\)\.",
     ):
-        cellwise(THREE, EqualWidth(2), resampler=Backwards())
+        binwise(THREE, EqualWidth(2), resampler=Backwards())
 
 
 def test_counts_drawn_by_the_cell():
@@ -416,7 +416,7 @@ def test_counts_drawn_by_the_cell():
     data = Predictions(np.linspace(0.05, 0.95, 60), RNG.integers(0, 2, 60))
     size = 4000
     a, b = (
-        cellwise(data, EqualWidth(3), resampler=Exact(draws=draws), n_resamples=size, rng=0)
+        binwise(data, EqualWidth(3), resampler=Exact(draws=draws), n_resamples=size, rng=0)
         for draws in ("labels", "counts")
     )
     np.testing.assert_array_equal(a.lower, b.lower)
@@ -425,13 +425,13 @@ def test_counts_drawn_by_the_cell():
     # The limit of Kolmogorov and Smirnov for two samples of one size.
     limit = np.sqrt(np.log(2 / BUDGET) / size)
     assert ks_2samp(a.largest, b.largest).statistic < limit
-    wrong = cellwise(data, EqualWidth(4), n_resamples=size, rng=1)
+    wrong = binwise(data, EqualWidth(4), n_resamples=size, rng=1)
     assert ks_2samp(a.largest, wrong.largest).statistic > limit
     with pytest.raises(ValueError, match=r"`draws` must be 'labels' here: counts are drawn only"):
-        cellwise(THREE, EqualWidth(3), resampler=Exact(draws="counts"))
+        binwise(THREE, EqualWidth(3), resampler=Exact(draws="counts"))
 
 
-@pytest.mark.parametrize("own", [False, True], ids=["cellwise", "own distance"])
+@pytest.mark.parametrize("own", [False, True], ids=["binwise", "own distance"])
 def test_few_cells_of_many_rows_tell_their_progress(own):
     """They are drawn a block of replicates at a time, on all threads, and may be interrupted."""
     rng = np.random.default_rng(0)
@@ -448,7 +448,7 @@ def test_few_cells_of_many_rows_tell_their_progress(own):
 
     how = {"n_resamples": 2000, "rng": 0, "progress": tell}
     eta = ExpectedMiscalibration(EqualWidth(1), largest)
-    run = partial(calibration_test, data, eta) if own else partial(cellwise, data, EqualWidth(1))
+    run = partial(calibration_test, data, eta) if own else partial(binwise, data, EqualWidth(1))
     with pytest.raises(KeyboardInterrupt):
         run(**how)
     assert seen[1][0] < seen[1][1]
@@ -456,7 +456,7 @@ def test_few_cells_of_many_rows_tell_their_progress(own):
 
 def test_binary_cells_are_judged_by_the_exact_distribution_of_their_count():
     data = Predictions([0.02] * 30 + [0.6] * 50, [1] * 3 + [0] * 27 + [1] * 26 + [0] * 24)
-    found = cellwise(data, EqualWidth(2), n_resamples=199, rng=0)
+    found = binwise(data, EqualWidth(2), n_resamples=199, rng=0)
     tails = binom.sf(2, 30, 0.02), binom.cdf(26, 50, 0.6)
     np.testing.assert_allclose(found.standardised, -norm.ppf(tails), rtol=1e-9)
     lower, upper = found.simultaneous(0.95)
@@ -477,7 +477,7 @@ def test_skewed_cells_do_not_drown_the_others():
         truth = np.where(p == 0.5, 0.575, p)
         data = Predictions(p, rng.random(p.size) < truth)
         partition = FromFunction(lambda probs: probs[:, 1])
-        found = cellwise(data, partition, n_resamples=99, rng=trial)
+        found = binwise(data, partition, n_resamples=99, rng=trial)
         seen += found.adjusted_pvalues[3] <= 0.05
         drawn = [Exact().draw(data, make_key(trial), b) for b in range(99)]
         gaps = np.array(

@@ -10,7 +10,7 @@ from calibrant import Predictions, calibration_test, classwise
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.inference.testing.pvalues import max_t
 from calibrant.lenses import Marginal
-from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
+from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBins, VarianceTree
 from calibrant.resampling import Exact
 from calibrant.statistics import ExpectedMiscalibration
 
@@ -33,7 +33,7 @@ PARTITIONS = [
     EqualWidth(15),
     EqualWidth(256),
     EqualWidth(257),
-    SimplexCells(4),
+    SimplexBins(4),
     EqualMass(5),
     VarianceTree(20),
     VarianceTree(7, "median"),

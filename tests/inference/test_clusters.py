@@ -7,8 +7,8 @@ from scipy.special import ndtr
 
 from calibrant import (
     Predictions,
+    binwise,
     calibration_test,
-    cellwise,
     classwise,
     compare,
     estimate,
@@ -167,9 +167,7 @@ def test_every_verb_respects_clusters():
     assert "clusters allow no interval" in found.verdicts[0].sentence
     assert classwise(data, n_resamples=19, rng=0).null.shape == (3, 19)
     assert (
-        cellwise(data, EqualWidth(3), n_resamples=19, rng=0)
-        .settings["resampler"]
-        .startswith("Wild")
+        binwise(data, EqualWidth(3), n_resamples=19, rng=0).settings["resampler"].startswith("Wild")
     )
     assert reliability_diagram(data, lens=TopLabel(), n_resamples=19, rng=0)
     sex = np.arange(400) % 2

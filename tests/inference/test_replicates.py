@@ -11,14 +11,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from calibrant import Predictions, calibration_test, cellwise, classwise, estimate, evaluate
+from calibrant import Predictions, binwise, calibration_test, classwise, estimate, evaluate
 from calibrant.checks.seeds import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.plan import Plan
 from calibrant.inference.replicates.problem import Problem
 from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK, TopLabel
-from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
+from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBins, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, Resampler
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
 from calibrant.statistics.spelled import as_statistic
@@ -89,7 +89,7 @@ PARTITIONS = {
     "one cell": EqualWidth(1),
     "boxes": EqualWidth(4),
     "single rows": EqualWidth(1000),
-    "simplex": SimplexCells(3),
+    "simplex": SimplexBins(3),
     "tree": VarianceTree(15),
     "small leaves": VarianceTree(2),
     "median tree": VarianceTree(8, "median"),
@@ -385,7 +385,7 @@ def test_nearly_sure_predictions_of_every_class():
 def test_nearly_sure_predictions_of_every_cell():
     for lens in (Canonical(), TopLabel(), Pooled()):
         data = near_vertices(60, 5, 1e-9)
-        found = cellwise(data, EqualWidth(5), lens=lens, n_resamples=99, rng=0)
+        found = binwise(data, EqualWidth(5), lens=lens, n_resamples=99, rng=0)
         assert (found.adjusted_pvalues == 1).all(), lens
 
 
@@ -422,7 +422,7 @@ def runs(**settings):
                 found[name, str(statistic), str(resampler)] = test.null
             found[name, str(statistic), "b"] = estimate(data, statistic, **settings).replicates
         found[name, "classes"] = classwise(data, **settings).null.T
-        found[name, "cells"] = cellwise(data, EqualWidth(3), **settings).largest
+        found[name, "cells"] = binwise(data, EqualWidth(3), **settings).largest
         found[name, "pooled"] = calibration_test(data, own, lens=Pooled(), **settings).null
     return found
 
@@ -545,8 +545,8 @@ def long_work(progress):
     yield lambda: estimate(three, eta, n_resamples=60, **settings)
     yield lambda: estimate(three, own, n_resamples=60, **settings)
     yield lambda: classwise(three, n_resamples=300, **settings)
-    yield lambda: cellwise(three, EqualWidth(4), n_resamples=100, **settings)
-    yield lambda: cellwise(three, EqualWidth(4), lens=Pooled(), n_resamples=20, **settings)
+    yield lambda: binwise(three, EqualWidth(4), n_resamples=100, **settings)
+    yield lambda: binwise(three, EqualWidth(4), lens=Pooled(), n_resamples=20, **settings)
     yield lambda: evaluate(three, n_resamples=300, **settings)
 
 

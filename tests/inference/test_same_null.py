@@ -7,8 +7,8 @@ import pytest
 
 from calibrant import (
     Predictions,
+    binwise,
     calibration_test,
-    cellwise,
     classwise,
     compare,
     estimate,
@@ -21,7 +21,7 @@ from calibrant.inference.replicates.plan import Plan
 from calibrant.inference.replicates.problem import Problem
 from calibrant.inference.testing.binwise import frequencies
 from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK, TopLabel
-from calibrant.partitions import EqualWidth, SimplexCells, VarianceTree
+from calibrant.partitions import EqualWidth, SimplexBins, VarianceTree
 from calibrant.resampling import Consistency, Exact
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration, grid
 
@@ -143,7 +143,7 @@ def test_any_order_of_statistics_in_an_evaluation(data):
         np.testing.assert_array_equal(row.null, null_of(data, statistic, row.lens))
 
 
-@pytest.mark.parametrize("partition", [EqualWidth(7), VarianceTree(20), SimplexCells(3)], ids=str)
+@pytest.mark.parametrize("partition", [EqualWidth(7), VarianceTree(20), SimplexBins(3)], ids=str)
 @pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
 def test_every_class_and_its_marginal(data, partition):
     for distance in (total_variation, euclidean, squared_euclidean, own):
@@ -172,11 +172,11 @@ def test_the_labels_of_cells(data, lens):
 @pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
 def test_the_largest_deviation_of_any_cell(data):
     """With one cell its standardised deviation says which labels were drawn."""
-    found = cellwise(data, EqualWidth(1), n_resamples=B, rng=SEED)
+    found = binwise(data, EqualWidth(1), n_resamples=B, rng=SEED)
     again = []
     for b in range(B):
         drawn = Exact().draw(data, make_key(SEED), b)
-        one = cellwise(drawn, EqualWidth(1), n_resamples=1, rng=0)
+        one = binwise(drawn, EqualWidth(1), n_resamples=1, rng=0)
         again.append(float(one.standardised.max()))
     np.testing.assert_array_equal(found.largest, again)
 

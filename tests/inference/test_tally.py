@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from calibrant import Predictions, Tally, calibration_test
 from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
-from calibrant.partitions import EqualWidth, SimplexCells, VarianceTree
+from calibrant.partitions import EqualWidth, SimplexBins, VarianceTree
 from calibrant.resampling import Exact
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
 
@@ -26,7 +26,7 @@ def split(cuts):
 @given(
     st.lists(st.integers(1, N - 1), max_size=4, unique=True),
     st.sampled_from([Canonical(), TopLabel(), Marginal(1), Pooled()]),
-    st.sampled_from([ETA, WorstMiscalibration(SimplexCells(2))]),
+    st.sampled_from([ETA, WorstMiscalibration(SimplexBins(2))]),
 )
 def test_batches_in_their_order(cuts, lens, statistic):
     tally = Tally(statistic, lens=lens, n_resamples=9, rng=3)

@@ -7,8 +7,8 @@ import pytest
 
 from calibrant import (
     Predictions,
+    binwise,
     calibration_test,
-    cellwise,
     classwise,
     compare,
     estimate,
@@ -31,7 +31,7 @@ CALLS = {
     "estimate": lambda **s: estimate(DATA, ETA, **s),
     "evaluate": lambda **s: evaluate(DATA, **s),
     "compare": lambda **s: compare({"a": DATA, "b": DATA}, **s),
-    "cellwise": lambda **s: cellwise(DATA, EqualWidth(2), **s),
+    "binwise": lambda **s: binwise(DATA, EqualWidth(2), **s),
     "classwise": lambda **s: classwise(DATA, **s),
 }
 
@@ -160,7 +160,7 @@ def test_bad_seeds_are_refused(name):
         CALLS[name](rng=-3, n_resamples=1)
 
 
-@pytest.mark.parametrize("name", ["calibration_test", "evaluate", "cellwise"])
+@pytest.mark.parametrize("name", ["calibration_test", "evaluate", "binwise"])
 def test_the_bootstrap_is_no_hypothesis(name):
     with pytest.raises(
         ValueError,
@@ -207,8 +207,8 @@ def test_levels_are_between_0_and_1(level):
     found = estimate(DATA, ETA, n_resamples=9, rng=0)
     for call in (
         found.interval,
-        lambda q: cellwise(DATA, EqualWidth(2), level=q, n_resamples=9),
-        cellwise(DATA, EqualWidth(2), n_resamples=9, rng=0).simultaneous,
+        lambda q: binwise(DATA, EqualWidth(2), level=q, n_resamples=9),
+        binwise(DATA, EqualWidth(2), n_resamples=9, rng=0).simultaneous,
     ):
         with pytest.raises(ValueError, match=message):
             call(level)

@@ -24,7 +24,7 @@ def methods_of(m):
         *REGRESSIONS,
         Isotonic(),
         Histogram(partitions.EqualWidth(5)),
-        Histogram(partitions.SimplexCells(3)),
+        Histogram(partitions.SimplexBins(3)),
         Histogram(partitions.VarianceTree(30)),
     ]
     return [*found, Beta(), Histogram(partitions.EqualMass(7))] if m == 2 else found

@@ -56,7 +56,7 @@ def test_many_cells_of_many_classes(tmp_path):
     """Keys of several words."""
     rng = np.random.default_rng(0)
     data = Predictions(rng.dirichlet(np.ones(30), 200), rng.integers(0, 30, 200))
-    for partition in (partitions.EqualWidth(15), partitions.SimplexCells(4)):
+    for partition in (partitions.EqualWidth(15), partitions.SimplexBins(4)):
         fitted = Histogram(partition).fit(data)
         again = round_trip(fitted, tmp_path)
         np.testing.assert_array_equal(again.fitted.keys, fitted.fitted.keys)
@@ -127,7 +127,7 @@ TREE = {
 }
 MASSES = {"partition": "equal_mass", "k": 2, "column": 1, "lows": [0.1, 0.6]}
 SIMPLICES = {
-    "partition": "simplex_cells",
+    "partition": "simplex_bins",
     "k": 2,
     "first": 1,
     "wholes": [[0], [1]],

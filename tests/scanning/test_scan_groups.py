@@ -167,7 +167,7 @@ def test_a_report(both, tmp_path):
     )
     page = path.read_text("utf-8")
     for sentence in (
-        "Probability of the predicted class",
+        ">Confidence<",
         "Groups of classes",
         "Recalibration was not tried, since rows were read in batches",
         "how far off they are is not worked out for scanned rows",

@@ -13,7 +13,7 @@ from calibrant.distances import euclidean
 from calibrant.engine import threads
 from calibrant.inference.replicates import ways
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
-from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexCells, VarianceTree
+from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBins, VarianceTree
 from calibrant.rows.passes import Shuffle
 from calibrant.rows.workers.futures import Futures
 from calibrant.rows.workers.spill import split_alone
@@ -70,7 +70,7 @@ def same(both, statistic, lens=None, **options):
     ("lens", "partition"),
     [
         (Canonical(), EqualWidth(7)),
-        (Canonical(), SimplexCells(6)),
+        (Canonical(), SimplexBins(6)),
         (Canonical(), VarianceTree(50)),
         (Canonical(), FromFunction(first_digits)),
         (Canonical(), FromFunction(names)),

@@ -51,7 +51,7 @@ def test_tests_on_trees(tmp_path, kind, weighted):
         assert made[0].to_dict() == made[1].to_dict()
         assert len(set(made[0].null)) > 5
     cells = [
-        cal.cellwise(one, VarianceTree(300), lens=TopLabel(), n_resamples=9, rng=1) for one in both
+        cal.binwise(one, VarianceTree(300), lens=TopLabel(), n_resamples=9, rng=1) for one in both
     ]
     assert cells[0].to_dict() == cells[1].to_dict()
     same(cells[0].function.fitted, cells[1].function.fitted)
@@ -91,5 +91,5 @@ def test_a_level_takes_two_passes_or_one_of_two_outcomes(tmp_path, monkeypatch):
 
     assert len(passes) <= 2 * depth(0) + 1  # the last one adds up the cells
     passes.clear()
-    cal.cellwise(scan, VarianceTree(50), lens=TopLabel(), n_resamples=9, rng=0)
+    cal.binwise(scan, VarianceTree(50), lens=TopLabel(), n_resamples=9, rng=0)
     assert len(passes) <= 15

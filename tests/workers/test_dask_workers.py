@@ -56,7 +56,7 @@ def test_all_verbs(client, folder):
     both = predictions(*ROWS), cal.scan(folder, engine=client)
     for call in (
         lambda data: cal.classwise(data, n_resamples=9, rng=1).to_dict(),
-        lambda data: cal.cellwise(data, EqualWidth(3), n_resamples=9, rng=1).to_dict(),
+        lambda data: cal.binwise(data, EqualWidth(3), n_resamples=9, rng=1).to_dict(),
         lambda data: cal.estimate(data, ETA, n_resamples=9, rng=1).replicates.tolist(),
         lambda data: cal.calibration_function(data, EqualWidth(3)).predicted.tolist(),
     ):

@@ -230,7 +230,7 @@ def check_foldable(partition: Partition, seen: Any) -> None:
         if fitting is None:
             raise ValueError(
                 f"`partition` must not depend on the rows for scanned data; {partition} does. Use"
-                f" EqualWidth(…), SimplexCells(…), EqualMass(…) or VarianceTree(…). {MEMORY}"
+                f" EqualWidth(…), SimplexBins(…), EqualMass(…) or VarianceTree(…). {MEMORY}"
             )
         next(fitting(seen, 1.0))  # it would refuse here
     m = seen.m

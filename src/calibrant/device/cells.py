@@ -301,7 +301,7 @@ def boxes(rows: Rows, columns: tuple[int, int], k: int) -> Cells | None:
 
 
 def simplices(rows: Rows, columns: tuple[int, int], k: int) -> Cells | None:
-    """Return the cells of `SimplexCells(k)`; None if the host has to find them."""
+    """Return the cells of `SimplexBins(k)`; None if the host has to find them."""
     groups = group_simplices(rows.probs, columns, k)
     return None if groups is None else Cells(rows, groups)
 

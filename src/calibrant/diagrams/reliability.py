@@ -11,12 +11,12 @@ from calibrant.calibration import CalibrationFunction
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, named_sentences
-from calibrant.inference import Cellwise
+from calibrant.inference import Binwise
 from calibrant.inference.replicates.plan import Plan, Progress, part
 from calibrant.inference.replicates.problem import Problem
 from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
-from calibrant.partitions import EqualWidth, Partition, SimplexCells
+from calibrant.partitions import EqualWidth, Partition, SimplexBins
 from calibrant.resampling import Exact, Resampler
 from calibrant.spelling import as_partition
 from calibrant.verbs import takes_models
@@ -46,7 +46,7 @@ class Series:
     ----------
     name : str
         Name of the model; "" if it is the only one.
-    cells : Cellwise
+    cells : Binwise
         The deviations of all bins, with limits and adjusted p-values.
     histogram : array of shape (bins,) or None
         Share of the predictions of the event in each bin, for two outcomes.
@@ -55,7 +55,7 @@ class Series:
     """
 
     name: str
-    cells: Cellwise
+    cells: Binwise
     histogram: Floats | None
     corners: Floats | None
 
@@ -302,8 +302,8 @@ def reliability_diagram(
         What aspect of the predictions is shown. Default: canonical for up to four classes, and for
         two of several models; else the top label.
     partition : Partition, optional
-        The bins. Default: EqualWidth(10) for two outcomes, SimplexCells(5) for three,
-        SimplexCells(4) for four.
+        The bins. Default: EqualWidth(10) for two outcomes, SimplexBins(5) for three,
+        SimplexBins(4) for four.
     resampler : Resampler, default Exact()
         What draws data sets under the hypothesis of calibration.
     n_resamples : int, default 999
@@ -340,7 +340,7 @@ def reliability_diagram(
         mine = replace(plan, progress=part(progress, i, len(models)))
         histogram = _histogram(problem, edges)
         cells = of_problem(problem, cut, mine, fraction("level", level))
-        corners = cut.vertices(cells.function.fitted) if isinstance(cut, SimplexCells) else None
+        corners = cut.vertices(cells.function.fitted) if isinstance(cut, SimplexBins) else None
         series.append(Series(name, cells, histogram(), corners))
     return ReliabilityDiagram(
         series=tuple(series),
@@ -354,7 +354,7 @@ def reliability_diagram(
 
 def default_partition(m: int) -> Partition:
     """Return the bins of a diagram of m outcomes."""
-    return EqualWidth(10) if m == 2 else SimplexCells(5 if m == 3 else 4)
+    return EqualWidth(10) if m == 2 else SimplexBins(5 if m == 3 else 4)
 
 
 def _check_number_of_outcomes(m: int, n_models: int) -> None:

@@ -3,7 +3,7 @@
 It drives them through their protocols and knows none of their classes by name, but for defaults.
 """
 
-from calibrant.inference.testing.binwise import Cellwise, cellwise
+from calibrant.inference.testing.binwise import Binwise, binwise
 from calibrant.inference.testing.calibration import CalibrationTest, calibration_test
 from calibrant.inference.testing.classwise import Classwise, classwise
 from calibrant.inference.testing.estimation import Estimate, estimate
@@ -16,8 +16,8 @@ from calibrant.inference.verdicts.power import Power, PowerRow, power
 from calibrant.inference.verdicts.verdict import Verdict
 
 __all__ = [
+    "Binwise",
     "CalibrationTest",
-    "Cellwise",
     "Classwise",
     "Comparison",
     "Difference",
@@ -30,8 +30,8 @@ __all__ = [
     "Slices",
     "Tally",
     "Verdict",
+    "binwise",
     "calibration_test",
-    "cellwise",
     "classwise",
     "compare",
     "estimate",

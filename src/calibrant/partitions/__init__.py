@@ -7,7 +7,7 @@ that hold rows and can assign other predictions to them. Nothing here looks at l
 
 from calibrant.partitions.equal_mass import EqualMass
 from calibrant.partitions.from_function import FromFunction
-from calibrant.partitions.grid import EqualWidth, SimplexCells
+from calibrant.partitions.grid import EqualWidth, SimplexBins
 from calibrant.partitions.partition import FittedPartition, Partition
 from calibrant.partitions.variance_tree import VarianceTree
 
@@ -17,7 +17,7 @@ __all__ = [
     "FittedPartition",
     "FromFunction",
     "Partition",
-    "SimplexCells",
+    "SimplexBins",
     "VarianceTree",
 ]
 

@@ -222,7 +222,7 @@ def _box_keys(columns: tuple[int, int], k: int, probs: NDArray[Any]) -> Keys:
 
 @final
 @dataclass(frozen=True, slots=True)
-class SimplexCells:
+class SimplexBins:
     """The simplex cut into k^(m-1) simplices of equal volume: the triangles of Figure 1.
 
     With c_i = k (p_1 + … + p_i), the integer parts of c_1, …, c_{m-1} and the order of their
@@ -238,7 +238,7 @@ class SimplexCells:
     --------
     >>> from calibrant import Predictions
     >>> data = Predictions([[0.9, 0.05, 0.05], [0.3, 0.3, 0.4], [0.25, 0.35, 0.4]], [0, 1, 2])
-    >>> SimplexCells(2).fit(data).assign(data.probs).tolist()
+    >>> SimplexBins(2).fit(data).assign(data.probs).tolist()
     [1, 0, 0]
     """
 

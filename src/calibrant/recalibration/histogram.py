@@ -19,7 +19,7 @@ from calibrant.partitions import (
     EqualWidth,
     FittedPartition,
     Partition,
-    SimplexCells,
+    SimplexBins,
     VarianceTree,
 )
 from calibrant.partitions.equal_mass import FittedIntervals
@@ -173,7 +173,7 @@ def _read_boxes(fields: Fields, m: int) -> Fitted:
     return _refitted(partition, (digits + 0.5) / partition.k, _first(fields, m), m)
 
 
-def _write_simplices(partition: SimplexCells, fitted: Any) -> dict[str, Any]:
+def _write_simplices(partition: SimplexBins, fitted: Any) -> dict[str, Any]:
     count = fitted.m - 1  # coordinates that are cut
     packing = engine.grid.Digits.of(2 * count, max(partition.k, count))
     digits = packing.unpack(fitted.keys)
@@ -182,7 +182,7 @@ def _write_simplices(partition: SimplexCells, fitted: Any) -> dict[str, Any]:
 
 
 def _read_simplices(fields: Fields, m: int) -> Fitted:
-    partition = SimplexCells(fields["k"])
+    partition = SimplexBins(fields["k"])
     count = m - 1
     wholes = _digits("wholes", fields["wholes"], count, partition.k)
     ranks = _digits("ranks", fields["ranks"], count, count)
@@ -235,7 +235,7 @@ def _is_tree(nodes: NDArray[np.int32], m: int) -> bool:
 
 KINDS = {
     "equal_width": Kind(EqualWidth, _write_boxes, _read_boxes),
-    "simplex_cells": Kind(SimplexCells, _write_simplices, _read_simplices),
+    "simplex_bins": Kind(SimplexBins, _write_simplices, _read_simplices),
     "equal_mass": Kind(EqualMass, _write_intervals, _read_intervals),
     "variance_tree": Kind(VarianceTree, _write_tree, _read_tree),
 }

@@ -62,8 +62,8 @@ def report(
     Path
         The file that was written.
     """
-    model = next(iter(data.values())) if isinstance(data, Mapping) else data
-    lens = None if groups is None else as_lens(groups, model)
+    first = next(iter(_models(data).values()))
+    lens = None if groups is None else as_lens(groups, first)
     settings = Settings(as_seed(rng), check_resamples(n_resamples), lens, region)
     told_report(data, path, title or "Calibration report", settings, progress)
     return Path(path)
@@ -77,7 +77,7 @@ def told_report(
     progress: Progress | None = None,
 ) -> list[str]:
     """Write a report, as `report` does, and return the sentences with which it begins."""
-    models = named(data, scans=not isinstance(data, Mapping) or len(data) == 1)
+    models = _models(data)
     _check_text("title", title)
     evaluations, comparison = _evaluate(models, settings, part(progress, 0, 2))
     second_half = part(progress, 1, 2)
@@ -91,6 +91,11 @@ def told_report(
     if comparison is not None:
         return [f"{subject}: {text}" for subject, text in paragraphs(comparison[0])]
     return [line.text for line in contents[0].verdicts]
+
+
+def _models(data: Models) -> Mapping[str, Any]:
+    """Return models by their names; one may be a scan."""
+    return named(data, scans=not isinstance(data, Mapping) or len(data) == 1)
 
 
 def _evaluate(

@@ -38,7 +38,7 @@ OUTLINE = 49  # points of an ellipse, the first again at the end
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Cellwise:
+class Binwise:
     r"""Deviations of every cell, and what they would be under the hypothesis.
 
     Parameters
@@ -135,7 +135,7 @@ class Cellwise:
 
 
 @takes_arrays
-def cellwise(
+def binwise(
     data: Predictions | Scan,
     partition: Partition | str,
     *,
@@ -145,7 +145,7 @@ def cellwise(
     level: float = 0.9,
     rng: Rng = None,
     progress: Progress | None = None,
-) -> Cellwise:
+) -> Binwise:
     """Return what each cell's deviation would be if the model were calibrated.
 
     Pointwise limits are quantiles of the deviation of each cell and outcome. For binary
@@ -176,13 +176,13 @@ def cellwise(
 
     Returns
     -------
-    Cellwise
+    Binwise
 
     Examples
     --------
     >>> from calibrant import partitions
     >>> data = Predictions([0.2] * 100 + [0.8] * 100, [0, 1] * 50 + [1] * 80 + [0] * 20)
-    >>> found = cellwise(data, partitions.EqualWidth(2), rng=0)
+    >>> found = binwise(data, partitions.EqualWidth(2), rng=0)
     >>> found.adjusted_pvalues.round(3).tolist()
     [0.001, 1.0]
     >>> found.lower[:, 1].round(2).tolist(), found.upper[:, 1].round(2).tolist()
@@ -196,8 +196,8 @@ def cellwise(
     return of_problem(problem, partition, plan, fraction("level", level))
 
 
-def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float) -> Cellwise:
-    """Do what `cellwise` does for a problem that is seen through its lens already."""
+def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float) -> Binwise:
+    """Do what `binwise` does for a problem that is seen through its lens already."""
     cells = problem.view.cells(partition)
     function = on_cells(problem.view, partition)
     centre, spread = problem.moments(cells)
@@ -213,7 +213,7 @@ def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float)
         summary.add(first, last, found, score(first, last, found))
     if exact is not None:
         summary.limits[:] = exact(level)
-    return Cellwise(
+    return Binwise(
         function=function,
         lower=summary.limits[0],
         upper=summary.limits[1],

@@ -138,4 +138,6 @@ def estimate(
     problem = Problem.of(data, lens, plan.resampler, plan.key)
     (value,), (found,) = values_and_replicates(problem, [chosen], plan)
     made_with = plan.settings(statistic=chosen, lens=lens)
+    if not problem.rows.held:
+        return Estimate(value, found, made_with)
     return Estimate(value, found, made_with, lambda level: chosen.interval(problem.seen, level))
