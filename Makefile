@@ -20,7 +20,7 @@ MACHINE := src/calibrant/engine/machine/index.json
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint bench peers paper release-check clean package-env test-env lint-env bench-env
+.PHONY: help demo test test-all fuzz lint bench peers paper release-check clean package-env test-env lint-env bench-env
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,10 +30,13 @@ demo: $(PACKAGE) $(MACHINE) ## Evaluate predictions that come with the package: 
 
 # Several processes with one thread each: threads of their own would wait for each other. Tests of
 # what threads change choose their number. Tests of a file share what it makes, and a cluster, so they
-# run in one process. More than four processes would mostly compile. PYTEST_ARGS="-n 0" chooses one.
+# run in one process. PYTEST_ARGS="-n 0" chooses one.
 ONE_THREAD := CALIBRANT_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1
 test: $(TEST) $(MACHINE) ## Run the tests and the examples in docstrings
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile $(PYTEST_ARGS)
+
+test-all: export TESTS := all
+test-all: test ## Do so with all recorded bits, and more data sets in tests of chance
 
 # SEED=7 COUNT=1000 gives the same files and calls again; each kind of file has so many.
 SEED ?= $(shell date +%s)

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.stats import binom
 
 from calibrant import Predictions
+from places import IN_FULL
 
 BUDGET = 1e-6
-TRIALS = 1200
+TRIALS = 4000 if IN_FULL else 1200
 
 
 def most(trials, rate):

@@ -1,4 +1,4 @@
-"""Results have the bits that were recorded: a sample of settings, or with ``BITS=all`` all."""
+"""Results have the bits that were recorded: a sample of settings, or in `make test-all` all."""
 
 import os
 import warnings
@@ -14,7 +14,7 @@ from .settings import Setting, settings
 
 RECORDED = load()
 ALL = settings()
-FULL = os.environ.get("BITS") == "all"
+FULL = os.environ.get("TESTS") == "all"
 EVERY = {"small": 16, "large": 18, "many bins": 12}
 SAME_MACHINE = made_with() == RECORDED["made with"]
 CLOSE = 1e-9  # elsewhere: logarithms and products of matrices may be rounded in another way
