@@ -5,10 +5,10 @@ it with probability 1 - 1e-6.
 """
 
 import numpy as np
+from places import IN_FULL
 from scipy.stats import binom
 
 from calibrant import Predictions
-from places import IN_FULL
 
 BUDGET = 1e-6
 TRIALS = 4000 if IN_FULL else 1200
