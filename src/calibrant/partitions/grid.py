@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant import device, engine
 from calibrant.checks.parameters import whole
 from calibrant.engine import threads
-from calibrant.partitions.partition import Cells, points
+from calibrant.partitions.partition import Cells, Partition, points
 from calibrant.predictions import Predictions
 
 Keys = NDArray[np.uint64]
@@ -27,24 +27,12 @@ MOST = 1_000_000  # parts of an edge: a table of their limits is made
 @final
 @dataclass(frozen=True, slots=True)
 class FittedGrid:
-    """The occupied cells of a grid, in the order of their keys.
+    """The occupied cells of a grid, in the order of their keys."""
 
-    Parameters
-    ----------
-    keys : array of uint64 of shape (cells, words)
-        The key of each cell.
-    make_keys : callable
-        Gives the keys of new predictions (n, m).
-    m : int
-        Number of outcomes.
-    first : int
-        The first coordinate that is cut.
-    """
-
-    keys: Keys
-    make_keys: MakeKeys
-    m: int
-    first: int
+    keys: Keys  # (cells, words)
+    make_keys: MakeKeys  # gives the keys of new predictions (n, m)
+    m: int  # outcomes
+    first: int  # the first coordinate that is cut
 
     @property
     def n_cells(self) -> int:
@@ -96,27 +84,22 @@ def ranked(keys: Keys) -> tuple[Keys, Cells]:
     return keys[order[new]], ranks
 
 
-def locate_intervals(data: Predictions, k: int, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
+def _locate_intervals(data: Predictions, k: int, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
     """Number the intervals that hold rows, of k along one coordinate."""
     first, _ = axes(data)
     cells, occupied = engine.grid.intervals(data.probs, first, engine.grid.edges(k))
     keys = np.flatnonzero(occupied).astype(np.uint64)[:, None]
+    rank = np.cumsum(occupied, dtype=np.int32) - np.int32(1)
+
+    def renumber(start: int, stop: int) -> None:
+        rank.take(cells[start:stop], out=cells[start:stop], mode="clip")
+
     if not occupied.all():
-        rank = np.cumsum(occupied, dtype=np.int32) - np.int32(1)
-        _renumber(cells, rank, data.probs)
+        _by_rows(renumber, data.probs)
     return FittedGrid(keys, make_keys, data.m, first), cells
 
 
-def _renumber(cells: Cells, rank: Cells, probs: NDArray[Any]) -> None:
-    """Replace numbers of intervals by their ranks among those that hold rows, in place."""
-
-    def work(start: int, stop: int) -> None:
-        rank.take(cells[start:stop], out=cells[start:stop], mode="clip")
-
-    _by_rows(work, probs)
-
-
-def locate(data: Predictions, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
+def _locate(data: Predictions, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
     """Number the cells that hold rows in the order of their keys."""
     keys, cells = _large(data.probs, make_keys)
     return FittedGrid(keys, make_keys, data.m, axes(data)[0]), cells
@@ -154,7 +137,7 @@ def _by_rows(work: Callable[[int, int], None], probs: NDArray[Any], most: int = 
 
 @final
 @dataclass(frozen=True, slots=True)
-class EqualWidth:
+class EqualWidth(Partition):
     """k intervals [j/k, (j+1)/k) along each of the first m - 1 coordinates; the last is closed.
 
     Two-class data as a user gives them are cut along P(class 1). Only cells that hold rows
@@ -180,21 +163,17 @@ class EqualWidth:
 
     k: int
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
-
     fixed = True
 
-    def fit(self, data: Predictions) -> "FittedGrid":
-        """Find the boxes that hold predictions."""
-        return self.locate(data)[0]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
 
     def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
         """Return the fitted form and the cell of every row."""
         make_keys = partial(_box_keys, axes(data), self.k)
         if axes(data)[1] == 1 and self.k <= SMALL:
-            return locate_intervals(data, self.k, make_keys)
-        return locate(data, make_keys)
+            return _locate_intervals(data, self.k, make_keys)
+        return _locate(data, make_keys)
 
     def add_up(self, data: Predictions) -> "engine.sums.Sums | None":
         """Add up the rows of k intervals, empty ones too; None if more coordinates are cut."""
@@ -222,7 +201,7 @@ def _box_keys(columns: tuple[int, int], k: int, probs: NDArray[Any]) -> Keys:
 
 @final
 @dataclass(frozen=True, slots=True)
-class SimplexBins:
+class SimplexBins(Partition):
     """The simplex cut into k^(m-1) simplices of equal volume: the triangles of Figure 1.
 
     With c_i = k (p_1 + … + p_i), the integer parts of c_1, …, c_{m-1} and the order of their
@@ -244,19 +223,15 @@ class SimplexBins:
 
     k: int
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
-
     fixed = True
 
-    def fit(self, data: Predictions) -> "FittedGrid":
-        """Find the simplices that hold predictions."""
-        return self.locate(data)[0]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
 
     def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
         """Return the fitted form and the cell of every row."""
         columns = axes(data)
-        return locate(data, partial(_simplex_keys, columns, self._digits(columns[1]), self.k))
+        return _locate(data, partial(_simplex_keys, columns, self._digits(columns[1]), self.k))
 
     def locate_there(self, data: Predictions) -> "device.cells.Cells | None":
         """Return the cells of rows on a device, found there; None if the host has to do it."""
@@ -279,8 +254,7 @@ class SimplexBins:
         steps = np.arange(m)[:, None] > count - 1 - rank[:, None, :]  # (cells, m, count)
         c = (whole[:, None, :] + steps) / self.k
         corners = np.diff(c, axis=-1, prepend=0.0, append=1.0)
-        turned = corners if fitted.first == 0 else corners[..., ::-1]  # two classes, about class 1
-        return np.asarray(turned)
+        return np.asarray(corners if fitted.first == 0 else corners[..., ::-1])  # about class 1
 
     def __str__(self) -> str:
         return f"{self.k} simplex cells an edge"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.checks.parameters import one_of, positive
-from calibrant.partitions.partition import Cells, Fitted, points
+from calibrant.partitions.partition import Cells, Fitted, Partition, points
 from calibrant.predictions import Predictions
 from calibrant.rows import Batch
 
@@ -46,9 +46,7 @@ class FittedTree:
 
     def join(self, other: "FittedTree") -> tuple["FittedTree", Cells, Cells]:
         """Return the cells of both, and where those of each are among them: they are the same."""
-        alike = np.array_equal(self.nodes, other.nodes)
-        if not (alike and np.array_equal(self.thresholds, other.thresholds)):
-            raise ValueError("`other` must be the same tree; its cells depend on the rows.")
+        assert np.array_equal(self.thresholds, other.thresholds)
         same = np.arange(self.n_cells, dtype=np.int32)
         return self, same, same
 
@@ -202,7 +200,7 @@ def _kept(parents: list[Node], mass: Floats) -> NDArray[np.bool_]:
 
 @final
 @dataclass(frozen=True, slots=True)
-class VarianceTree:
+class VarianceTree(Partition):
     """Cut at the mean of the coordinate of highest variance, again and again; Appendix B.
 
     A node with at least `min_size` rows is split: left is ``p_j < threshold``. Children may be
@@ -235,21 +233,16 @@ class VarianceTree:
     min_size: float = 1000
     split: Literal["mean", "median"] = "mean"
 
+    fixed = False  # the cells follow the data
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "min_size", positive("min_size", self.min_size))
         one_of("split", self.split, ("mean", "median"))
 
-    fixed = False  # the cells follow the data
-
-    def fit(self, data: Predictions) -> FittedTree:
-        """Grow the tree."""
-        return self.locate(data)[0]
-
     def locate(self, data: Predictions) -> tuple[FittedTree, Cells]:
         """Return the fitted form and the cell of every row."""
-        columns = coordinates(data.event, data.m)
-        medians = self.split == "median"
-        grown = engine.tree.grow(data.rows, columns, self.splits_from, medians=medians)
+        columns, medians = _columns(data), self.split == "median"
+        grown = engine.tree.grow(data.rows, columns, self._splits_from, medians=medians)
         return _fitted(grown, columns[0], data.m)
 
     def fitting(self, seen: Any, unit: float) -> Generator[Any, Any, Fitted]:
@@ -260,23 +253,21 @@ class VarianceTree:
                 " passes over the rows for each level of a tree. Use VarianceTree(…), EqualMass(…),"
                 " or scan.load() if the rows fit into memory."
             )
-        growth = Growth(seen.m, coordinates(seen.event, seen.m), unit)
-        tree = yield from growth.grow(self.splits_from)
+        tree = yield from Growth(seen.m, _columns(seen), unit).grow(self._splits_from)
         return Fitted(tree, str(self))
 
     @property
-    def splits_from(self) -> float:
-        """The weight from which nodes are split; weights are rounded."""
-        return self.min_size * (1 - 1e-9)
+    def _splits_from(self) -> float:
+        return self.min_size * (1 - 1e-9)  # weights are rounded
 
     def __str__(self) -> str:
         at = "" if self.split == "mean" else f", {self.split}"
         return f"tree of {self.min_size}{at}"
 
 
-def coordinates(event: int | None, m: int) -> tuple[int, int]:
+def _columns(data: Any) -> tuple[int, int]:
     """Return the first coordinate that may be cut, and how many: of two outcomes the event."""
-    return (0, m) if event is None else (event, 1)
+    return (0, data.m) if data.event is None else (data.event, 1)
 
 
 def _fitted(tree: "engine.tree.Tree", first: int, m: int) -> tuple[FittedTree, Cells]:

@@ -5,15 +5,11 @@ from math import erfc, exp, inf, pi, sqrt
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, View
 from calibrant.predictions import Predictions
-from calibrant.statistics.statistic import Evaluate, Statistic
-from calibrant.statistics.ties import Ties
-
-Floats = NDArray[np.float64]
+from calibrant.statistics.statistic import Evaluate, Floats, Statistic, Ties
 
 EQUAL = 1e-12  # statistics that differ by less count as equal
 TERMS = 12  # of series whose terms fall like exp(-k^2)

@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, Cells, View
@@ -16,10 +15,8 @@ from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
 from calibrant.spelling import as_distance, as_partition
-from calibrant.statistics.statistic import Evaluate, Statistic
+from calibrant.statistics.statistic import Evaluate, Floats, Statistic
 from calibrant.verbs import check_data, takes_arrays
-
-Floats = NDArray[np.float64]
 
 ROOM = 1 << 21  # numbers in a block of counts
 
@@ -34,10 +31,14 @@ class CellStatistic(Statistic):
 
     takes_changed_rows = True
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "partition", as_partition(self.partition))
+        object.__setattr__(self, "distance", as_distance(self.distance))
+
     @property
     def from_totals(self) -> bool:  # type: ignore[override]
         """Whether norms of the cells' deviations are enough: yes, if they give the distance."""
-        return getattr(self.distance, "norm", None) is not None
+        return norm_of(self.distance) is not None
 
     @abstractmethod
     def combine(self, distances: Floats, mass: Floats) -> Floats:
@@ -110,7 +111,7 @@ class ExpectedMiscalibration(CellStatistic):
 
     Examples
     --------
-    >>> from calibrant import Predictions, partitions
+    >>> from calibrant import partitions
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
     >>> ExpectedMiscalibration(partitions.EqualWidth(2))(data)
     0.25
@@ -118,9 +119,6 @@ class ExpectedMiscalibration(CellStatistic):
 
     partition: Partition
     distance: Distance = total_variation
-
-    def __post_init__(self) -> None:
-        _read(self)
 
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         """Average distances (cells, size) with the mass (cells,) of the cells."""
@@ -158,7 +156,7 @@ class WorstMiscalibration(CellStatistic):
 
     Examples
     --------
-    >>> from calibrant import Predictions, partitions
+    >>> from calibrant import partitions
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75, 0.75], [0, 1, 1, 1, 1])
     >>> worst = WorstMiscalibration(partitions.EqualWidth(2))
     >>> worst(data)
@@ -169,9 +167,6 @@ class WorstMiscalibration(CellStatistic):
 
     partition: Partition
     distance: Distance = total_variation
-
-    def __post_init__(self) -> None:
-        _read(self)
 
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         """Return the largest of distances (cells, size) of cells that hold rows."""
@@ -245,12 +240,6 @@ class WorstCell:
         shown = sorted(np.argsort(-gaps, kind="stable")[:3].tolist())
         text = ", ".join(f"{self.classes[j]}: {values[j]:.3f}" for j in shown)
         return text if len(self.classes) <= 3 else f"{text}, …"
-
-
-def _read(statistic: CellStatistic) -> None:
-    """Check partition and distance, and read those that are texts."""
-    object.__setattr__(statistic, "partition", as_partition(statistic.partition))
-    object.__setattr__(statistic, "distance", as_distance(statistic.distance))
 
 
 def grid(

@@ -8,10 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, View
-from calibrant.statistics.statistic import Evaluate, Statistic
-from calibrant.statistics.ties import Ties
-
-Floats = NDArray[np.float64]
+from calibrant.statistics.statistic import Evaluate, Floats, Statistic, Ties
 
 FEWEST, MOST = 1 << 6, 1 << 20  # steps of a grid
 BATCH = 1 << 22  # numbers in a table of nodes and replicates

@@ -5,17 +5,17 @@ from typing import Any
 
 from calibrant.checks.parameters import brief
 from calibrant.spelling import as_partition, not_one, positive
-from calibrant.statistics.clinical import Cox, Spiegelhalter
+from calibrant.statistics.cox import Cox
 from calibrant.statistics.cumulative import (
     AveragedTwoBin,
     CutoffMiscalibration,
     KolmogorovMiscalibration,
 )
 from calibrant.statistics.kernel import KernelMiscalibration
+from calibrant.statistics.of_score import Spiegelhalter, Surprise
 from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import OfFunction, Statistic
-from calibrant.statistics.surprise import Surprise
 
 STATISTICS = (
     "kernel:0.1, cox, log, squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
