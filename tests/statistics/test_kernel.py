@@ -298,7 +298,8 @@ def test_bootstrapped_rows():
 
 
 def test_many_replicates_in_batches(monkeypatch):
-    from calibrant.statistics import kernel_forms, statistic as reading
+    from calibrant.statistics import kernel_forms
+    from calibrant.statistics import statistic as reading
 
     rng = np.random.default_rng(6)
     data = Predictions(rng.dirichlet(np.ones(3), 200), rng.integers(0, 3, 200))

@@ -231,16 +231,22 @@ class SimplexBins(Partition):
     def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
         """Return the fitted form and the cell of every row."""
         columns = axes(data)
-        return _locate(data, partial(_simplex_keys, columns, self._digits(columns[1]), self.k))
+        return _locate(data, partial(_simplex_keys, columns, self._packing(columns[1]), self.k))
 
     def locate_there(self, data: Predictions) -> "device.cells.Cells | None":
         """Return the cells of rows on a device, found there; None if the host has to do it."""
         assert data.there is not None
         return device.cells.simplices(data.there, axes(data), self.k)
 
-    def _digits(self, count: int) -> "engine.grid.Digits":
+    def _packing(self, count: int) -> "engine.grid.Digits":
         """Return how keys of so many coordinates are packed: integer parts, then ranks."""
         return engine.grid.Digits.of(2 * count, max(self.k, count))
+
+    def digits(self, fitted: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return integer parts and ranks of fractional parts of each cell: (cells, m - 1) each."""
+        count = fitted.m - 1
+        found = self._packing(count).unpack(fitted.keys)
+        return found[:, :count], found[:, count:]
 
     def vertices(self, fitted: Any) -> NDArray[np.float64]:
         """Return the corners of each cell as points of the simplex: (cells, m corners, m).
@@ -248,10 +254,9 @@ class SimplexBins(Partition):
         Cell (f, order): start at c = f and add 1 to its coordinates one after the other, the
         one with the largest fractional part first. Then p_i = (c_i - c_{i-1}) / k.
         """
-        m, count = fitted.m, fitted.m - 1
-        digits = self._digits(count).unpack(fitted.keys)
-        whole, rank = digits[:, :count], digits[:, count:]
-        steps = np.arange(m)[:, None] > count - 1 - rank[:, None, :]  # (cells, m, count)
+        m = fitted.m
+        whole, rank = self.digits(fitted)
+        steps = np.arange(m)[:, None] > m - 2 - rank[:, None, :]  # (cells, m, m - 1)
         c = (whole[:, None, :] + steps) / self.k
         corners = np.diff(c, axis=-1, prepend=0.0, append=1.0)
         return np.asarray(corners if fitted.first == 0 else corners[..., ::-1])  # about class 1

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
 from calibrant.recalibration.likelihood import Block, Blocks
-from calibrant.recalibration.log_linear import LogLinearMap
 from calibrant.recalibration.map import RIDGE, present_rows
 from calibrant.recalibration.newton import Expansion, minimise, solve_dense
+from calibrant.recalibration.scaling import LogLinearMap
 
 Floats = NDArray[np.float64]
 
@@ -59,13 +59,13 @@ class Beta:
                 " such as `Marginal(…)`, or use `Dirichlet()`."
             )
         blocks = Blocks.of(rows, (3, 3))
-        best = _fit(Sigmoid(blocks, (0, 1)))
-        if best.slopes.min() < 0:
-            others = [_fit(Sigmoid(blocks, steep)) for steep in FEWER]
-            allowed = [found for found in others if found.slopes.min() >= 0]
-            best = min(allowed, key=lambda found: found.loss)
-        bias = np.array([-best.intercept, best.intercept]) / 2
-        return LogLinearMap(rows.classes, best.slopes, bias, blocks.floor)
+        slopes, intercept, _ = Sigmoid(blocks, (0, 1)).best()
+        if slopes.min() < 0:
+            others = [Sigmoid(blocks, steep).best() for steep in FEWER]
+            allowed = [found for found in others if found[0].min() >= 0]
+            slopes, intercept, _ = min(allowed, key=lambda found: found[2])
+        bias = np.array([-intercept, intercept]) / 2
+        return LogLinearMap(rows.classes, slopes, bias, blocks.floor)
 
     def __str__(self) -> str:
         return "beta"
@@ -89,6 +89,13 @@ class Sigmoid:
     def start(self) -> Floats:
         """The parameters with which the logit stays what it is, if both slopes are free."""
         return np.array([1.0] * len(self.steep) + [0.0])
+
+    def best(self) -> tuple[Floats, float, float]:
+        """Return the best slopes (2,) of the two classes and intercept, and their mean log loss."""
+        theta = minimise(self, self.start)
+        slopes = np.zeros(2)
+        slopes[list(self.steep)] = theta[:-1]
+        return slopes, float(theta[-1]), self.value(theta)
 
     def value(self, theta: Floats) -> float:
         """Return the function at theta (k,)."""
@@ -115,19 +122,3 @@ class Sigmoid:
         gradient = inputs @ (-block.weights * towards * missed)
         spread = block.weights * small / (1.0 + small) ** 2
         return block.weights @ loss, gradient, (inputs * spread) @ inputs.T
-
-
-class _Fit(NamedTuple):
-    """Slopes (2,) of the two classes, the intercept, and their mean log loss."""
-
-    slopes: Floats
-    intercept: float
-    loss: float
-
-
-def _fit(objective: Sigmoid) -> _Fit:
-    """Find the best slopes and the best intercept."""
-    theta = minimise(objective, objective.start)
-    slopes = np.zeros(2)
-    slopes[list(objective.steep)] = theta[:-1]
-    return _Fit(slopes, float(theta[-1]), objective.value(theta))

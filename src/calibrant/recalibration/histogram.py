@@ -6,14 +6,14 @@ again by fitting the partition to a point in each of them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import calibration_function
-from calibrant.checks.parameters import whole
+from calibrant.checks.parameters import brief, whole
 from calibrant.partitions import (
     EqualMass,
     EqualWidth,
@@ -25,8 +25,7 @@ from calibrant.partitions import (
 from calibrant.partitions.equal_mass import FittedIntervals
 from calibrant.partitions.variance_tree import FittedTree
 from calibrant.predictions import Predictions
-from calibrant.recalibration.document import Fields, distributions, integers, numbers, shown
-from calibrant.recalibration.map import Map, checked_classes, present_rows
+from calibrant.recalibration.map import Fields, Map, distributions, integers, numbers, present_rows
 from calibrant.spelling import as_partition
 
 Array = NDArray[Any]
@@ -60,7 +59,7 @@ class HistogramMap(Map):
     observed: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", checked_classes(self.classes))
+        Map.__post_init__(self)
         shape = (self.fitted.n_cells, self.m)
         object.__setattr__(self, "observed", distributions("observed", self.observed, shape))
 
@@ -80,7 +79,7 @@ class HistogramMap(Map):
         return {"cells": written, "observed": self.observed.tolist()}
 
     @classmethod
-    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> "HistogramMap":
+    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
         """Return the map of bins and their frequencies."""
         partition, fitted = cells_from_fields(fields.inside("cells"), len(classes))
         return cls(classes, partition, fitted, fields["observed"])
@@ -158,7 +157,7 @@ def cells_from_fields(fields: Fields, m: int) -> Fitted:
     """Return the partition and its cells in a problem of m classes."""
     name = fields["partition"]
     if name not in KINDS:
-        raise ValueError(f"`partition` must be one of {', '.join(KINDS)}; found {shown(name)}.")
+        raise ValueError(f"`partition` must be one of {', '.join(KINDS)}; found {brief(name)}.")
     return KINDS[name].read(fields, m)
 
 
@@ -174,11 +173,8 @@ def _read_boxes(fields: Fields, m: int) -> Fitted:
 
 
 def _write_simplices(partition: SimplexBins, fitted: Any) -> dict[str, Any]:
-    count = fitted.m - 1  # coordinates that are cut
-    packing = engine.grid.Digits.of(2 * count, max(partition.k, count))
-    digits = packing.unpack(fitted.keys)
-    parts = {"wholes": digits[:, :count].tolist(), "ranks": digits[:, count:].tolist()}
-    return {"k": partition.k, "first": fitted.first} | parts
+    wholes, ranks = (digits.tolist() for digits in partition.digits(fitted))
+    return {"k": partition.k, "first": fitted.first, "wholes": wholes, "ranks": ranks}
 
 
 def _read_simplices(fields: Fields, m: int) -> Fitted:
@@ -200,7 +196,7 @@ def _read_intervals(fields: Fields, m: int) -> Fitted:
     column = whole("column", fields["column"], least=0)
     if not lows.size or (np.diff(lows) <= 0).any() or m != 2 or column > 1:
         raise ValueError(
-            f"`lows` must rise, for one of two classes; found {shown(fields['lows'])}."
+            f"`lows` must rise, for one of two classes; found {brief(fields['lows'])}."
         )
     return EqualMass(fields["k"]), FittedIntervals(lows, column)
 
@@ -218,7 +214,7 @@ def _read_tree(fields: Fields, m: int) -> Fitted:
     nodes = integers("nodes", fields["nodes"], (None, 3))
     thresholds = numbers("thresholds", fields["thresholds"], (len(nodes),))
     if not _is_tree(nodes, m):
-        raise ValueError(f"`nodes` must be those of a tree; found {shown(fields['nodes'])}.")
+        raise ValueError(f"`nodes` must be those of a tree; found {brief(fields['nodes'])}.")
     partition = VarianceTree(fields["min_size"], fields["split"])
     return partition, FittedTree(nodes, thresholds, m)
 
@@ -245,7 +241,7 @@ def _digits(name: str, value: Any, count: int, base: int) -> Floats:
     """Return digits (cells, count) from 0 to base - 1."""
     digits = integers(name, value, (None, count))
     if not ((digits >= 0) & (digits < base)).all():
-        raise ValueError(f"`{name}` must be at least 0 and below {base}; found {shown(value)}.")
+        raise ValueError(f"`{name}` must be at least 0 and below {base}; found {brief(value)}.")
     return digits.astype(np.float64)
 
 

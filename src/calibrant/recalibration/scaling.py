@@ -1,28 +1,86 @@
-"""Vector, matrix and Dirichlet scaling: logistic regression on log-probabilities."""
+"""Maps linear in log-probabilities, and vector, matrix and Dirichlet scaling, which fit them."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, Self, final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from calibrant.checks.parameters import finite
+from calibrant.checks.parameters import finite, positive
 from calibrant.predictions import Predictions
-from calibrant.recalibration.designs import (
+from calibrant.recalibration.likelihood import (
     AllClasses,
+    Blocks,
     Design,
+    Likelihood,
     OwnClass,
     Penalty,
-    of_own_class,
-    off_diagonal_and_intercept,
+    log_probabilities,
+    softmax,
 )
-from calibrant.recalibration.likelihood import Blocks, Likelihood
-from calibrant.recalibration.log_linear import LogLinearMap
-from calibrant.recalibration.map import present_rows
+from calibrant.recalibration.map import Array, Fields, Floats, Map, numbers, present_rows
 from calibrant.recalibration.newton import minimise
 from calibrant.recalibration.temperature import inverse_temperature
 
-Floats = NDArray[np.float64]
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LogLinearMap(Map):
+    r"""The softmax of a linear function of the log-probabilities.
+
+    .. math:: g(x) \mapsto \operatorname{softmax}(W \log \max(g(x), \text{floor}) + b)
+
+    Parameters
+    ----------
+    classes : tuple of str
+        Names of the m classes.
+    weights : array of shape (m, m) or (m,)
+        W; one dimension is its diagonal, and what is beside that is 0.
+    bias : array of shape (m,)
+        b.
+    floor : float
+        Smaller probabilities count as this one, so that zeros have a logarithm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> half = LogLinearMap(("no", "yes"), [1.0, 1.0], [0.0, np.log(3.0)], 1e-3)
+    >>> half([[0.5, 0.5]]).round(6).tolist()
+    [[0.25, 0.75]]
+    """
+
+    kind = "log_linear"
+
+    classes: tuple[str, ...]
+    weights: Floats
+    bias: Floats
+    floor: float
+
+    def __post_init__(self) -> None:
+        Map.__post_init__(self)
+        set_field = object.__setattr__
+        weights = numbers("weights", self.weights, (self.m,), (self.m, self.m))
+        set_field(self, "weights", weights)
+        set_field(self, "bias", numbers("bias", self.bias, (self.m,)))
+        set_field(self, "floor", float(positive("floor", self.floor)))
+
+    def rows(self, probs: Array) -> Floats:
+        """Return the softmax of rows (k, m)."""
+        logs = log_probabilities(probs, self.floor)
+        logits = logs * self.weights if self.weights.ndim == 1 else logs @ self.weights.T
+        logits += self.bias
+        return softmax(logits)
+
+    def fields(self) -> dict[str, Any]:
+        """Return weights, bias and floor."""
+        weights, bias = self.weights.tolist(), self.bias.tolist()
+        return {"weights": weights, "bias": bias, "floor": self.floor}
+
+    @classmethod
+    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
+        """Return the map of weights, bias and floor."""
+        return cls(classes, fields["weights"], fields["bias"], fields.number("floor"))
+
+    def __str__(self) -> str:
+        each = "each class" if self.weights.ndim == 1 else "all classes"
+        return f"softmax, linear in the log-probabilities of {each}"
 
 
 @final
@@ -55,8 +113,7 @@ class Vector:
     def fit(self, data: Predictions) -> LogLinearMap:
         """Find the slopes and intercepts of least log loss."""
         rows = present_rows(data)
-        design = OwnClass(rows.m)
-        theta, floor = regress(rows, design, of_own_class(design.identity))
+        theta, floor = regress(rows, OwnClass(), OwnClass().penalty(rows.m))
         return LogLinearMap(rows.classes, theta[:, 0], theta[:, 1], floor)
 
     def __str__(self) -> str:
@@ -156,9 +213,8 @@ class Dirichlet:
 
 def fit_matrix(rows: Predictions, off_diagonal: float, intercept: float) -> LogLinearMap:
     """Find the matrix and the intercepts of least log loss with an ODIR penalty."""
-    design = AllClasses(rows.m)
-    penalty = off_diagonal_and_intercept(design.identity, off_diagonal, intercept)
-    theta, floor = regress(rows, design, penalty)
+    penalty = AllClasses().penalty(rows.m, off_diagonal, intercept)
+    theta, floor = regress(rows, AllClasses(), penalty)
     return LogLinearMap(rows.classes, theta[:, :-1], theta[:, -1], floor)
 
 
@@ -169,8 +225,9 @@ def regress(
 
     The start (m, k) does not change what is found. Default: temperature scaling.
     """
-    likelihood = Likelihood(Blocks.of(data, design.shape), design, penalty)
+    shape = penalty.centre.shape
+    likelihood = Likelihood(Blocks.of(data, shape), design, penalty)
     if start is None:
-        start = (inverse_temperature(data) or 1.0) * design.identity
+        start = (inverse_temperature(data) or 1.0) * penalty.centre
     theta = minimise(likelihood, start.ravel())
-    return theta.reshape(design.shape), likelihood.blocks.floor
+    return theta.reshape(shape), likelihood.blocks.floor

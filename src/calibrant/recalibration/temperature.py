@@ -1,20 +1,15 @@
 """Temperature scaling: one number for all classes."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.checks.parameters import positive
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
-from calibrant.recalibration.document import Fields
-from calibrant.recalibration.log_linear import over_classes
-from calibrant.recalibration.map import RIDGE, Map, checked_classes, present_rows
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from calibrant.recalibration.likelihood import over_classes
+from calibrant.recalibration.map import RIDGE, Array, Fields, Floats, Map, present_rows
 
 LEAST, MOST = 1e-9, 1e9  # the inverse temperatures that are looked at
 CLOSE = 1e-4  # a step of the third order that is relatively shorter needs no other after it
@@ -46,7 +41,7 @@ class TemperatureMap(Map):
     temperature: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", checked_classes(self.classes))
+        Map.__post_init__(self)
         object.__setattr__(self, "temperature", float(positive("temperature", self.temperature)))
 
     def rows(self, probs: Array) -> Floats:
@@ -64,7 +59,7 @@ class TemperatureMap(Map):
         return {"temperature": self.temperature}
 
     @classmethod
-    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> "TemperatureMap":
+    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
         """Return the map of a temperature."""
         return cls(classes, fields.number("temperature"))
 
