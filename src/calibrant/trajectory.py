@@ -189,7 +189,7 @@ class Trajectory(tables.Tabular):
         return {
             "name": self.name,
             "settings": self.settings,
-            "rows": [row.to_dict() for row in self._rows],
+            "rows": self.records(),
         }
 
     def lines(self) -> tables.Lines:

@@ -36,7 +36,6 @@ class EqualMass(Partition):
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = Predictions([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 0, 1, 0, 1, 1])
     >>> EqualMass(3).fit(data).assign(data.probs).tolist()
     [0, 0, 1, 1, 2, 2]
@@ -50,7 +49,6 @@ class EqualMass(Partition):
         object.__setattr__(self, "k", whole("k", self.k, least=1))
 
     def fit(self, data: Predictions) -> "FittedIntervals":
-        """Find the lower ends of the bins."""
         event = _event(data)
         present = data.weights > 0
         values, where = np.unique(data.probs[present, event], return_inverse=True)
@@ -58,7 +56,6 @@ class EqualMass(Partition):
         return FittedIntervals(values[_begins(mass, self.k)], event)
 
     def locate(self, data: Predictions) -> tuple["FittedIntervals", Cells]:
-        """Return the fitted form and the cell of every row."""
         fitted = self.fit(data)
         return fitted, fitted.assign(data.probs)
 
@@ -116,24 +113,20 @@ class FittedIntervals:
 
     @property
     def n_cells(self) -> int:
-        """Number of bins."""
         return int(self.lows.size)
 
     def assign(self, probs: NDArray[Any]) -> Cells:
-        """Return the bin of each row of probs (n, 2)."""
         values = points(probs, 2)[:, self.coordinate]
         bins = np.searchsorted(self.lows, values, side="right") - 1
         return bins.clip(min=0).astype(np.int32)
 
     def join(self, other: "FittedIntervals") -> tuple["FittedIntervals", Cells, Cells]:
-        """Return the cells of both, and where those of each are among them: they are the same."""
         assert np.array_equal(self.lows, other.lows)
-        same = np.arange(self.n_cells, dtype=np.int32)
+        same = np.arange(self.n_cells, dtype=np.int32)  # wherever rows are
         return self, same, same
 
     @property
     def marks(self) -> NDArray[np.uint64]:
-        """A number for each cell (cells,): all rows have the same cells."""
         return np.arange(self.n_cells, dtype=np.uint64)
 
 
@@ -149,7 +142,6 @@ class Digits:
     within: Words | None = None  # only numbers whose digits before the last are among these
 
     def zero(self) -> DigitState:
-        """Return the weight of no rows."""
         return 0, np.empty(0, np.uint64), np.empty(0)
 
     def add(self, state: DigitState, batch: Batch) -> DigitState:
@@ -167,7 +159,6 @@ class Digits:
         return self.merge(state, (bits, found, mass))
 
     def merge(self, a: DigitState, b: DigitState) -> DigitState:
-        """Return the weight of the rows of both."""
         words, where = np.unique(np.concatenate((a[1], b[1])), return_inverse=True)
         mass = np.bincount(where, np.concatenate((a[2], b[2])), words.size)
         return max(a[0], b[0]), words, mass.astype(np.float64)

@@ -36,11 +36,9 @@ class FittedGrid:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells that hold rows."""
         return int(self.keys.shape[0])
 
     def assign(self, probs: NDArray[Any]) -> Cells:
-        """Return the cell of each row of probs (n, m); -1 for a cell that held no row."""
         keys, cells = _large(points(probs, self.m), self.make_keys)
         both, ranks = ranked(np.concatenate((self.keys, keys)))
         numbers = np.full(len(both), -1, np.int32)
@@ -48,7 +46,6 @@ class FittedGrid:
         return numbers[ranks[self.n_cells :]][cells]
 
     def join(self, other: "FittedGrid") -> tuple["FittedGrid", Cells, Cells]:
-        """Return the cells of both, and where those of each are among them."""
         if np.array_equal(self.keys, other.keys):
             same = np.arange(self.n_cells, dtype=np.int32)
             return self, same, same
@@ -56,12 +53,10 @@ class FittedGrid:
         return replace(self, keys=keys), ranks[: self.n_cells], ranks[self.n_cells :]
 
     def keep(self, cells: Cells) -> "FittedGrid":
-        """Return some of the cells, in their order."""
         return replace(self, keys=self.keys[np.sort(cells)])
 
     @property
     def marks(self) -> Keys:
-        """A number for each cell (cells,), the same wherever the cell is found."""
         found = np.zeros(self.n_cells, np.uint64)
         for word in self.keys.T:
             found = np.asarray(engine.draws.mix(found + word))
@@ -155,7 +150,6 @@ class EqualWidth(Partition):
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = Predictions([0.0, 0.05, 0.1, 0.95, 1.0], [0, 0, 1, 1, 1])
     >>> EqualWidth(10).fit(data).assign(data.probs).tolist()
     [0, 0, 1, 2, 2]
@@ -169,7 +163,6 @@ class EqualWidth(Partition):
         object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
 
     def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
-        """Return the fitted form and the cell of every row."""
         make_keys = partial(_box_keys, axes(data), self.k)
         if axes(data)[1] == 1 and self.k <= SMALL:
             return _locate_intervals(data, self.k, make_keys)
@@ -215,7 +208,6 @@ class SimplexBins(Partition):
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = Predictions([[0.9, 0.05, 0.05], [0.3, 0.3, 0.4], [0.25, 0.35, 0.4]], [0, 1, 2])
     >>> SimplexBins(2).fit(data).assign(data.probs).tolist()
     [1, 0, 0]
@@ -229,12 +221,10 @@ class SimplexBins(Partition):
         object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
 
     def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
-        """Return the fitted form and the cell of every row."""
         columns = axes(data)
         return _locate(data, partial(_simplex_keys, columns, self._packing(columns[1]), self.k))
 
     def locate_there(self, data: Predictions) -> "device.cells.Cells | None":
-        """Return the cells of rows on a device, found there; None if the host has to do it."""
         assert data.there is not None
         return device.cells.simplices(data.there, axes(data), self.k)
 

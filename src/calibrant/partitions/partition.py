@@ -68,7 +68,6 @@ class Fitted(Partition):
     fixed = True  # by now
 
     def locate(self, data: Predictions) -> tuple[Any, Cells]:
-        """Return the cells and that of every row."""
         return self.fitted, self.fitted.assign(data.probs)
 
     def __str__(self) -> str:
@@ -104,7 +103,6 @@ class FromFunction(Partition):
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = Predictions([0.1, 0.45, 0.55, 0.9], [0, 1, 0, 1])
     >>> sure = FromFunction(lambda probs: probs.max(axis=1) > 0.8)
     >>> sure.fit(data).assign(data.probs).tolist()
@@ -119,7 +117,6 @@ class FromFunction(Partition):
         function("name_cells", self.name_cells)
 
     def locate(self, data: Predictions) -> tuple["FittedFunction", Cells]:
-        """Return the fitted form and the cell of every row."""
         names, cells = np.unique(_named(self.name_cells, data.probs), return_inverse=True)
         return FittedFunction(names, self.name_cells), cells.astype(np.int32)
 

@@ -37,22 +37,18 @@ class FittedTree:
 
     @property
     def n_cells(self) -> int:
-        """Number of leaves."""
         return int((self.nodes[:, 0] < 0).sum())
 
     def assign(self, probs: NDArray[Any]) -> Cells:
-        """Return the leaf of each row of probs (n, m)."""
         return engine.tree.walk(points(probs, self.m), self.nodes, self.thresholds)
 
     def join(self, other: "FittedTree") -> tuple["FittedTree", Cells, Cells]:
-        """Return the cells of both, and where those of each are among them: they are the same."""
         assert np.array_equal(self.thresholds, other.thresholds)
-        same = np.arange(self.n_cells, dtype=np.int32)
+        same = np.arange(self.n_cells, dtype=np.int32)  # wherever rows are
         return self, same, same
 
     @property
     def marks(self) -> NDArray[np.uint64]:
-        """A number for each cell (cells,): all rows have the same cells."""
         return np.arange(self.n_cells, dtype=np.uint64)
 
 
@@ -75,7 +71,6 @@ class NodeSums:
     unit: float  # of weights
 
     def zero(self) -> NodeState:
-        """Return the sums of no rows."""
         return NodeState(np.zeros(len(self.means)), np.zeros((3, *self.means.shape), np.int64))
 
     def add(self, state: NodeState, batch: Batch) -> NodeState:
@@ -87,7 +82,6 @@ class NodeSums:
         return self.merge(state, NodeState(*found))
 
     def merge(self, a: NodeState, b: NodeState) -> NodeState:
-        """Return the sums of the rows of both."""
         return NodeState(a.mass + b.mass, a.limbs + b.limbs)
 
 
@@ -224,7 +218,6 @@ class VarianceTree(Partition):
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = Predictions([0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1])
     >>> VarianceTree(3).fit(data).assign(data.probs).tolist()
     [0, 1, 1, 2]
@@ -240,7 +233,6 @@ class VarianceTree(Partition):
         one_of("split", self.split, ("mean", "median"))
 
     def locate(self, data: Predictions) -> tuple[FittedTree, Cells]:
-        """Return the fitted form and the cell of every row."""
         columns, medians = _columns(data), self.split == "median"
         grown = engine.tree.grow(data.rows, columns, self._splits_from, medians=medians)
         return _fitted(grown, columns[0], data.m)

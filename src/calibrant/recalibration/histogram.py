@@ -64,7 +64,6 @@ class HistogramMap(Map):
         object.__setattr__(self, "observed", distributions("observed", self.observed, shape))
 
     def rows(self, probs: Array) -> Floats:
-        """Return the frequencies of the bins of rows (k, m)."""
         found = self.fitted.assign(probs)
         out = self.observed[found]
         outside = found < 0
@@ -74,13 +73,11 @@ class HistogramMap(Map):
         return out
 
     def fields(self) -> dict[str, Any]:
-        """Return the bins and their frequencies."""
         written = cells_to_fields(self.partition, self.fitted)
         return {"cells": written, "observed": self.observed.tolist()}
 
     @classmethod
     def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
-        """Return the map of bins and their frequencies."""
         partition, fitted = cells_from_fields(fields.inside("cells"), len(classes))
         return cls(classes, partition, fitted, fields["observed"])
 
@@ -114,7 +111,6 @@ class Histogram:
 
     Examples
     --------
-    >>> from calibrant.partitions import EqualWidth
     >>> data = Predictions([0.1, 0.3, 0.6, 0.7], [0, 1, 1, 1])
     >>> Histogram(EqualWidth(4)).fit(data)([0.2, 0.4, 0.6, 0.9])[:, 1].tolist()
     [0.0, 1.0, 1.0, 0.9]

@@ -97,7 +97,6 @@ class IsotonicMap(Map):
             )
 
     def rows(self, probs: Array) -> Floats:
-        """Return what the functions make of rows (k, m)."""
         out = np.empty(probs.shape)
         for curve in self.curves:
             out[:, curve.column] = curve(probs[:, curve.column])
@@ -111,13 +110,11 @@ class IsotonicMap(Map):
         return out
 
     def fields(self) -> dict[str, Any]:
-        """Return the points of every function."""
         curves = [{"column": c.column, "x": c.x.tolist(), "y": c.y.tolist()} for c in self.curves]
         return {"curves": curves}
 
     @classmethod
     def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
-        """Return the map of functions that are given by points."""
         curves = fields.many("curves")
         return cls(classes, tuple(Curve(each["column"], each["x"], each["y"]) for each in curves))
 

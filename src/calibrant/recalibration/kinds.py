@@ -20,7 +20,6 @@ def load_map(path: str | PathLike[str]) -> Map:
     Examples
     --------
     >>> import os, tempfile
-    >>> from calibrant.recalibration import TemperatureMap, load_map
     >>> file = os.path.join(tempfile.mkdtemp(), "map.json")
     >>> TemperatureMap(("no", "yes"), 0.1).save(file)
     >>> load_map(file).temperature

@@ -118,11 +118,9 @@ class AllClasses:
     """Logit j is the sum over k of theta_jk log p_k, plus theta_jm, of theta (m, m + 1)."""
 
     def logits(self, theta: Floats, x: Floats) -> Floats:
-        """Return J theta."""
         return np.asarray(x @ theta[:, :-1].T + theta[:, -1])
 
     def adjoint(self, residuals: Floats, x: Floats) -> Floats:
-        """Return Jᵀ of residuals."""
         return np.column_stack((residuals.T @ x, residuals.sum(axis=0)))
 
     def hessian(self, q: Floats, x: Floats, weights: Floats) -> Floats:
@@ -302,7 +300,6 @@ class Likelihood:
     penalty: Penalty
 
     def value(self, theta: Floats) -> float:
-        """Return the function at theta (m k,)."""
         table = theta.reshape(self.penalty.centre.shape)
 
         def losses(block: Block) -> tuple[Floats]:
@@ -313,7 +310,6 @@ class Likelihood:
         return float(loss) + self.penalty.value(table)
 
     def expand(self, theta: Floats) -> Expansion:
-        """Return value, gradient and curvature at theta (m k,)."""
         table = theta.reshape(self.penalty.centre.shape)
         if theta.size <= LARGE:
             loss, gradient, hessian = self.blocks.mean(partial(self._dense, table))

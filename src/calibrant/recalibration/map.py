@@ -168,14 +168,12 @@ class Chain(Map):
                 )
 
     def rows(self, probs: Array) -> Floats:
-        """Apply every map to what the one before it gave."""
         found = probs
         for stage in self.maps:
             found = stage.rows(found)
         return np.asarray(found, np.float64)
 
     def fields(self) -> dict[str, Any]:
-        """Return every map as its own file would have it."""
         return {"maps": [stage.to_dict() for stage in self.maps]}
 
     def __str__(self) -> str:
@@ -222,17 +220,17 @@ class Fields(dict[str, Any]):
 
     def inside(self, key: str) -> "Fields":
         """Return a field that has fields of its own."""
-        return as_fields(key, self[key])
+        return _as_fields(key, self[key])
 
     def many(self, key: str) -> list["Fields"]:
         """Return a field that is a list of objects with fields of their own."""
         value = self[key]
         if not isinstance(value, list) or not value:
             raise ValueError(f"`{key}` must be a list of objects; found {brief(value)}.")
-        return [as_fields(key, item) for item in value]
+        return [_as_fields(key, item) for item in value]
 
 
-def as_fields(key: str, value: Any) -> Fields:
+def _as_fields(key: str, value: Any) -> Fields:
     """Return a JSON object as fields, or refuse what is none."""
     if not isinstance(value, dict):
         raise ValueError(f"`{key}` must be a JSON object; found {brief(value)}.")
@@ -246,7 +244,8 @@ def numbers(name: str, value: Any, *shapes: Shape) -> Floats:
     """
     array = _as_floats(name, value)
     if not any(_fits(array, shape) for shape in shapes):
-        wanted = " or ".join(map(_written, shapes))
+        texts = [", ".join("any" if n is None else str(n) for n in shape) for shape in shapes]
+        wanted = " or ".join(f"({text})" for text in texts)
         raise ValueError(f"`{name}` must be of shape {wanted}; found {array.shape}.")
     if not np.isfinite(array).all():
         raise ValueError(f"`{name}` must be finite; found {array[~np.isfinite(array)][0]}.")
@@ -266,14 +265,8 @@ def _as_floats(name: str, value: Any) -> Floats:
 
 
 def _fits(array: Floats, shape: Shape) -> bool:
-    if array.ndim != len(shape):
-        return False
-    pairs = zip(array.shape, shape, strict=True)
-    return all(want is None or have == want for have, want in pairs)
-
-
-def _written(shape: Shape) -> str:
-    return f"({', '.join('any' if length is None else str(length) for length in shape)})"
+    pairs = zip(array.shape, shape, strict=False)
+    return array.ndim == len(shape) and all(want in (None, have) for have, want in pairs)
 
 
 def integers(name: str, value: Any, shape: Shape) -> NDArray[np.int32]:

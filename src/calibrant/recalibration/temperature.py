@@ -45,7 +45,6 @@ class TemperatureMap(Map):
         object.__setattr__(self, "temperature", float(positive("temperature", self.temperature)))
 
     def rows(self, probs: Array) -> Floats:
-        """Return the powers of rows (k, m), divided by their sums."""
         with np.errstate(divide="ignore", over="ignore"):
             powers = np.log(probs, dtype=np.float64)
             powers -= over_classes(np.maximum, powers)[:, None]
@@ -55,12 +54,10 @@ class TemperatureMap(Map):
         return np.asarray(powers)
 
     def fields(self) -> dict[str, Any]:
-        """Return the temperature."""
         return {"temperature": self.temperature}
 
     @classmethod
     def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
-        """Return the map of a temperature."""
         return cls(classes, fields.number("temperature"))
 
     def __str__(self) -> str:

@@ -91,7 +91,6 @@ class Cox(Statistic):
     """
 
     def prepare(self, view: View) -> Evaluate:
-        """Weigh the different predictions."""
         ties = Ties.of(self, view)
         factors = np.stack((*_scores(ties), _certain(ties.values)))
 

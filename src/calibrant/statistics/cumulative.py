@@ -46,7 +46,6 @@ class CutoffMiscalibration(Statistic):
     """
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows by their predictions."""
         ties = Ties.of(self, view)
 
         def evaluate(block: Block) -> Floats:
@@ -102,7 +101,6 @@ class KolmogorovMiscalibration(Statistic):
     """
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows by their predictions."""
         ties = Ties.of(self, view)
 
         def evaluate(block: Block) -> Floats:
@@ -184,7 +182,6 @@ class AveragedTwoBin(Statistic):
     """
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows by their predictions."""
         ties = Ties.of(self, view)
         everything = float(ties.predicted_so_far[-1])
 

@@ -95,7 +95,6 @@ class KernelMiscalibration(Statistic):
             object.__setattr__(self, "bandwidth", tuple(self.bandwidth))
 
     def prepare(self, view: View) -> Evaluate:
-        """Find the bandwidth, and add up what does not depend on labels."""
         pairs = self._pairs(view)
         form, count = self._form(pairs), pairs.count
 
@@ -197,28 +196,25 @@ class Bandwidth(NamedTuple):
 
 
 def parse_bandwidths(value: Any) -> tuple[Bandwidth, ...]:
-    """Return the bandwidths that somebody asked for.
-
-    A number, "median", ("median", share), or several of these.
-    """
-    if isinstance(value, tuple | list) and not _is_share(value):
-        if not value:
-            raise ValueError("`bandwidth` must name at least one; found none.")
-        return tuple(_bandwidth(item) for item in value)
-    return (_bandwidth(value),)
+    """Return the bandwidths of a number, "median", ("median", share), or several of these."""
+    if not isinstance(value, tuple | list) or _is_share(value):
+        return (_bandwidth(value),)
+    if not value:
+        raise ValueError("`bandwidth` must name at least one; found none.")
+    return tuple(_bandwidth(item) for item in value)
 
 
 def _is_share(value: Any) -> bool:
     """Whether this is ("median", a number)."""
-    return len(value) == 2 and value[0] == MEDIAN and not isinstance(value[1], str | tuple | list)
+    pair = isinstance(value, tuple | list) and len(value) == 2
+    return pair and value[0] == MEDIAN and not isinstance(value[1], str | tuple | list)
 
 
 def _bandwidth(value: Any) -> Bandwidth:
     """Return one bandwidth, or refuse it."""
-    if isinstance(value, str) and value == MEDIAN:
-        return Bandwidth(1.0, of_median=True)
-    if isinstance(value, tuple | list) and _is_share(value):
-        return Bandwidth(float(positive("bandwidth", value[1])), of_median=True)
+    share = (MEDIAN, 1.0) if isinstance(value, str) and value == MEDIAN else value
+    if _is_share(share):
+        return Bandwidth(float(positive("bandwidth", share[1])), of_median=True)
     if isinstance(value, str | tuple | list):
         raise ValueError(
             "`bandwidth` must be a number above 0, 'median', ('median', share) or several of"

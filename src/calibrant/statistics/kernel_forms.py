@@ -184,13 +184,11 @@ class FullForm:
 
     @property
     def most(self) -> int:
-        """The largest number of replicates of a batch."""
         n, m = self.table.shape
         blocks = -(-n // engine.pairs.BLOCK)
         return int(max(1, BATCH // (n + blocks * (m + 1))))
 
     def sums(self, outcomes: Outcomes) -> Floats:
-        """Return the sum over the pairs in each replicate: (size,)."""
         matching = engine.pairs.Matching.empty(outcomes.size, *self.table.shape)
         entries = engine.pairs.Words.zeros(outcomes.size)
         for first in range(0, self.table.shape[0], engine.pairs.BLOCK):
@@ -223,11 +221,9 @@ class LowRankForm:
 
     @property
     def most(self) -> int:
-        """The largest number of replicates of a batch."""
         return max(1, BATCH // int(self.expected.sums.size))
 
     def sums(self, outcomes: Outcomes) -> Floats:
-        """Return the sum over the pairs in each replicate: (size,)."""
         sample, kernel = self.pairs.sample, self.pairs.kernel
         m, rank = self.expected.sums.shape
         unit = unit_for(4 * kernel.scales.size * sample.mass)

@@ -111,9 +111,8 @@ class ExpectedMiscalibration(CellStatistic):
 
     Examples
     --------
-    >>> from calibrant import partitions
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
-    >>> ExpectedMiscalibration(partitions.EqualWidth(2))(data)
+    >>> ExpectedMiscalibration(EqualWidth(2))(data)
     0.25
     """
 
@@ -121,14 +120,12 @@ class ExpectedMiscalibration(CellStatistic):
     distance: Distance = total_variation
 
     def combine(self, distances: Floats, mass: Floats) -> Floats:
-        """Average distances (cells, size) with the mass (cells,) of the cells."""
         held = mass > 0
         shares = mass[held] / mass.sum()
         found: Floats = engine.totals.weighted_sum(distances[held], shares)
         return found
 
     def pick(self, totals: Any) -> Floats:
-        """Return the sums over the cells."""
         return np.asarray(totals.expected)
 
     def __str__(self) -> str:
@@ -156,9 +153,8 @@ class WorstMiscalibration(CellStatistic):
 
     Examples
     --------
-    >>> from calibrant import partitions
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75, 0.75], [0, 1, 1, 1, 1])
-    >>> worst = WorstMiscalibration(partitions.EqualWidth(2))
+    >>> worst = WorstMiscalibration(EqualWidth(2))
     >>> worst(data)
     0.25
     >>> print(worst.locate(data))
@@ -169,11 +165,9 @@ class WorstMiscalibration(CellStatistic):
     distance: Distance = total_variation
 
     def combine(self, distances: Floats, mass: Floats) -> Floats:
-        """Return the largest of distances (cells, size) of cells that hold rows."""
         return np.asarray(distances[mass > 0].max(axis=0))
 
     def pick(self, totals: Any) -> Floats:
-        """Return the largest of the cells."""
         return np.asarray(totals.worst)
 
     def locate(self, data: Predictions) -> "WorstCell":
@@ -250,7 +244,6 @@ def grid(
 
     Examples
     --------
-    >>> from calibrant.partitions import EqualWidth
     >>> [str(eta) for eta in grid([EqualWidth(10)])]
     ['expected total variation on 10 equal widths', 'expected euclidean on 10 equal widths']
     """

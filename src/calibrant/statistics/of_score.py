@@ -75,7 +75,6 @@ class Spiegelhalter(SignedStatistic):
     """
 
     def signed(self, view: View) -> Evaluate:
-        """Weigh the different predictions."""
         ties = Ties.of(self, view)
         factors = 1.0 - 2.0 * ties.values
         scale = sqrt((factors**2 * ties.variance).sum())
@@ -127,7 +126,6 @@ class Surprise(SignedStatistic):
     """
 
     def signed(self, view: View) -> Evaluate:
-        """Add up what the model expects."""
         data = view.data
         expected, variance = view.remember("surprise", lambda: _expected(data))
         scale = float(np.sqrt(variance)) if variance > 0 else 1.0
@@ -220,7 +218,6 @@ class ScoreMiscalibration(Statistic):
         event_losses(self.score, np.array([0.5]))  # refuses another score
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows by their predictions, and score each."""
         ties = Ties.of(self, view)
         losses = event_losses(self.score, ties.values)
 

@@ -61,7 +61,6 @@ class SmoothMiscalibration(Statistic):
     """
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows by their predictions, and choose a grid."""
         ties = Ties.of(self, view)
         first = Grid.first(ties)
 

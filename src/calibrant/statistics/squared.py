@@ -49,9 +49,8 @@ class SquaredMiscalibration(Statistic):
 
     Examples
     --------
-    >>> from calibrant import Predictions, partitions
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
-    >>> squared = SquaredMiscalibration(partitions.EqualWidth(2))
+    >>> squared = SquaredMiscalibration("width:2")
     >>> squared(data), squared.plugin(data), squared.share(data)
     (-0.125, 0.125, 1.0)
     """
@@ -62,7 +61,6 @@ class SquaredMiscalibration(Statistic):
         object.__setattr__(self, "partition", as_partition(partition))
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows into cells, and keep those of two rows or more."""
         data, kept = view.data, pairable(view.cells(self.partition))
         most = max(1, BATCH // data.m)
 

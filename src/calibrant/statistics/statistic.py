@@ -86,7 +86,6 @@ class OfFunction(Statistic):
     threaded = False  # nobody has said that it may run on several
 
     def prepare(self, view: View) -> Evaluate:  # noqa: ARG002
-        """Prepare nothing: the function takes whole data sets."""
         return lambda block: np.array([_as_float(self.function(one)) for one in block.data_sets()])
 
     def __str__(self) -> str:
@@ -134,7 +133,6 @@ class Drawn:
 
     @property
     def size(self) -> int:
-        """Number of replicates."""
         return self.replicates.size
 
     def of(self, rows: Array) -> NDArray[np.int32]:
