@@ -155,8 +155,7 @@ def decompose(
     .. math:: S(p) = \underbrace{S(p) - S(q)}_{MCB} - \underbrace{(S(\bar y) - S(q))}_{DSC}
         + \underbrace{S(\bar y)}_{UNC}
 
-    q is the isotonic regression of the outcomes on the predictions p of the event (CORP), and
-    y-bar the event rate.
+    q is the isotonic regression of outcomes on predictions p of the event (CORP), y-bar its rate.
 
     Parameters
     ----------

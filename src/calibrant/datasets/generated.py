@@ -185,12 +185,7 @@ def _logistic(score: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def dirichlet(
-    n: int,
-    m: int,
-    *,
-    alpha: ArrayLike = 1.0,
-    temperature: float = 1.0,
-    rng: Rng = None,
+    n: int, m: int, *, alpha: ArrayLike = 1.0, temperature: float = 1.0, rng: Rng = None
 ) -> Predictions:
     r"""Draw n rows of m classes: labels from Dirichlet rows, predictions at another temperature.
 

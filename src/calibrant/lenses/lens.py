@@ -76,8 +76,7 @@ class Lens(ABC):
     def outcomes(self, data: Predictions) -> Outcomes:
         """Return the outcome of every class of every row, for lenses that keep a row for a row.
 
-        What labels are drawn with. This looks at each class in turn; a lens that knows better
-        says so.
+        What labels are drawn with. This looks at each class in turn, unless a lens knows better.
         """
         columns = [self(data.with_labels(np.full(data.n, y))).labels for y in range(data.m)]
         return Outcomes(table=small(np.stack(columns, axis=1)))

@@ -188,8 +188,7 @@ class EqualWidth(Partition):
 
 def _box_keys(columns: tuple[int, int], k: int, probs: NDArray[Any]) -> Keys:
     """Return the keys of the boxes of probs (n, m)."""
-    keys: Keys = engine.grid.box_keys(probs, columns, engine.grid.edges(k))
-    return keys
+    return np.asarray(engine.grid.box_keys(probs, columns, engine.grid.edges(k)))
 
 
 @final
@@ -259,14 +258,12 @@ def _simplex_keys(
     columns: tuple[int, int], digits: "engine.grid.Digits", k: int, probs: NDArray[Any]
 ) -> Keys:
     """Return the keys of the simplices of probs (n, m)."""
-    keys: Keys = engine.grid.simplex_keys(probs, columns, engine.grid.edges(k), digits)
-    return keys
+    return np.asarray(engine.grid.simplex_keys(probs, columns, engine.grid.edges(k), digits))
 
 
 def axes(data: Predictions) -> tuple[int, int]:
     """Return the first coordinate to cut along, and how many.
 
-    The first m - 1 coordinates fix a point of the simplex. Of two outcomes it is the one that
-    the problem is about.
+    The first m - 1 coordinates fix a point of the simplex; of two outcomes, that of the event.
     """
     return (0, data.m - 1) if data.event is None else (data.event, 1)

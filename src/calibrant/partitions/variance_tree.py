@@ -3,8 +3,7 @@
 Elsewhere, a tree grows level by level, to the same bits as in memory. A node is cut at the mean of
 the coordinate of largest variance. Both follow from exact sums over its rows: one pass adds up the
 predictions of all nodes of a level, and, if there are coordinates to choose from, another one the
-squares of their deviations from the means. Where variances tie, there are two more, for higher
-powers.
+squares of their deviations from the means; where variances tie, two more add up higher powers.
 """
 
 from collections.abc import Generator

@@ -141,8 +141,7 @@ class Isotonic:
     Equal predictions are pooled first, then neighbours that fall: the pool-adjacent-violators
     algorithm, linear in the number of rows once they are sorted. Between predictions that were
     seen, f is a straight line; beyond them it is constant. It can be 0 or 1, so a new row may have
-    an infinite log loss. A class that never occurs gets 0. A row of which all f are 0 stays what
-    it was.
+    an infinite log loss. A class that never occurs gets 0. A row of which all f are 0 stays as is.
 
     References
     ----------

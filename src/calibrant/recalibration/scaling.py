@@ -103,8 +103,7 @@ class Vector:
     where classes are separable or never occur. Of the b that give the same map, the one that sums
     to 0 is chosen.
 
-    Newton's method, on exact second derivatives up to 500 classes and with conjugate gradients
-    beyond.
+    Newton's method, on exact second derivatives up to 500 classes, else with conjugate gradients.
 
     Examples
     --------
@@ -139,8 +138,7 @@ class Matrix:
     and the answer is finite where classes are separable or never occur, as for `Vector`. Of the W
     and b that give the same map, those are chosen whose columns sum to 1, and to 0.
 
-    Newton's method, on exact second derivatives up to 31 classes and with conjugate gradients
-    beyond.
+    Newton's method, on exact second derivatives up to 31 classes, else with conjugate gradients.
 
     Examples
     --------

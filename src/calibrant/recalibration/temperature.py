@@ -77,10 +77,9 @@ class Temperature:
     Notes
     -----
     Zeros stay zeros. A row whose outcome was given probability 0 has an infinite loss whatever T
-    is, so it is left out; the log loss of the data then stays infinite. Other methods raise
-    zeros. To the mean log loss 1e-20 (1/T - 1)²/2 is added, which makes T finite if the most
-    probable class always occurs. If all predictions point the wrong way, T is 1e9 and they
-    become uniform.
+    is, so it is left out; the log loss of the data then stays infinite. Other methods raise zeros.
+    To the mean log loss 1e-20 (1/T - 1)²/2 is added, which makes T finite if the most probable
+    class always occurs. If all predictions point the wrong way, T is 1e9 and they become uniform.
 
     The loss is convex in 1/T. It is minimised by Halley's method, on three exact derivatives and
     within a bracket. A large array is read two or three times, a block of rows at a time.
@@ -195,18 +194,13 @@ def _sums(data: Predictions, rows: slice, beta: float) -> Floats:
     if np.isinf(logs.min()):
         logs[np.isinf(logs)] = 0.0  # where q is 0 too
     total = over_classes(np.add, q)
-    mean, square, cube = (found / total for found in _moments(q, logs))
+    moments = []
+    for _ in range(3):
+        q *= logs
+        moments.append(over_classes(np.add, q) / total)
+    mean, square, cube = moments
     variance = square - mean * mean
     skewness = cube - mean * (3 * square - 2 * mean * mean)
     weights = np.where(np.isfinite(own), data.weights[rows], 0.0)
     own = np.where(np.isfinite(own), own, 0.0)
     return np.array((weights.sum(), weights @ (mean - own), weights @ variance, weights @ skewness))
-
-
-def _moments(q: Floats, logs: Floats) -> list[Floats]:
-    """Return the sums of q times the first three powers of logs; q is overwritten."""
-    found = []
-    for _ in range(3):
-        q *= logs
-        found.append(over_classes(np.add, q))
-    return found

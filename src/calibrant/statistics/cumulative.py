@@ -29,9 +29,8 @@ class CutoffMiscalibration(Statistic):
     Notes
     -----
     Biased upwards: a calibrated model has about 1.6 times the root of Σ p (1 - p), over n. So
-    compare it with its distribution under calibration, not with 0. Nothing is to be chosen: no
-    bins, no width. A replicate costs one sweep over the different predictions. A weight of 2
-    counts as the row twice.
+    compare it with its distribution under calibration, not with 0. No bins and no width are to be
+    chosen. A replicate costs one sweep over the predictions. A weight of 2 counts as the row twice.
 
     References
     ----------
@@ -138,8 +137,7 @@ class KolmogorovMiscalibration(Statistic):
     def asymptotic_pvalue(self, data: Predictions) -> float:
         """Return the p-value if the path were Brownian motion, which it nearly is for many rows.
 
-        Conservative where predictions tie. It takes a weight of 2 for two rows, each with an
-        outcome of its own.
+        Conservative where predictions tie. A weight of 2 is two rows, each with its own outcome.
 
         Examples
         --------
@@ -274,5 +272,4 @@ def _above(x: float) -> float:
 
 
 def _decay(x: float) -> float:
-    """Return exp(-(π x)² / 2)."""
     return exp(-0.5 * (pi * x) ** 2)

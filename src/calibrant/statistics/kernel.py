@@ -163,13 +163,11 @@ class KernelMiscalibration(Statistic):
         )
 
     def _compressed(self, pairs: Pairs) -> bool:
-        """Whether the form is of low rank."""
         if self.form != "auto":
             return self.form == "low-rank"
         return pairs.sample.rows.size > FULL and not pairs.on_a_line
 
     def _form(self, pairs: Pairs) -> Form:
-        """Return a way to compute it."""
         if self._compressed(pairs):
             return LowRankForm.of(pairs, self.rank, self.seed)
         return LineForm.of(pairs) if pairs.on_a_line else FullForm.of(pairs)

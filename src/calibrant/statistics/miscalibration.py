@@ -122,8 +122,7 @@ class ExpectedMiscalibration(CellStatistic):
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         held = mass > 0
         shares = mass[held] / mass.sum()
-        found: Floats = engine.totals.weighted_sum(distances[held], shares)
-        return found
+        return np.asarray(engine.totals.weighted_sum(distances[held], shares))
 
     def pick(self, totals: Any) -> Floats:
         return np.asarray(totals.expected)
@@ -237,8 +236,7 @@ class WorstCell:
 
 
 def grid(
-    partitions: Iterable[Partition],
-    distances: Iterable[Distance] = (total_variation, euclidean),
+    partitions: Iterable[Partition], distances: Iterable[Distance] = (total_variation, euclidean)
 ) -> list[ExpectedMiscalibration]:
     """Return the expected miscalibration on each partition by each distance, as in Tables 3–5.
 

@@ -44,13 +44,11 @@ class SmoothMiscalibration(Statistic):
     (values below 3e-6, of models that are nearly always certain and right, to 3e-6). A weight of
     2 counts as the row twice.
 
-    A replicate costs 25 operations for each different prediction, and about fifteen transforms of a
-    few thousand points.
+    A replicate costs 25 operations a different prediction, and some 15 transforms of thousands.
 
     References
     ----------
-    Błasiok and Nakkiran (2024), "Smooth ECE: Principled reliability diagrams via kernel
-    smoothing".
+    Błasiok and Nakkiran (2024), "Smooth ECE: Principled reliability diagrams via kernel smoothing".
 
     Examples
     --------

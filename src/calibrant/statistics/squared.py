@@ -120,8 +120,7 @@ def _values(data: Predictions, cells: Any, outcomes: Outcomes) -> Floats:
     for span in spans(cells.order.rows.size, outcomes.size):
         drawn = outcomes.of(cells.order.rows[span[0] : span[1]])
         engine.squares.add_rows(data.rows, cells, span, drawn, state)
-    found: Floats = state.value
-    return found
+    return np.asarray(state.value)
 
 
 class Pieces(NamedTuple):

@@ -137,8 +137,7 @@ class Drawn:
 
     def of(self, rows: Array) -> NDArray[np.int32]:
         """Return the outcomes of the rows with these numbers (k,): (k, size)."""
-        found: NDArray[np.int32] = engine.draws.draw_rows(self.drawing, rows, self.replicates)
-        return found
+        return np.asarray(engine.draws.draw_rows(self.drawing, rows, self.replicates))
 
 
 Outcomes = Stored | Drawn
@@ -213,14 +212,12 @@ class Ties:
         data = self.cells.data
         occurred = data.labels == self.event
         if not data.weighted:
-            found: tuple[Floats, Floats, Floats] = engine.isotonic.tally(
-                data.probs[:, self.event], occurred
-            )
-            return found
+            values, mass, events = engine.isotonic.tally(data.probs[:, self.event], occurred)
+            return values, mass, events
         fitted = self.cells.fitted
         assert isinstance(fitted, FittedFunction)
-        events = np.bincount(self.cells.of_rows, data.weights * occurred, fitted.n_cells)
-        return fitted.names.astype(np.float64), self.cells.mass, events.astype(np.float64)
+        held = np.bincount(self.cells.of_rows, data.weights * occurred, fitted.n_cells)
+        return fitted.names.astype(np.float64), self.cells.mass, held.astype(np.float64)
 
     @property
     def values(self) -> Floats:
@@ -245,8 +242,7 @@ class Ties:
     @cached_property
     def predicted_so_far(self) -> Floats:
         """Number of events that were predicted up to each value (cells,)."""
-        found: Floats = engine.paths.running_totals(self.predicted)
-        return found
+        return np.asarray(engine.paths.running_totals(self.predicted))
 
     @cached_property
     def variance(self) -> Floats:
