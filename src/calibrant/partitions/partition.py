@@ -20,6 +20,10 @@ class FittedPartition(Protocol):
 
     Law: ``assign(data.probs)`` of the predictions it was fitted to gives every cell number
     0, …, n_cells - 1 at least once, and rows in one cell have one number.
+
+    Cells that are found in parts of the rows have ``join(other)``, the cells of both and where
+    those of each are among them; ``keep(cells)``, some of them in their order; and ``marks``, a
+    number for each cell (cells,), the same wherever the cell is found.
     """
 
     @property
@@ -134,29 +138,24 @@ class FittedFunction:
 
     @property
     def n_cells(self) -> int:
-        """Number of values."""
         return int(self.names.size)
 
     def assign(self, probs: NDArray[Any]) -> Cells:
-        """Return the cell of each row of probs (n, m); -1 for a value that was not seen."""
         found = _named(self.name_cells, probs)
         place = np.searchsorted(self.names, found).clip(max=self.n_cells - 1)
         return np.where(self.names[place] == found, place, -1).astype(np.int32)
 
     def join(self, other: "FittedFunction") -> tuple["FittedFunction", Cells, Cells]:
-        """Return the cells of both, and where those of each are among them."""
         both = np.concatenate((self.names, other.names))
         names, places = np.unique(both, return_inverse=True)
         at = places.astype(np.int32)
         return FittedFunction(names, self.name_cells), at[: self.n_cells], at[self.n_cells :]
 
     def keep(self, cells: Cells) -> "FittedFunction":
-        """Return some of the cells, in their order."""
         return FittedFunction(self.names[np.sort(cells)], self.name_cells)
 
     @property
     def marks(self) -> NDArray[np.uint64]:
-        """A number for each cell (cells,), the same wherever the cell is found."""
         if self.names.dtype.kind in "biuf":
             return (self.names + 0.0).astype(np.float64).view(np.uint64)  # one zero, not two
         return np.array([crc32(str(name).encode()) for name in self.names.tolist()], np.uint64)

@@ -6,7 +6,7 @@ again by fitting the partition to a point in each of them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,22 +130,14 @@ class Histogram:
         return f"histogram on {self.partition}"
 
 
-class Kind(NamedTuple):
-    """How the cells of one kind of partition are written and read."""
-
-    made_by: type
-    write: Callable[[Any, Any], dict[str, Any]]
-    read: Callable[[Fields, int], Fitted]
-
-
 def cells_to_fields(partition: Partition, fitted: FittedPartition) -> dict[str, Any]:
     """Return the cells as plain numbers, or refuse those that only a function knows."""
-    for name, kind in KINDS.items():
-        if isinstance(partition, kind.made_by):
-            return {"partition": name} | kind.write(partition, fitted)
+    for name, (made_by, write, _) in KINDS.items():
+        if isinstance(partition, made_by):
+            return {"partition": name} | write(partition, fitted)
     raise TypeError(
         f"A map of {partition} cannot be saved: its bins are known to a function only. Use"
-        f" {', '.join(kind.made_by.__name__ for kind in KINDS.values())}."
+        f" {', '.join(made_by.__name__ for made_by, _, _ in KINDS.values())}."
     )
 
 
@@ -154,7 +146,8 @@ def cells_from_fields(fields: Fields, m: int) -> Fitted:
     name = fields["partition"]
     if name not in KINDS:
         raise ValueError(f"`partition` must be one of {', '.join(KINDS)}; found {brief(name)}.")
-    return KINDS[name].read(fields, m)
+    read = KINDS[name][2]
+    return read(fields, m)
 
 
 def _write_boxes(partition: EqualWidth, fitted: Any) -> dict[str, Any]:
@@ -165,7 +158,7 @@ def _write_boxes(partition: EqualWidth, fitted: Any) -> dict[str, Any]:
 def _read_boxes(fields: Fields, m: int) -> Fitted:
     partition = EqualWidth(fields["k"])
     digits = _digits("intervals", fields["intervals"], m - 1, partition.k)
-    return _refitted(partition, (digits + 0.5) / partition.k, _first(fields, m), m)
+    return _refitted(partition, (digits + 0.5) / partition.k, fields, m)
 
 
 def _write_simplices(partition: SimplexBins, fitted: Any) -> dict[str, Any]:
@@ -179,7 +172,7 @@ def _read_simplices(fields: Fields, m: int) -> Fitted:
     wholes = _digits("wholes", fields["wholes"], count, partition.k)
     ranks = _digits("ranks", fields["ranks"], count, count)
     c = wholes + (ranks + 1) / (count + 1)
-    return _refitted(partition, np.diff(c, axis=1, prepend=0.0) / partition.k, _first(fields, m), m)
+    return _refitted(partition, np.diff(c, axis=1, prepend=0.0) / partition.k, fields, m)
 
 
 def _write_intervals(partition: EqualMass, fitted: FittedIntervals) -> dict[str, Any]:
@@ -225,11 +218,13 @@ def _is_tree(nodes: NDArray[np.int32], m: int) -> bool:
     return bool(len(nodes) and later.all() and inside and cells_in_order)
 
 
+# How the cells of each kind of partition are written and read.
+KINDS: dict[str, tuple[type, Callable[[Any, Any], dict[str, Any]], Callable[[Fields, int], Fitted]]]
 KINDS = {
-    "equal_width": Kind(EqualWidth, _write_boxes, _read_boxes),
-    "simplex_bins": Kind(SimplexBins, _write_simplices, _read_simplices),
-    "equal_mass": Kind(EqualMass, _write_intervals, _read_intervals),
-    "variance_tree": Kind(VarianceTree, _write_tree, _read_tree),
+    "equal_width": (EqualWidth, _write_boxes, _read_boxes),
+    "simplex_bins": (SimplexBins, _write_simplices, _read_simplices),
+    "equal_mass": (EqualMass, _write_intervals, _read_intervals),
+    "variance_tree": (VarianceTree, _write_tree, _read_tree),
 }
 
 
@@ -241,16 +236,11 @@ def _digits(name: str, value: Any, count: int, base: int) -> Floats:
     return digits.astype(np.float64)
 
 
-def _first(fields: Fields, m: int) -> int:
-    """Return the first coordinate that is cut."""
-    first = whole("first", fields["first"], least=0)
+def _refitted(partition: Any, coordinates: Floats, fields: Fields, m: int) -> Fitted:
+    """Fit a partition to a point in each of its cells, given by the coordinates that are cut."""
+    first = whole("first", fields["first"], least=0)  # of these
     if first > (1 if m == 2 else 0):
         raise ValueError(f"`first` must be 0, or 1 for two classes; found {first}.")
-    return first
-
-
-def _refitted(partition: Any, coordinates: Floats, first: int, m: int) -> Fitted:
-    """Fit a partition to a point in each of its cells, given by the coordinates that are cut."""
     probs = np.zeros((len(coordinates), m))
     probs[:, first : first + coordinates.shape[1]] = coordinates
     labels = np.zeros(len(probs), np.int32)
