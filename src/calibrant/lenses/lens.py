@@ -211,8 +211,8 @@ class Induced(Lens):
         columns = [self._outcomes_of(y, data.probs, place) for y in range(data.m)]
         return small(np.stack(columns, axis=1))
 
-    def _outcomes_of(self, y: int, probs: Array, place: dict[Any, int]) -> Array:
-        """Return the places of what psi gives for class y of every row: (n,)."""
+    def _values(self, y: int, probs: Array) -> list[Any]:
+        """Return what psi gives for class y of every row."""
         values = self.psi(y, probs) if self.vectorized else [self.psi(y, mu) for mu in probs]
         single = self.vectorized and not np.ndim(values)
         if single or len(values) != len(probs):
@@ -221,7 +221,11 @@ class Induced(Lens):
                 f"`psi` must return an outcome for each of the {len(probs):,} rows; it returned"
                 f" {found}."
             )
-        values = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+    def _outcomes_of(self, y: int, probs: Array, place: dict[Any, int]) -> Array:
+        """Return the places of what psi gives for class y of every row: (n,)."""
+        values = self._values(y, probs)
         try:
             unknown = {value for value in values if value not in place}
         except TypeError:  # a list or an array

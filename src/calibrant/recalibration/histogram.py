@@ -73,13 +73,23 @@ class HistogramMap(Map):
         return out
 
     def fields(self) -> dict[str, Any]:
-        written = cells_to_fields(self.partition, self.fitted)
-        return {"cells": written, "observed": self.observed.tolist()}
+        for name, (made_by, write, _) in KINDS.items():
+            if isinstance(self.partition, made_by):
+                cells = {"partition": name} | write(self.partition, self.fitted)
+                return {"cells": cells, "observed": self.observed.tolist()}
+        raise TypeError(
+            f"A map of {self.partition} cannot be saved: its bins are known to a function only. Use"
+            f" {', '.join(made_by.__name__ for made_by, _, _ in KINDS.values())}."
+        )
 
     @classmethod
     def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
-        partition, fitted = cells_from_fields(fields.inside("cells"), len(classes))
-        return cls(classes, partition, fitted, fields["observed"])
+        cells = fields.inside("cells")
+        name = cells["partition"]
+        if name not in KINDS:
+            raise ValueError(f"`partition` must be one of {', '.join(KINDS)}; found {brief(name)}.")
+        read = KINDS[name][2]
+        return cls(classes, *read(cells, len(classes)), fields["observed"])
 
     def __str__(self) -> str:
         return f"histogram on {self.partition}"
@@ -128,26 +138,6 @@ class Histogram:
 
     def __str__(self) -> str:
         return f"histogram on {self.partition}"
-
-
-def cells_to_fields(partition: Partition, fitted: FittedPartition) -> dict[str, Any]:
-    """Return the cells as plain numbers, or refuse those that only a function knows."""
-    for name, (made_by, write, _) in KINDS.items():
-        if isinstance(partition, made_by):
-            return {"partition": name} | write(partition, fitted)
-    raise TypeError(
-        f"A map of {partition} cannot be saved: its bins are known to a function only. Use"
-        f" {', '.join(made_by.__name__ for made_by, _, _ in KINDS.values())}."
-    )
-
-
-def cells_from_fields(fields: Fields, m: int) -> Fitted:
-    """Return the partition and its cells in a problem of m classes."""
-    name = fields["partition"]
-    if name not in KINDS:
-        raise ValueError(f"`partition` must be one of {', '.join(KINDS)}; found {brief(name)}.")
-    read = KINDS[name][2]
-    return read(fields, m)
 
 
 def _write_boxes(partition: EqualWidth, fitted: Any) -> dict[str, Any]:
