@@ -228,7 +228,7 @@ def _digits(name: str, value: Any, count: int, base: int) -> Floats:
 
 def _refitted(partition: Any, coordinates: Floats, fields: Fields, m: int) -> Fitted:
     """Fit a partition to a point in each of its cells, given by the coordinates that are cut."""
-    first = whole("first", fields["first"], least=0)  # of these
+    first = whole("first", fields["first"], least=0)  # coordinate that is cut
     if first > (1 if m == 2 else 0):
         raise ValueError(f"`first` must be 0, or 1 for two classes; found {first}.")
     probs = np.zeros((len(coordinates), m))
