@@ -20,7 +20,7 @@ from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Bootstrap, Consistency, Exact
 from calibrant.statistics import ExpectedMiscalibration, SmoothMiscalibration, View
-from calibrant.statistics.ties import Ties
+from calibrant.statistics.statistic import Ties
 
 SEED = 5
 LENSES = TopLabel(), Marginal(1), Groups([[0, 2], [1]]), Pooled()
@@ -121,7 +121,7 @@ def test_fast_replicates_are_those_of_the_definition(statistic, lens, weighted):
 def test_chunks_of_values_change_nothing(statistic, monkeypatch):
     data = uneven(300)
     whole = calibration_test(data, statistic, n_resamples=20, rng=SEED)
-    monkeypatch.setattr("calibrant.statistics.ties.BATCH", 200)
+    monkeypatch.setattr("calibrant.statistics.statistic.BATCH", 200)
     parts = calibration_test(data, statistic, n_resamples=20, rng=SEED)
     assert parts.statistic == whole.statistic
     same(statistic, parts.null, whole.null)

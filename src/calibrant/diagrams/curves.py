@@ -26,7 +26,7 @@ from calibrant.partitions import FromFunction
 from calibrant.resampling import Exact
 from calibrant.statistics import Block
 from calibrant.statistics.smooth import expected_width, smoothed_mass, smoothed_residuals
-from calibrant.statistics.ties import BY_EVENT, Ties
+from calibrant.statistics.statistic import BY_EVENT, Ties
 from calibrant.verbs import takes_models
 
 Floats = NDArray[np.float64]
