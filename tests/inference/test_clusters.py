@@ -20,8 +20,7 @@ from calibrant import (
 from calibrant.calibration import Gathered
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, WildClusters

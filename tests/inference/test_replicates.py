@@ -15,8 +15,7 @@ from calibrant import Predictions, binwise, calibration_test, classwise, estimat
 from calibrant.checks.seeds import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBins, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, Resampler

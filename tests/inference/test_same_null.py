@@ -17,8 +17,7 @@ from calibrant import (
 from calibrant.calibration import calibration_function
 from calibrant.checks.seeds import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.inference.testing.binwise import frequencies
 from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth, SimplexBins, VarianceTree

@@ -10,8 +10,7 @@ from folders import predictions, rows_of, table, write
 
 import calibrant as cal
 from calibrant.distances import total_variation
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.inference.verdicts.evaluation import judged
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth

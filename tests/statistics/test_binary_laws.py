@@ -14,8 +14,7 @@ from calibrant import Predictions, calibration_test, estimate
 from calibrant.calibration import observed
 from calibrant.checks.seeds import make_key
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Bootstrap, Consistency, Exact

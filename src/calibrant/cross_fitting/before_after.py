@@ -13,7 +13,7 @@ from calibrant.checks.seeds import Rng, derive
 from calibrant.cross_fitting.folds import Folds, apply_to_folds, fit_without, make_folds
 from calibrant.cross_fitting.result import AS_IT_IS, Change, Recalibration, RecalibrationRow
 from calibrant.inference import calibration_test
-from calibrant.inference.replicates.plan import Plan, Progress, part
+from calibrant.inference.replicates.problem import Plan, Progress, part
 from calibrant.inference.testing.families import default_tree
 from calibrant.predictions import Predictions
 from calibrant.recalibration import (

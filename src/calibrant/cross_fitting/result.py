@@ -10,7 +10,7 @@ from calibrant import tables
 from calibrant.checks.parameters import brief
 from calibrant.cross_fitting.folds import Folds, apply_to_folds
 from calibrant.inference import CalibrationTest
-from calibrant.inference.replicates.plan import Settings
+from calibrant.inference.replicates.problem import Settings
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method
 from calibrant.words import decimal, signed

@@ -15,10 +15,9 @@ from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates
-from calibrant.inference.replicates.plan import Plan, Progress, Settings, part
-from calibrant.inference.replicates.problem import Problem, check_hypothesis
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, part
 from calibrant.inference.replicates.ways import Elsewhere
-from calibrant.inference.testing.pvalues import pvalue
+from calibrant.inference.testing.families import pvalue
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
@@ -191,8 +190,8 @@ def binwise(
     check_data(data, scans=True)
     lens, partition = as_lens(lens, data), as_partition(partition)
     plan = Plan.of(data, resampler, n_resamples, rng, progress)
-    problem = Problem.of(data, lens, plan.resampler, plan.key, distributions=True)
-    check_hypothesis(problem)
+    problem = plan.look(data, lens, distributions=True)
+    problem.check_hypothesis()
     return of_problem(problem, partition, plan, fraction("level", level))
 
 
@@ -269,7 +268,7 @@ def frequencies(problem: Problem, cells: Any, plan: Plan) -> Iterator[tuple[int,
         yield 0, cells.n_cells, np.concatenate(found) / mass
         return
     draws = problem.draws
-    if problem.rows_change or not (problem.lens.rowwise or problem.resampler.flips_signs):
+    if draws.rows_change or not (problem.lens.rowwise or problem.resampler.flips_signs):
         yield 0, cells.n_cells, _of_data_sets(problem, cells, plan)
         return
     m, size = problem.view.m, plan.n_resamples
@@ -288,9 +287,7 @@ def frequencies(problem: Problem, cells: Any, plan: Plan) -> Iterator[tuple[int,
 
 def _blocks(problem: Problem, plan: Plan) -> Iterator[Block]:
     """Yield the replicates of rows that are elsewhere."""
-    elsewhere = Elsewhere([problem], plan)
-    elsewhere.tables = [tuple(problem.view.asked)]
-    for (block,) in elsewhere.blocks():
+    for (block,) in Elsewhere([problem], plan).blocks():
         yield block
 
 
@@ -304,7 +301,7 @@ def _of_data_sets(problem: Problem, cells: Any, plan: Plan) -> Floats:
     predicted = cells.means().predicted
     for b in range(plan.n_resamples):
         (data,) = problem.draws.data_sets(Replicates(b, b + 1))
-        if problem.rows_change:
+        if problem.draws.rows_change:
             means = cells.same_of(data).means()
             off = np.where(means.mass[:, None] > 0, means.observed - means.predicted, np.nan)
             out[b] = predicted + off

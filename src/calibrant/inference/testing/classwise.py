@@ -1,7 +1,7 @@
 """Every class at once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, Self, final
 
@@ -9,22 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine, tables, words
-from calibrant.checks.seeds import Rng, as_seed
+from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.inference.replicates import ways
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import (
-    Plan,
-    Progress,
-    Settings,
-    check_progress,
-    check_resamples,
-    part,
-)
-from calibrant.inference.replicates.problem import Problem
-from calibrant.inference.testing.pvalues import max_t, pvalue
+from calibrant.inference.replicates.problem import Plan, Progress, Settings
+from calibrant.inference.testing.families import max_t, pvalue
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
@@ -194,9 +186,7 @@ def classwise(
     """
     check_data(data, scans=True)
     partition, distance = as_partition(partition), as_distance(distance)
-    check_progress(progress)
-    resampler = Exact().respecting(data)
-    plan = Plan(resampler, check_resamples(n_resamples, least=0), as_seed(rng), progress)
+    plan = Plan.of(data, Exact(), n_resamples, rng, progress, least=0)
     rows = as_rows(data)
     work = _at_hand if rows.held else _elsewhere
     values, null = work(rows, partition, distance, plan)
@@ -227,9 +217,8 @@ def _flipped(data: Predictions, statistic: Statistic, plan: Plan) -> Floats:
     """Return the null (m, n_resamples) of rows in clusters, whose signs all classes share."""
     null = np.empty((data.m, plan.n_resamples))
     for j in range(data.m if plan.n_resamples else 0):
-        mine = replace(plan, progress=part(plan.progress, j, data.m))
-        problem = Problem.of(data, Marginal(j), plan.resampler, plan.key)
-        null[j] = values_and_replicates(problem, [statistic], mine)[1][0]
+        problem = plan.look(data, Marginal(j))
+        null[j] = values_and_replicates(problem, [statistic], plan.part(j, data.m))[1][0]
     return null
 
 

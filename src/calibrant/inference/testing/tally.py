@@ -11,9 +11,8 @@ from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.checks.seeds import Rng, as_seed
 from calibrant.engine.tuples import Replicates
 from calibrant.inference.replicates.driver import numbers
-from calibrant.inference.replicates.plan import Plan, check_resamples
-from calibrant.inference.replicates.problem import Problem, check_hypothesis
-from calibrant.inference.testing.calibration import CalibrationTest
+from calibrant.inference.replicates.problem import Plan, Problem, check_resamples
+from calibrant.inference.testing.resampled import CalibrationTest
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions.partition import Fitted
 from calibrant.predictions import Predictions
@@ -209,7 +208,7 @@ class Tally:
             )
         if self._problem is None:
             problem = self._look(Added(0, data.m, data.classes))
-            check_hypothesis(problem)
+            problem.check_hypothesis()
             self.statistic.prepare(problem.view)
             for cells in problem.view.asked:
                 if not cells.partition.fixed:

@@ -8,29 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import tables
+from calibrant.checks.parameters import brief
 from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, name_of
 from calibrant.inference.replicates.driver import of_all
-from calibrant.inference.replicates.plan import Plan, Progress, Settings
-from calibrant.inference.replicates.problem import Problem, check_hypothesis
-from calibrant.inference.testing.families import chosen_lenses, chosen_statistics, omnibus, said_of
-from calibrant.inference.testing.pvalues import adjust, pvalue, spread
-from calibrant.inference.verdicts.detection import can_tell, detectable
-from calibrant.inference.verdicts.directions import CELLS_OF_VERDICTS, find_moments_away
-from calibrant.inference.verdicts.judging import judge
-from calibrant.inference.verdicts.verdict import Verdict
-from calibrant.lenses import Lens
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings
+from calibrant.inference.testing.families import adjust, omnibus, pvalue, said_of, spread
+from calibrant.inference.verdicts.power import can_tell, detectable
+from calibrant.inference.verdicts.verdict import CELLS, WHOLE, Verdict, find_moments_away, judge
+from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.rows import Scan
+from calibrant.spelling import as_lens
 from calibrant.statistics import Statistic
+from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import ALPHA
 
 Floats = NDArray[np.float64]
-Test = tuple[Lens, Statistic, float, Floats]  # lens, statistic, value and null
 
 HEADER = ("lens", "statistic", "value", "if calibrated", "p", "adjusted p")
 
@@ -212,6 +210,36 @@ def evaluate(
     return through_all(data, chosen, tested, Plan.of(data, resampler, n_resamples, rng, progress))
 
 
+def chosen_lenses(data: Any, lenses: Any) -> tuple[Lens, ...]:
+    """Return what somebody chose; else canonical and, for more than two classes, top label."""
+    if lenses is None:
+        return (Canonical(),) if data.m == 2 else (Canonical(), TopLabel())
+    chosen = (lenses,) if isinstance(lenses, str | Lens) else _as_tuple("lenses", lenses)
+    return tuple(as_lens(lens, data) for lens in chosen)
+
+
+def chosen_statistics(statistics: Any) -> tuple[Statistic, ...] | None:
+    """Return what somebody chose to test, functions as statistics; None for the omnibus test."""
+    if statistics is None:
+        return None
+    alone = isinstance(statistics, str | Statistic)
+    chosen = (statistics,) if alone else _as_tuple("statistics", statistics)
+    return tuple(as_statistic(statistic) for statistic in chosen)
+
+
+def _as_tuple(name: str, values: Any) -> tuple[Any, ...]:
+    """Return a list as a tuple; refuse an empty one, and what is no list."""
+    try:
+        found = tuple(values)
+    except TypeError:
+        found = None
+    if found is None or isinstance(values, str):
+        raise TypeError(f"`{name}` must be a list; found {brief(values)}.")
+    if not found:
+        raise ValueError(f"`{name}` must not be empty.")
+    return found
+
+
 def through_all(
     data: Predictions | Scan,
     lenses: Sequence[Lens],
@@ -219,9 +247,7 @@ def through_all(
     plan: Plan,
 ) -> Evaluation:
     """Test statistics through lenses; the omnibus ones, if there are none."""
-    problems = [
-        Problem.of(data, lens, plan.resampler, plan.key, distributions=True) for lens in lenses
-    ]
+    problems = [plan.look(data, lens, distributions=True) for lens in lenses]
     rows, verdicts = judged(problems, statistics, plan)
     if statistics is None:
         pairs = zip(problems, verdicts, strict=True)
@@ -234,15 +260,28 @@ def through_all(
 def judged(
     problems: Sequence[Problem], statistics: Sequence[Statistic] | None, plan: Plan
 ) -> tuple[tuple[EvaluationRow, ...], tuple[Verdict, ...]]:
-    """Return the tests of all problems, adjusted together, and what they say of each problem."""
-    found = _examine_all(problems, statistics, plan)
-    rows = _adjusted([test for tests in found for test in tests])
-    if any(row.adjusted_pvalue <= ALPHA for row in rows):
+    """Return the tests of all problems, adjusted together, and what they say of each problem.
+
+    They are the omnibus ones, if no statistics are chosen.
+    """
+    for problem in problems:
+        problem.check_hypothesis()
+    tested = [omnibus(one.view) if statistics is None else statistics for one in problems]
+    found = of_all(problems, tested, plan, (CELLS, WHOLE))
+    tests = [
+        (problem.lens, *test)
+        for problem, some, (values, nulls) in zip(problems, tested, found, strict=True)
+        for test in zip(some, values, nulls, strict=True)
+    ]
+    _, _, values, nulls = zip(*tests, strict=True)
+    adjusted = adjust(np.array(values), np.stack(nulls)).tolist()
+    rows = tuple(EvaluationRow(*test, p) for test, p in zip(tests, adjusted, strict=True))
+    if min(adjusted) <= ALPHA:
         find_moments_away(problems)
-    left = iter(rows)
+    left = iter(adjusted)
     verdicts = tuple(
-        judge(problem, [next(left) for _ in tests], len(rows), plan.n_resamples)
-        for problem, tests in zip(problems, found, strict=True)
+        judge(problem, min(next(left) for _ in some), len(rows), plan.n_resamples)
+        for problem, some in zip(problems, tested, strict=True)
     )
     return rows, verdicts
 
@@ -255,24 +294,3 @@ def _with_detectable(
         return verdict
     tests = [(row.statistic, row.null) for row in rows if row.lens is problem.lens]
     return replace(verdict, detectable=detectable(problem, tests, ALPHA / n_lenses))
-
-
-def _examine_all(
-    problems: Sequence[Problem], statistics: Sequence[Statistic] | None, plan: Plan
-) -> list[list[Test]]:
-    """Return the tests of all problems; the omnibus ones, if no statistics are chosen."""
-    for problem in problems:
-        check_hypothesis(problem)
-    tested = [omnibus(p.view) if statistics is None else statistics for p in problems]
-    found = of_all(problems, tested, plan, CELLS_OF_VERDICTS)
-    return [
-        [(problem.lens, *one) for one in zip(some, *values, strict=True)]
-        for problem, some, values in zip(problems, tested, found, strict=True)
-    ]
-
-
-def _adjusted(tests: Sequence[Test]) -> tuple[EvaluationRow, ...]:
-    """Return the rows of all tests, adjusted together."""
-    values, nulls = np.array([test[2] for test in tests]), np.stack([test[3] for test in tests])
-    pairs = zip(tests, adjust(values, nulls), strict=True)
-    return tuple(EvaluationRow(*test, float(p)) for test, p in pairs)

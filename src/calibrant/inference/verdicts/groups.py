@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from calibrant import tables
 from calibrant.checks.parameters import listed, whole
 from calibrant.checks.seeds import Rng
-from calibrant.inference.replicates.plan import Plan, Progress, Settings
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Progress, Settings
 from calibrant.inference.verdicts.evaluation import EvaluationRow, judged
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
@@ -158,9 +157,7 @@ def slices(
     plan = Plan.of(data, Exact(), n_resamples, rng, progress)
     rows = as_rows(data)
     names, found = _at_hand(data, by, fewest) if rows.held else _elsewhere(data, by, fewest)
-    problems = [
-        Problem.of(one.rows, chosen, plan.resampler, plan.key, distributions=True) for one in found
-    ]
+    problems = [plan.look(one.rows, chosen, distributions=True) for one in found]
     tests, verdicts = judged(problems, None, plan)
     slices_found = tuple(
         Slice(one.column, one.name, one.n, verdict)

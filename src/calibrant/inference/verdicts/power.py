@@ -1,31 +1,44 @@
-"""Is the data enough to tell? The power of a test for these predictions."""
+"""Is the data enough to tell? How often a test would reject if the model were off.
 
-from collections.abc import Callable, Mapping
+Labels are drawn from something else than the predictions, and tested as ever.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, sqrt
 from numbers import Real
 from typing import Any, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from calibrant import tables
 from calibrant.checks.parameters import fraction, function
-from calibrant.checks.seeds import Rng
-from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import Plan, Progress, Settings, part
-from calibrant.inference.replicates.problem import Problem
-from calibrant.inference.testing.families import omnibus
-from calibrant.inference.verdicts.detection import LIMIT, POWER, Detector, Rho, too_confident
+from calibrant.checks.seeds import Rng, derive
+from calibrant.inference.replicates.driver import replicates, values_and_replicates
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings
+from calibrant.inference.testing.families import omnibus, pvalue, strongest
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
-from calibrant.resampling import Exact
-from calibrant.resampling.alternatives import Shifted, Tempered
+from calibrant.resampling import Exact, Shifted, Tempered
 from calibrant.spelling import as_lens
+from calibrant.statistics import Statistic
 from calibrant.statistics.spelled import as_statistic
-from calibrant.statistics.statistic import AnyStatistic
+from calibrant.statistics.statistic import AnyStatistic, Evaluate
 from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import listed, percent, points, signed
 
+Floats = NDArray[np.float64]
+Rho = Callable[[Any], Any]
+
 HEADER = ("if the model were", "truth", "off by", "bias", "power")
 BIAS = HEADER.index("bias")
+STEPS = 5  # halvings of the span of amounts in which the smallest one is looked for
+POWER = 0.8  # with which something is said to be seen
+LIMIT = 6.0  # the largest amount that is tried, of log temperature or log-odds
+LOOKED_AT = 1 << 20  # probabilities up to which evaluate says what it would have seen
+FINEST = 199  # resamples from which it does
+DATA_SETS = 50  # that are drawn for it at each step
 
 
 @final
@@ -202,12 +215,11 @@ def power(
     alpha = fraction("alpha", alpha)
     searched, target = _searched(data, alternatives)
     plan = Plan.of(_independent(data), Exact(), n_resamples, rng, progress)
-    problem = Problem.of(data, lens, plan.resampler, plan.key)
+    problem = plan.look(data, lens)
     one = None if statistic is None else (as_statistic(statistic),)
     tested = omnibus(problem.view) if one is None else one
     count = max(1, (plan.n_resamples + 1) // 5)
-    first = Plan(plan.resampler, plan.n_resamples, plan.seed, part(progress, 0, 1 + len(searched)))
-    _, nulls = values_and_replicates(problem, tested, first)
+    _, nulls = values_and_replicates(problem, tested, plan.part(0, 1 + len(searched)))
     detector = Detector.of(problem, tested, nulls, alpha)
     rows = []
     for number, (name, family) in enumerate(searched.items(), 1):
@@ -225,7 +237,7 @@ def power(
 
 
 def _row(
-    detector: Detector, name: str, family: Callable[..., Any], target: float | None, count: int
+    detector: "Detector", name: str, family: Callable[..., Any], target: float | None, count: int
 ) -> PowerRow:
     """Return the power of an alternative, or the smallest of a family that reaches the target."""
     truth, found = family, False
@@ -282,3 +294,99 @@ def _independent(data: Predictions) -> Predictions:
 def _said(truth: Rho) -> str:
     """Return what labels would be drawn from, in a few words."""
     return str(truth) if isinstance(truth, Tempered | Shifted) else getattr(truth, "__name__", "")
+
+
+def too_confident(amount: float) -> Tempered:
+    """Return the truth of a model that is too confident by a logarithm of the temperature."""
+    return Tempered(exp(amount))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Detector:
+    """Tests that share one null distribution, and how often they would reject together."""
+
+    problem: Problem  # predictions as a lens shows them; their labels do not matter
+    statistics: tuple[Statistic, ...]  # what is tested together
+    prepared: tuple[Evaluate, ...]  # the same, for these predictions
+    nulls: Floats  # (statistics, B)
+    alpha: float  # level of the test
+
+    @classmethod
+    def of(
+        cls, problem: Problem, statistics: Sequence[Statistic], nulls: Floats, alpha: float
+    ) -> "Detector":
+        """Prepare the statistics."""
+        prepared = tuple(statistic.prepare(problem.view) for statistic in statistics)
+        return cls(problem, tuple(statistics), prepared, nulls, alpha)
+
+    def pvalues(self, rho: Rho, n_data_sets: int) -> Floats:
+        """Return the p-values of data sets whose labels come from rho: (n_data_sets,)."""
+        other = self.problem.under(Exact(rho), derive(self.problem.redraw.key, 7))
+        plan = Plan(other.resampler, n_data_sets, 0)
+        drawn = replicates(other, self.statistics, self.prepared, plan)
+        return np.array([self._pvalue(values) for values in drawn.T])
+
+    def _pvalue(self, values: Floats) -> float:
+        if len(self.statistics) == 1:
+            return float(pvalue(values[0], self.nulls[0]))
+        return float(pvalue(*strongest(values, self.nulls)))
+
+    def power(self, rho: Rho, n_data_sets: int) -> float:
+        """Return the share of data sets that would be rejected."""
+        return float((self.pvalues(rho, n_data_sets) <= self.alpha).mean())
+
+    def smallest(
+        self, family: Callable[[float], Rho], target: float, n_data_sets: int
+    ) -> float | None:
+        """Return the smallest amount that is seen with a power of `target`; None if none is.
+
+        All amounts see the same random numbers, so that power hardly ever falls with the amount.
+        """
+        low, high = 0.0, 0.05
+        while self.power(family(high), n_data_sets) < target:
+            if high >= LIMIT:
+                return None
+            low, high = high, min(2 * high, LIMIT)
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            if self.power(family(middle), n_data_sets) < target:
+                low = middle
+            else:
+                high = middle
+        return high
+
+    def size(self, rho: Rho) -> tuple[float | None, float | None]:
+        """Return how far predictions would be off, as verdicts say it: root mean square and bias.
+
+        None where a lens takes rows apart, and the bias of more than two outcomes.
+        """
+        problem, seen = self.problem, self.problem.seen
+        if not problem.lens.rowwise:
+            return None, None
+        other = problem.under(Exact(rho), problem.redraw.key)
+        gaps = seen.probs - np.asarray(other.hypothesis.seen_probs, np.float64)
+        share = seen.weights / seen.weights.sum()
+        bias = None if seen.event is None else float(share @ gaps[:, seen.event])
+        return sqrt(float(share @ (gaps**2).sum(axis=1)) / 2), bias
+
+
+def can_tell(problem: Problem, n_resamples: int) -> bool:
+    """Whether it can be said, in reasonable time, what tests would have seen."""
+    return (
+        problem.rows.held
+        and problem.redraws_labels
+        and problem.calibrated
+        and problem.rows.n * problem.rows.m <= LOOKED_AT
+        and n_resamples >= FINEST
+    )
+
+
+def detectable(
+    problem: Problem, tests: Sequence[tuple[Statistic, Floats]], alpha: float
+) -> float | None:
+    """Return how far over-confident predictions would have to be off to be seen in 80 of 100."""
+    mine, nulls = zip(*tests, strict=True)
+    detector = Detector.of(problem, mine, np.stack(nulls), alpha)
+    amount = detector.smallest(too_confident, POWER, DATA_SETS)
+    return None if amount is None else detector.size(too_confident(amount))[0]

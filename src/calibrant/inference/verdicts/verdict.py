@@ -1,12 +1,21 @@
 """What tests say about one aspect of calibration: whether, in which direction, how far."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.lenses import Lens
+from calibrant.inference.replicates.problem import Problem, find_moments
+from calibrant.inference.testing.binwise import standardise
+from calibrant.inference.testing.families import default_tree, holm
+from calibrant.lenses import Canonical, Lens
+from calibrant.partitions import EqualWidth, Partition
+from calibrant.predictions import Predictions
+from calibrant.statistics import SquaredMiscalibration
+from calibrant.statistics.squared import covering_interval, pieces_of
 from calibrant.words import (
     ALPHA,
     CLUSTERS,
@@ -22,9 +31,12 @@ from calibrant.words import (
 )
 
 Floats = NDArray[np.float64]
+Direction = Literal["high", "low", "both"]
 
 LEVEL = 0.95  # of intervals
 SMALLEST = 0.0005  # size that is told: below it, no more was seen than chance gives
+ENOUGH = 0.5  # share of the rows that must be in cells of two or more for a size to be told
+CELLS, WHOLE = EqualWidth(10), EqualWidth(1)  # in which directions are looked for
 BALANCED = (
     "the weights depend on the labels: they are the same within each class and differ between"
     " classes, which makes a calibrated model look miscalibrated"
@@ -76,7 +88,7 @@ class Verdict:
     pvalue: float
     n_tests: int
     n_resamples: int
-    direction: Literal["high", "low", "both"] | None
+    direction: Direction | None
     bias: float | None
     size: float | None
     interval: tuple[float, float] | None
@@ -193,3 +205,138 @@ class Verdict:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def judge(problem: Problem, p: float, n_tests: int, n_resamples: int) -> Verdict:
+    """Say what tests through one lens mean: the smallest of their p-values, adjusted for all."""
+    held, clusters = problem.rows.held, problem.view.clusters
+    bias = _bias(problem)
+    size, interval = _size(problem) if held else (None, None)
+    return Verdict(
+        lens=problem.lens,
+        subject=subject_of(problem),
+        pvalue=p,
+        n_tests=n_tests,
+        n_resamples=n_resamples,
+        direction=_direction(problem, bias) if bias is not None and p <= ALPHA else None,
+        bias=bias,
+        size=size,
+        interval=interval,
+        balanced=held and balanced(problem.view.batch.given),
+        scanned=not held,
+        n_clusters=None if clusters is None else int(np.unique(clusters).size),
+    )
+
+
+def balanced(data: Predictions) -> bool:
+    """Whether weights are the same within each class, and differ between classes."""
+    if not data.weighted:
+        return False
+    held = data.weights > 0
+    labels, weights = data.labels[held], data.weights[held]
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    low = np.minimum.reduceat(weights[order], starts)
+    high = np.maximum.reduceat(weights[order], starts)
+    enough = labels.size >= 3 * starts.size and starts.size > 1
+    return bool(enough and np.allclose(low, high) and not np.allclose(low, low[0]))
+
+
+def subject_of(problem: Problem) -> str:
+    """Return what the problem is about, as a sentence names it."""
+    seen = problem.view
+    of_all = problem.lens == Canonical()
+    if of_all and problem.rows.held and problem.seen.of_confidences:
+        return "the confidences"
+    if seen.event is not None:
+        about = problem.lens.subject or f"“{seen.classes[seen.event]}”"
+        return f"the probabilities of {about}"
+    if of_all:
+        return f"the full distributions over all {seen.m:,} classes"
+    return f"the probabilities of {problem.lens}"
+
+
+def _bias(problem: Problem) -> float | None:
+    """Return mean prediction minus rate; None if there are more than two outcomes."""
+    event = problem.view.event
+    if event is None:
+        return None
+    if not problem.rows.held:
+        _, (predicted,), (observed,) = problem.view.cells(WHOLE).means()
+        return float(predicted[event] - observed[event])
+    seen = problem.seen
+    predicted = seen.probs[:, event].astype(np.float64)
+    gaps = predicted - (seen.labels == event)
+    return float(seen.weights @ gaps / seen.weights.sum())
+
+
+def squared_size(problem: Problem) -> tuple[Any, float]:
+    """Return the cells of a tree, and the squared miscalibration on them, without bias."""
+    tree = default_tree(problem.seen)
+    cells = problem.view.cells(tree)
+    if problem.resampler.flips_signs:
+        return cells, problem.draws.sums(cells).unbiased  # type: ignore[attr-defined]
+    return cells, SquaredMiscalibration(tree)(problem.seen)
+
+
+def _size(problem: Problem) -> tuple[float | None, tuple[float, float] | None]:
+    """Return the root mean square deviation on cells, and its interval; None if they are sparse."""
+    cells, squared = squared_size(problem)
+    if problem.resampler.flips_signs:
+        return _root(squared), None
+    pieces = pieces_of(cells, squared)
+    if pieces.share < ENOUGH:
+        return None, None
+    low, high = covering_interval(pieces, LEVEL)
+    return _root(pieces.unbiased), (_root(low), _root(high))
+
+
+def _root(squared: float) -> float:
+    """Return a squared Euclidean distance in units of the total variation."""
+    return sqrt(max(squared, 0.0) / 2)
+
+
+def _direction(problem: Problem, bias: float) -> Direction | None:
+    """Return what significant cells have in common, or what the mean of all rows shows."""
+    if all(_off(problem, CELLS)):
+        return "both"
+    if not any(_off(problem, WHOLE)):
+        return None
+    return "high" if bias > 0 else "low"
+
+
+def find_moments_away(problems: Sequence[Problem]) -> None:
+    """Find the moments that directions of rows elsewhere need, in one pass."""
+    asked = [
+        (problem, problem.view.cells(partition))
+        for problem in problems
+        if not problem.rows.held and problem.view.event is not None and not _counted(problem)
+        for partition in (CELLS, WHOLE)
+    ]
+    find_moments(asked)
+
+
+def _counted(problem: Problem) -> bool:
+    """Whether the distributions of counts say all, so that no moments are needed."""
+    return problem.exact_counts and problem.calibrated
+
+
+def _off(problem: Problem, partition: Partition) -> tuple[bool, bool]:
+    """Return whether predictions are too high, and too low, in some cells, by Holm's procedure."""
+    from scipy.special import ndtr  # noqa: PLC0415
+
+    event = problem.view.event
+    cells = problem.view.cells(partition)
+    means = cells.means()
+    if _counted(problem):
+        centre: Any = 0.0
+    else:
+        centre, spread = problem.moments(cells)
+    if problem.exact_counts:
+        far = problem.event_distributions(cells).scores(means.observed[:, event] * cells.mass)
+    else:
+        far = standardise(means.observed - means.predicted, centre, spread)
+    gaps = (means.observed - means.predicted - centre)[:, event]
+    held = cells.mass > 0
+    off = holm(2 * ndtr(-far[held])) <= ALPHA
+    return bool((off & (gaps[held] < 0)).any()), bool((off & (gaps[held] > 0)).any())
