@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration import Block, CalibrationFunction
+from calibrant.calibration import CalibrationFunction
 from calibrant.calibration.function import on_cells
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
@@ -200,17 +200,21 @@ def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float)
     cells = problem.view.cells(partition)
     function = on_cells(problem.view, partition)
     centre, spread = problem.moments(cells)
-    summary = Summary.empty(function.predicted, centre, spread, plan.n_resamples, level)
-    exact = None
-    score = partial(_standardise, function, centre, spread)
-    event = problem.view.event
-    if problem.exact_counts and event is not None:
-        counts = problem.event_distributions(cells)
-        exact = partial(_exact_limits, counts, function, event)
-        score = partial(_scores, counts, cells, event)
+    counts = problem.event_distributions(cells) if problem.exact_counts else None
+
+    def score(first: int, last: int, found: Floats) -> Floats:
+        """Return how far cells with these frequencies (B, cells, m) are off: (B, cells)."""
+        here = slice(first, last)
+        if counts is not None:
+            return counts.scores(found[:, :, function.event] * cells.mass[here], first)
+        return standardise(found - function.predicted[here], centre[here], spread[here])
+
+    summary = Summary(function.predicted, centre, level, plan.n_resamples)
     for first, last, found in frequencies(problem, cells, plan):
         summary.add(first, last, found, score(first, last, found))
-    if exact is not None:
+    exact = None
+    if counts is not None:
+        exact = partial(_exact_limits, counts, function)
         summary.limits[:] = exact(level)
     return Binwise(
         function=function,
@@ -227,31 +231,11 @@ def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float)
     )
 
 
-def _standardise(
-    function: CalibrationFunction,
-    centre: Floats,
-    spread: Floats,
-    first: int,
-    last: int,
-    frequencies: Floats,
-) -> Floats:
-    """Return the largest standardised deviation of cells with these frequencies: (B, cells)."""
-    deviations = frequencies - function.predicted[first:last]
-    return standardise(deviations, centre[first:last], spread[first:last])
-
-
-def _scores(
-    counts: CountDistributions, cells: Any, event: int, first: int, last: int, frequencies: Floats
-) -> Floats:
-    """Return the normal scores of the counts of cells with these frequencies: (B, cells)."""
-    return counts.scores(frequencies[:, :, event] * cells.mass[first:last], first)
-
-
 def _exact_limits(
-    counts: CountDistributions, function: CalibrationFunction, event: int, level: float
+    counts: CountDistributions, function: CalibrationFunction, level: float
 ) -> Floats:
     """Return the Poisson-binomial limits of both outcomes: (2, cells, 2)."""
-    predicted = function.predicted
+    predicted, event = function.predicted, function.event or 0
     limits = np.empty((2, *predicted.shape))
     events = np.stack([counts.quantile(tail) for tail in ((1 - level) / 2, (1 + level) / 2)])
     share = events / function.counts
@@ -264,7 +248,8 @@ def frequencies(problem: Problem, cells: Any, plan: Plan) -> Iterator[tuple[int,
     """Yield the outcome frequencies (n_resamples, cells, m) of one span of cells after another."""
     mass = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
     if not problem.rows.held:
-        found = [block.counts(cells, 0, cells.n_cells) for block in _blocks(problem, plan)]
+        blocks = Elsewhere([problem], plan).blocks()
+        found = [block.counts(cells, 0, cells.n_cells) for (block,) in blocks]
         yield 0, cells.n_cells, np.concatenate(found) / mass
         return
     draws = problem.draws
@@ -283,12 +268,6 @@ def frequencies(problem: Problem, cells: Any, plan: Plan) -> Iterator[tuple[int,
         threads.run(work, threads.blocks(size, SIDE), part(plan.progress, number, len(spans)))
         out /= mass[first:last]
         yield first, last, out
-
-
-def _blocks(problem: Problem, plan: Plan) -> Iterator[Block]:
-    """Yield the replicates of rows that are elsewhere."""
-    for (block,) in Elsewhere([problem], plan).blocks():
-        yield block
 
 
 def _of_data_sets(problem: Problem, cells: Any, plan: Plan) -> Floats:
@@ -324,33 +303,15 @@ def standardise(deviations: Floats, centre: Floats, spread: Floats) -> Floats:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Summary:
     """Limits, regions and the largest deviation, filled in block by block of cells."""
 
-    predicted: Floats
-    centre: Floats
-    spread: Floats
-    level: float
-    limits: Floats
-    largest: Floats
-    regions: Floats | None
-
-    @classmethod
-    def empty(
-        cls, predicted: Floats, centre: Floats, spread: Floats, n_resamples: int, level: float
-    ) -> "Summary":
-        """Return what is to be filled in."""
+    def __init__(self, predicted: Floats, centre: Floats, level: float, n_resamples: int) -> None:
         n_cells, m = predicted.shape
-        return cls(
-            predicted,
-            centre,
-            spread,
-            level,
-            np.empty((2, n_cells, m)),
-            np.zeros(n_resamples),
-            np.empty((n_cells, OUTLINE, 3)) if m == 3 else None,
-        )
+        self.predicted, self.centre, self.level = predicted, centre, level
+        self.limits = np.empty((2, n_cells, m))
+        self.largest = np.zeros(n_resamples)
+        self.regions = np.empty((n_cells, OUTLINE, 3)) if m == 3 else None
 
     def add(self, first: int, last: int, frequencies: Floats, scores: Floats) -> None:
         """Take in frequencies (n_resamples, cells, m) of some cells, and how far they are off."""
