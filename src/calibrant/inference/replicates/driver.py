@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.calibration import Block, observed
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.tuples import Floats, Replicates
 from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.partitions import Partition
 from calibrant.statistics import Statistic
 from calibrant.statistics.statistic import Evaluate
 
-Floats = NDArray[np.float64]
 Found = tuple[list[float], Floats]  # statistics of the data, and of every replicate (…, B)
 
 SIZES = ((1 << 18, 512), (1 << 22, 256), (float("inf"), 128))  # of blocks, by what they read

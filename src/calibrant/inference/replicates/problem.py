@@ -12,6 +12,7 @@ from calibrant import engine
 from calibrant.calibration import Cells, Draws, View
 from calibrant.checks.parameters import function, whole
 from calibrant.checks.seeds import Rng, as_seed, make_key
+from calibrant.engine.tuples import Floats, Ints
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
@@ -21,8 +22,6 @@ from calibrant.resampling.spelled import as_resampler
 from calibrant.rows import Batch, Rows
 from calibrant.verbs import as_rows
 
-Floats = NDArray[np.float64]
-Limbs = NDArray[np.int64]
 Progress = Callable[[int, int], None]
 Settings = Mapping[str, Any]
 
@@ -63,8 +62,9 @@ class Plan:
         return cls(chosen.respecting(data), count, as_seed(rng), progress)
 
     def look(self, data: Any, lens: Lens, *, distributions: bool = False) -> "Problem":
-        """Look at data through a lens, and draw as planned."""
-        return Problem.of(data, lens, self.resampler, self.key, distributions=distributions)
+        """Look at Predictions, or at a Scan, through a lens, and draw as planned."""
+        redraw = Redraw(lens, self.resampler, self.key)
+        return Problem(as_rows(data), redraw, distributions=distributions)
 
     def part(self, number: int, parts: int) -> Self:
         """Return the same plan for one of several parts, which shows its part of the progress."""
@@ -88,15 +88,22 @@ def check_resamples(value: Any, *, least: int = 1) -> int:
     return whole("n_resamples", value, least=least, most=MOST)
 
 
+def fields(result: Any, *names: str) -> dict[str, Any]:
+    """Return attributes of a result as plain values, by their names."""
+    return {name: _plain(getattr(result, name)) for name in names}
+
+
 def _plain(value: Any) -> Any:
-    """Return numbers and texts as they are, lists of them as lists, and objects as they print."""
+    """Return numbers and texts as they are, arrays as lists, results as dictionaries, or a text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.to_dict() if hasattr(value, "to_dict") else str(value)
 
 
 @final
@@ -111,6 +118,8 @@ class Problem:
         self, rows: Rows, redraw: Redraw, view: View | None = None, *, distributions: bool = False
     ) -> None:
         self.rows, self.redraw = rows, redraw
+        self.lens: Lens = redraw.lens  # what rows are seen through
+        self.resampler: Resampler = redraw.resampler  # the source of data sets
         self.view = View(rows, redraw.lens) if view is None else view
         self._moments: dict[Cells, tuple[Floats, Floats]] = {}
         if not rows.held:
@@ -118,33 +127,9 @@ class Problem:
             if self.exact_counts and (distributions or not self.away.entries):
                 self.view.event_probs = redraw.event_probs
 
-    @classmethod
-    def of(
-        cls,
-        data: Any,
-        lens: Lens,
-        resampler: Resampler,
-        key: np.uint64,
-        *,
-        distributions: bool = False,
-    ) -> Self:
-        """Look at Predictions, or at a Scan, through a lens."""
-        return cls(as_rows(data), Redraw(lens, resampler, key), distributions=distributions)
-
     def under(self, resampler: Resampler, key: np.uint64) -> "Problem":
         """Return the same rows and cells under another hypothesis."""
         return Problem(self.rows, Redraw(self.lens, resampler, key), self.view)
-
-    @property
-    def lens(self) -> Lens:
-        """What rows are seen through."""
-        return self.redraw.lens
-
-    @property
-    def resampler(self) -> Resampler:
-        """The source of data sets."""
-        found: Resampler = self.redraw.resampler
-        return found
 
     @property
     def seen(self) -> Predictions:
@@ -211,7 +196,7 @@ class Problem:
                 find_moments([(self, cells)])
         return self._moments[cells]
 
-    def take_sums(self, cells: Any, limbs: Limbs) -> None:
+    def take_sums(self, cells: Any, limbs: Ints) -> None:
         """Remember the moments of cells that follow from sums of w p and of w² p (1 - p)."""
         divisor = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
         mean, variance = engine.sums.value(limbs)
@@ -232,7 +217,7 @@ def find_moments(asked: Sequence[tuple[Problem, Any]]) -> None:
         problem.take_sums(cells, limbs)
 
 
-def moment_sums(labels: Labels, cells: tuple[NDArray[np.int32], int], unit: float) -> Limbs:
+def moment_sums(labels: Labels, cells: tuple[NDArray[np.int32], int], unit: float) -> Ints:
     """Return limbs of the sums of w p and of w² p (1 - p) in every cell: (3, 2, cells, m)."""
     of_rows, n_cells = cells
     seen, probs = labels.seen, labels.seen_probs
@@ -257,11 +242,11 @@ class MomentReduction:
     m: int  # outcomes
     unit: float  # of the weights
 
-    def zero(self) -> Limbs:
+    def zero(self) -> Ints:
         """Return the sums of no rows: (3, 2, cells, m)."""
         return np.zeros((3, 2, self.fitted.n_cells, self.m), np.int64)
 
-    def add(self, state: Limbs, batch: Batch) -> Limbs:
+    def add(self, state: Ints, batch: Batch) -> Ints:
         """Add up the rows of a batch."""
         mine, of_rows = self.partition.locate(batch.seen)
         _, _, at = self.fitted.join(mine)
@@ -269,6 +254,6 @@ class MomentReduction:
         state[:, :, at] += moment_sums(labels, (of_rows, mine.n_cells), self.unit)
         return state
 
-    def merge(self, a: Limbs, b: Limbs) -> Limbs:
+    def merge(self, a: Ints, b: Ints) -> Ints:
         """Return the sums of the rows of both."""
         return a + b

@@ -54,10 +54,9 @@ class Elsewhere:
     """
 
     def __init__(self, problems: Sequence[Problem], plan: Plan) -> None:
-        self.problems, self.plan = problems, plan
-        self.rows = problems[0].rows
-        # of each problem, the tables that replicates fill: those that were asked for by now
-        self.tables: list[list[Tabled]] = [problem.view.asked for problem in problems]
+        self.rows, self.plan = problems[0].rows, plan
+        # the tables of each problem that replicates fill: those that were asked for by now
+        self.tables: dict[Problem, list[Tabled]] = {one: one.view.asked for one in problems}
 
     def choose(
         self, statistics: Sequence[Sequence[Statistic]], also: Sequence[Partition] = ()
@@ -67,22 +66,26 @@ class Elsewhere:
         also : cells that will be asked for, too, of two outcomes; no outcomes are drawn in them
         """
         most: dict[Any, int | None] = {}
-        for problem, some, tables in zip(self.problems, statistics, self.tables, strict=True):
+        for (problem, tables), some in zip(self.tables.items(), statistics, strict=True):
             _check(problem, some)
             most |= dict.fromkeys(tables, most_cells(problem, some, self.plan.n_resamples))
             for partition in also if problem.view.event is not None else ():
                 problem.view.cells(partition)
-        fill([problem.view for problem in self.problems], self._progress(0, READING), most)
+        fill([problem.view for problem in self.tables], part_of(self.plan, 0, READING), most)
         self._shuffle()
 
     def _shuffle(self) -> None:
         """Find the totals of tables with too many cells: no replicates are to fill them."""
-        asked = self.tables
-        self.tables = [[one for one in tables if one.heaviest is None] for tables in asked]
-        for problem, tables in zip(self.problems, asked, strict=True):
-            for table in tables:
-                if table.heaviest is not None:
-                    self._exchange(problem, table)
+        large = [
+            (problem, table)
+            for problem, tables in self.tables.items()
+            for table in tables
+            if table.heaviest is not None
+        ]
+        for problem, table in large:
+            self.tables[problem].remove(table)
+        for problem, table in large:
+            self._exchange(problem, table)
 
     def _exchange(self, problem: Problem, table: Tabled) -> None:
         """Bring the rows of each cell together, and find the totals of all cells."""
@@ -93,48 +96,41 @@ class Elsewhere:
         count = min(LIMITS.heaviest, LIMITS.table // (problem.away.entries * max(1, size)))
         heavy = table.heaviest.above(max(m, n / n_owners / 2), count)
         work: Any = CellTotals(problem, table, heavy, n_owners, size)
-        alone = not any(self.tables)  # this is all there is to wait for
-        progress = self._progress(READING, size) if alone else None
+        alone = not any(self.tables.values())  # this is all there is to wait for
+        progress = part_of(self.plan, READING, size) if alone else None
         table.exchanged = problem.rows.exchange(work, problem.lens, progress)
 
     def blocks(self) -> Iterator[list[Block]]:
         """Yield all replicates of all problems, as many in a pass as tables have room for."""
         for start, stop in threads.blocks(self.plan.n_resamples, self._at_a_time()):
-            some = Replicates(start, stop)
-            drawn = [
-                (problem, tables, problem.away.reduction(tables, some) if tables else None)
-                for problem, tables in zip(self.problems, self.tables, strict=True)
-            ]
-            parts = [p.rows.part(work, p.lens) for p, _, work in drawn if work is not None]
-            progress = self._progress(READING + start, some.size)
-            states = iter(self.rows.fold(parts, progress) if parts else ())
+            some, drawn, parts = Replicates(start, stop), [], []
+            for problem, tables in self.tables.items():
+                work = problem.away.reduction(tables, some) if tables else None
+                if work is not None:
+                    drawn.append(problem)
+                    parts.append(problem.rows.part(work, problem.lens))
+            progress = part_of(self.plan, READING + start, some.size)
+            states = self.rows.fold(parts, progress) if parts else []
+            found = dict(zip(drawn, states, strict=True))
             yield [
-                Block(problem.away.over(_table_of(tables, work, states), some), some)
-                for problem, tables, work in drawn
+                Block(one.away.over(dict(zip(mine, found.get(one, ()), strict=False)), some), some)
+                for one, mine in self.tables.items()
             ]
 
     def _at_a_time(self) -> int:
         """Return how many replicates fit into the tables of one worker."""
         entries = sum(
             problem.away.entries * table.n_cells
-            for problem, tables in zip(self.problems, self.tables, strict=True)
+            for problem, tables in self.tables.items()
             for table in tables
         )
         size = LIMITS.table // entries if entries else self.plan.n_resamples
         if size < min(LIMITS.least, self.plan.n_resamples):
             raise ValueError(
-                f"the tables of this test are too large for scanned data ({entries:,} cells times"
+                f"the tables of this test are too large for scanned data ({entries:,} bins times"
                 f" outcomes); use a coarser partition. {MEMORY}"
             )
         return size
-
-    def _progress(self, before: int, size: int) -> Progress | None:
-        return part_of(self.plan, before, size)
-
-
-def _table_of(tables: Sequence[Tabled], work: Any, states: Iterator[Any]) -> dict[Tabled, Any]:
-    """Return what was added up for the tables of a problem: the next of the states."""
-    return {} if work is None else dict(zip(tables, next(states), strict=True))
 
 
 def _check(problem: Problem, statistics: Sequence[Statistic]) -> None:
@@ -148,7 +144,7 @@ def _check(problem: Problem, statistics: Sequence[Statistic]) -> None:
         if problem.resampler.refit and not table.partition.fixed:
             raise ValueError(
                 "`partition` must not depend on the rows where scanned rows are drawn again;"
-                f" {table.partition} does. Keep its cells with Bootstrap(refit=False), or use"
+                f" {table.partition} does. Keep its bins with Bootstrap(refit=False), or use"
                 " EqualWidth(…)."
             )
 

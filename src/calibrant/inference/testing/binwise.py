@@ -7,15 +7,14 @@ from math import erfc, sqrt
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.calibration import CalibrationFunction
 from calibrant.calibration.function import on_cells
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates
-from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, part
+from calibrant.engine.tuples import Floats, Replicates
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields, part
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.inference.testing.families import pvalue
 from calibrant.lenses import Canonical, Lens
@@ -28,8 +27,6 @@ from calibrant.spelling import as_lens, as_partition
 from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import be
 
-Floats = NDArray[np.float64]
-
 LAID_OUT = 1 << 21  # numbers in a block of frequencies
 SIDE = 256  # replicates that are drawn together
 OUTLINE = 49  # points of an ellipse, the first again at the end
@@ -38,36 +35,36 @@ OUTLINE = 49  # points of an ellipse, the first again at the end
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binwise:
-    r"""Deviations of every cell, and what they would be under the hypothesis.
+    r"""Deviations of every bin, and what they would be under the hypothesis.
 
     Parameters
     ----------
     function : CalibrationFunction
         The estimated calibration function.
-    lower : array of shape (cells, m)
+    lower : array of shape (bins, m)
         Pointwise lower limits of each deviation under the hypothesis.
-    upper : array of shape (cells, m)
+    upper : array of shape (bins, m)
         Upper limits.
     level : float
         Of these limits.
-    centre : array of shape (cells, m)
+    centre : array of shape (bins, m)
         Mean of the deviations under the hypothesis, exact.
-    spread : array of shape (cells, m)
+    spread : array of shape (bins, m)
         Their standard deviation, exact but for `Pooled`, whose pairs are taken as independent.
-    standardised : array of shape (cells,)
-        How far each cell is off: for two outcomes without weights the normal score of the exact
+    standardised : array of shape (bins,)
+        How far each bin is off: for two outcomes without weights the normal score of the exact
         p-value of its count, else the largest \|deviation - centre\| / spread over its outcomes.
     largest : array of shape (n_resamples,)
         The largest of these in each replicate.
-    regions : array of shape (cells, points, 3) or None
-        For three outcomes, an ellipse around the outcome frequencies that each cell would show
+    regions : array of shape (bins, points, 3) or None
+        For three outcomes, an ellipse around the outcome frequencies that each bin would show
         under the hypothesis, in a share `level` of the replicates.
     settings : mapping
         What it was made with.
     exact : callable, optional
-        Exact limits of all deviations at a level: (2, cells, m).
+        Exact limits of all deviations at a level: (2, bins, m).
     together : callable, optional
-        Adjusts p-values further, for what else is tested beside these cells.
+        Adjusts p-values further, for what else is tested beside these bins.
     """
 
     function: CalibrationFunction
@@ -85,9 +82,9 @@ class Binwise:
 
     @property
     def adjusted_pvalues(self) -> Floats:
-        """P-value of each cell (cells,), adjusted for the number of cells.
+        """P-value of each bin (bins,), adjusted for the number of bins.
 
-        The chance that any cell of a calibrated model falls below alpha is at most alpha.
+        The chance that any bin of a calibrated model falls below alpha is at most alpha.
         """
         found = np.asarray(pvalue(self.standardised, self.largest[None, :]))
         return found if self.together is None else self.together(found)
@@ -111,26 +108,16 @@ class Binwise:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        fn = self.function
-        return {
-            "classes": list(fn.classes),
-            "counts": fn.counts.tolist(),
-            "predicted": fn.predicted.tolist(),
-            "observed": fn.observed.tolist(),
-            "lower": self.lower.tolist(),
-            "upper": self.upper.tolist(),
-            "level": self.level,
-            "adjusted_pvalues": self.adjusted_pvalues.tolist(),
-            "n_resamples": self.largest.size,
-            "settings": dict(self.settings),
-        }
+        found = fields(self.function, "classes", "counts", "predicted", "observed")
+        found |= fields(self, "lower", "upper", "level", "adjusted_pvalues")
+        return found | {"n_resamples": self.largest.size, "settings": dict(self.settings)}
 
     def __repr__(self) -> str:
-        return f"<cells: {self}>"
+        return f"<bins: {self}>"
 
     def __str__(self) -> str:
         off = int((self.adjusted_pvalues <= 0.05).sum())
-        return f"{off} of {self.function.n_cells} cells {be(off)} off at 5 % (family-wise)"
+        return f"{off} of {self.function.n_cells} bins {be(off)} significant at 5% (family-wise)"
 
 
 @takes_arrays
@@ -145,12 +132,12 @@ def binwise(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Binwise:
-    """Return what each cell's deviation would be if the model were calibrated.
+    """Return what each bin's deviation would be if the model were calibrated.
 
-    Pointwise limits are quantiles of the deviation of each cell and outcome. For binary
+    Pointwise limits are quantiles of the deviation of each bin and outcome. For binary
     outcomes without weights they come from the exact Poisson-binomial distribution of the
-    count. The adjusted p-values compare how far a cell is off with the largest of all cells in
-    each replicate, so they hold for all cells at once: by the exact p-value of its count for
+    count. The adjusted p-values compare how far a bin is off with the largest of all bins in
+    each replicate, so they hold for all bins at once: by the exact p-value of its count for
     binary outcomes without weights (min-P), else by its standardised deviation, the largest over
     its outcomes (max-T).
 
@@ -159,19 +146,15 @@ def binwise(
     data : Predictions or Scan
         Predictions and outcomes.
     partition : Partition
-        The cells.
+        The bins.
     lens : Lens, default Canonical()
         What aspect of the predictions is looked at.
     resampler : Resampler, default Exact()
-        Draws data sets under the hypothesis; the cells stay those of the data.
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis.
+        Draws data sets under the hypothesis; the bins stay those of the data.
     level : float, default 0.9
         Of the pointwise limits, half of the rest on either side.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    n_resamples, rng, progress
+        As in `calibration_test`.
 
     Returns
     -------

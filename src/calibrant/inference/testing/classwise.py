@@ -12,10 +12,10 @@ from calibrant import engine, tables, words
 from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.tuples import Array, Floats, Ints, Replicates, Source
 from calibrant.inference.replicates import ways
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.problem import Plan, Progress, Settings
+from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import max_t, pvalue
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition
@@ -25,9 +25,6 @@ from calibrant.rows import MEMORY, Batch, Rows, Scan
 from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics import ExpectedMiscalibration, Statistic
 from calibrant.verbs import as_rows, check_data, takes_arrays
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 LAID_OUT = 1 << 21  # numbers in a block of counts
 
@@ -86,20 +83,11 @@ class Classwise(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers; no p-values if only the estimates were asked for."""
-        found: dict[str, Any] = {
-            "classes": list(self.classes),
-            "values": self.values.tolist(),
-            "mean": self.mean,
-            "n_resamples": self.null.shape[1],
-            "settings": dict(self.settings),
-        }
+        found = fields(self, "classes", "values", "mean", "settings")
+        found["n_resamples"] = self.null.shape[1]
         if self.null.size:
-            found |= {
-                "null_means": self.null.mean(axis=1).tolist(),
-                "pvalues": self.pvalues.tolist(),
-                "adjusted_pvalues": self.adjusted_pvalues.tolist(),
-                "mean_pvalue": self.mean_pvalue,
-            }
+            found["null_means"] = self.null.mean(axis=1).tolist()
+            found |= fields(self, "pvalues", "adjusted_pvalues", "mean_pvalue")
         return found
 
     def records(self) -> list[dict[str, Any]]:
@@ -151,17 +139,15 @@ def classwise(
     data : Predictions or Scan
         Predictions and outcomes.
     partition : Partition, default EqualWidth(15)
-        Cells of each marginal; for `EqualWidth` there is no loop over classes. A Scan takes no
+        Bins of each marginal; for `EqualWidth` there is no loop over classes. A Scan takes no
         other.
     distance : callable, default total_variation
         Function of two distributions.
     n_resamples : int, default 999
         Number of data sets with labels drawn from the predictions, jointly for all classes; 0
         for the estimates alone.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -243,7 +229,7 @@ def _elsewhere(
 class ClassTables:
     """What the cells of every class hold."""
 
-    offsets: NDArray[np.int64]  # (m + 1,) where the cells of each class begin
+    offsets: Ints  # (m + 1,) where the cells of each class begin
     mass: Floats  # (all cells,) weight
     predicted: Floats  # (all cells,) sum of predictions
 
@@ -286,9 +272,9 @@ class ClassCells:
 
     batch: Batch
     of_entries: Array  # (n, m) the cell of every entry, among those of its class
-    offsets: NDArray[np.int64]  # (m + 1,) where the cells of each class begin
+    offsets: Ints  # (m + 1,) where the cells of each class begin
     mass: Floats  # (all cells,) weight
-    limbs: NDArray[np.int64]  # (3, all cells) of the sums of predictions
+    limbs: Ints  # (3, all cells) of the sums of predictions
 
     @classmethod
     def of(cls, batch: Batch, partition: Partition, unit: float) -> Self:

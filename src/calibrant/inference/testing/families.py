@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.calibration import View
 from calibrant.distances import squared_euclidean, total_variation
+from calibrant.engine.tuples import Floats
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
 from calibrant.predictions import Predictions
 from calibrant.rows import Rows
@@ -18,8 +19,6 @@ from calibrant.statistics import (
     Surprise,
 )
 from calibrant.verbs import as_rows
-
-Floats = NDArray[np.float64]
 
 BANDWIDTH = 0.1  # in total variation
 MANY = 32  # outcomes beyond which cells of several would be too many
@@ -127,12 +126,6 @@ def adjust(values: Floats, null: Floats) -> Floats:
 
     Under `min_p` the strongest evidence may be worth no more than tests / (B + 1). Beyond one
     in 40 tests are compared by their size instead, so that B need not grow with their number.
-
-    Examples
-    --------
-    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
-    >>> adjust(np.array([9.0, 2.5]), null).tolist()
-    [0.2, 0.6]
     """
     tests, size = null.shape
     return (min_p if FINE * tests <= size + 1 else max_t)(values, null)
@@ -152,8 +145,7 @@ def min_p(values: Floats, null: Floats) -> Floats:
     >>> min_p(np.array([0.5, 2.5]), null).tolist()
     [0.4, 0.6]
     """
-    table = np.column_stack((values, null))
-    return _step_down(-np.stack([pvalues_of_row(row) for row in table]))
+    return _step_down(-_pvalues_of_all(values, null))
 
 
 def strongest(values: Floats, null: Floats) -> tuple[float, Floats]:
@@ -169,8 +161,7 @@ def strongest(values: Floats, null: Floats) -> tuple[float, Floats]:
     >>> round(value, 2), drawn.round(2).tolist()
     (0.7, [0.7, 0.1, 0.4, 0.4])
     """
-    table = np.column_stack((values, null))
-    evidence = -np.log10(np.stack([pvalues_of_row(row) for row in table]).min(axis=0))
+    evidence = -np.log10(_pvalues_of_all(values, null).min(axis=0))
     return float(evidence[0]), evidence[1:]
 
 
@@ -220,6 +211,11 @@ def holm(p: Floats) -> Floats:
     out = np.empty(p.size)
     out[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)))
     return out
+
+
+def _pvalues_of_all(values: Floats, null: Floats) -> Floats:
+    """Return the p-values of statistics and of their nulls, each in its row: (tests, B + 1)."""
+    return np.stack([pvalues_of_row(row) for row in np.column_stack((values, null))])
 
 
 def pvalues_of_row(row: Floats) -> Floats:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import words
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
+from calibrant.engine.tuples import Floats
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.problem import Plan, Progress, Settings
+from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import omnibus, pvalue, said_of, spread, strongest
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
@@ -21,8 +21,6 @@ from calibrant.spelling import as_lens
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
-
-Floats = NDArray[np.float64]
 
 
 @final
@@ -36,7 +34,7 @@ class Part:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {"statistic": self.statistic, "value": self.value, "pvalue": self.pvalue}
+        return fields(self, "statistic", "value", "pvalue")
 
     def told(self, n_resamples: int) -> str:
         """Say what was found with so many resamples."""
@@ -75,16 +73,10 @@ class CalibrationTest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "statistic": self.statistic,
-            "pvalue": self.pvalue,
-            "null_mean": float(self.null.mean()),
-            "null_sd": spread(self.null),
-            "n_resamples": self.null.size,
-            "null": self.null.tolist(),
-            "parts": [part.to_dict() for part in self.parts],
-            "settings": dict(self.settings),
-        }
+        found = fields(self, "statistic", "pvalue")
+        found |= {"null_mean": float(self.null.mean()), "null_sd": spread(self.null)}
+        found["n_resamples"] = self.null.size
+        return found | fields(self, "null", "parts", "settings")
 
     def __repr__(self) -> str:
         return f"<test: {self}>"
@@ -257,12 +249,8 @@ def estimate(
         What aspect of the predictions is looked at.
     resampler : Resampler, default Bootstrap()
         `Bootstrap` draws rows again.
-    n_resamples : int, default 999
-        Number of resampled data sets.
-    rng : int, Generator or None
-        The same seed gives the same replicates.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    n_resamples, rng, progress
+        As in `calibration_test`.
 
     Returns
     -------

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.calibration import Block, observed
 from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.checks.seeds import Rng, as_seed
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.tuples import Floats, Ints, Replicates
 from calibrant.inference.replicates.driver import numbers
 from calibrant.inference.replicates.problem import Plan, Problem, check_resamples
 from calibrant.inference.testing.resampled import CalibrationTest
@@ -24,8 +24,6 @@ from calibrant.rows import Batch
 from calibrant.rows.rows import refuse_rows
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
-
-Floats = NDArray[np.float64]
 
 
 class Added(NamedTuple):
@@ -75,7 +73,7 @@ class Tally:
     Parameters
     ----------
     statistic : Statistic
-        On cells that do not depend on the rows, such as
+        On bins that do not depend on the rows, such as
         ``ExpectedMiscalibration(EqualWidth(15))``.
     lens : Lens, default Canonical()
         What aspect of the predictions is tested.
@@ -180,7 +178,7 @@ class Tally:
     def _draws_counts(self) -> bool:
         return self._problem is not None and not self._problem.away.entries
 
-    def _numbers(self, rows: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
+    def _numbers(self, rows: ArrayLike | None, n: int) -> Ints | None:
         """Return the numbers of rows, given always or never."""
         if self._numbered is not None and self._numbered != (rows is not None):
             raise ValueError("`rows` must be given to every `update`, or to none.")

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from calibrant import tables
 from calibrant.checks.parameters import truth
 from calibrant.checks.seeds import Rng
-from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings
+from calibrant.engine.tuples import Floats
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import holm
 from calibrant.inference.verdicts.evaluation import (
     Evaluation,
@@ -29,8 +30,6 @@ from calibrant.statistics.squared import influence
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_models
 from calibrant.words import ALPHA, capital, decimal, pvalue, score_name
-
-Floats = NDArray[np.float64]
 
 
 @final
@@ -99,12 +98,7 @@ class Difference:
                 f"{bad} is shown to be miscalibrated and {other} is not, but the data do not tell"
                 f" that {bad} is further off"
             )
-        return self._undecided()
-
-    def _undecided(self) -> str:
-        """Say what is concluded if neither is off."""
-        first, second = self.verdicts
-        if first.decided and second.decided:
+        if all(verdict.decided for verdict in self.verdicts):
             return "neither is shown to be miscalibrated"
         return "cannot tell whether either is miscalibrated"
 
@@ -120,17 +114,9 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "lens": str(self.lens),
-            "difference": self.value,
-            "standard_error": self.standard_error,
-            "pvalue": self.pvalue,
-            "adjusted_pvalue": self.adjusted_pvalue,
-            "worse": self.worse,
-            "sentence": self.sentence,
-        }
+        numbers = {"difference": self.value}
+        numbers |= fields(self, "standard_error", "pvalue", "adjusted_pvalue", "worse", "sentence")
+        return fields(self, "first", "second", "lens") | numbers
 
     def __repr__(self) -> str:
         return f"<difference {self.first} minus {self.second}, {self.lens}: {self.value:+.4g}>"
@@ -163,14 +149,11 @@ class Comparison(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "models": {
-                name: {"scores": dict(self.scores[name]), **evaluation.to_dict()}
-                for name, evaluation in self.evaluations.items()
-            },
-            "differences": [difference.to_dict() for difference in self.differences],
-            "settings": dict(self.settings),
+        models = {
+            name: {"scores": dict(self.scores[name]), **evaluation.to_dict()}
+            for name, evaluation in self.evaluations.items()
         }
+        return {"models": models} | fields(self, "differences", "settings")
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record a model and test."""
@@ -180,7 +163,7 @@ class Comparison(tables.Tabular):
             for row in evaluation.rows
         ]
 
-    def lines(self) -> tuple[list[str], list[list[str]]]:
+    def lines(self) -> tables.Lines:
         """Return header and lines of the models' sizes, for each lens the furthest off first."""
         lines = []
         for verdicts in zip(*(e.verdicts for e in self.evaluations.values()), strict=True):
@@ -192,7 +175,7 @@ class Comparison(tables.Tabular):
             lines += [[str(verdict.lens), name, *verdict.cells()] for name, verdict in models]
         return ["lens", "model", "off by", "95 % interval", "bias", "adjusted p"], lines
 
-    def score_rows(self) -> tuple[list[str], list[list[str]]]:
+    def score_rows(self) -> tables.Lines:
         """Return header and lines of the scores."""
         names = next(iter(self.scores.values()))
         header = ["model", *(score_name(name) for name in names)]
@@ -223,8 +206,8 @@ def compare(
 ) -> Comparison:
     """Compare models without being fooled by raw estimates, §4.3.
 
-    Estimates on cells have different biases for different models, so each model is tested, and
-    sizes are compared that have none: the squared miscalibration on the cells of a tree. Of every
+    Estimates on bins have different biases for different models, so each model is tested, and
+    sizes are compared that have none: the squared miscalibration on the bins of a tree. Of every
     two models one is named as further off only if it is shown to be miscalibrated and the
     difference is significant, adjusted for all pairs and lenses.
 
@@ -232,18 +215,12 @@ def compare(
     ----------
     models : mapping of str to Predictions
         Names and predictions.
-    lenses : sequence of Lens, optional
+    lenses, statistics
         As in `evaluate`.
-    statistics : sequence of Statistic, optional
-        As in `evaluate`.
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis.
     paired : bool, default True
         Whether row i is the same for all models; then their labels must agree.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    n_resamples, rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -287,10 +264,6 @@ def _check_models(models: Any) -> None:
         raise ValueError(f"`models` must be at least two; found {len(models)}.")
     if len({data.clusters is None for data in models.values()}) > 1:
         raise ValueError("`models` must all have clusters, or none of them.")
-    _check_classes(models)
-
-
-def _check_classes(models: Mapping[str, Predictions]) -> None:
     (first, a), *others = models.items()
     for name, b in others:
         if a.classes != b.classes:

@@ -1,20 +1,20 @@
 """Many tests at once, adjusted together, and what they say."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import tables
 from calibrant.checks.parameters import brief
 from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, name_of
+from calibrant.engine.tuples import Floats
 from calibrant.inference.replicates.driver import of_all
-from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import adjust, omnibus, pvalue, said_of, spread
-from calibrant.inference.verdicts.power import can_tell, detectable
+from calibrant.inference.verdicts.power import detectable
 from calibrant.inference.verdicts.verdict import CELLS, WHOLE, Verdict, find_moments_away, judge
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import Partition
@@ -27,8 +27,6 @@ from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import ALPHA
-
-Floats = NDArray[np.float64]
 
 HEADER = ("lens", "statistic", "value", "if calibrated", "p", "adjusted p")
 
@@ -66,7 +64,7 @@ class EvaluationRow:
 
     @property
     def partition(self) -> Partition | None:
-        """The cells; None if the statistic has none."""
+        """The bins; None if the statistic has none."""
         return getattr(self.statistic, "partition", None)
 
     @property
@@ -130,13 +128,7 @@ class Evaluation(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "n": self.n,
-            "m": self.m,
-            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
-            "rows": [row.to_dict() for row in self.rows],
-            "settings": dict(self.settings),
-        }
+        return fields(self, "n", "m", "verdicts", "rows", "settings")
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table."""
@@ -178,20 +170,14 @@ def evaluate(
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes. Of scanned rows, statistics on cells are tested if none are
+        Predictions and outcomes. Of scanned rows, statistics on bins are tested if none are
         chosen, and how far off they are is not worked out.
     lenses : sequence of Lens, optional
         Default: canonical and, for more than two classes, top label.
     statistics : sequence of Statistic, optional
         What to test through each lens instead; `statistics.grid` gives the tables of the paper.
-    resampler : Resampler, default Exact()
-        Draws data sets under the hypothesis.
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    resampler, n_resamples, rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -214,27 +200,23 @@ def chosen_lenses(data: Any, lenses: Any) -> tuple[Lens, ...]:
     """Return what somebody chose; else canonical and, for more than two classes, top label."""
     if lenses is None:
         return (Canonical(),) if data.m == 2 else (Canonical(), TopLabel())
-    chosen = (lenses,) if isinstance(lenses, str | Lens) else _as_tuple("lenses", lenses)
-    return tuple(as_lens(lens, data) for lens in chosen)
+    return tuple(as_lens(lens, data) for lens in _listed("lenses", lenses, Lens))
 
 
 def chosen_statistics(statistics: Any) -> tuple[Statistic, ...] | None:
     """Return what somebody chose to test, functions as statistics; None for the omnibus test."""
     if statistics is None:
         return None
-    alone = isinstance(statistics, str | Statistic)
-    chosen = (statistics,) if alone else _as_tuple("statistics", statistics)
-    return tuple(as_statistic(statistic) for statistic in chosen)
+    return tuple(as_statistic(one) for one in _listed("statistics", statistics, Statistic))
 
 
-def _as_tuple(name: str, values: Any) -> tuple[Any, ...]:
-    """Return a list as a tuple; refuse an empty one, and what is no list."""
-    try:
-        found = tuple(values)
-    except TypeError:
-        found = None
-    if found is None or isinstance(values, str):
-        raise TypeError(f"`{name}` must be a list; found {brief(values)}.")
+def _listed(name: str, given: Any, kind: type) -> tuple[Any, ...]:
+    """Return one or a list of them as a tuple; refuse an empty list, and what is no list."""
+    if isinstance(given, str | kind):
+        return (given,)
+    if not isinstance(given, Iterable):
+        raise TypeError(f"`{name}` must be a list; found {brief(given)}.")
+    found = tuple(given)
     if not found:
         raise ValueError(f"`{name}` must not be empty.")
     return found
@@ -290,7 +272,7 @@ def _with_detectable(
     problem: Problem, verdict: Verdict, rows: Sequence[EvaluationRow], n_lenses: int
 ) -> Verdict:
     """Add what would have been seen, where nothing was."""
-    if verdict.rejected or not can_tell(problem, verdict.n_resamples):
+    if verdict.rejected:
         return verdict
     tests = [(row.statistic, row.null) for row in rows if row.lens is problem.lens]
     return replace(verdict, detectable=detectable(problem, tests, ALPHA / n_lenses))

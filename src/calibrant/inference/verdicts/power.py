@@ -10,13 +10,13 @@ from numbers import Real
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import tables
 from calibrant.checks.parameters import fraction, function
 from calibrant.checks.seeds import Rng, derive
+from calibrant.engine.tuples import Floats
 from calibrant.inference.replicates.driver import replicates, values_and_replicates
-from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import omnibus, pvalue, strongest
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
@@ -24,11 +24,10 @@ from calibrant.resampling import Exact, Shifted, Tempered
 from calibrant.spelling import as_lens
 from calibrant.statistics import Statistic
 from calibrant.statistics.spelled import as_statistic
-from calibrant.statistics.statistic import AnyStatistic, Evaluate
+from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import listed, percent, points, signed
 
-Floats = NDArray[np.float64]
 Rho = Callable[[Any], Any]
 
 HEADER = ("if the model were", "truth", "off by", "bias", "power")
@@ -85,8 +84,8 @@ class PowerRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        names = ("name", "size", "bias", "power", "standard_error", "n_data_sets", "found")
-        return {"truth": _said(self.truth)} | {name: getattr(self, name) for name in names}
+        numbers = "size", "bias", "power", "standard_error", "n_data_sets", "found"
+        return {"truth": _said(self.truth)} | fields(self, "name", *numbers)
 
     def cells(self) -> list[str]:
         """Return the texts of a line of the table."""
@@ -122,8 +121,7 @@ class Power(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        rows = [row.to_dict() for row in self.rows]
-        return {"n": self.n, "target": self.target, "rows": rows, "settings": dict(self.settings)}
+        return fields(self, "n", "target", "rows", "settings")
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table; without the bias where there is none."""
@@ -192,10 +190,8 @@ def power(
     n_resamples : int, default 999
         Size B of the null distribution. For each alternative, and each amount that is tried,
         (B + 1) / 5 data sets are drawn: 200, of which a power of 0.8 has a standard error of 0.03.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -214,26 +210,28 @@ def power(
     lens = as_lens(lens, data)
     alpha = fraction("alpha", alpha)
     searched, target = _searched(data, alternatives)
-    plan = Plan.of(_independent(data), Exact(), n_resamples, rng, progress)
+    if data.clusters is not None:
+        raise ValueError(
+            "`data` must have independent rows: how outcomes of one cluster depend on each other is"
+            " not known, so they cannot be drawn."
+        )
+    plan = Plan.of(data, Exact(), n_resamples, rng, progress)
     problem = plan.look(data, lens)
     one = None if statistic is None else (as_statistic(statistic),)
     tested = omnibus(problem.view) if one is None else one
     count = max(1, (plan.n_resamples + 1) // 5)
     _, nulls = values_and_replicates(problem, tested, plan.part(0, 1 + len(searched)))
-    detector = Detector.of(problem, tested, nulls, alpha)
+    detector = Detector(problem, tested, nulls, alpha)
     rows = []
     for number, (name, family) in enumerate(searched.items(), 1):
         rows.append(_row(detector, name, family, target, count))
         if progress is not None:
             progress(1000 * (number + 1), 1000 * (1 + len(searched)))
-    settings = plan.settings(
-        lens=lens,
-        statistic="omnibus" if one is None else one[0],
-        alpha=alpha,
-        target=target,
-        n_data_sets=count,
+    said = "omnibus" if one is None else one[0]
+    made_with = plan.settings(
+        lens=lens, statistic=said, alpha=alpha, target=target, n_data_sets=count
     )
-    return Power(tuple(rows), data.n, target, settings)
+    return Power(tuple(rows), data.n, target, made_with)
 
 
 def _row(
@@ -281,16 +279,6 @@ def _searched(
     return {str(name): rho for name, rho in alternatives.items()}, None
 
 
-def _independent(data: Predictions) -> Predictions:
-    """Refuse clusters: how labels depend on each other within them is not known."""
-    if data.clusters is not None:
-        raise ValueError(
-            "`data` must have independent rows: how outcomes of one cluster depend on each other is"
-            " not known, so they cannot be drawn."
-        )
-    return data
-
-
 def _said(truth: Rho) -> str:
     """Return what labels would be drawn from, in a few words."""
     return str(truth) if isinstance(truth, Tempered | Shifted) else getattr(truth, "__name__", "")
@@ -302,39 +290,31 @@ def too_confident(amount: float) -> Tempered:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Detector:
-    """Tests that share one null distribution, and how often they would reject together."""
+    """Tests that share one null distribution, and how often they would reject together.
 
-    problem: Problem  # predictions as a lens shows them; their labels do not matter
-    statistics: tuple[Statistic, ...]  # what is tested together
-    prepared: tuple[Evaluate, ...]  # the same, for these predictions
-    nulls: Floats  # (statistics, B)
-    alpha: float  # level of the test
+    problem : predictions as a lens shows them; their labels do not matter
+    nulls : (statistics, B)
+    alpha : level of the test
+    """
 
-    @classmethod
-    def of(
-        cls, problem: Problem, statistics: Sequence[Statistic], nulls: Floats, alpha: float
-    ) -> "Detector":
-        """Prepare the statistics."""
-        prepared = tuple(statistic.prepare(problem.view) for statistic in statistics)
-        return cls(problem, tuple(statistics), prepared, nulls, alpha)
+    def __init__(
+        self, problem: Problem, statistics: Sequence[Statistic], nulls: Floats, alpha: float
+    ) -> None:
+        self.problem, self.statistics, self.nulls, self.alpha = problem, statistics, nulls, alpha
+        self._prepared = [statistic.prepare(problem.view) for statistic in statistics]
 
-    def pvalues(self, rho: Rho, n_data_sets: int) -> Floats:
-        """Return the p-values of data sets whose labels come from rho: (n_data_sets,)."""
+    def power(self, rho: Rho, n_data_sets: int) -> float:
+        """Return the share of data sets that would be rejected if labels came from rho."""
         other = self.problem.under(Exact(rho), derive(self.problem.redraw.key, 7))
         plan = Plan(other.resampler, n_data_sets, 0)
-        drawn = replicates(other, self.statistics, self.prepared, plan)
-        return np.array([self._pvalue(values) for values in drawn.T])
+        drawn = replicates(other, self.statistics, self._prepared, plan)
+        return float(np.mean([self._pvalue(values) <= self.alpha for values in drawn.T]))
 
     def _pvalue(self, values: Floats) -> float:
         if len(self.statistics) == 1:
             return float(pvalue(values[0], self.nulls[0]))
         return float(pvalue(*strongest(values, self.nulls)))
-
-    def power(self, rho: Rho, n_data_sets: int) -> float:
-        """Return the share of data sets that would be rejected."""
-        return float((self.pvalues(rho, n_data_sets) <= self.alpha).mean())
 
     def smallest(
         self, family: Callable[[float], Rho], target: float, n_data_sets: int
@@ -371,22 +351,17 @@ class Detector:
         return sqrt(float(share @ (gaps**2).sum(axis=1)) / 2), bias
 
 
-def can_tell(problem: Problem, n_resamples: int) -> bool:
-    """Whether it can be said, in reasonable time, what tests would have seen."""
-    return (
-        problem.rows.held
-        and problem.redraws_labels
-        and problem.calibrated
-        and problem.rows.n * problem.rows.m <= LOOKED_AT
-        and n_resamples >= FINEST
-    )
-
-
 def detectable(
     problem: Problem, tests: Sequence[tuple[Statistic, Floats]], alpha: float
 ) -> float | None:
-    """Return how far over-confident predictions would have to be off to be seen in 80 of 100."""
-    mine, nulls = zip(*tests, strict=True)
-    detector = Detector.of(problem, mine, np.stack(nulls), alpha)
+    """Return how far overconfident predictions would have to be off to be seen in 80 of 100.
+
+    None if they never are, and where it cannot be said, or not in reasonable time.
+    """
+    statistics, nulls = zip(*tests, strict=True)
+    few = problem.rows.n * problem.rows.m <= LOOKED_AT and nulls[0].size >= FINEST
+    if not (few and problem.rows.held and problem.redraws_labels and problem.calibrated):
+        return None
+    detector = Detector(problem, statistics, np.stack(nulls), alpha)
     amount = detector.smallest(too_confident, POWER, DATA_SETS)
     return None if amount is None else detector.size(too_confident(amount))[0]

@@ -6,9 +6,9 @@ from math import sqrt
 from typing import Any, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.inference.replicates.problem import Problem, find_moments
+from calibrant import words
+from calibrant.inference.replicates.problem import Problem, fields, find_moments
 from calibrant.inference.testing.binwise import standardise
 from calibrant.inference.testing.families import default_tree, holm
 from calibrant.lenses import Canonical, Lens
@@ -16,21 +16,8 @@ from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.statistics import SquaredMiscalibration
 from calibrant.statistics.squared import covering_interval, pieces_of
-from calibrant.words import (
-    ALPHA,
-    CLUSTERS,
-    NEEDED,
-    capital,
-    many,
-    percent,
-    points,
-    pvalue,
-    signed,
-    span,
-    too_few,
-)
+from calibrant.words import ALPHA, CLUSTERS, NEEDED
 
-Floats = NDArray[np.float64]
 Direction = Literal["high", "low", "both"]
 
 LEVEL = 0.95  # of intervals
@@ -62,12 +49,12 @@ class Verdict:
         Number of data sets drawn under the hypothesis.
     direction : {"high", "low", "both"} or None
         Of two outcomes: whether predictions are too high or too low on average, or too high in
-        some cells and too low in others. None if nothing was shown.
+        some bins and too low in others. None if nothing was shown.
     bias : float or None
         Of two outcomes: mean prediction minus rate.
     size : float or None
-        The root mean square deviation on cells, without bias, in units of the total variation:
-        the square root of half of `SquaredMiscalibration`, or 0 if that is negative. None if cells
+        The root mean square deviation on bins, without bias, in units of the total variation:
+        the square root of half of `SquaredMiscalibration`, or 0 if that is negative. None if bins
         hold too few rows to say.
     interval : tuple of float or None
         95 % interval of it.
@@ -123,25 +110,27 @@ class Verdict:
     def lead(self) -> str:
         """The answer, in a few words."""
         if not self.decided:
-            few = many(self.n_resamples, "resample")
+            few = words.many(self.n_resamples, "resample")
             if self._few_clusters:
-                few = many(self.n_clusters or 0, "cluster")
+                few = words.many(self.n_clusters or 0, "cluster")
             return f"Cannot tell with {few} whether {self.subject} are calibrated"
         if not self.rejected:
             return f"No evidence that {self.subject} are miscalibrated"
-        subject = capital(self.subject)
+        subject = words.capital(self.subject)
         if self.direction == "both":
             return f"{subject} are too high in some places and too low in others"
         if self.direction is not None and self.bias is not None:
-            return f"{subject} are too {self.direction}, by {points(abs(self.bias))} on average"
+            return (
+                f"{subject} are too {self.direction}, by {words.points(abs(self.bias))} on average"
+            )
         return f"{subject} are miscalibrated"
 
     @property
     def facts(self) -> str:
         """The numbers."""
         tests = f", adjusted for {self.n_tests:,} tests" if self.n_tests > 1 else ""
-        p = f"{pvalue(self.pvalue, self.n_resamples)}{tests}"
-        needed = too_few(CLUSTERS, "cluster") if self._few_clusters else too_few()
+        p = f"{words.pvalue(self.pvalue, self.n_resamples)}{tests}"
+        needed = words.too_few(CLUSTERS, "cluster") if self._few_clusters else words.too_few()
         told = f"{p if self.decided else needed}; {self._told_size()}{self._told_power()}"
         return told + (f". Yet {BALANCED}" if self.balanced else "")
 
@@ -156,7 +145,7 @@ class Verdict:
         if self.size is None:
             return "not known"
         if self.size >= SMALLEST:
-            return points(self.size)
+            return words.points(self.size)
         return "unclear" if self.rejected else "none seen"
 
     def _told_size(self) -> str:
@@ -164,13 +153,13 @@ class Verdict:
         if self.scanned:
             return "how far off they are is not worked out for scanned rows"
         if self.size is None:
-            return "cells hold too few rows to say how far off they are"
+            return "bins hold too few rows to say how far off they are"
         if self.interval is None:
             return f"estimated size {self.amount} (root mean square; clusters allow no interval)"
-        kind = f"root mean square, {percent(LEVEL)} interval"
+        kind = f"root mean square, {words.percent(LEVEL)} interval"
         if not self.rejected or self.size < SMALLEST:
-            return f"off by at most {points(self.interval[1])} ({kind})"
-        return f"off by {points(self.size)} ({kind} {span(*self.interval)} points)"
+            return f"off by at most {words.points(self.interval[1])} ({kind})"
+        return f"off by {words.points(self.size)} ({kind} {words.span(*self.interval)} points)"
 
     def _told_power(self) -> str:
         """Say what would have been seen."""
@@ -181,24 +170,14 @@ class Verdict:
 
     def cells(self) -> list[str]:
         """Return the texts of a line of a table: size, interval, bias, p-value."""
-        interval = "" if self.interval is None else span(*self.interval)
-        bias = "" if self.bias is None else signed(100 * self.bias, 1)
+        interval = "" if self.interval is None else words.span(*self.interval)
+        bias = "" if self.bias is None else words.signed(100 * self.bias, 1)
         return [self.amount, interval, bias, f"{self.pvalue:.3g}"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "lens": str(self.lens),
-            "rejected": self.rejected,
-            "pvalue": self.pvalue,
-            "direction": self.direction,
-            "bias": self.bias,
-            "size": self.size,
-            "interval": None if self.interval is None else list(self.interval),
-            "balanced": self.balanced,
-            "detectable": self.detectable,
-            "sentence": self.sentence,
-        }
+        names = "lens", "rejected", "pvalue", "direction", "bias", "size", "interval", "balanced"
+        return fields(self, *names, "detectable", "sentence")
 
     def __repr__(self) -> str:
         return f"<{self.lens}: {self.sentence[:400]}>"
