@@ -41,10 +41,8 @@ class Binwise:
     ----------
     function : CalibrationFunction
         The estimated calibration function.
-    lower : array of shape (bins, m)
-        Pointwise lower limits of each deviation under the hypothesis.
-    upper : array of shape (bins, m)
-        Upper limits.
+    lower, upper : array of shape (bins, m)
+        Pointwise limits of each deviation under the hypothesis.
     level : float
         Of these limits.
     centre : array of shape (bins, m)

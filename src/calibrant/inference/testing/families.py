@@ -121,6 +121,11 @@ def spread(values: Floats, ddof: int = 0) -> float:
     return float(values.std(ddof=ddof)) if known else float("nan")
 
 
+def summary_of(null: Floats) -> dict[str, float]:
+    """Return what dictionaries say of a null distribution (B,)."""
+    return {"null_mean": float(null.mean()), "null_sd": spread(null)}
+
+
 def adjust(values: Floats, null: Floats) -> Floats:
     """Adjust statistics (tests,) with nulls (tests, B): `min_p` of a few, `max_t` of many.
 

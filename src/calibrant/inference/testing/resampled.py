@@ -12,7 +12,14 @@ from calibrant.checks.seeds import Rng
 from calibrant.engine.tuples import Floats
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
-from calibrant.inference.testing.families import omnibus, pvalue, said_of, spread, strongest
+from calibrant.inference.testing.families import (
+    omnibus,
+    pvalue,
+    said_of,
+    spread,
+    strongest,
+    summary_of,
+)
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Bootstrap, Exact, Resampler
@@ -73,8 +80,7 @@ class CalibrationTest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        found = fields(self, "statistic", "pvalue")
-        found |= {"null_mean": float(self.null.mean()), "null_sd": spread(self.null)}
+        found = fields(self, "statistic", "pvalue") | summary_of(self.null)
         found["n_resamples"] = self.null.size
         return found | fields(self, "null", "parts", "settings")
 
@@ -203,13 +209,10 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "interval_95": list(self.interval(0.95)),
-            "n_resamples": self.replicates.size,
-            "settings": dict(self.settings),
-        }
+        found = fields(self, "value", "standard_error", "settings")
+        found["interval_95"] = list(self.interval(0.95))
+        found["n_resamples"] = self.replicates.size
+        return found
 
     def __repr__(self) -> str:
         return f"<estimate: {self}>"

@@ -13,7 +13,14 @@ from calibrant.distances import Distance, name_of
 from calibrant.engine.tuples import Floats
 from calibrant.inference.replicates.driver import of_all
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
-from calibrant.inference.testing.families import adjust, omnibus, pvalue, said_of, spread
+from calibrant.inference.testing.families import (
+    adjust,
+    omnibus,
+    pvalue,
+    said_of,
+    spread,
+    summary_of,
+)
 from calibrant.inference.verdicts.power import detectable
 from calibrant.inference.verdicts.verdict import CELLS, WHOLE, Verdict, find_moments_away, judge
 from calibrant.lenses import Canonical, Lens, TopLabel
@@ -74,17 +81,10 @@ class EvaluationRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "lens": str(self.lens),
-            "statistic": str(self.statistic),
-            "partition": None if self.partition is None else str(self.partition),
-            "distance": name_of(self.distance) if callable(self.distance) else None,
-            "value": self.value,
-            "null_mean": float(self.null.mean()),
-            "null_sd": spread(self.null),
-            "pvalue": self.pvalue,
-            "adjusted_pvalue": self.adjusted_pvalue,
-        }
+        found = fields(self, "lens", "statistic", "partition")
+        found["distance"] = name_of(self.distance) if callable(self.distance) else None
+        found |= {"value": self.value} | summary_of(self.null)
+        return found | fields(self, "pvalue", "adjusted_pvalue")
 
     def cells(self) -> list[str]:
         """Return the texts of a line of the table."""
@@ -112,10 +112,8 @@ class Evaluation(tables.Tabular):
         One for each lens: whether probabilities are off, in which direction and how far.
     rows : tuple of EvaluationRow
         The tests, one for each lens and statistic.
-    n : int
-        Rows of the data.
-    m : int
-        Classes of the data.
+    n, m : int
+        Number of rows and of classes of the data.
     settings : mapping
         What it was made with.
     """
