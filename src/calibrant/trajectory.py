@@ -7,8 +7,8 @@ from calibrant import tables, words
 from calibrant.checks.parameters import finite, fraction
 from calibrant.checks.seeds import Rng, as_seed, derive, make_key
 from calibrant.inference import calibration_test
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.testing.pvalues import spread
+from calibrant.inference.replicates.problem import Plan
+from calibrant.inference.testing.families import spread
 from calibrant.lenses import Lens, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions

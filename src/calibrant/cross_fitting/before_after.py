@@ -20,7 +20,7 @@ from calibrant.cross_fitting.result import (
     apply_to_folds,
 )
 from calibrant.inference import calibration_test
-from calibrant.inference.replicates.plan import Plan, Progress, part
+from calibrant.inference.replicates.problem import Plan, Progress, part
 from calibrant.inference.testing.families import default_tree
 from calibrant.predictions import Predictions
 from calibrant.recalibration import (

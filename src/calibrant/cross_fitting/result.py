@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from calibrant import tables
 from calibrant.checks.parameters import brief
 from calibrant.inference import CalibrationTest
-from calibrant.inference.replicates.plan import Settings
+from calibrant.inference.replicates.problem import Settings
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method
 from calibrant.words import decimal, signed

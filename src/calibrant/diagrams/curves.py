@@ -19,8 +19,7 @@ from calibrant.diagrams.curve import (
     Kind,
 )
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, refuse_clusters
-from calibrant.inference.replicates.plan import Plan, Progress, part
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, part
 from calibrant.lenses import Lens
 from calibrant.partitions import FromFunction
 from calibrant.resampling import Exact
