@@ -1,13 +1,16 @@
 """Errors: one sentence in the words of the command line, and an exit code."""
 
+import os
 import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryFile
 
 import typer
 
 INTERRUPTED = 130  # the exit code, as shells have it
+STANDARD_ERROR = 2
 
 # What a user of Python writes, and what is written on the command line instead. In a sentence
 # of the library, code stands in backticks. It is translated as a whole; the rest stays.
@@ -97,3 +100,29 @@ def _sentence(error: Exception) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}."
     return translated(" ".join(str(error).split())) or f"{type(error).__name__}."
+
+
+@contextmanager
+def without_panics() -> Iterator[None]:
+    """Keep what is printed while a file is read that cannot be read.
+
+    A compiled reader that panics prints where, straight to the file of standard error: many lines
+    that say nothing to a user, who gets a sentence. If all goes well, what was printed is shown
+    afterwards.
+    """
+    try:
+        before = os.dup(STANDARD_ERROR)
+    except OSError:  # there is no standard error
+        yield
+        return
+    try:
+        with TemporaryFile() as kept:
+            os.dup2(kept.fileno(), STANDARD_ERROR)
+            try:
+                yield
+            finally:
+                os.dup2(before, STANDARD_ERROR)
+            kept.seek(0)
+            os.write(before, kept.read())
+    finally:
+        os.close(before)

@@ -1,4 +1,4 @@
-"""``calibrant datasets``."""
+"""``calibrant demo`` and ``datasets``: predictions that come with calibrant."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,27 +7,50 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrant.checks.files import whole_file
+from calibrant.cli import options
+from calibrant.cli.commands.draw import write_report
+from calibrant.cli.commands.evaluate import print_evaluation
 from calibrant.cli.errors import one_sentence_errors
-from calibrant.cli.files import check_ending
-from calibrant.cli.options import Json
-from calibrant.cli.output import print_json, print_sentence
+from calibrant.cli.output import check_ending, print_json, print_sentence
 
 if TYPE_CHECKING:
     from calibrant import Predictions
 
+TITLES = {"lenet": "LeNet", "resnet": "ResNet", "densenet": "DenseNet"}
 
-def datasets(
-    name: Annotated[
-        str | None, typer.Argument(help="Which one to write; default: list them.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="CSV or Parquet file to write.")
-    ] = None,
-    json: Json = False,
+Name = Annotated[str | None, typer.Argument(help="Which one to write; default: list them.")]
+Table = Annotated[Path | None, typer.Option("--output", "-o", help="CSV or Parquet file to write.")]
+
+
+def demo(
+    output: options.Output = Path("calibrant-report.html"),
+    resamples: options.Resamples = 999,
+    seed: options.Seed = 0,
+    json: options.Json = False,
 ) -> None:
+    """Evaluate the predictions of a network that come with calibrant, and write a report."""
+    check_ending(output, ".html", ".htm")
+    with one_sentence_errors(), whole_file(output) as temporary:
+        import calibrant as cal
+
+        models = {name: cal.datasets.cifar10(name) for name in cal.datasets.names()}
+        data = models["resnet"]
+        found = cal.evaluate(data, n_resamples=resamples, rng=seed)
+        scores = cal.scores.all_scores(data)
+        if not json:
+            print_evaluation("A ResNet on CIFAR-10", scores, found)
+        write_report(models, temporary, "Three networks on CIFAR-10", seed, resamples)
+    if json:
+        body = {"output": str(output), "seed": seed, "n_resamples": resamples}
+        print_json("demo", {**body, "scores": scores, **found.to_dict()})
+    else:
+        typer.echo(f"The report on all three networks is in {output}: open it in a browser.")
+
+
+def datasets(name: Name = None, output: Table = None, json: options.Json = False) -> None:
     """List the predictions that come with calibrant, or write one to a file."""
     with one_sentence_errors():
-        import calibrant as cal  # noqa: PLC0415
+        import calibrant as cal
 
         names = cal.datasets.names()
         if name is None:
@@ -48,7 +71,7 @@ def datasets(
 
 
 def _described(name: str) -> str:
-    title = {"lenet": "LeNet", "resnet": "ResNet", "densenet": "DenseNet"}.get(name, name)
+    title = TITLES.get(name, name)
     return f"{title} on the test images of CIFAR-10, 10,000 rows, 10 classes"
 
 
@@ -66,7 +89,7 @@ def _list(names: Sequence[str], output: Path | None, json: bool) -> None:
 
 
 def _write_frame(data: "Predictions", path: Path) -> None:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl
 
     columns = {f"prob_{name}": data.probs[:, j] for j, name in enumerate(data.classes)}
     frame = pl.DataFrame({"label": [data.classes[y] for y in data.labels], **columns})

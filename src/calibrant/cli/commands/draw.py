@@ -1,0 +1,203 @@
+"""``calibrant plot`` and ``report``: pictures, alone or on a page."""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrant.checks.files import whole_file
+from calibrant.cli import options
+from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.inputs import Inputs, takes_inputs
+from calibrant.cli.output import (
+    check_ending,
+    print_json,
+    print_readings,
+    print_sentence,
+    progress_after,
+)
+
+if TYPE_CHECKING:
+    from calibrant import CurveDiagram, Predictions, ReliabilityDiagram, Scan
+    from calibrant.lenses import Lens
+
+    Diagram = CurveDiagram | ReliabilityDiagram
+
+
+class Kind(StrEnum):
+    """What is drawn."""
+
+    bins = "bins"
+    smooth = "smooth"
+    cumulative = "cumulative"
+    isotonic = "isotonic"
+
+
+OPTIONS = {  # that only some kinds have
+    Kind.bins: ("--partition", "--classical", "--regions"),
+    Kind.isotonic: ("--confidence",),
+}
+
+KindOption = Annotated[
+    Kind,
+    typer.Option(
+        "--kind", help="Bins, or for two outcomes a curve that needs none: isotonic is CORP."
+    ),
+]
+LensText = Annotated[
+    str | None,
+    typer.Option(
+        "--lens",
+        help=f"{options.LENSES}. Default: all of up to four classes, the predicted class of more.",
+    ),
+]
+Classical = Annotated[
+    bool,
+    typer.Option("--classical", help="Frequency over prediction, with the diagonal, n and p."),
+]
+Regions = Annotated[
+    bool, typer.Option("--regions", help="Draw the consistency region of each bin.")
+]
+Confidence = Annotated[
+    bool, typer.Option("--confidence", help="Draw the confidence band of an isotonic curve.")
+]
+Title = Annotated[str | None, typer.Option(help="Title of the report.")]
+GroupsText = Annotated[
+    str | None,
+    typer.Option("--groups", help="Groups of classes to draw, such as 0-2|3-5|6-9."),
+]
+
+
+@takes_inputs()
+def plot(
+    files: options.Files,
+    output: options.Output = Path("reliability.png"),
+    kind: KindOption = Kind.bins,
+    lens: LensText = None,
+    partition: options.PartitionText = None,
+    classical: Classical = False,
+    regions: Regions = False,
+    confidence: Confidence = False,
+    resamples: options.Resamples = 999,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    *,
+    inputs: Inputs,
+) -> None:
+    """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
+    check_ending(output, ".png", ".svg", ".pdf", ".html")
+    of_bins = {"--partition": partition, "--classical": classical, "--regions": regions}
+    _check_options(kind, {**of_bins, "--confidence": confidence})
+    with one_sentence_errors(), whole_file(output) as temporary:
+        models = inputs.load_all(files, paired=False)
+        settings = _settings(models, lens, partition, classical)
+        data = models if len(models) > 1 else next(iter(models.values()))
+        with progress_after(1.0, "resampling") as progress:
+            how = {**settings, "n_resamples": resamples, "rng": seed, "progress": progress}
+            diagram = _compute(kind)(data, **how)
+        look = {"classical": classical, "regions": regions, "summary": classical}
+        _draw(diagram, temporary, **(look if kind is Kind.bins else {"confidence": confidence}))
+    if json:
+        body = inputs.origin(files[0] if len(files) == 1 else files, data)
+        body |= {"output": str(output), "seed": seed, "lens": diagram.settings["lens"]}
+        print_json("plot", {**body, **diagram.to_dict()})
+    else:
+        print_sentence(diagram.sentence)
+        typer.echo(f"Written to {output}.")
+        print_readings(models)
+
+
+def _check_options(kind: Kind, given: dict[str, Any]) -> None:
+    """Refuse options that the kind of picture does not have."""
+    for name, value in given.items():
+        if value and name not in OPTIONS.get(kind, ()):
+            of = next(other.value for other, names in OPTIONS.items() if name in names)
+            raise typer.BadParameter(
+                f"is for --kind {of}; found --kind {kind.value}.", param_hint=name
+            )
+
+
+def _settings(
+    models: "dict[str, Predictions]", lens: str | None, partition: str | None, classical: bool
+) -> dict[str, Any]:
+    """Return the lens and the bins that were asked for; the classical view has two outcomes."""
+    from calibrant.cli.parsing import parse_lens, parse_partition
+    from calibrant.diagrams.problems import default_lens
+
+    chosen = default_lens(models) if classical else None
+    if lens is not None:
+        chosen = parse_lens(lens, next(iter(models.values())))
+    return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
+
+
+def _compute(kind: Kind) -> "Callable[..., Diagram]":
+    from calibrant import diagrams
+
+    found: dict[Kind, Callable[..., Diagram]] = {
+        Kind.bins: diagrams.reliability_diagram,
+        Kind.smooth: diagrams.smooth_diagram,
+        Kind.cumulative: diagrams.cumulative_diagram,
+        Kind.isotonic: diagrams.isotonic_diagram,
+    }
+    return found[kind]
+
+
+def _draw(diagram: "Diagram", path: Path, **look: Any) -> None:
+    from calibrant.diagrams import static
+
+    if path.suffix.lower() == ".html":
+        diagram.figure(**look).save(path)
+        return
+    static.draw_without_window()
+    static.save(diagram.plot(**look), path)
+
+
+@takes_inputs("id", "by", "row", "engine")
+def report(
+    files: options.Files,
+    output: options.Output = Path("calibrant-report.html"),
+    title: Title = None,
+    groups: GroupsText = None,
+    resamples: options.Resamples = 999,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    *,
+    inputs: Inputs,
+) -> None:
+    """Write a report: one HTML file that works offline."""
+    check_ending(output, ".html", ".htm")
+    with one_sentence_errors(), whole_file(output) as temporary:
+        from calibrant.cli.parsing import parse_groups
+
+        models = inputs.open_models(files)
+        lens = None if groups is None else parse_groups(groups, next(iter(models.values())))
+        title = title or f"Calibration of {', '.join(models)}"
+        told = write_report(models, temporary, title, seed, resamples, lens, inputs.region)
+    if json:
+        body = {**inputs.origin(files, models), "output": str(output)}
+        print_json("report", {**body, "seed": seed, "n_resamples": resamples})
+    else:
+        for sentence in told:
+            print_sentence(sentence)
+        typer.echo(f"\nWritten to {output}: open it in a browser.")
+        print_readings(models)
+
+
+def write_report(
+    models: Mapping[str, "Predictions | Scan"],
+    output: Path,
+    title: str,
+    seed: int,
+    resamples: int,
+    groups: "Lens | None" = None,
+    region: str | None = None,
+) -> list[str]:
+    """Write the report on one model, or on more than one with their comparison."""
+    from calibrant.reporting.contents import Settings
+    from calibrant.reporting.write import told_report
+
+    with progress_after(1.0, "report") as progress:
+        settings = Settings(seed, resamples, groups, region)
+        return told_report(models, output, title, settings, progress)
