@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.calibration import CalibrationFunction
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
+from calibrant.diagrams.bins import Truth, bins_picture, simplex_picture
+from calibrant.diagrams.picture import Floats, Mask, Picture
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, named_sentences
 from calibrant.inference import Binwise
 from calibrant.inference.replicates.plan import Plan, Progress, part
@@ -24,12 +25,7 @@ from calibrant.words import NEEDED, be, many, percent, too_few
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
-    from calibrant.diagrams.pictures import Picture
     from calibrant.diagrams.static import Axes
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Truth = Callable[[Floats], Floats]
 
 ALPHA = 0.05  # family-wise level at which a bin counts as significant
 MOST_BINS = 50  # of the histogram: more are too thin to be seen
@@ -40,24 +36,12 @@ LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Series:
-    """The bins of one model.
+    """The bins of one model."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the model; "" if it is the only one.
-    cells : Binwise
-        The deviations of all bins, with limits and adjusted p-values.
-    histogram : array of shape (bins,) or None
-        Share of the predictions of the event in each bin, for two outcomes.
-    corners : array of shape (bins, m, m) or None
-        The corners of each bin, where the bins are simplices.
-    """
-
-    name: str
-    cells: Binwise
-    histogram: Floats | None
-    corners: Floats | None
+    name: str  # of the model; "" if it is the only one
+    cells: Binwise  # the deviations of all bins, with limits and adjusted p-values
+    histogram: Floats | None  # (bins,) of two outcomes: share of the predictions of the event
+    corners: Floats | None  # (bins, m, m) of each bin, where the bins are simplices
 
     @property
     def function(self) -> CalibrationFunction:
@@ -215,17 +199,15 @@ class ReliabilityDiagram:
 
     def _picture(
         self, classical: bool, truth: Truth | None, regions: bool, summary: bool
-    ) -> "Picture":
-        from calibrant.diagrams import pictures  # noqa: PLC0415
-
+    ) -> Picture:
         self._check_option("classical", classical, 2)
         self._check_option("truth", truth is not None, 2)
         self._check_option("regions", regions, 3)
         if summary and not classical:
             raise ValueError("`summary` is for the classical view: set `classical` too.")
         if self.n_outcomes > 2:
-            return pictures.simplex_picture(self, regions=regions)
-        return pictures.bins_picture(self, classical=classical, truth=truth, summary=summary)
+            return simplex_picture(self, regions=regions)
+        return bins_picture(self, classical=classical, truth=truth, summary=summary)
 
     def _check_option(self, name: str, given: bool, needed: int) -> None:
         if given and self.n_outcomes != needed:

@@ -12,9 +12,10 @@ from calibrant import tables
 from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
 from calibrant.cross_fitting.result import NOTE
 from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
+from calibrant.diagrams.bins import bins_picture, simplex_picture
 from calibrant.diagrams.charts import chart, forest, spark
 from calibrant.diagrams.charts.chart import Chart, asset, policy
-from calibrant.diagrams.pictures import bins_picture, curve_picture, simplex_picture
+from calibrant.diagrams.curve import curve_picture
 from calibrant.inference import Comparison, Slices
 from calibrant.inference.verdicts.evaluation import HEADER
 from calibrant.inference.verdicts.groups import HEADER as SLICE_HEADER

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.diagrams.pictures.binary import runs
+from calibrant.diagrams.curve import runs
 from calibrant.inference import Classwise, Verdict
 from calibrant.lenses import TopLabel
 from calibrant.words import ALPHA, NEEDED, apart, be, many, pvalue, rows_of, too_few

@@ -12,7 +12,7 @@ from typing import final
 
 from calibrant.checks.files import whole_file
 from calibrant.diagrams.charts.svg import element, text
-from calibrant.diagrams.pictures.picture import wrapped
+from calibrant.diagrams.picture import wrapped
 
 Key = tuple[str, str]  # a small drawing, and what it means
 

@@ -6,7 +6,7 @@ from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.chart import WIDTH, Chart
 from calibrant.diagrams.charts.plain import number
 from calibrant.diagrams.charts.svg import Scale
-from calibrant.diagrams.pictures.picture import round_ticks
+from calibrant.diagrams.picture import round_ticks
 from calibrant.inference import Slice
 from calibrant.words import ALPHA, percent, points, pvalue
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from calibrant.diagrams.charts import chart, svg
 from calibrant.diagrams.charts.chart import LETTER, WIDTH
 from calibrant.diagrams.charts.svg import Point, element
-from calibrant.diagrams.pictures.picture import (
+from calibrant.diagrams.picture import (
     ANY,
     Areas,
     Arrows,
@@ -49,7 +49,7 @@ def draw(part: Part, place: Place, top: float = 0.0, size: float = 1.0) -> str:
         return "".join(dot(at, share / top, note) for at, share, note in rows)
     if isinstance(part, Arrows):
         pairs = map(place, part.at)
-        return "".join(svg.arrow(start, stop, arrow_class(part)) for start, stop in pairs)
+        return "".join(svg.arrow(start, stop, part.look) for start, stop in pairs)
     return _label(part, place)
 
 
@@ -94,11 +94,6 @@ def dot(place: Point, share: float, note: str, at: str = "") -> str:
     look = {"class_": "dot", "fill_opacity": shade(share), "data_at": at}
     x, y = place
     return element("circle", svg.title(note), cx=x, cy=y, r=3 + 7 * share**0.5, **look)
-
-
-def arrow_class(part: Arrows) -> str:
-    """Return the class of arrows."""
-    return "arrow off" if part.off else "arrow faded" if part.faded else "arrow"
 
 
 def label_lines(part: Label) -> list[str]:

@@ -8,7 +8,7 @@ from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.chart import Chart, Key
 from calibrant.diagrams.charts.parts import Place, draw, model_class
 from calibrant.diagrams.charts.svg import Point, Scale, element
-from calibrant.diagrams.pictures.picture import (
+from calibrant.diagrams.picture import (
     Floats,
     Frame,
     Picture,

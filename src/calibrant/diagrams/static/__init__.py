@@ -8,20 +8,18 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from calibrant.diagrams.pictures import Picture
-from calibrant.diagrams.static.keys import keep_inside
-from calibrant.diagrams.static.plain import draw_plain
+from calibrant.diagrams.picture import Picture
+from calibrant.diagrams.static.parts import keep_inside
+from calibrant.diagrams.static.plain import draw_plain, trajectories
 from calibrant.diagrams.static.simplex import draw_tetrahedron, draw_triangle
-from calibrant.diagrams.static.trajectory import trajectories
 
 __all__ = ["Axes", "Figure", "draw", "draw_without_window", "save", "trajectories"]
 
 
 def draw(picture: Picture, ax: Axes | None = None) -> Axes:
     """Draw a picture on an Axes, or on that of a new figure, and return the Axes."""
-    in_space = any(label.at.size == 3 for label in picture.labels)
-    ax = _new_axes(picture, in_space) if ax is None else ax
-    if in_space:
+    ax = _new_axes(picture) if ax is None else ax
+    if picture.in_space:
         if ax.name != "3d":
             raise TypeError(f'`ax` must have projection="3d" for four outcomes; found {ax.name!r}.')
         draw_tetrahedron(picture, ax)
@@ -35,7 +33,7 @@ def draw(picture: Picture, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _new_axes(picture: Picture, in_space: bool) -> Axes:
+def _new_axes(picture: Picture) -> Axes:
     """Return the Axes of a new figure, which is higher if the legend is long."""
     if picture.frame is None:
         size = (4.6, 4.2)
@@ -44,7 +42,7 @@ def _new_axes(picture: Picture, in_space: bool) -> Axes:
     else:
         size = (4.4, 3.5 + 0.2 * max(0, len(picture.keys) - 5))
     figure = plt.figure(figsize=size, layout="constrained")
-    ax: Axes = figure.add_subplot(projection="3d" if in_space else None)
+    ax: Axes = figure.add_subplot(projection="3d" if picture.in_space else None)
     return ax
 
 

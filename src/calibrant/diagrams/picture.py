@@ -1,6 +1,6 @@
-"""The parts of a picture.
+"""Pictures as data: parts that are drawn somewhere in some look, and what is said about them.
 
-Places are in units of the axes, or of `simplex.TRIANGLE` and `simplex.TETRAHEDRON`. A look is a
+Places are in units of the axes, or of `bins.TRIANGLE` and `bins.TETRAHEDRON`. A look is a
 word, such as "limits", that every renderer has a style for. A part belongs to a model and has its
 colour, or to none, and then has the colour of its look.
 """
@@ -9,12 +9,17 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil, floor, log10
-from typing import NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.lenses import TopLabel
 from calibrant.words import percent
+
+if TYPE_CHECKING:
+    from calibrant.diagrams.curve import CurveDiagram
+    from calibrant.diagrams.reliability import ReliabilityDiagram
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -75,6 +80,11 @@ class Arrows(NamedTuple):
     off: bool  # whether they are significant
     faded: bool  # whether their bins hold few rows
 
+    @property
+    def look(self) -> str:
+        """What they look like."""
+        return "arrow off" if self.off else "arrow faded" if self.faded else "arrow"
+
 
 class Label(NamedTuple):
     """A text beside a point."""
@@ -133,10 +143,33 @@ class Picture:
         return [part for part in self.parts if isinstance(part, Label)]
 
     @property
+    def in_space(self) -> bool:
+        """Whether it has three dimensions."""
+        return any(label.at.size == 3 for label in self.labels)
+
+    @property
     def largest_share(self) -> float:
         """The largest share of predictions that colours stand for; 0 if there are none."""
         shares = present(p.shares for p in self.parts if isinstance(p, Areas | Dots))
         return max((float(each.max()) for each in shares), default=0.0)
+
+
+def prediction_name(diagram: "ReliabilityDiagram | CurveDiagram") -> str:
+    """Return what the predictions of two outcomes are called."""
+    if diagram.subject == TopLabel().subject:
+        return "confidence"
+    about = diagram.subject or f"class {diagram.classes[diagram.event]}"
+    return f"predicted probability of {about}"
+
+
+def significant_name(alpha: float, family: str) -> str:
+    """Say what is marked, for the legend; `family` is what its p-value is adjusted for."""
+    return f"significant ({percent(alpha)}, {family})"
+
+
+def band_name(level: float) -> str:
+    """Say what consistency limits are, for the legend."""
+    return f"{percent(level)} consistency band"
 
 
 def reference(slope: float) -> Lines:
