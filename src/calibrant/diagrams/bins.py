@@ -170,10 +170,7 @@ def _extent(
 
 
 def _keys(
-    diagram: "ReliabilityDiagram",
-    marks: Sequence[Marks],
-    lines: Sequence[str],
-    *true: Lines,
+    diagram: "ReliabilityDiagram", marks: Sequence[Marks], lines: Sequence[str], *true: Lines
 ) -> Iterator[Key]:
     """Name the parts, in the order in which they are read: models with `lines` of their numbers."""
     several = len(diagram.series) > 1

@@ -10,14 +10,7 @@ from calibrant.calibration import isotonic
 from calibrant.checks.parameters import brief, positive
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.bands import band_of, check_level, confidence_band, group_ends
-from calibrant.diagrams.curve import (
-    CUMULATIVE,
-    ISOTONIC,
-    SMOOTH,
-    CurveDiagram,
-    CurveSeries,
-    Kind,
-)
+from calibrant.diagrams.curve import CUMULATIVE, ISOTONIC, SMOOTH, CurveDiagram, CurveSeries, Kind
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.replicates.plan import Plan, Progress, part
 from calibrant.inference.replicates.problem import Problem

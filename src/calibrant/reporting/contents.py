@@ -1,10 +1,19 @@
-"""What the report on one model holds: computed here, drawn elsewhere."""
+"""What the report on one model holds: computed and judged here, drawn elsewhere.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+There is one adjustment for all that a page says about a model. Tests, bins, classes, groups and
+the curve of a page see the same draws. Each of these boxes has a strongest piece of evidence, in
+the data and in every replicate, and so a p-value that is adjusted within the box. If the model is
+calibrated, data and replicates are exchangeable. So the share of them in which some box has a
+p-value of at most p is a p-value for the whole page (Westfall and Young), and the chance of any
+significant claim on the page of a calibrated model is at most 5 %.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.calibration import calibration_function
 from calibrant.cross_fitting import Recalibration, recalibrate
@@ -15,25 +24,31 @@ from calibrant.diagrams import (
     isotonic_diagram,
     reliability_diagram,
 )
-from calibrant.inference import Classwise, Evaluation, Slices, classwise, slices
+from calibrant.inference import (
+    Classwise,
+    Evaluation,
+    EvaluationRow,
+    Slices,
+    Verdict,
+    classwise,
+    slices,
+)
 from calibrant.inference.replicates.plan import Progress, part
+from calibrant.inference.testing.pvalues import largest, pvalues_of_row, strongest
 from calibrant.inference.verdicts.groups import kept_columns
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
-from calibrant.reporting.sentences import (
-    Line,
-    bin_sentences,
-    classes_verdict,
-    line_of,
-    spoken_outcomes,
-)
-from calibrant.reporting.together import judged_together
+from calibrant.reporting import sentences
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
 from calibrant.verbs import as_rows
-from calibrant.words import NEEDED, capital
+from calibrant.words import ALPHA, NEEDED, capital
+
+Floats = NDArray[np.float64]
+Evidence = tuple[float, Floats]  # of the data, and of every replicate: larger is stronger
+Adjust = Callable[[Floats], Floats]
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
 MOST_WORST = 10  # worst bins in words
@@ -100,29 +115,31 @@ class Contents:
     slices: Slices | None  # None if no columns were kept beside the predictions
 
     @property
-    def main_lens(self) -> Lens:
-        """The aspect that comes first: the event of two classes, the top label of more."""
-        return Canonical() if self.data.m == 2 else TopLabel()
-
-    @property
-    def verdicts(self) -> list[Line]:
+    def verdicts(self) -> list[sentences.Line]:
         """What the tests mean: the main aspect first, single classes last."""
-        main, diagram = self.main_lens, self.drawings[0].diagram
+        main, diagram = main_lens(self.data), self.drawings[0].diagram
         found = sorted(self.evaluation.verdicts, key=lambda verdict: verdict.lens != main)
-        lines = [line_of(v, diagram if v.lens == main else None) for v in found]
-        return lines if self.classes is None else [*lines, classes_verdict(self.classes)]
+        lines = [sentences.line_of(v, diagram if v.lens == main else None) for v in found]
+        return lines if self.classes is None else [*lines, sentences.classes_verdict(self.classes)]
 
     def worst_bins(self) -> list[str]:
         """Return sentences about the bins that matter most: share times deviation."""
         found = []
         for drawing in self.drawings:
-            for size, sentence in bin_sentences(drawing.diagram, drawing.outcomes, MOST_WORST):
+            for size, sentence in sentences.bin_sentences(
+                drawing.diagram, drawing.outcomes, MOST_WORST
+            ):
                 found.append((size, capital(f"{drawing.title}: {sentence}")))
         largest = sorted(found, key=lambda pair: -pair[0])[:MOST_WORST]
         return [sentence for _, sentence in largest]
 
     def __repr__(self) -> str:
         return f"Contents(name={self.name[:60]!r}, data={self.data!r})"
+
+
+def main_lens(data: Predictions | Scan) -> Lens:
+    """Return the aspect that comes first: the event of two classes, the top label of more."""
+    return Canonical() if data.m == 2 else TopLabel()
 
 
 def compute(
@@ -175,7 +192,7 @@ def _drawings(
     for i, (name, title, lens) in enumerate(wanted):
         draws = settings.draws(part(progress, i, len(wanted)))
         diagram = reliability_diagram(data, lens=lens, **draws)
-        outcomes = RANKS if lens == TopK(2) else spoken_outcomes(diagram)
+        outcomes = RANKS if lens == TopK(2) else sentences.spoken_outcomes(diagram)
         drawings.append(Drawing(name, title, diagram, outcomes))
     return tuple(drawings)
 
@@ -191,11 +208,8 @@ def _curve(
 
 def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, str, Lens]]:
     """Return the name, title and lens of each diagram; the main one first."""
-    wanted: list[tuple[str, str, Lens]] = []
-    if data.m == 2:
-        wanted.append(("main", f"Probability of “{data.classes[1]}”", Canonical()))
-    else:
-        wanted.append(("main", "Confidence", TopLabel()))
+    title = f"Probability of “{data.classes[1]}”" if data.m == 2 else "Confidence"
+    wanted = [("main", title, main_lens(data))]
     if data.m in (3, 4):
         wanted.append(("simplex", "All classes", Canonical()))
     if data.m > 4:
@@ -249,7 +263,112 @@ def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> R
     if found.recommended == AS_IT_IS:
         return Remedy(found.recommendation, found)
     models = {AS_IT_IS: data, f"after {found.recommended}": found.predictions()}
-    lens: Lens = Canonical() if data.m == 2 else TopLabel()
-    diagram = reliability_diagram(models, lens=lens, **settings.draws())
+    diagram = reliability_diagram(models, lens=main_lens(data), **settings.draws())
     code = f"repaired = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
     return Remedy(found.recommendation, found, diagram, code)
+
+
+def judged_together(found: Contents) -> Contents:
+    """Adjust all boxes together; bins of a class are judged if the class is shown to be off."""
+    n_tests, evidence = _of_page(found)
+    adjust = adjustment(evidence)
+    tests, curve, classes, groups = found.evaluation, found.curve, found.classes, found.slices
+    tests = replace(
+        tests,
+        verdicts=tuple(_judged_verdict(verdict, adjust, n_tests) for verdict in tests.verdicts),
+        rows=tuple(
+            replace(row, adjusted_pvalue=float(adjust(np.array(row.adjusted_pvalue))))
+            for row in tests.rows
+        ),
+    )
+    if curve is not None:
+        (series,) = curve.series
+        band = replace(series.band, pvalues=adjust(series.band.pvalues))
+        curve = replace(curve, series=(replace(series, band=band),))
+    if classes is not None:
+        classes = replace(classes, together=adjust)
+    if groups is not None:
+        rows = [
+            replace(row, verdict=_judged_verdict(row.verdict, adjust, n_tests))
+            for row in groups.rows
+        ]
+        groups = replace(groups, rows=tuple(rows))
+    return replace(
+        found,
+        evaluation=tests,
+        drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
+        curve=curve,
+        classes=classes,
+        class_drawings=_judged_classes(found.class_drawings, classes),
+        slices=groups,
+    )
+
+
+def adjustment(families: Iterable[Evidence]) -> Adjust:
+    """Return what makes p-values of boxes p-values of the page.
+
+    Examples
+    --------
+    >>> one = 3.0, np.array([1.0, 2.0, 4.0])
+    >>> two = 1.0, np.array([3.0, 2.0, 4.0])
+    >>> adjustment([one, two])(np.array([0.5, 0.25])).tolist()
+    [0.75, 0.25]
+    """
+    table = np.stack([pvalues_of_row(np.append(value, null)) for value, null in families])
+    smallest = np.sort(table.min(axis=0))
+
+    def adjust(p: Floats) -> Floats:
+        return np.searchsorted(smallest, np.asarray(p) * (1 + 1e-12), "right") / smallest.size
+
+    return adjust
+
+
+def _of_tests(rows: Sequence[EvaluationRow]) -> Evidence:
+    """Return the strongest evidence of tests."""
+    values = np.array([row.value for row in rows])
+    return strongest(values, np.stack([row.null for row in rows]))
+
+
+def _of_page(found: Contents) -> tuple[int, list[Evidence]]:
+    """Return the number of tests of a page, and the evidence of its boxes."""
+    evidence = [_of_tests(found.evaluation.rows)]
+    n_tests = len(found.evaluation.rows)
+    for drawing in found.drawings:
+        cells = drawing.diagram.series[0].cells
+        evidence.append((float(cells.standardised.max()), cells.largest))
+        n_tests += cells.function.n_cells
+    if found.curve is not None:
+        band = found.curve.series[0].band
+        evidence.append((band.farthest, band.largest))
+        n_tests += 1
+    if found.classes is not None:  # the class that is furthest off, and the mean of all
+        evidence.append(largest(found.classes.values, found.classes.null))
+        evidence.append((found.classes.mean, found.classes.null.mean(axis=0)))
+        n_tests += len(found.classes.classes) + 1
+    if found.slices is not None:
+        evidence.append(_of_tests(found.slices.tests))
+        n_tests += len(found.slices.tests)
+    return n_tests, evidence
+
+
+def _judged_verdict(verdict: Verdict, adjust: Adjust, n_tests: int) -> Verdict:
+    """Return what tests say as part of a page with so many tests."""
+    found = replace(verdict, pvalue=float(adjust(np.array(verdict.pvalue))), n_tests=n_tests)
+    return found if found.rejected else replace(found, direction=None)
+
+
+def _judged(drawing: Drawing, adjust: Adjust) -> Drawing:
+    """Return a diagram whose bins are judged as part of a page."""
+    (series,) = drawing.diagram.series
+    judged = replace(series, cells=replace(series.cells, together=adjust))
+    return replace(drawing, diagram=replace(drawing.diagram, series=(judged,)))
+
+
+def _judged_classes(
+    drawings: tuple[Drawing, ...], classes: Classwise | None
+) -> tuple[Drawing, ...]:
+    """Mark no bin of a class that is not shown to be off."""
+    if classes is None:
+        return drawings
+    p = dict(zip(classes.classes, classes.adjusted_pvalues.tolist(), strict=True))
+    return tuple(one if p[one.title] <= ALPHA else _judged(one, np.ones_like) for one in drawings)

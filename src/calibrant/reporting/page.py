@@ -21,7 +21,6 @@ from calibrant.inference.verdicts.evaluation import HEADER
 from calibrant.inference.verdicts.groups import HEADER as SLICE_HEADER
 from calibrant.lenses import TopLabel
 from calibrant.predictions import Predictions
-from calibrant.reporting.comparison import comparison_parts
 from calibrant.reporting.contents import (
     BINS,
     MOST_CLASSES,
@@ -29,7 +28,9 @@ from calibrant.reporting.contents import (
     Drawing,
     Remedy,
     Settings,
+    main_lens,
 )
+from calibrant.reporting.sentences import comparison_parts
 from calibrant.rows import Scan
 from calibrant.verbs import as_rows
 from calibrant.words import capital, decimal, many, score_name
@@ -57,7 +58,7 @@ def render(
     compared, together = None, None
     if comparison is not None:
         found, together = comparison
-        compared = comparison_parts(found, contents[0].main_lens)
+        compared = comparison_parts(found, main_lens(contents[0].data))
         compared["drawn"] = _figure(together, "comparison-figure")
     models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
     script = asset("chart.js") + files("calibrant.reporting").joinpath("page.js").read_text("utf-8")

@@ -10,11 +10,11 @@ from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.diagrams.problems import Models, named
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
 from calibrant.inference.replicates.plan import Progress, check_resamples, part
-from calibrant.lenses import Canonical, Lens, TopLabel
+from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
-from calibrant.reporting.comparison import paragraphs
-from calibrant.reporting.contents import Settings, compute
+from calibrant.reporting.contents import Settings, compute, main_lens
 from calibrant.reporting.page import render
+from calibrant.reporting.sentences import paragraphs
 from calibrant.spelling import as_lens
 from calibrant.verbs import takes_models
 
@@ -70,11 +70,7 @@ def report(
 
 
 def told_report(
-    data: Models,
-    path: str | Path,
-    title: str,
-    settings: Settings,
-    progress: Progress | None = None,
+    data: Models, path: str | Path, title: str, settings: Settings, progress: Progress | None = None
 ) -> list[str]:
     """Write a report, as `report` does, and return the sentences with which it begins."""
     models = _models(data)
@@ -107,8 +103,7 @@ def _evaluate(
         ((name, model),) = models.items()
         return {name: evaluate(model, **draws)}, None
     comparison = compare(models, paired=same_rows(models), **draws)
-    first = next(iter(models.values()))
-    lens: Lens = Canonical() if first.m == 2 else TopLabel()
+    lens = main_lens(next(iter(models.values())))
     picture = reliability_diagram(models, lens=lens, **settings.draws())
     return comparison.evaluations, (comparison, picture)
 

@@ -54,8 +54,7 @@ LensText = Annotated[
     ),
 ]
 Classical = Annotated[
-    bool,
-    typer.Option("--classical", help="Frequency over prediction, with the diagonal, n and p."),
+    bool, typer.Option("--classical", help="Frequency over prediction, with the diagonal, n and p.")
 ]
 Regions = Annotated[
     bool, typer.Option("--regions", help="Draw the consistency region of each bin.")
@@ -65,8 +64,7 @@ Confidence = Annotated[
 ]
 Title = Annotated[str | None, typer.Option(help="Title of the report.")]
 GroupsText = Annotated[
-    str | None,
-    typer.Option("--groups", help="Groups of classes to draw, such as 0-2|3-5|6-9."),
+    str | None, typer.Option("--groups", help="Groups of classes to draw, such as 0-2|3-5|6-9.")
 ]
 
 

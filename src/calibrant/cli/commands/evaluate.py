@@ -171,7 +171,7 @@ def compare(
 
 
 def _print_comparison(found: "Comparison") -> None:
-    from calibrant.reporting.comparison import paragraphs
+    from calibrant.reporting.sentences import paragraphs
     from calibrant.words import BOTH_OUTCOMES
 
     if len(found.evaluations) == 2:

@@ -8,13 +8,7 @@ from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.chart import Chart, Key
 from calibrant.diagrams.charts.parts import Place, draw, model_class
 from calibrant.diagrams.charts.svg import Point, Scale, element
-from calibrant.diagrams.picture import (
-    Floats,
-    Frame,
-    Picture,
-    round_ticks,
-    rounded_percent,
-)
+from calibrant.diagrams.picture import Floats, Frame, Picture, round_ticks, rounded_percent
 
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 430.0, 10.0, 310.0  # of the drawing
 STRIP = 324.0, 366.0  # upper and lower end of the distribution of predictions

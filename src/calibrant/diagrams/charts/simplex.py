@@ -12,25 +12,9 @@ import numpy as np
 from calibrant.diagrams.bins import TETRAHEDRON, TRIANGLE
 from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.chart import WIDTH, Chart, Key
-from calibrant.diagrams.charts.parts import (
-    GAP,
-    LEADING,
-    LINES,
-    dot,
-    draw,
-    label_lines,
-)
+from calibrant.diagrams.charts.parts import GAP, LEADING, LINES, dot, draw, label_lines
 from calibrant.diagrams.charts.svg import Point, element
-from calibrant.diagrams.picture import (
-    Arrows,
-    Dots,
-    Floats,
-    Label,
-    Lines,
-    Part,
-    Picture,
-    wrapped,
-)
+from calibrant.diagrams.picture import Arrows, Dots, Floats, Label, Lines, Part, Picture, wrapped
 
 SIDE, LEFT, BASE = 330.0, 55.0, 286.0  # of the triangle: length, left end and lower end
 ROOM = 14.0  # above and below the names
