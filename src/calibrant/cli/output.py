@@ -50,11 +50,11 @@ def print_readings(read: "Predictions | Scan | Mapping[str, Any]") -> None:
             alike.setdefault(str(data.reading), []).append(name)
     for sentence, names in alike.items():
         of = f"{', '.join(names)}: " if len(alike) > 1 else ""
-        print_sentence(f"{of}{sentence}")
+        say(f"{of}{sentence}")
 
 
-def print_sentence(sentence: str) -> None:
-    """Write a sentence in lines of at most so many characters."""
+def say(sentence: str) -> None:
+    """Write a sentence, in lines of at most `WIDTH` characters."""
     typer.echo(textwrap.fill(sentence, WIDTH, break_on_hyphens=False, break_long_words=False))
 
 
@@ -138,10 +138,9 @@ def progress_after(seconds: float, what: str) -> Iterator[Any]:
         if time.monotonic() - began > seconds:
             bar.start()
 
-    notes = _Notes(lambda note: bar.update(task, description=f"{what} ({note})"))
     timer.start()
     try:
-        with notes.shown():
+        with _notes(lambda note: bar.update(task, description=f"{what} ({note})")):
             yield report
     finally:
         timer.cancel()
@@ -151,32 +150,20 @@ def progress_after(seconds: float, what: str) -> Iterator[Any]:
             terminal.close()
 
 
-class _Notes(logging.Handler):
-    """Shows what the library notes in its log: which way was taken, and what takes long.
-
-    show : function of a text
-    """
-
-    def __init__(self, show: Callable[[str], None]) -> None:
-        super().__init__(logging.DEBUG)
-        self.show = show
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Show a note."""
-        self.show(record.getMessage())
-
-    @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Show notes for as long as this lasts."""
-        log = logging.getLogger("calibrant")
-        level = log.level
-        log.setLevel(logging.DEBUG)
-        log.addHandler(self)
-        try:
-            yield
-        finally:
-            log.removeHandler(self)
-            log.setLevel(level)
+@contextmanager
+def _notes(show: Callable[[str], None]) -> Iterator[None]:
+    """Show what the library notes in its log: which way was taken, and what takes long."""
+    handler = logging.Handler(logging.DEBUG)
+    handler.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]
+    log = logging.getLogger("calibrant")
+    level = log.level
+    log.setLevel(logging.DEBUG)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def _terminal() -> TextIO:

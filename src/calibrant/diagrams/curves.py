@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,10 +132,7 @@ def smooth_diagram(
     smooth curve, p ≤ 0.001 for the whole curve
     """
     width = None if bandwidth is None else _checked_width(bandwidth)
-
-    def make(name: str, problem: Problem, plan: Plan, level: float) -> CurveSeries:
-        return _smooth_series(name, problem, plan, level, width)
-
+    make = partial(_smooth_series, width=width)
     plan = Plan.of(first(data), Exact(), n_resamples, rng, progress)
     return _diagram(SMOOTH, make, data, lens, plan, level, bandwidth=width)
 
@@ -311,7 +309,11 @@ def _cumulative_series(name: str, problem: Problem, plan: Plan, level: float) ->
     ties = _ties(problem)
     ends = group_ends(ties.mass, POINTS)
     last = ties.values[ends]
-    cells = problem.view.cells(FromFunction(_group(last, ties.event)))
+
+    def group(probs: Floats) -> NDArray[np.int64]:
+        return np.searchsorted(last, probs[:, ties.event].astype(np.float64))
+
+    cells = problem.view.cells(FromFunction(group))
     predicted = np.cumsum(np.add.reduceat(ties.predicted, np.concatenate(([0], ends[:-1] + 1))))
 
     def evaluate(block: Block) -> Floats:
@@ -329,12 +331,3 @@ def _cumulative_series(name: str, problem: Problem, plan: Plan, level: float) ->
         shares=np.diff(x, prepend=0.0),
         band=band,
     )
-
-
-def _group(last: Floats, event: int) -> Callable[[Floats], NDArray[np.int64]]:
-    """Return a function of predictions that gives the number of the group of each."""
-
-    def group(probs: Floats) -> NDArray[np.int64]:
-        return np.searchsorted(last, probs[:, event].astype(np.float64))
-
-    return group

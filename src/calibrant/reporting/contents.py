@@ -68,8 +68,8 @@ class Settings:
 
     seed: int  # that the user gave, or one drawn from the generator
     n_resamples: int
-    groups: Lens | None  # for the triangle or tetrahedron of groups; None for the default
-    region: str | None  # condition that the rows were chosen by; None for all rows
+    groups: Lens | None = None  # for the triangle or tetrahedron of groups; None for the default
+    region: str | None = None  # condition that the rows were chosen by; None for all rows
 
     def draws(self, progress: Progress | None = None) -> dict[str, Any]:
         """Return arguments by which all of a page see the same draws."""

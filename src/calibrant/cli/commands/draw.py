@@ -1,6 +1,5 @@
 """``calibrant plot`` and ``report``: pictures, alone or on a page."""
 
-from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,17 +10,10 @@ from calibrant.checks.files import whole_file
 from calibrant.cli import options
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.inputs import Inputs, takes_inputs
-from calibrant.cli.output import (
-    check_ending,
-    print_json,
-    print_readings,
-    print_sentence,
-    progress_after,
-)
+from calibrant.cli.output import check_ending, print_json, print_readings, progress_after, say
 
 if TYPE_CHECKING:
-    from calibrant import CurveDiagram, Predictions, ReliabilityDiagram, Scan
-    from calibrant.lenses import Lens
+    from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
 
     Diagram = CurveDiagram | ReliabilityDiagram
 
@@ -89,12 +81,15 @@ def plot(
     of_bins = {"--partition": partition, "--classical": classical, "--regions": regions}
     _check_options(kind, {**of_bins, "--confidence": confidence})
     with one_sentence_errors(), whole_file(output) as temporary:
+        import calibrant as cal
+
+        make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
         models = inputs.load_all(files, paired=False)
         settings = _settings(models, lens, partition, classical)
         data = models if len(models) > 1 else next(iter(models.values()))
         with progress_after(1.0, "resampling") as progress:
             how = {**settings, "n_resamples": resamples, "rng": seed, "progress": progress}
-            diagram = _compute(kind)(data, **how)
+            diagram: Diagram = make(data, **how)
         look = {"classical": classical, "regions": regions, "summary": classical}
         _draw(diagram, temporary, **(look if kind is Kind.bins else {"confidence": confidence}))
     if json:
@@ -102,7 +97,7 @@ def plot(
         body |= {"output": str(output), "seed": seed, "lens": diagram.settings["lens"]}
         print_json("plot", {**body, **diagram.to_dict()})
     else:
-        print_sentence(diagram.sentence)
+        say(diagram.sentence)
         typer.echo(f"Written to {output}.")
         print_readings(models)
 
@@ -128,18 +123,6 @@ def _settings(
     if lens is not None:
         chosen = parse_lens(lens, next(iter(models.values())))
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
-
-
-def _compute(kind: Kind) -> "Callable[..., Diagram]":
-    from calibrant import diagrams
-
-    found: dict[Kind, Callable[..., Diagram]] = {
-        Kind.bins: diagrams.reliability_diagram,
-        Kind.smooth: diagrams.smooth_diagram,
-        Kind.cumulative: diagrams.cumulative_diagram,
-        Kind.isotonic: diagrams.isotonic_diagram,
-    }
-    return found[kind]
 
 
 def _draw(diagram: "Diagram", path: Path, **look: Any) -> None:
@@ -168,34 +151,20 @@ def report(
     check_ending(output, ".html", ".htm")
     with one_sentence_errors(), whole_file(output) as temporary:
         from calibrant.cli.parsing import parse_groups
+        from calibrant.reporting.contents import Settings
+        from calibrant.reporting.write import told_report
 
         models = inputs.open_models(files)
         lens = None if groups is None else parse_groups(groups, next(iter(models.values())))
         title = title or f"Calibration of {', '.join(models)}"
-        told = write_report(models, temporary, title, seed, resamples, lens, inputs.region)
+        settings = Settings(seed, resamples, lens, inputs.region)
+        with progress_after(1.0, "report") as progress:
+            told = told_report(models, temporary, title, settings, progress)
     if json:
         body = {**inputs.origin(files, models), "output": str(output)}
         print_json("report", {**body, "seed": seed, "n_resamples": resamples})
     else:
         for sentence in told:
-            print_sentence(sentence)
+            say(sentence)
         typer.echo(f"\nWritten to {output}: open it in a browser.")
         print_readings(models)
-
-
-def write_report(
-    models: Mapping[str, "Predictions | Scan"],
-    output: Path,
-    title: str,
-    seed: int,
-    resamples: int,
-    groups: "Lens | None" = None,
-    region: str | None = None,
-) -> list[str]:
-    """Write the report on one model, or on more than one with their comparison."""
-    from calibrant.reporting.contents import Settings
-    from calibrant.reporting.write import told_report
-
-    with progress_after(1.0, "report") as progress:
-        settings = Settings(seed, resamples, groups, region)
-        return told_report(models, output, title, settings, progress)

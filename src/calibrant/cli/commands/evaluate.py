@@ -4,18 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibrant.cli import options
+from calibrant.cli import options, output
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.inputs import Inputs, takes_inputs
-from calibrant.cli.output import (
-    drawn,
-    print_json,
-    print_readings,
-    print_sentence,
-    print_table,
-    print_title,
-    progress_after,
-)
+from calibrant.cli.output import drawn, print_json, print_readings, print_table, progress_after, say
 
 if TYPE_CHECKING:
     from calibrant import Comparison, Evaluation, Predictions, Scan, Slices
@@ -100,7 +92,7 @@ def _slices(data: "Predictions | Scan", how: dict[str, Any]) -> "Slices | None":
 
 def _print_slices(groups: "Slices | None") -> None:
     if groups is not None:
-        print_sentence(f"{groups}.")
+        say(f"{groups}.")
         header, lines = groups.lines()
         title = "Groups" if len(lines) <= MOST else f"The first {MOST} groups"
         print_table(title, header, lines[:MOST], heading=(0, 1))
@@ -121,14 +113,14 @@ def print_evaluation(
     from calibrant.words import BOTH_OUTCOMES, capital, decimal, many, score_name
 
     for verdict in found.verdicts:
-        print_sentence(f"{model}: {verdict.sentence}" if model else verdict.sentence)
+        say(f"{model}: {verdict.sentence}" if model else verdict.sentence)
     where = "" if region is None else f", only where {region}"
     of = f", {model}" if model else ""
     typer.echo()
-    print_title(f"{name}{of}: {many(found.n, 'row')}, {found.m:,} classes{where}")
+    output.print_title(f"{name}{of}: {many(found.n, 'row')}, {found.m:,} classes{where}")
     written = ", ".join(f"{score_name(key)} {decimal(v)}" for key, v in scores.items())
     if written:
-        print_sentence(f"{capital(written)}." + (f" {BOTH_OUTCOMES}" if found.m == 2 else ""))
+        say(f"{capital(written)}." + (f" {BOTH_OUTCOMES}" if found.m == 2 else ""))
     typer.echo()
     print_table("Tests", *found.lines(), heading=(0,))
 
@@ -179,12 +171,12 @@ def _print_comparison(found: "Comparison") -> None:
     else:
         sentences = [f"{subject}: {text}" for subject, text in paragraphs(found)]
     for sentence in sentences:
-        print_sentence(sentence)
+        say(sentence)
     typer.echo()
     print_table("How far off", *found.lines(), heading=(0,))
     print_table("Scores", *found.score_rows())
     if next(iter(found.evaluations.values())).m == 2:
-        print_sentence(BOTH_OUTCOMES)
+        say(BOTH_OUTCOMES)
 
 
 @takes_inputs()
@@ -223,7 +215,7 @@ def power(
         body = inputs.origin(file, data)
         print_json("power", {**body, **drawn(found.settings), **found.to_dict()})
     else:
-        print_sentence(f"{found}.")
+        say(f"{found}.")
         typer.echo()
         print_table("Power", *found.lines())
         print_readings(data)

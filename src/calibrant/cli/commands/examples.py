@@ -8,10 +8,9 @@ import typer
 
 from calibrant.checks.files import whole_file
 from calibrant.cli import options
-from calibrant.cli.commands.draw import write_report
 from calibrant.cli.commands.evaluate import print_evaluation
 from calibrant.cli.errors import one_sentence_errors
-from calibrant.cli.output import check_ending, print_json, print_sentence
+from calibrant.cli.output import check_ending, print_json, progress_after, say
 
 if TYPE_CHECKING:
     from calibrant import Predictions
@@ -32,6 +31,8 @@ def demo(
     check_ending(output, ".html", ".htm")
     with one_sentence_errors(), whole_file(output) as temporary:
         import calibrant as cal
+        from calibrant.reporting.contents import Settings
+        from calibrant.reporting.write import told_report
 
         models = {name: cal.datasets.cifar10(name) for name in cal.datasets.names()}
         data = models["resnet"]
@@ -39,7 +40,9 @@ def demo(
         scores = cal.scores.all_scores(data)
         if not json:
             print_evaluation("A ResNet on CIFAR-10", scores, found)
-        write_report(models, temporary, "Three networks on CIFAR-10", seed, resamples)
+        settings = Settings(seed, resamples)
+        with progress_after(1.0, "report") as progress:
+            told_report(models, temporary, "Three networks on CIFAR-10", settings, progress)
     if json:
         body = {"output": str(output), "seed": seed, "n_resamples": resamples}
         print_json("demo", {**body, "scores": scores, **found.to_dict()})
@@ -66,7 +69,7 @@ def datasets(name: Name = None, output: Table = None, json: options.Json = False
     if json:
         print_json("datasets", {"name": name, "output": str(target)})
     else:
-        print_sentence(f"Written to {target}: {_described(name)}.")
+        say(f"Written to {target}: {_described(name)}.")
         typer.echo(f"Try: calibrant evaluate {target}")
 
 

@@ -14,9 +14,9 @@ from calibrant.cli.output import (
     check_ending,
     print_json,
     print_readings,
-    print_sentence,
     print_table,
     progress_after,
+    say,
 )
 from calibrant.words import BOTH_OUTCOMES, many
 
@@ -83,19 +83,19 @@ def recalibrate(
     else:
         _print(str(file), found)
         if save is not None:
-            print_sentence(f"Written to {save}: {_described(found, saved)}.")
+            say(f"Written to {save}: {_described(found, saved)}.")
         print_readings(data)
 
 
 def _print(name: str, found: "Recalibration") -> None:
     from calibrant.cross_fitting.result import NOTE
 
-    print_sentence(found.recommendation)
+    say(found.recommendation)
     typer.echo()
     rows = f"{many(found.data.n, 'row')}, {found.data.m:,} classes"
     title = f"{name}: {rows}, cross-fitted with {found.settings['folds']} folds"
     print_table(title, *found.lines())
-    print_sentence(f"{NOTE} {BOTH_OUTCOMES}" if found.data.m == 2 else NOTE)
+    say(f"{NOTE} {BOTH_OUTCOMES}" if found.data.m == 2 else NOTE)
     typer.echo()
 
 
@@ -129,7 +129,7 @@ def apply(
         body = {"map": str(map_file), "file": str(file), "output": str(output), "n": n}
         print_json("apply", {**body, "classes": list(fitted.classes)})
     else:
-        print_sentence(
+        say(
             f"Written to {output}: {many(n, 'row')}, with {few(changed)} recalibrated by {fitted}."
             " All other columns are as they were."
         )

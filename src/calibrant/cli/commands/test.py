@@ -8,14 +8,7 @@ import typer
 from calibrant.cli import options
 from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.inputs import Inputs, takes_inputs
-from calibrant.cli.output import (
-    drawn,
-    print_json,
-    print_readings,
-    print_sentence,
-    print_table,
-    progress_after,
-)
+from calibrant.cli.output import drawn, print_json, print_readings, print_table, progress_after, say
 
 if TYPE_CHECKING:
     from calibrant import Evaluation, Predictions, Scan, Verdict
@@ -75,11 +68,11 @@ def run_test(
         body = {**inputs.origin(file, data), "failed": failed}
         print_json("test", {**body, **_plain(found, null)})
     else:
-        print_sentence(found.verdicts[0].sentence)
+        say(found.verdicts[0].sentence)
         typer.echo()
         print_table("Tests", *found.lines(), heading=(0,))
         for why in failed:
-            print_sentence(why)
+            say(why)
         print_readings(data)
     if failed:
         raise typer.Exit(REJECTED)

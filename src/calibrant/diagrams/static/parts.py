@@ -18,18 +18,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
-from calibrant.diagrams.picture import (
-    ANY,
-    Areas,
-    Arrows,
-    Dots,
-    Key,
-    Label,
-    Lines,
-    Marks,
-    Part,
-    wrapped,
-)
+from calibrant.diagrams import picture
+from calibrant.diagrams.picture import Areas, Arrows, Dots, Key, Label, Lines, Marks, Part
 from calibrant.words import percent
 
 PER_INCH = 72  # points
@@ -85,7 +75,7 @@ OF_MODELS: dict[str, dict[str, Any]] = {"limits": {"lw": 2.0}, "band": {"alpha":
 
 def model_colour(model: int) -> str:
     """Return the colour of a model; there are six."""
-    return INK if model == ANY else MODELS[model % len(MODELS)]
+    return INK if model == picture.ANY else MODELS[model % len(MODELS)]
 
 
 def style_of(look: str, model: int | None) -> dict[str, Any]:
@@ -252,7 +242,7 @@ def fit(text: Text, name: str, widest: float) -> None:
     """Set a text as it is, without formulas, on as few lines as fit into `widest` inches."""
     text.set_parse_math(False)
     for width in range(max(len(name), FEWEST), FEWEST - 1, -1):
-        lines = "\n".join(wrapped(name, width))
+        lines = "\n".join(picture.wrapped(name, width))
         if lines != text.get_text():
             text.set_text(lines)
             if _width(text) <= widest:
