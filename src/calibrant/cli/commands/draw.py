@@ -152,7 +152,7 @@ def report(
     with one_sentence_errors(), whole_file(output) as temporary:
         from calibrant.cli.parsing import parse_groups
         from calibrant.reporting.contents import Settings
-        from calibrant.reporting.write import told_report
+        from calibrant.reporting.page import told_report
 
         models = inputs.open_models(files)
         lens = None if groups is None else parse_groups(groups, next(iter(models.values())))

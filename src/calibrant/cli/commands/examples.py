@@ -32,7 +32,7 @@ def demo(
     with one_sentence_errors(), whole_file(output) as temporary:
         import calibrant as cal
         from calibrant.reporting.contents import Settings
-        from calibrant.reporting.write import told_report
+        from calibrant.reporting.page import told_report
 
         models = {name: cal.datasets.cifar10(name) for name in cal.datasets.names()}
         data = models["resnet"]

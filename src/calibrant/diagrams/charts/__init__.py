@@ -4,9 +4,8 @@
 """
 
 from calibrant.diagrams.charts.chart import Chart
-from calibrant.diagrams.charts.forest import forest
 from calibrant.diagrams.charts.parts import drawn_keys
-from calibrant.diagrams.charts.plain import plain_chart, spark
+from calibrant.diagrams.charts.plain import forest, plain_chart, spark
 from calibrant.diagrams.charts.simplex import tetrahedron_chart, triangle_chart
 from calibrant.diagrams.picture import Picture
 

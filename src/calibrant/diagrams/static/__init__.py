@@ -1,19 +1,36 @@
-"""Pictures drawn with matplotlib, for papers. Only this package names matplotlib."""
+"""Pictures drawn with matplotlib, for papers. Only this package names matplotlib.
 
+Those with two axes are drawn here, and Figure 3: scores and p-value over the steps of a training.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from calibrant.diagrams.picture import Picture
-from calibrant.diagrams.static.parts import keep_inside
-from calibrant.diagrams.static.plain import draw_plain, trajectories
+from calibrant.diagrams.picture import Floats, Frame, Picture, round_ticks, rounded_percent
+from calibrant.diagrams.static import parts
 from calibrant.diagrams.static.simplex import draw_tetrahedron, draw_triangle
 
+if TYPE_CHECKING:
+    from calibrant.trajectory import Trajectory
+
 __all__ = ["Axes", "Figure", "draw", "draw_without_window", "save", "trajectories"]
+
+STRIP = 0.2  # share of the height for the distribution of predictions
+LOW = 2.3  # inches: beside lower Axes, what is on the vertical axis takes two lines
+WIDEST_TOLD = 50  # bins of a strip: of more, none is told how large it is
+PANELS = {
+    "log_score": "log loss",
+    "accuracy": "accuracy",
+    "value": "miscalibration",
+    "pvalue": "p-value",
+}
 
 
 def draw(picture: Picture, ax: Axes | None = None) -> Axes:
@@ -28,8 +45,8 @@ def draw(picture: Picture, ax: Axes | None = None) -> Axes:
     elif picture.frame is None:
         draw_triangle(picture, ax)
     else:
-        draw_plain(picture, picture.frame, ax)
-    keep_inside(ax)
+        _draw_plain(picture, picture.frame, ax)
+    parts.keep_inside(ax)
     return ax
 
 
@@ -56,3 +73,122 @@ def save(ax: Axes, path: Path, dpi: int = 200) -> None:
     figure: Any = ax.figure
     figure.savefig(path, dpi=dpi)
     plt.close(figure)
+
+
+def _draw_plain(picture: Picture, frame: Frame, ax: Axes) -> None:
+    """Draw the parts, over bars for the distribution of predictions."""
+    _set_frame(frame, ax, strip=bool(picture.strip))
+    for zorder, part in enumerate(picture.parts, 1):
+        parts.draw(ax, part, zorder)
+    if picture.strip:
+        _draw_strip(ax, picture.strip)
+    _write_summary(ax, picture.summary)
+    low = ax.bbox.height / ax.figure.dpi < LOW
+    ax.set_ylabel("\n".join(frame.vertical.rsplit(" ", 1)) if low else frame.vertical)
+    parts.fit(ax.xaxis.label, frame.horizontal, 1.02 * parts.inches(ax))
+    parts.add_legend(ax, picture.keys)
+
+
+def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
+    """Set both axes; a strip takes the lower part, and has no ticks beside it."""
+    ax.set_xlim(*frame.x)
+    low, high = frame.y
+    ax.set_ylim(low - strip * (high - low) * STRIP / (1 - STRIP), high)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xticks(round_ticks(*frame.x))
+    ax.set_yticks(round_ticks(*frame.y))
+    if strip:
+        ax.spines["left"].set_bounds(low, high)
+    if frame.square:
+        ax.set_aspect("equal")
+    if frame.above:
+        above = ax.secondary_xaxis("top")
+        above.set_xticks(*map(list, zip(*frame.above, strict=True)))
+        above.tick_params(labelsize="x-small", color=parts.GREY, labelcolor=parts.MUTED)
+        above.set_xlabel("predicted probability", fontsize="x-small", color=parts.MUTED)
+
+
+def _draw_strip(ax: Axes, histograms: tuple[Floats, ...]) -> None:
+    """Draw shares of predictions in the lowest part of the Axes."""
+    tallest = max(float(histogram.max()) for histogram in histograms)
+    alone = len(histograms) == 1
+    for i, histogram in enumerate(histograms):
+        ax.stairs(
+            0.72 * STRIP * histogram / tallest,
+            np.arange(histogram.size + 1) / histogram.size,
+            transform=ax.get_xaxis_transform(),
+            fill=alone,
+            color=parts.PALE if alone else parts.model_colour(i),
+            linewidth=0 if alone else 1.1,
+            zorder=0,
+            clip_on=False,
+        )
+    top = max(histograms, key=np.max)
+    if top.size > WIDEST_TOLD:
+        return
+    ax.text(
+        (int(top.argmax()) + 0.5) / top.size,
+        0.74 * STRIP,
+        rounded_percent(tallest),
+        transform=ax.get_xaxis_transform(),
+        ha="center",
+        va="bottom",
+        fontsize="x-small",
+        color=parts.MUTED,
+    )
+
+
+def _write_summary(ax: Axes, lines: tuple[str, ...]) -> None:
+    if not lines:
+        return
+    text = ax.text(0.02, 0.985, "", transform=ax.transAxes, va="top", fontsize="x-small")
+    text.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0})
+    text.set_zorder(100)
+    text.set_parse_math(False)
+    text.set_text("\n".join(lines))
+
+
+def trajectories(drawn: Sequence["Trajectory"], alpha: float) -> Figure:
+    """Draw log loss, accuracy, statistic and p-value over the steps, each in a panel.
+
+    drawn : trajectories; those with a name are in the legend
+    alpha : level that is drawn as a line among the p-values
+    """
+    figure, axes = plt.subplots(2, 2, figsize=(7.2, 5.2), sharex=True, layout="constrained")
+    for i, one in enumerate(drawn):
+        for ax, column in zip(axes.flat, PANELS, strict=True):
+            _draw_column(ax, one, column, parts.model_colour(i))
+    for ax, label in zip(axes.flat, PANELS.values(), strict=True):
+        ax.set_ylabel(label)
+        ax.spines[["top", "right"]].set_visible(False)
+    for ax in axes[1]:
+        ax.set_xlabel("step")
+    axes[1, 1].set_yscale("log")
+    axes[1, 1].axhline(alpha, color=parts.INK, lw=0.8, ls="--")
+    _add_legend(figure, axes[0, 0])
+    return figure
+
+
+def _draw_column(ax: Axes, one: "Trajectory", column: str, colour: str) -> None:
+    """Draw one column over the steps, and the mean of the statistic if calibrated, dotted."""
+    steps = [row.step for row in one.rows]
+    values = [getattr(row, column) for row in one.rows]
+    ax.plot(steps, values, color=colour, lw=1.1, label=one.name or None)
+    if column == "value":
+        expected = [row.null_mean for row in one.rows]
+        ax.plot(steps, expected, color=colour, lw=0.9, ls=":")
+    best = getattr(one.best, column)
+    ax.plot(one.best.step, best, "*", ms=10, mec=parts.INK, mew=0.6, mfc=colour, zorder=3)
+
+
+def _add_legend(figure: Figure, ax: Axes) -> None:
+    handles, names = ax.get_legend_handles_labels()
+    if names:
+        figure.legend(
+            handles,
+            names,
+            loc="outside upper center",
+            ncols=min(4, len(names)),
+            frameon=False,
+            fontsize="small",
+        )
