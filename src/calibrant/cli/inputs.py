@@ -111,7 +111,12 @@ class Inputs:
                 keep=split(self.by) or (),
                 **self._columns(),
             )
-        return {name: self._within(data) for name, data in models.items()}
+        if self.region is None:
+            return models
+        from calibrant.cli.parsing import parse_region
+
+        where = self.region
+        return {name: data.restrict(parse_region(where, data)) for name, data in models.items()}
 
     def _columns(self) -> dict[str, Any]:
         """Return what `load` and `scan` are told of the columns."""
@@ -126,13 +131,6 @@ class Inputs:
             "weight": self.weight,
             "values": "logits" if self.logits else "rounded" if self.normalize else "probabilities",
         }
-
-    def _within(self, data: "Predictions") -> "Predictions":
-        if self.region is None:
-            return data
-        from calibrant.cli.parsing import parse_region
-
-        return data.restrict(parse_region(self.region, data))
 
     def origin(
         self, files: Path | list[Path], read: "Predictions | Scan | Mapping[str, Any]"

@@ -63,8 +63,11 @@ def band_of(
     rank = ceil(level * (largest.size + 1) - SLACK)
     reach = np.sort(largest)[rank - 1]
     off = _standardised(curve, centre, scales)
+    # A point is below, or above, its limits with probability (1 - level) / 2 at most.
+    side, size = floor((1 - level) / 2 * (largest.size + 1) + SLACK), largest.size
+    ordered = np.partition(counted, [side - 1, size - side], axis=0)
     found = Band(
-        pointwise=_pointwise(counted, level),
+        pointwise=(ordered[side - 1].copy(), ordered[size - side].copy()),
         whole=(centre - reach * scales[0], centre + reach * scales[1]),
         pvalues=np.asarray(pvalue(off, largest[None, :])),
         level=level,
@@ -109,14 +112,6 @@ def _null_curves(
     return out
 
 
-def _pointwise(curves: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return limits that a point is below, or above, with probability (1 - level) / 2 at most."""
-    size = curves.shape[0]
-    rank = floor((1 - level) / 2 * (size + 1) + SLACK)
-    found = np.partition(curves, [rank - 1, size - rank], axis=0)
-    return found[rank - 1].copy(), found[size - rank].copy()
-
-
 def confidence_band(
     found: IsotonicFunction, squares: Floats, level: float, at: Floats
 ) -> tuple[Floats, Floats]:
@@ -149,7 +144,8 @@ def confidence_band(
         np.add.reduceat(each, starts) for each in (found.mass, found.events, squares)
     )
     first, last = np.triu_indices(size)
-    n, k, n2 = (_between(each, first, last) for each in (mass, events, square))
+    totals = (np.concatenate(([0.0], np.cumsum(each))) for each in (mass, events, square))
+    n, k, n2 = (total[last + 1] - total[first] for total in totals)  # of each interval
     plain = bool((squares == found.mass).all())
     lower, upper = _counted(n, k, tail) if plain else _weighed(n, k, n2, tail)
     # The best limit that ends at each group, and then of all groups before it; likewise after.
@@ -170,11 +166,6 @@ def group_ends(mass: Floats, most: int) -> NDArray[np.int64]:
     total = np.cumsum(mass)
     ends = np.searchsorted(total, total[-1] * np.arange(1, most) / most)
     return np.unique(np.append(ends, mass.size - 1))
-
-
-def _between(amounts: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
-    total = np.concatenate(([0.0], np.cumsum(amounts)))
-    return np.asarray(total[last + 1] - total[first])
 
 
 def _counted(mass: Floats, events: Floats, tail: float) -> tuple[Floats, Floats]:

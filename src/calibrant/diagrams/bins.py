@@ -59,7 +59,7 @@ def bins_picture(
         true.append(Lines(np.stack((TRUTH_AT, heights), axis=1)[None], "true"))
     lines = summary_lines(diagram) if summary else []
     vertical = "observed frequency" if classical else "observed −\N{NO-BREAK SPACE}predicted"
-    prediction = picture.prediction_name(diagram)
+    prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
     named = ", ".join(series.name for series in diagram.series if series.name)
     of = f" of {named}" if named else ""
     return Picture(
@@ -241,25 +241,18 @@ def _bins(
 
 def _arrows(diagram: "ReliabilityDiagram", series: "Series", corners: Floats) -> list[Arrows]:
     """Return faded arrows, usual ones, and significant ones; in space, only of well filled bins."""
-    off = series.significant(diagram.alpha)
-    enough = _reliable(series)
+    off, fn = series.significant(diagram.alpha), series.function
+    enough = holds_enough(fn.proportions) & (fn.weighted | (fn.counts >= FEWEST))
+    if not enough.any():
+        enough = np.ones_like(enough)
     faded = ~off & ~enough
     usual = ~off & enough
     if diagram.n_outcomes > 3:
-        shares = series.function.proportions
-        usual &= shares >= 1 / max(1, int(series.shown.sum()))
+        usual &= fn.proportions >= 1 / max(1, int(series.shown.sum()))
         faded = np.zeros_like(off)
-    ends = np.stack((series.function.predicted, series.function.observed), axis=1) @ corners
+    ends = np.stack((fn.predicted, fn.observed), axis=1) @ corners
     looks = ((faded, False, True), (usual, False, False), (off, True, False))
-    n_bins = series.function.n_cells
-    return [Arrows(ends[which & series.shown], n_bins, *look) for which, *look in looks]
-
-
-def _reliable(series: "Series") -> Mask:
-    """Return which bins (bins,) hold enough of the rows, and enough rows; all if none does."""
-    fn = series.function
-    enough = holds_enough(fn.proportions) & (fn.weighted | (fn.counts >= FEWEST))
-    return enough if enough.any() else np.ones_like(enough)
+    return [Arrows(ends[which & series.shown], fn.n_cells, *look) for which, *look in looks]
 
 
 def _ticks() -> list[Part]:

@@ -237,7 +237,8 @@ def curve_picture(diagram: CurveDiagram, *, confidence: bool = False) -> Picture
     limits = [series.limits(kind, confidence=confidence) for series in diagram.series]
     curves = chain(*(_band_and_curve(diagram, i, limits[i]) for i in models))
     told = [_places_told(diagram, i, limits[i], confidence) for i in models]
-    horizontal = kind.horizontal.format(picture.prediction_name(diagram))
+    prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
+    horizontal = kind.horizontal.format(prediction)
     frame = Frame(horizontal, kind.vertical, picture.SQUARE, picture.SQUARE, square=True)
     if not kind.diagonal:
         ends = [np.zeros(1), *chain(*limits), *(series.y for series in diagram.series)]

@@ -131,7 +131,9 @@ def smooth_diagram(
     >>> print(smooth_diagram(data, rng=0))
     smooth curve, p ≤ 0.001 for the whole curve
     """
-    width = None if bandwidth is None else _checked_width(bandwidth)
+    width = None if bandwidth is None else float(positive("bandwidth", bandwidth))
+    if width is not None and not 1e-3 <= width <= 1:
+        raise ValueError(f"`bandwidth` must be from 0.001 to 1; found {brief(bandwidth)}.")
     make = partial(_smooth_series, width=width)
     plan = Plan.of(first(data), Exact(), n_resamples, rng, progress)
     return _diagram(SMOOTH, make, data, lens, plan, level, bandwidth=width)
@@ -215,13 +217,6 @@ def _diagram(
         settings=plan.settings(lens=lens, level=level, alpha=ALPHA, **chosen),
         subject=lens.subject,
     )
-
-
-def _checked_width(bandwidth: float) -> float:
-    width = float(positive("bandwidth", bandwidth))
-    if not 1e-3 <= width <= 1:
-        raise ValueError(f"`bandwidth` must be from 0.001 to 1; found {brief(bandwidth)}.")
-    return width
 
 
 def _ties(problem: Problem) -> Ties:

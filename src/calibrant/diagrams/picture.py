@@ -9,17 +9,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.lenses import TopLabel
 from calibrant.words import percent
-
-if TYPE_CHECKING:
-    from calibrant.diagrams.curve import CurveDiagram
-    from calibrant.diagrams.reliability import ReliabilityDiagram
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -154,12 +150,11 @@ class Picture:
         return max((float(each.max()) for each in shares), default=0.0)
 
 
-def prediction_name(diagram: "ReliabilityDiagram | CurveDiagram") -> str:
-    """Return what the predictions of two outcomes are called."""
-    if diagram.subject == TopLabel().subject:
+def prediction_name(subject: str | None, event: str) -> str:
+    """Return what predictions of an event are called, if the diagram is about this subject."""
+    if subject == TopLabel().subject:
         return "confidence"
-    about = diagram.subject or f"class {diagram.classes[diagram.event]}"
-    return f"predicted probability of {about}"
+    return f"predicted probability of {subject or f'class {event}'}"
 
 
 def significant_name(alpha: float, family: str) -> str:

@@ -39,6 +39,11 @@ class PlanePoint:
     expected: float  # mean of the miscalibration if the model were calibrated
     pvalue: float  # of the exact test of the miscalibration
 
+    @property
+    def at(self) -> tuple[float, float]:
+        """Its place: miscalibration and discrimination."""
+        return self.parts.miscalibration, self.parts.discrimination
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         parts = self.parts.to_dict()
@@ -168,7 +173,8 @@ def score_plane(
 def plane_picture(diagram: ScorePlane) -> Picture:
     """Show a mark for each model, the way to it from what chance alone gives, and its name."""
     across, (low, high) = plane_ranges(diagram)
-    known = sorted(_known(diagram), key=_order)
+    # Names are set from below, and of models that are alike, from the right.
+    known = sorted(_known(diagram), key=lambda point: (round(point.at[1], 6), -point.at[0]))
     names = _names(known, (across, (low, high)))
     high = max([high, *(label.at[1] + APART * (high - low) for label, _ in names)])
     parts: list[Part] = []
@@ -176,7 +182,7 @@ def plane_picture(diagram: ScorePlane) -> Picture:
         parts.append(Lines(np.array(ends)[None], "equal"))
         parts.append(Label(np.array(ends[1]), f"{score:.3g}", (-1, 1), "small"))
     parts += [leader for _, leader in names if leader is not None]
-    parts += [Lines(np.array([[(p.expected, _at(p)[1]), _at(p)]]), "chance") for p in known]
+    parts += [Lines(np.array([[(p.expected, p.at[1]), p.at]]), "chance") for p in known]
     parts += [_marks(diagram, known), *(label for label, _ in names)]
     horizontal = f"miscalibration of the {score_name(str(diagram.settings['score']))} (MCB)"
     frame = Frame(horizontal, "discrimination (DSC)", across, (low, high))
@@ -220,15 +226,6 @@ def _known(diagram: ScorePlane) -> list[PlanePoint]:
     return [point for point in diagram.points if np.isfinite(point.parts.miscalibration)]
 
 
-def _at(point: PlanePoint) -> tuple[float, float]:
-    return point.parts.miscalibration, point.parts.discrimination
-
-
-def _order(point: PlanePoint) -> tuple[float, float]:
-    """Return what decides who is named first: from below, and of those alike, from the right."""
-    return round(point.parts.discrimination, 6), -point.parts.miscalibration
-
-
 def _names(
     points: list[PlanePoint], ranges: tuple[Range, Range]
 ) -> list[tuple[Label, Lines | None]]:
@@ -237,7 +234,7 @@ def _names(
     taken = -np.inf
     found = []
     for point in points:
-        x, y = _at(point)
+        x, y = point.at
         moved, taken = taken + APART * height > y, max(y, taken + APART * height)
         place = np.array([x + 0.03 * width, taken])
         leader = Lines(np.array([[(x, y), place]]), "leader") if moved else None
@@ -247,7 +244,7 @@ def _names(
 
 def _marks(diagram: ScorePlane, points: list[PlanePoint]) -> Marks:
     return Marks(
-        at=np.array([_at(point) for point in points]).reshape(-1, 2),
+        at=np.array([point.at for point in points]).reshape(-1, 2),
         off=np.array([point.pvalue <= diagram.alpha for point in points], bool),
         notes=tuple(_note(point, diagram.settings["n_resamples"]) for point in points),
         sizes=np.full(len(points), 0.6),

@@ -93,15 +93,17 @@ def told_report(
 ) -> list[str]:
     """Write a report, as `report` does, and return the sentences with which it begins."""
     models = _models(data)
-    _check_text("title", title)
+    try:
+        title.encode("utf-8")
+    except UnicodeEncodeError as error:
+        found = repr(error.object[error.start])
+        raise ValueError(f"`title` must be text that UTF-8 can hold; found {found}.") from None
     evaluations, comparison = _evaluate(models, settings, part(progress, 0, 2))
     second_half = part(progress, 1, 2)
     contents = []
     for i, (name, model) in enumerate(models.items()):
-        progress_of_model = part(second_half, i, len(models))
-        contents.append(
-            of_model.compute(name, model, evaluations[name], settings, progress_of_model)
-        )
+        now = part(second_half, i, len(models))
+        contents.append(of_model.compute(name, model, evaluations[name], settings, now))
     page = _render(title, contents, comparison, settings)
     with whole_file(Path(path)) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -138,16 +140,6 @@ def same_rows(models: Mapping[str, Predictions]) -> bool:
         and bool((other.weights == first.weights).all())
         for other in others
     )
-
-
-def _check_text(name: str, text: str) -> None:
-    """Refuse what cannot be written to a file."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"`{name}` must be text that UTF-8 can hold; found {error.object[error.start]!r}."
-        ) from None
 
 
 def _render(
@@ -222,9 +214,9 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
 
 def _size(data: Predictions | Scan) -> str:
     weighted = ", weighted" if data.weighted else ""
-    within = (
-        "" if data.clusters is None else f" in {many(np.unique(data.clusters).size, 'cluster')}"
-    )
+    within = ""
+    if data.clusters is not None:
+        within = f" in {many(np.unique(data.clusters).size, 'cluster')}"
     return f"{many(data.n, 'row')}{within}, {data.m:,} classes{weighted}"
 
 

@@ -114,21 +114,6 @@ def bin_sentences(
     return sorted(found, key=lambda pair: -pair[0])[:most]
 
 
-def _common_sign(diagram: ReliabilityDiagram) -> int:
-    """Return the sign of the deviations, 0 if both are common.
-
-    Bins that are significant decide, if there are any.
-    """
-    series = diagram.series[0]
-    off = series.significant(diagram.alpha)
-    mass = series.function.proportions * (off if off.any() else 1.0)
-    deviations = series.function.deviations[:, diagram.event]
-    net = float(mass @ deviations)
-    if abs(net) < 0.5 * float(mass @ np.abs(deviations)):
-        return 0
-    return 1 if net > 0 else -1
-
-
 def worst_range(diagram: ReliabilityDiagram) -> str:
     """Say between which predictions significant deviations are largest; "" if none is.
 
@@ -152,13 +137,18 @@ def worst_range(diagram: ReliabilityDiagram) -> str:
 
 
 def _candidates(diagram: ReliabilityDiagram) -> NDArray[np.bool_]:
-    """Return which bins (bins,) may be called the worst."""
+    """Return which bins (bins,) may be called the worst: significant ones of the common sign.
+
+    If both signs are common, all that are significant may.
+    """
     series = diagram.series[0]
     gaps = series.function.deviations[:, diagram.event]
-    sign = _common_sign(diagram)
-    off = series.significant(diagram.alpha) & (gaps != 0)
-    if sign != 0:
-        off &= gaps * sign > 0
+    significant = series.significant(diagram.alpha)
+    mass = series.function.proportions * significant
+    net = float(mass @ gaps)
+    off = significant & (gaps != 0)
+    if abs(net) >= 0.5 * float(mass @ np.abs(gaps)):
+        off &= gaps * np.sign(net) > 0
     big: NDArray[np.bool_] = off & (series.function.proportions >= SMALL)
     return big if big.any() else off
 

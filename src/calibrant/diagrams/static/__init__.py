@@ -82,7 +82,10 @@ def _draw_plain(picture: Picture, frame: Frame, ax: Axes) -> None:
         parts.draw(ax, part, zorder)
     if picture.strip:
         _draw_strip(ax, picture.strip)
-    _write_summary(ax, picture.summary)
+    if picture.summary:
+        place: Any = {"transform": ax.transAxes, "va": "top", "fontsize": "x-small", "zorder": 100}
+        text = ax.text(0.02, 0.985, "\n".join(picture.summary), parse_math=False, **place)
+        text.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0})
     low = ax.bbox.height / ax.figure.dpi < LOW
     ax.set_ylabel("\n".join(frame.vertical.rsplit(" ", 1)) if low else frame.vertical)
     parts.fit(ax.xaxis.label, frame.horizontal, 1.02 * parts.inches(ax))
@@ -126,26 +129,10 @@ def _draw_strip(ax: Axes, histograms: tuple[Floats, ...]) -> None:
     top = max(histograms, key=np.max)
     if top.size > WIDEST_TOLD:
         return
-    ax.text(
-        (int(top.argmax()) + 0.5) / top.size,
-        0.74 * STRIP,
-        rounded_percent(tallest),
-        transform=ax.get_xaxis_transform(),
-        ha="center",
-        va="bottom",
-        fontsize="x-small",
-        color=parts.MUTED,
-    )
-
-
-def _write_summary(ax: Axes, lines: tuple[str, ...]) -> None:
-    if not lines:
-        return
-    text = ax.text(0.02, 0.985, "", transform=ax.transAxes, va="top", fontsize="x-small")
-    text.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0})
-    text.set_zorder(100)
-    text.set_parse_math(False)
-    text.set_text("\n".join(lines))
+    look: Any = {"ha": "center", "va": "bottom", "fontsize": "x-small", "color": parts.MUTED}
+    middle = (int(top.argmax()) + 0.5) / top.size
+    place = ax.get_xaxis_transform()
+    ax.text(middle, 0.74 * STRIP, rounded_percent(tallest), transform=place, **look)
 
 
 def trajectories(drawn: Sequence["Trajectory"], alpha: float) -> Figure:
@@ -165,7 +152,10 @@ def trajectories(drawn: Sequence["Trajectory"], alpha: float) -> Figure:
         ax.set_xlabel("step")
     axes[1, 1].set_yscale("log")
     axes[1, 1].axhline(alpha, color=parts.INK, lw=0.8, ls="--")
-    _add_legend(figure, axes[0, 0])
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    if names:
+        look: Any = {"loc": "outside upper center", "frameon": False, "fontsize": "small"}
+        figure.legend(handles, names, ncols=min(4, len(names)), **look)
     return figure
 
 
@@ -179,16 +169,3 @@ def _draw_column(ax: Axes, one: "Trajectory", column: str, colour: str) -> None:
         ax.plot(steps, expected, color=colour, lw=0.9, ls=":")
     best = getattr(one.best, column)
     ax.plot(one.best.step, best, "*", ms=10, mec=parts.INK, mew=0.6, mfc=colour, zorder=3)
-
-
-def _add_legend(figure: Figure, ax: Axes) -> None:
-    handles, names = ax.get_legend_handles_labels()
-    if names:
-        figure.legend(
-            handles,
-            names,
-            loc="outside upper center",
-            ncols=min(4, len(names)),
-            frameon=False,
-            fontsize="small",
-        )

@@ -40,15 +40,7 @@ CORNERS = ("#00598C", "#00694C", "#8F3D68")  # of a triangle: top, left, right; 
 SHARES = ("#EDF4FA", "#A6CBE5", "#5A9BCB")  # ends early, so that arrows show on every bin
 SHARE_COLOURS = LinearSegmentedColormap.from_list("shares", SHARES)
 
-MARKERS = {
-    "circle": "o",
-    "square": "s",
-    "up": "^",
-    "diamond": "D",
-    "down": "v",
-    "cross": "P",
-    "x": "X",
-}
+MARKERS = dict(zip(picture.SHAPES, "os^DvPX", strict=True))
 
 LOOKS: dict[str, dict[str, Any]] = {  # of lines, areas and texts
     "zero": {"color": INK, "lw": 0.8},
@@ -70,6 +62,9 @@ LOOKS: dict[str, dict[str, Any]] = {  # of lines, areas and texts
     "small": {"color": MUTED},
     **{f"corner{k}": {"color": colour, "lw": 0.8} for k, colour in enumerate(CORNERS)},
 }
+LEGEND: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "frameon": False}
+LEGEND |= {"fontsize": "x-small", "title_fontsize": "x-small", "borderaxespad": 0.3}
+LEGEND |= {"handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.2}
 OF_MODELS: dict[str, dict[str, Any]] = {"limits": {"lw": 2.0}, "band": {"alpha": 0.12}}
 
 
@@ -127,10 +122,7 @@ def _draw_lines(ax: Axes, part: Lines, zorder: float) -> LineCollection:
         style["lw"] = max(0.6, style["lw"] * _thin(ax, len(part.at)))
     lines = LineCollection(
         list(part.at),
-        colors=style["color"],
-        linewidths=style["lw"],
-        linestyles=style["ls"],
-        alpha=style["alpha"],
+        **style,
         capstyle="round" if part.look == "curve off" else "butt",
         joinstyle="round",
         zorder=zorder,
@@ -262,17 +254,9 @@ def add_legend(ax: Axes, keys: Sequence[Key], title: str = "") -> None:
             handles=[_handle(key) for key in keys],
             labels=["x"] * len(keys),
             title=title,
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
             bbox_transform=ax.transAxes + shift,
             ncols=min(columns, len(keys)),
-            frameon=False,
-            fontsize="x-small",
-            title_fontsize="x-small",
-            handlelength=1.4,
-            handletextpad=0.5,
-            columnspacing=1.2,
-            borderaxespad=0.3,
+            **LEGEND,
         )
         for text, key in zip(legend.get_texts(), keys, strict=True):
             fit(text, key.name, 3.0)
@@ -295,16 +279,12 @@ def _handle(key: Key) -> Any:
 
 def add_scale(ax: Axes, shares: Any) -> None:
     """Draw the scale of the colours on the right."""
-    bar = ax.figure.colorbar(
-        shares,
-        ax=ax,
-        shrink=0.6,
-        fraction=0.05,
-        pad=0.06,
-        aspect=18,
-        ticks=MaxNLocator(5),
-        format=FuncFormatter(lambda share, _: percent(share)),
-    )
+    size: Any = {"shrink": 0.6, "fraction": 0.05, "pad": 0.06, "aspect": 18}
+    numbers: Any = {
+        "ticks": MaxNLocator(5),
+        "format": FuncFormatter(lambda share, _: percent(share)),
+    }
+    bar = ax.figure.colorbar(shares, ax=ax, **size, **numbers)
     ax.set_anchor("C")  # the bar moves it to the right, away from space that names may need
     bar.set_label("share of predictions", fontsize="x-small")
     bar.ax.tick_params(labelsize="x-small")
