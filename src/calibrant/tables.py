@@ -153,10 +153,7 @@ def _group(name: str, count: int) -> str:
 
 
 def frame(records: Sequence[Mapping[str, Any]], backend: Backend | None = None) -> Any:
-    """Return records as a data frame.
-
-    All records have the same keys, and each key is a column. Default: pandas if it was imported
-    before, else polars.
+    """Return records, all with the same keys, as a data frame with a column for each key.
 
     Examples
     --------

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """How files are read: options that commands share, as the user wrote them.
+    """How much is drawn and how files are read: options that commands share, as users wrote them.
 
     `takes_inputs` makes options of a command of them.
     """
 
+    resamples: options.Resamples = 999
+    seed: options.Seed = 0
+    json: options.Json = False
     region: options.Region = None
     label: options.Label = None
     probs: options.Probs = None
@@ -41,20 +44,21 @@ class Inputs:
     row: options.Row = None
     engine: options.Engine = None
 
+    @property
+    def draws(self) -> dict[str, Any]:
+        """What the library is told of the draws."""
+        return {"n_resamples": self.resamples, "rng": self.seed}
+
     def open(self, file: Path) -> "Predictions | Scan":
         """Load the only model of a file, or look at files that are read in batches."""
         return self.scan(file) if self._streams(file) else self.load(file)
 
-    def open_all(self, file: Path) -> "dict[str, Predictions] | dict[str, Scan]":
-        """Load the models of a file, or look at files that are read in batches."""
-        if self._streams(file):
-            return {"": self.scan(file)}
-        return self.load_all([file], paired=False)
-
-    def open_models(self, files: list[Path]) -> Mapping[str, "Predictions | Scan"]:
+    def open_all(
+        self, files: list[Path], *, paired: bool = True
+    ) -> Mapping[str, "Predictions | Scan"]:
         """Load the models of files, or look at the only one if it is read in batches."""
         if not any(self._streams(file) for file in files):
-            return self.load_all(files)
+            return self.load_all(files, paired=paired)
         if len(files) > 1:
             raise typer.BadParameter(
                 "must be one folder, pattern or address: models whose rows are read in batches are"

@@ -10,17 +10,12 @@ from typing import Any, TypeVar
 
 import typer
 
-from calibrant import distances, recalibration, spelling, statistics
+from calibrant import distances, lenses, partitions, recalibration, spelling, statistics
 from calibrant.cli.errors import translated
 from calibrant.cli.options import METHODS
-from calibrant.distances import Distance
 from calibrant.inference.testing.families import default_partitions
-from calibrant.lenses import Lens
-from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
-from calibrant.recalibration import Method
 from calibrant.rows import Scan
-from calibrant.statistics import Statistic
 from calibrant.statistics.spelled import as_statistic
 
 T = TypeVar("T")
@@ -38,12 +33,12 @@ OPERATORS: dict[str, Callable[[Any, float], Any]] = {
 }
 
 
-def parse_lens(text: str, data: Predictions | Scan) -> Lens:
+def parse_lens(text: str, data: Predictions | Scan) -> lenses.Lens:
     """Return the lens that a text names."""
     return said("--lens", lambda: spelling.as_lens(text, data))
 
 
-def parse_groups(text: str, data: Predictions | Scan) -> Lens:
+def parse_groups(text: str, data: Predictions | Scan) -> lenses.Lens:
     """Return the lens of two to four groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
     lens = said("--groups", lambda: spelling.as_groups("lens", text, data))
     if text.count("|") > 3:
@@ -54,17 +49,17 @@ def parse_groups(text: str, data: Predictions | Scan) -> Lens:
     return lens
 
 
-def parse_partition(text: str, option: str = "--partition") -> Partition:
+def parse_partition(text: str, option: str = "--partition") -> partitions.Partition:
     """Return the partition that a text names, such as ``width:10``."""
     return said(option, lambda: spelling.as_partition(text))
 
 
-def parse_distance(text: str) -> Distance:
+def parse_distance(text: str) -> distances.Distance:
     """Return the distance that a text names, such as ``tv``."""
     return said("--distance", lambda: spelling.as_distance(text))
 
 
-def parse_statistic(text: str) -> Statistic:
+def parse_statistic(text: str) -> statistics.Statistic:
     """Return the statistic that a text names, such as ``kernel:0.1`` or ``squared:width:15``."""
     return said("--statistic", lambda: as_statistic(text))
 
@@ -81,24 +76,19 @@ def parse_questions(
         raise typer.BadParameter(
             "must stand alone, without --partition and --distance.", param_hint="--statistic"
         )
-    lenses = distinct("--lens", lens, lambda text: parse_lens(text, data))
+    looks = distinct("--lens", lens, lambda text: parse_lens(text, data))
     chosen = distinct("--statistic", statistic, parse_statistic)
     if partition or distance:
         bins = distinct("--partition", partition, parse_partition)
         measures = distinct("--distance", distance, parse_distance)
         both = [distances.total_variation, distances.euclidean]
         chosen = list(statistics.grid(bins or default_partitions(data), measures or both))
-    return {"lenses": lenses, "statistics": chosen}
+    return {"lenses": looks, "statistics": chosen}
 
 
-def parse_methods(texts: Sequence[str] | None, data: Predictions) -> list[Method] | None:
-    """Return the methods that texts name; None for the default."""
-    return distinct("--method", texts, lambda text: parse_method(text, data))
-
-
-def parse_method(text: str, data: Predictions) -> Method:
+def parse_method(text: str, data: Predictions) -> recalibration.Method:
     """Return the method that a text names: ``temperature``, ``dirichlet:0.1``, and so on."""
-    whole: dict[str, Callable[[], Method]] = {
+    whole: dict[str, Callable[[], recalibration.Method]] = {
         "temperature": recalibration.Temperature,
         "vector": recalibration.Vector,
         "matrix": recalibration.Matrix,

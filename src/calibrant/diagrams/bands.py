@@ -35,15 +35,14 @@ SLACK = 1e-9  # for rounding in a product that is a whole number
 MOST_GROUPS = 100  # of rows with neighbouring predictions; each two bound an interval
 
 
-def check_level(level: float, n_resamples: int) -> float:
-    """Return the level of a band, or say how many replicates it needs."""
+def check_level(level: float, n_resamples: int) -> None:
+    """Refuse the level of a band that needs more replicates."""
     fraction("level", level)
     needed = ceil(2 / (1 - level) - SLACK) - 1
     if n_resamples < needed:
         raise ValueError(
             f"`level` of {level:g} needs at least {needed} resamples; found {n_resamples}."
         )
-    return level
 
 
 def band_of(

@@ -238,6 +238,7 @@ def _isotonic_series(name: str, problem: Problem, plan: Plan, level: float) -> C
 
     y, band = band_of(evaluate, problem, plan, level)
     x = ties.values[at]
+    bars = np.histogram(ties.values, BINS, (0.0, 1.0), weights=ties.mass)[0]
     nearest = np.searchsorted((x[1:] + x[:-1]) / 2, ties.values)
     confidence = None
     if problem.lens.rowwise:
@@ -251,7 +252,7 @@ def _isotonic_series(name: str, problem: Problem, plan: Plan, level: float) -> C
         predictions=x,
         shares=np.bincount(nearest, ties.mass, x.size) / ties.total,
         band=band,
-        density=_histogram(ties),
+        density=np.asarray(bars / ties.total),
         confidence=confidence,
     )
 
@@ -263,11 +264,6 @@ def _spread_out(values: Floats) -> NDArray[np.int64]:
     ranks = np.linspace(0, values.size - 1, POINTS // 2).round().astype(np.int64)
     places = np.linspace(values[0], values[-1], POINTS // 2)
     return np.unique(np.concatenate((ranks, np.searchsorted(values, places))))
-
-
-def _histogram(ties: Ties) -> Floats:
-    counts = np.histogram(ties.values, BINS, (0.0, 1.0), weights=ties.mass)[0]
-    return np.asarray(counts / ties.total)
 
 
 def _smooth_series(

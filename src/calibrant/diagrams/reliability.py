@@ -315,8 +315,10 @@ def reliability_diagram(
     problems = look(models, chosen, plan)
     seen = next(iter(problems.values())).view
     _check_number_of_outcomes(seen.m, len(models))
-    cut = as_partition(default_partition(seen.m) if partition is None else partition)
-    edges = _edges(cut)
+    usual = EqualWidth(10) if seen.m == 2 else SimplexBins(5 if seen.m == 3 else 4)
+    cut = as_partition(usual if partition is None else partition)
+    n_bars = min(cut.k, MOST_BINS) if isinstance(cut, EqualWidth) else OTHER_BINS
+    edges = np.arange(n_bars + 1) / n_bars  # those of EqualWidth, to the last bit
     series = []
     for i, (name, problem) in enumerate(problems.items()):
         mine = replace(plan, progress=part(progress, i, len(models)))
@@ -334,11 +336,6 @@ def reliability_diagram(
     )
 
 
-def default_partition(m: int) -> Partition:
-    """Return the bins of a diagram of m outcomes."""
-    return EqualWidth(10) if m == 2 else SimplexBins(5 if m == 3 else 4)
-
-
 def _check_number_of_outcomes(m: int, n_models: int) -> None:
     if m > LARGEST:
         raise ValueError(
@@ -351,12 +348,6 @@ def _check_number_of_outcomes(m: int, n_models: int) -> None:
             f"Models can share a picture only if there are two outcomes; found {m}. Draw one"
             " diagram for each."
         )
-
-
-def _edges(partition: Partition) -> Floats:
-    """Return the limits of the bins of the histogram: those of EqualWidth, to the last bit."""
-    bins = min(partition.k, MOST_BINS) if isinstance(partition, EqualWidth) else OTHER_BINS
-    return np.arange(bins + 1) / bins
 
 
 def _histogram(problem: Problem, edges: Floats) -> Callable[[], Floats | None]:

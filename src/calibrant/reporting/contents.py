@@ -15,24 +15,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import diagrams, inference
 from calibrant.calibration import calibration_function
 from calibrant.cross_fitting import Recalibration, recalibrate
 from calibrant.cross_fitting.result import AS_IT_IS
-from calibrant.diagrams import (
-    CurveDiagram,
-    ReliabilityDiagram,
-    isotonic_diagram,
-    reliability_diagram,
-)
-from calibrant.inference import (
-    Classwise,
-    Evaluation,
-    EvaluationRow,
-    Slices,
-    Verdict,
-    classwise,
-    slices,
-)
 from calibrant.inference.replicates.plan import Progress, part
 from calibrant.inference.testing.pvalues import largest, pvalues_of_row, strongest
 from calibrant.inference.verdicts.groups import kept_columns
@@ -83,7 +69,7 @@ class Drawing:
 
     name: str  # for links
     title: str  # of its section
-    diagram: ReliabilityDiagram
+    diagram: diagrams.ReliabilityDiagram
     outcomes: Sequence[str]  # as a sentence names them
 
 
@@ -94,25 +80,25 @@ class Remedy:
 
     advice: str  # what to do, in a sentence
     found: Recalibration | None = None  # the methods; None if the rows do not allow it
-    diagram: ReliabilityDiagram | None = None  # before and after the recommended method, if any
+    diagram: diagrams.ReliabilityDiagram | None = None  # before and after what is recommended
     code: str = ""  # the line of Python that does it
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Contents:
     """Everything the report says about one model."""
 
     name: str  # "" if it is the only one
     data: Predictions | Scan
     scores: dict[str, float]
-    evaluation: Evaluation
+    evaluation: inference.Evaluation
     drawings: tuple[Drawing, ...]
-    curve: CurveDiagram | None  # None if there are too few resamples, clusters, or a scan
-    classes: Classwise | None  # None if there are two
+    curve: diagrams.CurveDiagram | None  # None if there are too few resamples, clusters, or a scan
+    classes: inference.Classwise | None  # None if there are two
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
-    slices: Slices | None  # None if no columns were kept beside the predictions
+    slices: inference.Slices | None  # None if no columns were kept beside the predictions
 
     @property
     def verdicts(self) -> list[sentences.Line]:
@@ -133,9 +119,6 @@ class Contents:
         largest = sorted(found, key=lambda pair: -pair[0])[:MOST_WORST]
         return [sentence for _, sentence in largest]
 
-    def __repr__(self) -> str:
-        return f"Contents(name={self.name[:60]!r}, data={self.data!r})"
-
 
 def main_lens(data: Predictions | Scan) -> Lens:
     """Return the aspect that comes first: the event of two classes, the top label of more."""
@@ -145,7 +128,7 @@ def main_lens(data: Predictions | Scan) -> Lens:
 def compute(
     name: str,
     data: Predictions | Scan,
-    evaluation: Evaluation,
+    evaluation: inference.Evaluation,
     settings: Settings,
     progress: Progress | None = None,
 ) -> Contents:
@@ -159,13 +142,13 @@ def compute(
     classes = None
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
-        classes = classwise(data, BINS, **settings.draws(part(progress, 2, n_stages)))
+        classes = inference.classwise(data, BINS, **settings.draws(part(progress, 2, n_stages)))
         wanted = _worst_classes(classes)
         class_drawings = _drawings(data, wanted, settings, part(progress, 3, n_stages))
     groups = None
     if columns:
         now = part(progress, n_stages - 2, n_stages)
-        groups = slices(data, columns, **settings.draws(now))
+        groups = inference.slices(data, columns, **settings.draws(now))
     found = Contents(
         name=name,
         data=data,
@@ -191,7 +174,7 @@ def _drawings(
     drawings = []
     for i, (name, title, lens) in enumerate(wanted):
         draws = settings.draws(part(progress, i, len(wanted)))
-        diagram = reliability_diagram(data, lens=lens, **draws)
+        diagram = diagrams.reliability_diagram(data, lens=lens, **draws)
         outcomes = RANKS if lens == TopK(2) else sentences.spoken_outcomes(diagram)
         drawings.append(Drawing(name, title, diagram, outcomes))
     return tuple(drawings)
@@ -199,11 +182,11 @@ def _drawings(
 
 def _curve(
     data: Predictions | Scan, settings: Settings, progress: Progress | None
-) -> CurveDiagram | None:
+) -> diagrams.CurveDiagram | None:
     """Draw an isotonic curve of the event, or the predicted class; with the draws of the bins."""
     if not as_rows(data).held or settings.n_resamples < NEEDED or data.clusters is not None:
         return None
-    return isotonic_diagram(data, **settings.draws(progress))
+    return diagrams.isotonic_diagram(data, **settings.draws(progress))
 
 
 def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, str, Lens]]:
@@ -240,7 +223,7 @@ def default_groups(data: Predictions | Scan) -> Groups:
     return Groups({**names, rest: others})
 
 
-def _worst_classes(classes: Classwise) -> list[tuple[str, str, Lens]]:
+def _worst_classes(classes: inference.Classwise) -> list[tuple[str, str, Lens]]:
     """Return the classes with the strongest evidence, in the order of their table."""
     worst = np.lexsort((-classes.values, classes.adjusted_pvalues))[:MOST_CLASSES]
     return [(f"class{j}", classes.classes[j], Marginal(j)) for j in worst.tolist()]
@@ -263,7 +246,7 @@ def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> R
     if found.recommended == AS_IT_IS:
         return Remedy(found.recommendation, found)
     models = {AS_IT_IS: data, f"after {found.recommended}": found.predictions()}
-    diagram = reliability_diagram(models, lens=main_lens(data), **settings.draws())
+    diagram = diagrams.reliability_diagram(models, lens=main_lens(data), **settings.draws())
     code = f"repaired = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
     return Remedy(found.recommendation, found, diagram, code)
 
@@ -323,7 +306,7 @@ def adjustment(families: Iterable[Evidence]) -> Adjust:
     return adjust
 
 
-def _of_tests(rows: Sequence[EvaluationRow]) -> Evidence:
+def _of_tests(rows: Sequence[inference.EvaluationRow]) -> Evidence:
     """Return the strongest evidence of tests."""
     values = np.array([row.value for row in rows])
     return strongest(values, np.stack([row.null for row in rows]))
@@ -351,7 +334,7 @@ def _of_page(found: Contents) -> tuple[int, list[Evidence]]:
     return n_tests, evidence
 
 
-def _judged_verdict(verdict: Verdict, adjust: Adjust, n_tests: int) -> Verdict:
+def _judged_verdict(verdict: inference.Verdict, adjust: Adjust, n_tests: int) -> inference.Verdict:
     """Return what tests say as part of a page with so many tests."""
     found = replace(verdict, pvalue=float(adjust(np.array(verdict.pvalue))), n_tests=n_tests)
     return found if found.rejected else replace(found, direction=None)
@@ -365,7 +348,7 @@ def _judged(drawing: Drawing, adjust: Adjust) -> Drawing:
 
 
 def _judged_classes(
-    drawings: tuple[Drawing, ...], classes: Classwise | None
+    drawings: tuple[Drawing, ...], classes: inference.Classwise | None
 ) -> tuple[Drawing, ...]:
     """Mark no bin of a class that is not shown to be off."""
     if classes is None:

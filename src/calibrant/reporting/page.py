@@ -341,17 +341,12 @@ def _origin_of(contents: Contents) -> dict[str, Any]:
 
 def _origin(data: Any) -> dict[str, Any]:
     """Return what identifies the rows: a hash of them, or where they were read from."""
-    if as_rows(data).held:
-        return {"dtype": str(data.probs.dtype), "sha256": _digest(data)}
-    dtype = "float32" if data.columns.single else "float64"
-    return {"dtype": dtype, "scanned": repr(data), "row": data.columns.row}
-
-
-def _digest(data: Predictions) -> str:
-    """Return the SHA-256 of the classes, probabilities, labels and weights."""
+    if not as_rows(data).held:
+        dtype = "float32" if data.columns.single else "float64"
+        return {"dtype": dtype, "scanned": repr(data), "row": data.columns.row}
     state = sha256()
     pieces: list[Any] = ["\x1f".join(data.classes).encode(), str(data.probs.dtype).encode()]
     pieces += [data.probs, data.labels, np.ascontiguousarray(data.weights)]
     for piece in pieces:
         state.update(piece)
-    return state.hexdigest()
+    return {"dtype": str(data.probs.dtype), "sha256": state.hexdigest()}

@@ -70,9 +70,6 @@ def plot(
     classical: Classical = False,
     regions: Regions = False,
     confidence: Confidence = False,
-    resamples: options.Resamples = 999,
-    seed: options.Seed = 0,
-    json: options.Json = False,
     *,
     inputs: Inputs,
 ) -> None:
@@ -88,13 +85,12 @@ def plot(
         settings = _settings(models, lens, partition, classical)
         data = models if len(models) > 1 else next(iter(models.values()))
         with progress_after(1.0, "resampling") as progress:
-            how = {**settings, "n_resamples": resamples, "rng": seed, "progress": progress}
-            diagram: Diagram = make(data, **how)
+            diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
         look = {"classical": classical, "regions": regions, "summary": classical}
         _draw(diagram, temporary, **(look if kind is Kind.bins else {"confidence": confidence}))
-    if json:
+    if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
-        body |= {"output": str(output), "seed": seed, "lens": diagram.settings["lens"]}
+        body |= {"output": str(output), "seed": inputs.seed, "lens": diagram.settings["lens"]}
         print_json("plot", {**body, **diagram.to_dict()})
     else:
         say(diagram.sentence)
@@ -141,9 +137,6 @@ def report(
     output: options.Output = Path("calibrant-report.html"),
     title: Title = None,
     groups: GroupsText = None,
-    resamples: options.Resamples = 999,
-    seed: options.Seed = 0,
-    json: options.Json = False,
     *,
     inputs: Inputs,
 ) -> None:
@@ -154,15 +147,15 @@ def report(
         from calibrant.reporting.contents import Settings
         from calibrant.reporting.page import told_report
 
-        models = inputs.open_models(files)
+        models = inputs.open_all(files)
         lens = None if groups is None else parse_groups(groups, next(iter(models.values())))
         title = title or f"Calibration of {', '.join(models)}"
-        settings = Settings(seed, resamples, lens, inputs.region)
+        settings = Settings(inputs.seed, inputs.resamples, lens, inputs.region)
         with progress_after(1.0, "report") as progress:
             told = told_report(models, temporary, title, settings, progress)
-    if json:
+    if inputs.json:
         body = {**inputs.origin(files, models), "output": str(output)}
-        print_json("report", {**body, "seed": seed, "n_resamples": resamples})
+        print_json("report", {**body, "seed": inputs.seed, "n_resamples": inputs.resamples})
     else:
         for sentence in told:
             say(sentence)

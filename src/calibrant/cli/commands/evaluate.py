@@ -44,9 +44,6 @@ def evaluate(
     statistic: options.StatisticTexts = None,
     partition: options.PartitionTexts = None,
     distance: options.DistanceTexts = None,
-    resamples: options.Resamples = 999,
-    seed: options.Seed = 0,
-    json: options.Json = False,
     *,
     inputs: Inputs,
 ) -> None:
@@ -55,23 +52,22 @@ def evaluate(
         import calibrant as cal
         from calibrant.cli.parsing import parse_questions
 
-        models = inputs.open_all(file)
+        models = inputs.open_all([file], paired=False)
         bodies = {}
         for name, data in models.items():
             asked = parse_questions(data, lens, statistic, partition, distance)
-            how: dict[str, Any] = {"n_resamples": resamples, "rng": seed}
             with progress_after(1.0, "resampling") as progress:
-                found = cal.evaluate(data, **asked, **how, progress=progress)
+                found = cal.evaluate(data, **asked, **inputs.draws, progress=progress)
             scores = cal.scores.all_scores(data)
             bodies[name] = {"scores": scores, **drawn(found.settings), **found.to_dict()}
-            groups = _slices(data, how)
+            groups = _slices(data, inputs.draws)
             if groups is not None:
                 bodies[name]["slices"] = groups.to_dict()["rows"]
-            if not json:
+            if not inputs.json:
                 of = "" if len(models) == 1 else name
                 print_evaluation(str(file), scores, found, inputs.region, of)
                 _print_slices(groups)
-        if not json:
+        if not inputs.json:
             print_readings(models)
         elif len(models) == 1:
             print_json("evaluate", {**inputs.origin(file, data), **bodies[name]})
@@ -79,7 +75,7 @@ def evaluate(
             print_json("evaluate", {**inputs.origin(file, models), "models": bodies})
 
 
-def _slices(data: "Predictions | Scan", how: dict[str, Any]) -> "Slices | None":
+def _slices(data: "Predictions | Scan", draws: dict[str, Any]) -> "Slices | None":
     """Look at the groups that --by asks for."""
     from calibrant.inference.verdicts.groups import kept_columns, slices
 
@@ -87,7 +83,7 @@ def _slices(data: "Predictions | Scan", how: dict[str, Any]) -> "Slices | None":
     if not names:
         return None
     with progress_after(1.0, "groups") as progress:
-        return slices(data, names, **how, progress=progress)
+        return slices(data, names, **draws, progress=progress)
 
 
 def _print_slices(groups: "Slices | None") -> None:
@@ -133,9 +129,6 @@ def compare(
     partition: options.PartitionTexts = None,
     distance: options.DistanceTexts = None,
     unpaired: Unpaired = False,
-    resamples: options.Resamples = 999,
-    seed: options.Seed = 0,
-    json: options.Json = False,
     *,
     inputs: Inputs,
 ) -> None:
@@ -151,10 +144,10 @@ def compare(
         models = inputs.load_all(files, paired=not unpaired)
         first = next(iter(models.values()))
         asked = parse_questions(first, lens, statistic, partition, distance)
-        how: dict[str, Any] = {"n_resamples": resamples, "paired": not unpaired, "rng": seed}
+        how = {**asked, **inputs.draws, "paired": not unpaired}
         with progress_after(1.0, "resampling") as progress:
-            found = cal.compare(models, **asked, **how, progress=progress)
-        if json:
+            found = cal.compare(models, **how, progress=progress)
+        if inputs.json:
             body = inputs.origin(files, models)
             print_json("compare", {**body, **drawn(found.settings), **found.to_dict()})
         else:
@@ -188,9 +181,6 @@ def power(
     shift: Shifts = None,
     target: Share = 0.8,
     alpha: Level = 0.05,
-    resamples: options.Resamples = 999,
-    seed: options.Seed = 0,
-    json: options.Json = False,
     *,
     inputs: Inputs,
 ) -> None:
@@ -207,11 +197,10 @@ def power(
                 lens=parse_lens(lens, data),
                 statistic=None if statistic is None else parse_statistic(statistic),
                 alpha=alpha,
-                n_resamples=resamples,
-                rng=seed,
+                **inputs.draws,
                 progress=progress,
             )
-    if json:
+    if inputs.json:
         body = inputs.origin(file, data)
         print_json("power", {**body, **drawn(found.settings), **found.to_dict()})
     else:

@@ -55,9 +55,6 @@ def recalibrate(
     method: MethodTexts = None,
     folds: Folds = 5,
     save: Save = None,
-    resamples: options.Resamples = 999,
-    seed: options.Seed = 0,
-    json: options.Json = False,
     *,
     inputs: Inputs,
 ) -> None:
@@ -66,18 +63,16 @@ def recalibrate(
         check_ending(save, ".json", option="--save")
     with one_sentence_errors(), whole_file(save) if save else nullcontext() as temporary:
         import calibrant as cal
-        from calibrant.cli.parsing import parse_methods
+        from calibrant.cli.parsing import distinct, parse_method
 
         data = inputs.load(file)
-        methods = parse_methods(method, data)
+        methods = distinct("--method", method, lambda text: parse_method(text, data))
         with progress_after(1.0, "recalibrating") as progress:
-            found = cal.recalibrate(
-                data, methods, folds=folds, n_resamples=resamples, rng=seed, progress=progress
-            )
+            found = cal.recalibrate(data, methods, folds=folds, **inputs.draws, progress=progress)
         saved = found.rows[1].name if len(found.rows) == 2 else found.recommended
         if temporary is not None:
             found.map(saved).save(temporary)
-    if json:
+    if inputs.json:
         body = {**inputs.origin(file, data), "save": None if save is None else str(save)}
         print_json("recalibrate", {**body, **found.to_dict()})
     else:

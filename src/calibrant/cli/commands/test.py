@@ -43,16 +43,13 @@ def run_test(
     fail_below: FailBelow = None,
     fail_above: FailAbove = None,
     require_below: RequireBelow = None,
-    resamples: options.Resamples = 999,
-    seed: options.Seed = 0,
-    json: options.Json = False,
     null: Null = False,
     *,
     inputs: Inputs,
 ) -> None:
     """Test whether the predictions are calibrated, and how far off they are."""
     gates = Gates(fail_below, fail_above, require_below)
-    gates.check(resamples)
+    gates.check(inputs.resamples)
     with one_sentence_errors():
         import calibrant as cal
         from calibrant.cli.parsing import parse_lens
@@ -62,9 +59,9 @@ def run_test(
         asked: dict[str, Any] = {"lenses": [parse_lens(lens, data)]}
         asked["statistics"] = _statistics(data, statistic, partition, distance, worst)
         with progress_after(1.0, "resampling") as progress:
-            found = cal.evaluate(data, **asked, n_resamples=resamples, rng=seed, progress=progress)
+            found = cal.evaluate(data, **asked, **inputs.draws, progress=progress)
     failed = gates.failures(found.verdicts[0])
-    if json:
+    if inputs.json:
         body = {**inputs.origin(file, data), "failed": failed}
         print_json("test", {**body, **_plain(found, null)})
     else:
