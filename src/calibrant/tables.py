@@ -131,8 +131,7 @@ def cards(
     The first so many columns hold `words`. Groups of neighbouring columns, with how many each has,
     stand above the header; "" for none.
     """
-    owners = [name for name, count in groups for _ in range(count)] or [""] * len(header)
-    named = [f"{of}: {name}" if of else name for of, name in zip(owners, header, strict=True)]
+    named = _named(header, groups)
 
     def attributes(column: int, tag: str) -> str:
         if column < words:
@@ -143,6 +142,12 @@ def cards(
     above = "".join(_group(name, count) for name, count in groups)
     contents = _contents(header, rows, attributes, f"<tr>{above}</tr>" if above else "")
     return f'<table class="cards">{top}{contents}</table>'
+
+
+def _named(header: Sequence[str], groups: Sequence[tuple[str, int]]) -> list[str]:
+    """Return the names of columns, after those of their groups."""
+    owners = [name for name, count in groups for _ in range(count)] or [""] * len(header)
+    return [f"{of}: {name}" if of else name for of, name in zip(owners, header, strict=True)]
 
 
 def _group(name: str, count: int) -> str:

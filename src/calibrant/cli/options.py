@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 FORMATS = "CSV, TSV, Parquet, Arrow, NPZ, JSON or JSON lines; - for standard input"
-LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
+LENSES = "Aspect to look at: canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
 DISTANCES = "tv, euclidean or squared"
 STATISTICS = (  # as in statistics.spelled, which would load NumPy

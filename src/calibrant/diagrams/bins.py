@@ -60,16 +60,20 @@ def bins_picture(
     lines = summary_lines(diagram) if summary else []
     vertical = "observed frequency" if classical else "observed −\N{NO-BREAK SPACE}predicted"
     prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
-    named = ", ".join(series.name for series in diagram.series if series.name)
-    of = f" of {named}" if named else ""
     return Picture(
-        label=f"{capital(vertical)}, over the {prediction}, for each bin{of}.",
+        label=f"{capital(vertical)}, over the {prediction}, for each bin{_of_models(diagram)}.",
         parts=(picture.reference(float(classical)), *limits, *true, *marks),
         keys=tuple(_keys(diagram, marks, lines, *true)),
         frame=picture.Frame(prediction, vertical, picture.SQUARE, extent, square=classical),
         strip=picture.present(series.histogram for series in diagram.series),
         summary=tuple(lines) if len(models) == 1 else (),
     )
+
+
+def _of_models(diagram: "ReliabilityDiagram") -> str:
+    """Name the models, if they have names."""
+    names = [series.name for series in diagram.series if series.name]
+    return f" of {', '.join(names)}" if names else ""
 
 
 def _of_model(
@@ -172,12 +176,10 @@ def _extent(
 def _keys(
     diagram: "ReliabilityDiagram", marks: Sequence[Marks], lines: Sequence[str], *true: Lines
 ) -> Iterator[Key]:
-    """Name the parts, in the order in which they are read: models with `lines` of their numbers."""
-    several = len(diagram.series) > 1
-    if several:
-        for i, name in enumerate(lines or [series.name for series in diagram.series]):
-            yield Key(name, "mark", "mark off", i, picture.model_shape(i))
-    model = picture.ANY if several else None
+    """Name the parts, in the order in which they are read."""
+    models = _model_keys(diagram, lines)
+    yield from models
+    model = picture.ANY if models else None
     yield Key(picture.significant_name(diagram.alpha, "all bins"), "mark", "mark off", model)
     yield Key("not significant", "mark", "mark", model)
     yield Key(picture.band_name(diagram.series[0].cells.level), "line", "limits")
@@ -185,8 +187,16 @@ def _keys(
         yield Key("true", "line", "true")
     if any(each.beyond for each in marks):
         yield Key(BEYOND, "mark", "mark", picture.ANY, "up")
-    if not several:
+    if not models:
         yield Key("share of predictions", "area", "bar")
+
+
+def _model_keys(diagram: "ReliabilityDiagram", lines: Sequence[str]) -> list[Key]:
+    """Name several models, with the lines that tell their numbers if there are any."""
+    names = lines or [series.name for series in diagram.series]
+    if len(diagram.series) == 1:
+        return []
+    return [Key(n, "mark", "mark off", i, picture.model_shape(i)) for i, n in enumerate(names)]
 
 
 def simplex_picture(diagram: "ReliabilityDiagram", *, regions: bool = False) -> Picture:

@@ -45,7 +45,7 @@ def isotonic_diagram(
 ) -> CurveDiagram:
     r"""Draw the increasing function of the prediction that is nearest to what occurred.
 
-    The isotonic regression of the outcomes, as data. No cells are to be chosen (CORP).
+    The isotonic regression of the outcomes, as data. No bins are to be chosen (CORP).
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def cumulative_diagram(
     .. math:: C(v) = \frac1n \sum_{i : p_i \le v} (y_i - p_i)
 
     over the share of the rows with :math:`p_i \le v`. The slope of the curve is how far off the
-    rows are there; no width or cells are to be chosen.
+    rows are there; no width or bins are to be chosen.
 
     Parameters
     ----------

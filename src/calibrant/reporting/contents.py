@@ -112,12 +112,9 @@ class Contents:
         """Return sentences about the bins that matter most: share times deviation."""
         found = []
         for drawing in self.drawings:
-            for size, sentence in sentences.bin_sentences(
-                drawing.diagram, drawing.outcomes, MOST_WORST
-            ):
-                found.append((size, capital(f"{drawing.title}: {sentence}")))
-        largest = sorted(found, key=lambda pair: -pair[0])[:MOST_WORST]
-        return [sentence for _, sentence in largest]
+            told = sentences.bin_sentences(drawing.diagram, drawing.outcomes, MOST_WORST)
+            found += [(size, capital(f"{drawing.title}: {text}")) for size, text in told]
+        return [text for _, text in sorted(found, key=lambda pair: -pair[0])[:MOST_WORST]]
 
 
 def main_lens(data: Predictions | Scan) -> Lens:
@@ -135,20 +132,17 @@ def compute(
     """Compute what the report says about a model beyond its evaluation."""
     columns = kept_columns(data)
     n_stages = (3 if data.m == 2 else 5) + bool(columns)
-    drawings = _drawings(
-        data, _wanted(data, settings.groups), settings, part(progress, 0, n_stages)
-    )
-    curve = _curve(data, settings, part(progress, 1, n_stages))
+    stages = [part(progress, i, n_stages) for i in range(n_stages)]
+    drawings = _drawings(data, _wanted(data, settings.groups), settings, stages[0])
+    curve = _curve(data, settings, stages[1])
     classes = None
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
-        classes = inference.classwise(data, BINS, **settings.draws(part(progress, 2, n_stages)))
-        wanted = _worst_classes(classes)
-        class_drawings = _drawings(data, wanted, settings, part(progress, 3, n_stages))
+        classes = inference.classwise(data, BINS, **settings.draws(stages[2]))
+        class_drawings = _drawings(data, _worst_classes(classes), settings, stages[3])
     groups = None
     if columns:
-        now = part(progress, n_stages - 2, n_stages)
-        groups = inference.slices(data, columns, **settings.draws(now))
+        groups = inference.slices(data, columns, **settings.draws(stages[-2]))
     found = Contents(
         name=name,
         data=data,
@@ -158,7 +152,7 @@ def compute(
         curve=curve,
         classes=classes,
         class_drawings=class_drawings,
-        remedy=remedy(data, settings, part(progress, n_stages - 1, n_stages)),
+        remedy=remedy(data, settings, stages[-1]),
         slices=groups,
     )
     return judged_together(found)
@@ -247,7 +241,7 @@ def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> R
         return Remedy(found.recommendation, found)
     models = {AS_IT_IS: data, f"after {found.recommended}": found.predictions()}
     diagram = diagrams.reliability_diagram(models, lens=main_lens(data), **settings.draws())
-    code = f"repaired = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
+    code = f"recalibrated = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
     return Remedy(found.recommendation, found, diagram, code)
 
 

@@ -164,7 +164,11 @@ def comparison_parts(found: Comparison, main: Lens) -> dict[str, Any]:
     scores = list(next(iter(found.scores.values())))
     groups = [("", 1), *((_short(lens, subjects[lens]), len(SIZES)) for lens in lenses)]
     return {
-        "header": ["model", *SIZES * len(lenses), *(_kind(score) for score in scores)],
+        "header": [
+            "model",
+            *SIZES * len(lenses),
+            *(words.score_name(score).removesuffix(" score") for score in scores),
+        ],
         "groups": [*groups, ("scores", len(scores))],
         "rows": [_row(found, name, lenses) for name in order],
         "paragraphs": paragraphs(found, lenses),
@@ -191,11 +195,6 @@ def _short(lens: Lens, subject: str) -> str:
     if lens == Canonical() and subject.startswith("the full"):
         return "full distributions"
     return subject.removeprefix("the probabilities of ").removeprefix("the ")
-
-
-def _kind(score: str) -> str:
-    """Name a score in the group of scores."""
-    return words.score_name(score).removesuffix(" score")
 
 
 def _ranked(found: Comparison, lens: Lens) -> list[str]:

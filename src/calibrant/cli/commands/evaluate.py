@@ -66,7 +66,8 @@ def evaluate(
             if not inputs.json:
                 of = "" if len(models) == 1 else name
                 print_evaluation(str(file), scores, found, inputs.region, of)
-                _print_slices(groups)
+                if groups is not None:
+                    _print_slices(groups)
         if not inputs.json:
             print_readings(models)
         elif len(models) == 1:
@@ -86,12 +87,11 @@ def _slices(data: "Predictions | Scan", draws: dict[str, Any]) -> "Slices | None
         return slices(data, names, **draws, progress=progress)
 
 
-def _print_slices(groups: "Slices | None") -> None:
-    if groups is not None:
-        say(f"{groups}.")
-        header, lines = groups.lines()
-        title = "Groups" if len(lines) <= MOST else f"The first {MOST} groups"
-        print_table(title, header, lines[:MOST], heading=(0, 1))
+def _print_slices(groups: "Slices") -> None:
+    say(f"{groups}.")
+    header, lines = groups.lines()
+    title = "Groups" if len(lines) <= MOST else f"The first {MOST} groups"
+    print_table(title, header, lines[:MOST], heading=(0, 1))
 
 
 def print_evaluation(

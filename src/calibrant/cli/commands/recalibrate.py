@@ -36,7 +36,7 @@ Save = Annotated[
         " fitted to all rows."
     ),
 ]
-MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="JSON file of a map.")]
+MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="JSON file of a calibrator.")]
 NewFile = Annotated[
     Path,
     typer.Argument(
@@ -110,7 +110,7 @@ def apply(
     probs: options.Probs = None,
     logits: options.Logits = False,
 ) -> None:
-    """Recalibrate the probabilities of a file by a map; all other columns stay."""
+    """Recalibrate the probabilities of a file by a calibrator; all other columns stay."""
     check_ending(output, file.suffix.lower())
     with one_sentence_errors(), whole_file(output) as temporary:
         from calibrant.loading.options import Options
