@@ -49,13 +49,7 @@ CODE = re.compile(r"`([^`]+)`")
 
 
 def translated(sentence: str) -> str:
-    """Return a sentence of the library with its code as it is written on the command line.
-
-    Examples
-    --------
-    >>> translated("`where` must keep at least one row; it keeps none.")
-    '--region must keep at least one row; it keeps none.'
-    """
+    """Return a sentence of the library with its code as it is written on the command line."""
     return CODE.sub(lambda code: ON_THE_COMMAND_LINE.get(code[1], code[0]), sentence)
 
 

@@ -96,10 +96,7 @@ def _standardised(curves: Floats, centre: Floats, scales: tuple[Floats, Floats])
 def _null_curves(
     evaluate: Evaluate, problem: Problem, plan: Plan, shape: tuple[int, int]
 ) -> Floats:
-    """Return the curves of the replicates that count, then of further ones.
-
-    shape : number of further replicates, and of points
-    """
+    """Return curves of replicates that count, then of further ones; so many, of so many points."""
     problem.draws.prepare(problem.view.asked)
     further, points = shape
     out = np.empty((further + plan.n_resamples, points))

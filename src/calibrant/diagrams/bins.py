@@ -202,7 +202,7 @@ def _model_keys(diagram: "ReliabilityDiagram", lines: Sequence[str]) -> list[Key
 def simplex_picture(diagram: "ReliabilityDiagram", *, regions: bool = False) -> Picture:
     """Show bins by their share of the predictions, and arrows to the outcome frequencies.
 
-    regions : whether to outline where each arrow of a triangle would end if calibrated
+    With `regions`, outline where each arrow of a triangle would end if calibrated.
     """
     series, flat = diagram.series[0], diagram.n_outcomes == 3
     corners = TRIANGLE if flat else TETRAHEDRON

@@ -183,13 +183,7 @@ def model_shape(model: int | None) -> str:
 
 
 def round_ticks(low: float, high: float, most: int = 7) -> list[float]:
-    """Return round numbers within a range, at most so many.
-
-    Examples
-    --------
-    >>> round_ticks(-0.03, 0.21)
-    [0.0, 0.05, 0.1, 0.15, 0.2]
-    """
+    """Return round numbers within a range, at most so many."""
     least = (high - low) / most
     power = 10.0 ** floor(log10(least))
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= least * (1 - 1e-9))

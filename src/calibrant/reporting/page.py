@@ -17,7 +17,7 @@ from calibrant.cross_fitting.result import NOTE
 from calibrant.diagrams import CurveDiagram, ReliabilityDiagram, reliability_diagram
 from calibrant.diagrams.bins import bins_picture, simplex_picture
 from calibrant.diagrams.charts import chart, forest, spark
-from calibrant.diagrams.charts.chart import Chart, asset, policy
+from calibrant.diagrams.charts.chart import asset, policy
 from calibrant.diagrams.curve import curve_picture
 from calibrant.diagrams.problems import Models, named
 from calibrant.inference import Comparison, Evaluation, Slices, compare, evaluate
@@ -223,11 +223,7 @@ def _size(data: Predictions | Scan) -> str:
 def _figure(
     diagram: ReliabilityDiagram | CurveDiagram, element: str, found: str = ""
 ) -> dict[str, Any]:
-    """Return what the page needs to show a diagram.
-
-    element : identifies it on the page
-    found : what it shows, in a sentence
-    """
+    """Return what the page needs to show a diagram; `found` is what it shows, in a sentence."""
     if isinstance(diagram, CurveDiagram):
         kind, picture = "curve", curve_picture(diagram)
     elif diagram.n_outcomes > 2:
@@ -239,7 +235,8 @@ def _figure(
     told = "the probabilities were too high"
     if diagram.subject == TopLabel().subject:
         told = "the model was overconfident"
-    return _parts(kind, element, chart(picture, found), found, told)
+    drawn = {"kind": kind, "id": element, "chart": chart(picture, found)}
+    return {**drawn, "summary": found, "too_high": told}
 
 
 def _forest(found: Slices, column: str, element: str) -> dict[str, Any]:
@@ -248,11 +245,7 @@ def _forest(found: Slices, column: str, element: str) -> dict[str, Any]:
     off = [row.group for row in groups if row.verdict.rejected]
     told = f"Shown to be off: {', '.join(off)}." if off else "No group is shown to be off."
     drawn = forest(groups, f"How far off the groups of {column} are. {told}")
-    return {"title": column, **_parts("forest", element, drawn, told)}
-
-
-def _parts(kind: str, element: str, drawn: Chart, found: str, told: str = "") -> dict[str, Any]:
-    return {"kind": kind, "id": element, "chart": drawn, "summary": found, "too_high": told}
+    return {"title": column, "kind": "forest", "id": element, "chart": drawn, "summary": told}
 
 
 def _sparks(drawings: Sequence[of_model.Drawing]) -> dict[str, Any]:

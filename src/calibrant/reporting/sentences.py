@@ -91,10 +91,9 @@ def spoken_outcomes(diagram: ReliabilityDiagram) -> list[str]:
 def bin_sentences(
     diagram: ReliabilityDiagram, names: Sequence[str], most: int
 ) -> list[tuple[float, str]]:
-    """Describe the significant bins of one model: share times deviation, and a sentence.
+    """Describe the significant bins of one model, the `most` that matter, outcomes by `names`.
 
-    names : the outcomes as a sentence names them
-    most : number of bins to describe, the largest first
+    Of each: share times deviation, and a sentence.
     """
     series = diagram.series[0]
     fn, p, n_resamples = series.function, series.cells.adjusted_pvalues, series.cells.largest.size
@@ -154,10 +153,7 @@ def _candidates(diagram: ReliabilityDiagram) -> NDArray[np.bool_]:
 
 
 def comparison_parts(found: Comparison, main: Lens) -> dict[str, Any]:
-    """Return the table of models, the furthest off first, and what can be said of every two.
-
-    main : the lens that decides the order
-    """
+    """Return the table of models, the furthest off by the `main` lens first, and paragraphs."""
     subjects = _subjects(found)
     lenses = sorted(subjects, key=lambda lens: lens != main)
     order = _ranked(found, lenses[0])

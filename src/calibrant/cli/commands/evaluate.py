@@ -101,11 +101,7 @@ def print_evaluation(
     region: str | None = None,
     model: str = "",
 ) -> None:
-    """Write the verdicts, the scores and the table.
-
-    `name` is what was evaluated, `region` the condition that its rows were chosen by, and `model`
-    which of several models of a file it is.
-    """
+    """Write the verdicts, the scores and the table: of `model`, if `name` has several."""
     from calibrant.words import BOTH_OUTCOMES, capital, decimal, many, score_name
 
     for verdict in found.verdicts:

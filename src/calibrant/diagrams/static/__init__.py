@@ -136,11 +136,7 @@ def _draw_strip(ax: Axes, histograms: tuple[Floats, ...]) -> None:
 
 
 def trajectories(drawn: Sequence["Trajectory"], alpha: float) -> Figure:
-    """Draw log loss, accuracy, statistic and p-value over the steps, each in a panel.
-
-    drawn : trajectories; those with a name are in the legend
-    alpha : level that is drawn as a line among the p-values
-    """
+    """Draw log loss, accuracy, statistic and p-value over the steps; `alpha` is a line there."""
     figure, axes = plt.subplots(2, 2, figsize=(7.2, 5.2), sharex=True, layout="constrained")
     for i, one in enumerate(drawn):
         for ax, column in zip(axes.flat, PANELS, strict=True):
