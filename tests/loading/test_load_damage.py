@@ -17,10 +17,9 @@ import pyarrow.parquet
 import pytest
 
 from calibrant import Predictions, load
-from calibrant.loading.arrow_structure import check_arrow
-from calibrant.loading.failures import one_sentence
-from calibrant.loading.parquet_structure import ParquetStructure
+from calibrant.loading.plain_files import one_sentence
 from calibrant.loading.roles import present
+from calibrant.loading.stated_sizes import ParquetSizes, check_arrow
 
 CSV = "label,prob_a,prob_b\na,0.75,0.25\nb,0.25,0.75\n"
 LINE = '{"label":"a","prob_a":0.75,"prob_b":0.25}\n'
@@ -75,7 +74,7 @@ def test_sizes_of_good_files_are_believed(tmp_path, kind):
         if kind == "arrow":
             check_arrow(path)
             continue
-        found = ParquetStructure(path)
+        found = ParquetSizes(path)
         found.check({chunk.column for chunk in found.chunks})
         metadata = pyarrow.parquet.read_metadata(path)
         columns = [

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from calibrant import load, load_models
-from calibrant.loading import unpacking
+from calibrant.loading import plain_files
 
 RNG = np.random.default_rng(7)
 N = 500
@@ -185,7 +185,7 @@ def test_bad_lists_in_lines(tmp_path):
 
 
 def test_what_is_expanded_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacking, "LEAST", 1 << 20)
+    monkeypatch.setattr(plain_files, "LEAST", 1 << 20)
     bomb = gzip.compress(b"label,prob_a,prob_b\n" + b"0" * (1 << 22))
     path = written(tmp_path / "bomb.csv.gz", bomb)
     with pytest.raises(
