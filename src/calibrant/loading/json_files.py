@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 STEP = 1 << 24  # bytes that are searched at a time
-KEY = re.compile(rb'"([^"\\]*)"\s*:')  # a key that is written as it reads
-ESCAPED_KEY = re.compile(rb'\\[^"\n]*"\s*:')
+KEY = re.compile(rb'"([^"\\]*+)"\s*+:')  # a key that is written as it reads
+ESCAPED_KEY = re.compile(rb'\\[^"\n]*+"\s*+:')
 KINDS: dict[Kind, set[type]] = {
     "text": {str, bool},
     "list": {list},

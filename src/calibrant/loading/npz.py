@@ -37,8 +37,10 @@ def npz(path: Path, options: Options) -> Table:
 
 
 def _table(archive: zipfile.ZipFile, options: Options) -> Table:
-    names = _arrays_of(archive)
-    keys = _not_set_aside(names, options)
+    names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    named = {options.label, options.weight, *(options.columns or ())}
+    aside = {*options.ignore, *options.keep} - named
+    keys = [name for name in names if name not in aside]
     probs_key = _probs_key(keys, options)
     labels_key = _key("label", keys, LABELS, options.label)
     source = Source(
@@ -56,7 +58,8 @@ def _table(archive: zipfile.ZipFile, options: Options) -> Table:
     refuse_decisions(probs, options)
     weight = _weight_key(keys, options)
     weights = _weights(archive, weight, n, source)
-    beside = _beside(options)
+    said = (options.model, options.id, options.cluster, *options.keep)
+    beside = [name for name in said if name is not None]
     used = {labels_key, probs_key, weight, *beside, "classes"}
     chosen = Reading(
         labels_key,
@@ -76,18 +79,6 @@ def _table(archive: zipfile.ZipFile, options: Options) -> Table:
     return Table(probs, labels, known.names, weights, extra, chosen, source)
 
 
-def _arrays_of(archive: zipfile.ZipFile) -> list[str]:
-    """Return the names of the arrays."""
-    return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-
-
-def _not_set_aside(names: Sequence[str], options: Options) -> list[str]:
-    """Return arrays that may be predictions, labels or weights."""
-    named = {options.label, options.weight, *(options.columns or ())}
-    aside = {*options.ignore, *options.keep} - named
-    return [name for name in names if name not in aside]
-
-
 def _weights(
     archive: zipfile.ZipFile, key: str | None, n: int, source: Source
 ) -> NDArray[Any] | None:
@@ -97,12 +88,6 @@ def _weights(
     weights = _array(archive, key)
     arrays.weights(weights, n, source=source)
     return weights
-
-
-def _beside(options: Options) -> list[str]:
-    """Return the arrays that the user says more about rows with."""
-    named = (options.model, options.id, options.cluster, *options.keep)
-    return [name for name in named if name is not None]
 
 
 def _probs_key(keys: Sequence[str], options: Options) -> str:

@@ -216,7 +216,7 @@ def _stream(file: BinaryIO, size: int) -> Iterator[Message]:
     at = 0
     while at < size:
         message = _message(file, at)
-        if not message.data:
+        if message is None:
             break
         start, body = file.tell(), message.integer(3)
         yield message, start, body
@@ -230,16 +230,18 @@ def _blocks(file: BinaryIO, size: int) -> Iterator[Message]:
     if not 0 < length <= size - 10:
         raise ValueError("the footer lies outside of the file")
     file.seek(size - 10 - length)
-    footer = _Table.root(file.read(length))
+    footer = _root(file.read(length))
     for at in (*footer.vector(2, 24), *footer.vector(3, 24)):
         offset, head, body = struct.unpack_from("<qi4xq", footer.data, at)
         if min(offset, head) < 0 or offset + head > size:
             raise ValueError("a batch lies outside of the file")
-        yield _message(file, offset), offset + head, body
+        message = _message(file, offset)
+        if message is not None:
+            yield message, offset + head, body
 
 
-def _message(file: BinaryIO, at: int) -> "_Table":
-    """Return the head of the message at a place; the file is left where its body starts."""
+def _message(file: BinaryIO, at: int) -> "_Table | None":
+    """Return the head of the message at a place, if it has one; its body is read next."""
     file.seek(at)
     start = file.read(8)
     if start[:4] == STREAM:
@@ -250,7 +252,12 @@ def _message(file: BinaryIO, at: int) -> "_Table":
     data = file.read(max(length, 0))
     if len(data) < length:
         raise ValueError("the head of a batch is cut short")
-    return _Table.root(data) if data else _Table(b"", 0)
+    return _root(data) if data else None
+
+
+def _root(data: bytes) -> "_Table":
+    """Return the outermost table of a flatbuffer."""
+    return _Table(data, struct.unpack_from("<I", data, 0)[0])
 
 
 def _unpacked_batch(message: "_Table", file: BinaryIO, start: int, body: int) -> int:
@@ -263,18 +270,12 @@ def _unpacked_batch(message: "_Table", file: BinaryIO, start: int, body: int) ->
     buffers = batch.integers(2)
     if (buffers < 0).any() or (lengths < 0).any() or (lengths > memory()).any():
         raise ValueError("a batch states lengths that it cannot have")
-    ends = buffers[::2].astype(np.float64) + buffers[1::2]
-    if ends.size and ends.max() > body:
-        raise ValueError("a buffer lies outside of its batch")
-    compressed = batch.place(3)
-    return _unpacked_buffers(file, start, buffers) if compressed else 0
-
-
-def _unpacked_buffers(file: BinaryIO, start: int, buffers: NDArray[np.int64]) -> int:
-    """Return what compressed buffers unpack to, as each says at its start."""
     total = 0
+    is_compressed = batch.place(3) > 0  # then each buffer says at its start what it unpacks to
     for offset, length in buffers.reshape(-1, 2).tolist():
-        if length >= 8:
+        if offset + length > body:
+            raise ValueError("a buffer lies outside of its batch")
+        if is_compressed and length >= 8:
             file.seek(start + offset)
             (stated,) = struct.unpack("<q", file.read(8))
             if stated < -1:
@@ -283,21 +284,11 @@ def _unpacked_buffers(file: BinaryIO, start: int, buffers: NDArray[np.int64]) ->
     return total
 
 
-class _Table:
+class _Table(NamedTuple):
     """A table of a flatbuffer: fields by their numbers, and every place checked."""
 
-    __slots__ = ("at", "data", "end", "fields")
-
-    def __init__(self, data: bytes, at: int) -> None:
-        self.data = data
-        self.at = at
-        self.fields = at - self.read("<i", at) if data else 0
-        self.end = self.read("<H", self.fields) if data else 0
-
-    @classmethod
-    def root(cls, data: bytes) -> "_Table":
-        """Return the outermost table."""
-        return cls(data, struct.unpack_from("<I", data, 0)[0])
+    data: bytes
+    at: int
 
     def read(self, kind: str, at: int) -> int:
         """Return the number at a place; a place before the start is an error, too."""
@@ -307,7 +298,9 @@ class _Table:
 
     def place(self, field: int) -> int:
         """Return where a field is; 0 if it is not there."""
-        offset = self.read("<H", self.fields + 4 + 2 * field) if 4 + 2 * field < self.end else 0
+        fields = self.at - self.read("<i", self.at)
+        entry = 4 + 2 * field
+        offset = self.read("<H", fields + entry) if entry < self.read("<H", fields) else 0
         return self.at + offset if offset else 0
 
     def integer(self, field: int) -> int:
