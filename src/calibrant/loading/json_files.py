@@ -127,23 +127,18 @@ def json_lines(path: Path) -> JsonLines:
     objects = [_line(line, content) for line, content in lines]
     if not objects:
         raise ValueError("the file must have at least one line; it is empty.")
-    keys = _keys_of(objects)
     counts = _key_counts(path)
     in_sample = KEY.findall("".join(content for _, content in lines).encode())
     if counts is None or counts.keys() - in_sample:
-        with opened_text(path) as file:
-            keys = _keys_of(_line(line, content) for line, content in _filled(file))
-        counts = Counter()
-    spelled = _spelled(keys)
-    sample = {
-        name: [found[key] for found in objects if found.get(key) is not None]
-        for name, key in spelled.items()
-    }
+        spelled, counts = _spelled(_keys_of_all(path)), {}
+    else:
+        spelled = _spelled(_keys_of(objects))
+    sample = {name: _there(found.get(key) for found in objects) for name, key in spelled.items()}
     kinds = {name: _kind_of(values) for name, values in sample.items()}
     return JsonLines(path, spelled, sample, kinds, counts)
 
 
-def _key_counts(path: Path) -> Counter[bytes] | None:
+def _key_counts(path: Path) -> Mapping[bytes, int] | None:
     """Count all that may be keys; None if some are not written as they read."""
     counts: Counter[bytes] = Counter()
     with path.open("rb") as file:
@@ -201,6 +196,12 @@ def _keys_of(objects: Iterable[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(objects)))
 
 
+def _keys_of_all(path: Path) -> list[str]:
+    """Return the keys of all lines, each of which is parsed."""
+    with opened_text(path) as file:
+        return _keys_of(_line(line, content) for line, content in _filled(file))
+
+
 def _spelled(keys: Iterable[str]) -> dict[str, str]:
     """Return the keys by their names without spaces around them, which must differ."""
     keys = list(keys)
@@ -208,6 +209,11 @@ def _spelled(keys: Iterable[str]) -> dict[str, str]:
     if twice:
         raise ValueError(f"keys must differ from one another; found {listed(twice)} twice.")
     return {key.strip(): key for key in keys}
+
+
+def _there(values: Iterable[Any]) -> list[Any]:
+    """Return the values that are no gaps."""
+    return [value for value in values if value is not None]
 
 
 def _kind_of(values: Sequence[Any]) -> Kind:
@@ -295,7 +301,7 @@ def _series(key: str, values: Sequence[Any]) -> pl.Series:
     """Return a column of numbers or lists of numbers, or of what it says as text."""
     import polars as pl  # noqa: PLC0415
 
-    there = [value for value in values if value is not None]
+    there = _there(values)
     kind = _kind_of(there)
     if kind == "float":
         return pl.Series(key, _each(float, values), pl.Float64)

@@ -37,10 +37,8 @@ def npz(path: Path, options: Options) -> Table:
 
 
 def _table(archive: zipfile.ZipFile, options: Options) -> Table:
-    names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    named = {options.label, options.weight, *(options.columns or ())}
-    aside = {*options.ignore, *options.keep} - named
-    keys = [name for name in names if name not in aside]
+    names = _arrays_of(archive)
+    keys = _not_set_aside(names, options)
     probs_key = _probs_key(keys, options)
     labels_key = _key("label", keys, LABELS, options.label)
     source = Source(
@@ -58,8 +56,7 @@ def _table(archive: zipfile.ZipFile, options: Options) -> Table:
     refuse_decisions(probs, options)
     weight = _weight_key(keys, options)
     weights = _weights(archive, weight, n, source)
-    said = (options.model, options.id, options.cluster, *options.keep)
-    beside = [name for name in said if name is not None]
+    beside = list(filter(None, (options.model, options.id, options.cluster, *options.keep)))
     used = {labels_key, probs_key, weight, *beside, "classes"}
     chosen = Reading(
         labels_key,
@@ -77,6 +74,18 @@ def _table(archive: zipfile.ZipFile, options: Options) -> Table:
     )
     extra = {key: _names(archive, names, key, n) for key in beside}
     return Table(probs, labels, known.names, weights, extra, chosen, source)
+
+
+def _arrays_of(archive: zipfile.ZipFile) -> list[str]:
+    """Return the names of the arrays."""
+    return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+
+
+def _not_set_aside(names: Sequence[str], options: Options) -> list[str]:
+    """Return arrays that may be predictions, labels or weights."""
+    named = {options.label, options.weight, *(options.columns or ())}
+    aside = {*options.ignore, *options.keep} - named
+    return [name for name in names if name not in aside]
 
 
 def _weights(

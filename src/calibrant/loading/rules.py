@@ -127,13 +127,10 @@ def single(kinds: Mapping[str, Kind], logits: bool, correct: bool) -> Chosen:
 
     `correct` says whether labels tell which predictions are right: then a confidence is meant.
     """
-    names = usual.LOGIT_SINGLES if logits else usual.SINGLES
-    columns = [name for name, kind in kinds.items() if kind != "list"]
-    named = [n for n in columns if n.lower() in names or _after_prefix([n], logits)]
-    if not named:
+    found = _usual(kinds, logits)
+    if not found:
         raise ValueError(_missing(kinds, logits))
-    floats = [name for name in named if kinds[name] == "float"]  # beside hard decisions
-    found = (_confidences(named) if correct else []) or floats or named
+    found = (_confidences(found) if correct else []) or _likely(found, kinds)
     if len(found) > 1:
         raise ValueError(
             f"one column must hold the probability of class 1; {listed(found)} could each be it."
@@ -142,6 +139,18 @@ def single(kinds: Mapping[str, Kind], logits: bool, correct: bool) -> Chosen:
     if not correct:
         _refuse_confidence(found[0], kinds)
     return Chosen((found[0],), _after_prefix(found, logits))
+
+
+def _usual(kinds: Mapping[str, Kind], logits: bool) -> list[str]:
+    """Return the columns that are called as a single one of probabilities usually is."""
+    names = usual.LOGIT_SINGLES if logits else usual.SINGLES
+    columns = [name for name, kind in kinds.items() if kind != "list"]
+    return [n for n in columns if n.lower() in names or _after_prefix([n], logits)]
+
+
+def _likely(named: list[str], kinds: Mapping[str, Kind]) -> list[str]:
+    """Leave out columns of hard decisions that stand beside one of probabilities."""
+    return [name for name in named if kinds[name] == "float"] or named
 
 
 def _confidences(names: Iterable[str]) -> list[str]:
@@ -161,18 +170,21 @@ def _refuse_confidence(column: str, kinds: Iterable[str]) -> None:
 
 
 def _missing(kinds: Mapping[str, Kind], logits: bool) -> str:
-    """Say that no column has a usual name, and which may be meant."""
     what, prefix = ("logits", "logit_") if logits else ("probabilities", "prob_")
-    other = [name for name in kinds if _after_prefix([name], not logits)]
-    floats = [name for name, kind in kinds.items() if kind in ("float", "list")]
-    hint = f" Is it {shown(floats[0])}?" if len(floats) == 1 else ""
-    if other:
-        remedy = f"{'leave out' if logits else 'say so with'} `values='logits'`"
-        hint = f" Are {listed(other[:2])} meant? Then {remedy}."
     return (
         f"the columns of {what} must be called {prefix}<class>, or be named after the labels; found"
-        f" {listed(kinds, 12)} beside the labels. Name them with `probs`.{hint}"
+        f" {listed(kinds, 12)} beside the labels. Name them with `probs`.{_hint(kinds, logits)}"
     )
+
+
+def _hint(kinds: Mapping[str, Kind], logits: bool) -> str:
+    """Say which columns may be meant."""
+    other = [name for name in kinds if _after_prefix([name], not logits)]
+    floats = [name for name, kind in kinds.items() if kind in ("float", "list")]
+    if other:
+        remedy = f"{'leave out' if logits else 'say so with'} `values='logits'`"
+        return f" Are {listed(other[:2])} meant? Then {remedy}."
+    return f" Is it {shown(floats[0])}?" if len(floats) == 1 else ""
 
 
 def _prefixes(logits: bool) -> tuple[str, ...]:
@@ -209,8 +221,11 @@ def _two_names(labels: Sequence[str], event: str | None, column: str) -> tuple[s
             f" class 0 and class 1; found {listed(sorted(labels))}."
         )
     names = _zero_and_one(found)
-    if event is None:
-        return names
+    return names if event is None else _of_event(event, names)
+
+
+def _of_event(event: str, names: tuple[str, str]) -> tuple[str, str]:
+    """Return the names for labels 0 and 1; refuse a column that need not be of class 1."""
     if event.lower() in NEGATIONS or not isinstance(meaning(event), str):
         raise ValueError(
             f"one column of probabilities must be of class 1; it is named for {event!r}, and labels"

@@ -12,7 +12,7 @@ from calibrant.loading import rules
 from calibrant.loading.options import Options, Values
 from calibrant.loading.plain_files import one_sentence
 from calibrant.loading.reading import Reading
-from calibrant.loading.roles import Kind, find_roles, present
+from calibrant.loading.roles import Kind, Roles, find_roles, present
 from calibrant.rows import Columns, Fragment, Scan
 from calibrant.rows.fragments import folder_keys, fragments_of, listed_files, open_parquet
 from calibrant.rows.workers import as_workers
@@ -175,13 +175,7 @@ def _choose(
     kinds = {name: _kind(found) for name, found in types.items()}
     row = None if row is None else _row_column(row, types, kinds)
     roles = find_roles({name: kind for name, kind in kinds.items() if name != row}, options)
-    chosen = rules.by_name(kinds, options, roles.taken)
-    if chosen is None:
-        rest = {name: kind for name, kind in kinds.items() if name not in roles.taken}
-        chosen = rules.single(rest, options.logits, roles.correct)
-    for name in chosen.columns:
-        if kinds[name] in ("text", "other"):
-            raise TypeError(f"column {name!r} must hold numbers; found {types[name]}.")
+    chosen = _probabilities(kinds, options, roles, types)
     return Columns(
         roles.label,
         chosen.columns,
@@ -194,6 +188,20 @@ def _choose(
         options.normalize,
         roles.kept,
     )
+
+
+def _probabilities(
+    kinds: Mapping[str, Kind], options: Options, roles: Roles, types: Types
+) -> rules.Chosen:
+    """Choose the columns of probabilities by their names alone; they must hold numbers."""
+    chosen = rules.by_name(kinds, options, roles.taken)
+    if chosen is None:
+        rest = {name: kind for name, kind in kinds.items() if name not in roles.taken}
+        chosen = rules.single(rest, options.logits, roles.correct)
+    for name in chosen.columns:
+        if kinds[name] in ("text", "other"):
+            raise TypeError(f"column {name!r} must hold numbers; found {types[name]}.")
+    return chosen
 
 
 def _row_column(row: str, types: Types, kinds: Mapping[str, Kind]) -> str:

@@ -100,14 +100,20 @@ def _unpacked_pages(file: BinaryIO, chunk: Chunk) -> int:
         if min(head[2], head[3], end - at) < 0:
             raise ValueError("a page lies outside of its column")
         unpacked += head[2]
-        stated = head.get(5) or head.get(7) or head.get(8)  # data, dictionary, data of version 2
-        values = stated[1] if stated else 0
-        if values < 0:
-            raise ValueError("a page states a number of values below 0")
-        n_values += values if head[1] != DICTIONARY_PAGE else 0
+        n_values += _values(head)
     if n_values != chunk.n_values:
         raise ValueError("the pages of a column do not hold as many values as it states")
     return unpacked
+
+
+def _values(head: dict[int, Any]) -> int:
+    """Return how many rows' values a page states: none if it is the dictionary of others."""
+    stated = head.get(5) or head.get(7) or head.get(8)  # data, dictionary, data of version 2
+    values = int(stated[1]) if stated else 0
+    is_dictionary = head[1] == DICTIONARY_PAGE
+    if values < 0 or (is_dictionary and values > head[2]):  # each takes a byte or more
+        raise ValueError("a page states a number of values that it cannot have")
+    return 0 if is_dictionary else values
 
 
 def _page_head(file: BinaryIO, at: int, end: int) -> tuple[dict[int, Any], int]:
@@ -262,20 +268,32 @@ def _root(data: bytes) -> "_Table":
 
 def _unpacked_batch(message: "_Table", file: BinaryIO, start: int, body: int) -> int:
     """Check the buffers of a batch; return what they unpack to."""
-    kind = message.data[place] if (place := message.place(1)) else 0
+    place = message.place(1)
+    kind = message.data[place] if place else 0
     if kind not in (DICTIONARY, BATCH):
         return 0
     batch = message.table(2) if kind == BATCH else message.table(2).table(1)
-    lengths = np.append(batch.integers(1), batch.integer(0))
     buffers = batch.integers(2)
+    _check_lengths(batch, buffers, body)
+    is_compressed = batch.place(3) > 0
+    return _unpacked_buffers(file, start, buffers) if is_compressed else 0
+
+
+def _check_lengths(batch: "_Table", buffers: NDArray[np.int64], body: int) -> None:
+    """Refuse lengths that no batch can have, and buffers that reach beyond it."""
+    lengths = np.append(batch.integers(1), batch.integer(0))
     if (buffers < 0).any() or (lengths < 0).any() or (lengths > memory()).any():
         raise ValueError("a batch states lengths that it cannot have")
+    ends = buffers[::2].astype(np.float64) + buffers[1::2]
+    if ends.size and ends.max() > body:
+        raise ValueError("a buffer lies outside of its batch")
+
+
+def _unpacked_buffers(file: BinaryIO, start: int, buffers: NDArray[np.int64]) -> int:
+    """Return what compressed buffers unpack to, as each says at its start."""
     total = 0
-    is_compressed = batch.place(3) > 0  # then each buffer says at its start what it unpacks to
     for offset, length in buffers.reshape(-1, 2).tolist():
-        if offset + length > body:
-            raise ValueError("a buffer lies outside of its batch")
-        if is_compressed and length >= 8:
+        if length >= 8:
             file.seek(start + offset)
             (stated,) = struct.unpack("<q", file.read(8))
             if stated < -1:
