@@ -66,6 +66,15 @@ def test_files_that_ended_the_process(tmp_path, name):
     assert done.stderr == ""
 
 
+def test_a_dictionary_of_more_values_than_bytes(tmp_path):
+    """With a large number in this place, polars asks for so much memory that the process ends."""
+    path = tmp_path / "x.parquet"
+    content = fuzzing.arrow_parquet(compression="none", write_statistics=False)
+    path.write_bytes(replaced(content, b"\x4c\x15\x04", b"\x4c\x15\x7e"))  # 2 labels, 63
+    with pytest.raises(ValueError, match=r"a page states a number of values that it cannot have"):
+        load(path)
+
+
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_sizes_of_good_files_are_believed(tmp_path, kind):
     path = tmp_path / f"x.{kind}"

@@ -124,18 +124,30 @@ def json_lines(path: Path) -> JsonLines:
     """Open a file of JSON lines: all of its keys, and their kinds from the first lines."""
     with opened_text(path) as file:
         lines = list(islice(_filled(file), SAMPLE))
-    objects = [_line(line, content) for line, content in lines]
-    if not objects:
+    found = _first_values(_line(*line) for line in lines)
+    if not found:
         raise ValueError("the file must have at least one line; it is empty.")
     counts = _key_counts(path)
-    in_sample = KEY.findall("".join(content for _, content in lines).encode())
-    if counts is None or counts.keys() - in_sample:
-        spelled, counts = _spelled(_keys_of_all(path)), {}
-    else:
-        spelled = _spelled(_keys_of(objects))
-    sample = {name: _there(found.get(key) for found in objects) for name, key in spelled.items()}
+    seen = KEY.findall("".join(dict(lines).values()).encode())
+    if counts is None or counts.keys() - seen:  # keys may come later: all lines are parsed
+        counts = {}
+        with opened_text(path) as file:
+            found = _first_values(_line(*line) for line in _filled(file))
+    spelled = _spelled(found)
+    sample = {name: found[key] for name, key in spelled.items()}
     kinds = {name: _kind_of(values) for name, values in sample.items()}
     return JsonLines(path, spelled, sample, kinds, counts)
+
+
+def _first_values(objects: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return the first values of every key, without gaps; keys in the order of their first rows."""
+    found: dict[str, list[Any]] = {}
+    for one in objects:
+        for key, value in one.items():
+            values = found.setdefault(key, [])
+            if value is not None and len(values) < SAMPLE:
+                values.append(value)
+    return found
 
 
 def _key_counts(path: Path) -> Mapping[bytes, int] | None:
@@ -191,29 +203,12 @@ def _checked(place: str, found: dict[str, Any] | _Repeated) -> dict[str, Any]:
     return found
 
 
-def _keys_of(objects: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the keys of all objects, in the order in which they come first."""
-    return list(dict.fromkeys(chain.from_iterable(objects)))
-
-
-def _keys_of_all(path: Path) -> list[str]:
-    """Return the keys of all lines, each of which is parsed."""
-    with opened_text(path) as file:
-        return _keys_of(_line(line, content) for line, content in _filled(file))
-
-
-def _spelled(keys: Iterable[str]) -> dict[str, str]:
+def _spelled(keys: Mapping[str, Any]) -> dict[str, str]:
     """Return the keys by their names without spaces around them, which must differ."""
-    keys = list(keys)
     twice = repeated(key.strip() for key in keys)
     if twice:
         raise ValueError(f"keys must differ from one another; found {listed(twice)} twice.")
     return {key.strip(): key for key in keys}
-
-
-def _there(values: Iterable[Any]) -> list[Any]:
-    """Return the values that are no gaps."""
-    return [value for value in values if value is not None]
 
 
 def _kind_of(values: Sequence[Any]) -> Kind:
@@ -294,14 +289,15 @@ def _rows(found: Any) -> dict[str, Sequence[Any]]:
         if not isinstance(one, dict | _Repeated):
             raise ValueError(f"every row must be an object; row {row} is {json.dumps(one)[:40]}.")
         _checked(f"row {row}", one)
-    return {key: [row.get(key) for row in found] for key in _keys_of(found)}
+    keys = dict.fromkeys(chain.from_iterable(found))
+    return {key: [row.get(key) for row in found] for key in keys}
 
 
 def _series(key: str, values: Sequence[Any]) -> pl.Series:
     """Return a column of numbers or lists of numbers, or of what it says as text."""
     import polars as pl  # noqa: PLC0415
 
-    there = _there(values)
+    there = [value for value in values if value is not None]
     kind = _kind_of(there)
     if kind == "float":
         return pl.Series(key, _each(float, values), pl.Float64)
