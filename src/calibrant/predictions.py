@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import device, engine
-from calibrant.checks import arrays, tensors
+from calibrant.checks import arrays
 from calibrant.checks.convert import check_columns, column_names, columns, refuse_other_rows
-from calibrant.checks.labels import as_tuple, class_index, class_names, cluster_codes
+from calibrant.checks.labels import as_tuple, class_index, class_names, cluster_codes, outcomes
 from calibrant.engine.tuples import Rows
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Predictions:
     ) -> None:
         refuse_other_rows(probs, labels=labels, weights=weights, clusters=clusters)
         classes = column_names(probs) if classes is None else classes
-        self._check(*tensors.checked(probs), labels, classes, weights, clusters)
+        self._check(*arrays.checked_anywhere(probs), labels, classes, weights, clusters)
 
     def _check(
         self, probs: Array, top: Top, labels: Any, classes: Any, weights: Any, clusters: Any
@@ -119,7 +119,7 @@ class Predictions:
         if classes is not None and not isinstance(classes, str):
             classes = as_tuple(classes)
         names = class_names(classes, m)
-        codes = tensors.codes(labels, (n, m), classes, device.stays(probs))
+        codes = outcomes(labels, (n, m), classes, on_device=device.stays(probs))
         checked = None if weights is None else arrays.weights(weights, n)
         beside = Beside(None if clusters is None else cluster_codes(clusters, n))
         self._set((probs, codes, names, checked, 1, None, beside), top)

@@ -4,8 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from calibrant import tables, words
-from calibrant.checks.parameters import finite, fraction
-from calibrant.checks.seeds import Rng, as_seed, derive, make_key
+from calibrant.checks.parameters import Rng, as_seed, derive, finite, fraction, make_key
 from calibrant.inference import calibration_test
 from calibrant.inference.replicates.plan import Plan
 from calibrant.inference.testing.pvalues import spread

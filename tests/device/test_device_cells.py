@@ -10,7 +10,7 @@ from calibrant.inference.label_blocks import LabelBlock
 from tensors import DEVICES, on, problem, there
 
 from calibrant import Predictions, distances, lenses, partitions, resampling, statistics
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.device import cells, grid, norms
 from calibrant.engine.tuples import Replicates
 from calibrant.inference.replicates.problem import Problem

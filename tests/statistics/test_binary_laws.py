@@ -12,7 +12,7 @@ from strategies import any_weights, problems
 
 from calibrant import Predictions, calibration_test, estimate
 from calibrant.calibration import observed
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.plan import Plan
 from calibrant.inference.replicates.problem import Problem

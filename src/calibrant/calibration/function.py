@@ -6,13 +6,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant.arguments import as_partition, as_rows, takes_arrays
 from calibrant.calibration.view import View
 from calibrant.checks.arrays import TOLERANCE
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
 from calibrant.rows import Scan
-from calibrant.spelling import as_partition
-from calibrant.verbs import as_rows, takes_arrays
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

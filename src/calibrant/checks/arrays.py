@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import engine
+from calibrant import device, engine
 from calibrant.checks.convert import is_bfloat16, to_numpy
 from calibrant.checks.parameters import ARRAYS, Source, more
 from calibrant.engine import threads
@@ -50,6 +50,20 @@ def checked(
         rescale(probs, rounding)
         return probs, None
     return probs, found.top
+
+
+def checked_anywhere(value: Any) -> tuple[Any, Any]:
+    """Return what `checked` does, of a tensor on a GPU one that is there.
+
+    One without a fault is not copied to the host. Others are, so that they are refused in the same
+    words, or divided by their sums to the same bits.
+    """
+    if not device.stays(value):
+        return checked(value)
+    found = device.rows.probabilities(value)
+    if found is None:
+        found = device.rows.pushed(checked(value)[0], value.device)
+    return found, None
 
 
 def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Array:

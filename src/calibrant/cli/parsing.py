@@ -1,4 +1,4 @@
-"""Texts of the command line become objects, as `calibrant.spelling` reads them.
+"""Texts of the command line become objects, as `calibrant.arguments` reads them.
 
 Only methods of recalibration are read here: ``temperature``, ``dirichlet:0.1``, ``isotonic``,
 ``histogram:width:10`` with any partition, and so on. What is refused is a mistake in an option.
@@ -31,28 +31,28 @@ SUBJECT = re.compile(r"^`(lens|partition|distance|statistic)` (?=must be )")
 
 def parse_lens(text: str, data: "Predictions | Scan") -> "Lens":
     """Return the lens that a text names."""
-    from calibrant.spelling import as_lens  # noqa: PLC0415
+    from calibrant.arguments import as_lens  # noqa: PLC0415
 
     return said("--lens", lambda: as_lens(text, data))
 
 
 def parse_groups(text: str, data: "Predictions | Scan") -> "Lens":
     """Return the lens of groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
-    from calibrant.spelling import as_groups  # noqa: PLC0415
+    from calibrant.arguments import as_groups  # noqa: PLC0415
 
     return said("--groups", lambda: as_groups("lens", text, data))
 
 
 def parse_partition(text: str, option: str = "--partition") -> "Partition":
     """Return the partition that a text names, such as ``width:10``."""
-    from calibrant.spelling import as_partition  # noqa: PLC0415
+    from calibrant.arguments import as_partition  # noqa: PLC0415
 
     return said(option, lambda: as_partition(text))
 
 
 def parse_distance(text: str) -> "Distance":
     """Return the distance that a text names, such as ``tv``."""
-    from calibrant.spelling import as_distance  # noqa: PLC0415
+    from calibrant.arguments import as_distance  # noqa: PLC0415
 
     return said("--distance", lambda: as_distance(text))
 
@@ -66,9 +66,9 @@ def parse_statistic(text: str) -> "Statistic":
 
 def named_class(option: str, word: str, data: "Predictions | Scan") -> str:
     """Return the name of a class that is given by name, or by index."""
-    from calibrant import spelling  # noqa: PLC0415
+    from calibrant import arguments  # noqa: PLC0415
 
-    return said(option, lambda: spelling.named_class("lens", word, data))
+    return said(option, lambda: arguments.named_class("lens", word, data))
 
 
 def parse_questions(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.parameters import brief
-from calibrant.checks.seeds import Rng, derive
+from calibrant.arguments import check_data, takes_arrays
+from calibrant.checks.parameters import Rng, brief, derive
 from calibrant.cross_fitting.folds import Folds, apply_to_folds, fit_without, make_folds
 from calibrant.cross_fitting.result import AS_IT_IS, Change, Recalibration, RecalibrationRow
 from calibrant.inference import calibration_test
@@ -29,7 +29,6 @@ from calibrant.recalibration import (
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores, row_scores
 from calibrant.statistics import SquaredMiscalibration
-from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.parameters import whole
-from calibrant.checks.seeds import generator
+from calibrant.checks.parameters import generator, whole
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method
 from calibrant.recalibration.map import present_rows

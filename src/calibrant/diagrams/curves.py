@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.arguments import takes_models
 from calibrant.calibration import isotonic
-from calibrant.checks.parameters import brief, positive
-from calibrant.checks.seeds import Rng
+from calibrant.checks.parameters import Rng, brief, positive
 from calibrant.diagrams.bands import band_of, check_level, confidence_band, group_ends
 from calibrant.diagrams.curve import (
     CUMULATIVE,
@@ -27,7 +27,6 @@ from calibrant.resampling import Exact
 from calibrant.statistics import Block
 from calibrant.statistics.smooth import expected_width, smoothed_mass, smoothed_residuals
 from calibrant.statistics.ties import BY_EVENT, Ties
-from calibrant.verbs import takes_models
 
 Floats = NDArray[np.float64]
 Make = Callable[[str, Problem, Plan, float], CurveSeries]

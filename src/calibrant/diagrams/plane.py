@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import takes_models
+from calibrant.checks.parameters import Rng
 from calibrant.diagrams.problems import chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.plan import Plan, Progress, part
@@ -14,7 +15,6 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import Decomposition, Score, brier_score, decompose
 from calibrant.statistics import ScoreMiscalibration
-from calibrant.verbs import takes_models
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart

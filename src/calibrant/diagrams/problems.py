@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from calibrant.arguments import as_lens, check_data
 from calibrant.calibration import View
 from calibrant.inference.replicates.plan import Plan
 from calibrant.inference.replicates.problem import Problem, check_hypothesis
@@ -10,8 +11,6 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
 from calibrant.rows import Scan
-from calibrant.spelling import as_lens
-from calibrant.verbs import check_data
 
 Models = Predictions | Scan | Mapping[str, Predictions | Scan]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.arguments import as_partition, takes_models
 from calibrant.calibration import CalibrationFunction
-from calibrant.checks.parameters import fraction
-from calibrant.checks.seeds import Rng
+from calibrant.checks.parameters import Rng, fraction
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, named_sentences
 from calibrant.inference import Binwise
 from calibrant.inference.replicates.plan import Plan, Progress, part
@@ -18,8 +18,6 @@ from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexBins
 from calibrant.resampling import Exact, Resampler
-from calibrant.spelling import as_partition
-from calibrant.verbs import takes_models
 from calibrant.words import NEEDED, be, many, percent, too_few
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from calibrant.checks import arrays
-from calibrant.checks.labels import Classes, class_names
-from calibrant.checks.meaning import shown
+from calibrant.checks.labels import Classes, class_names, shown
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import label_values, rules
 from calibrant.loading.column_store import ColumnStore, Kind, repeated

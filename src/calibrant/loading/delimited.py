@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from calibrant.checks.meaning import shown
+from calibrant.checks.labels import shown
 from calibrant.checks.parameters import listed, more
 from calibrant.loading import records, text
 from calibrant.loading import usual_names as usual

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from calibrant.checks.meaning import written
+from calibrant.checks.labels import written
 from calibrant.loading import text
 from calibrant.loading.column_store import ColumnStore
 from calibrant.loading.columnar import Columnar

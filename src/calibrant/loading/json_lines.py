@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from calibrant.checks.meaning import written
+from calibrant.checks.labels import written
 from calibrant.checks.parameters import listed
 from calibrant.loading import text
 from calibrant.loading.column_store import SAMPLE, Kind, repeated

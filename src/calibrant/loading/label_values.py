@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.labels import Classes
-from calibrant.checks.meaning import shown, written
+from calibrant.checks.labels import Classes, shown, written
 from calibrant.checks.parameters import Source
 
 if TYPE_CHECKING:

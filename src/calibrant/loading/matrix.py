@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.meaning import shown
+from calibrant.checks.labels import shown
 from calibrant.checks.parameters import more
 from calibrant.loading.column_store import ColumnStore
 from calibrant.loading.roles import Roles

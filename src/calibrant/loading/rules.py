@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from calibrant.checks.meaning import meaning, shown
+from calibrant.checks.labels import meaning, shown
 from calibrant.checks.parameters import listed
 from calibrant.loading import usual_names as usual
 from calibrant.loading.column_store import Kind

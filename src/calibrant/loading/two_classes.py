@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from calibrant.checks.labels import Classes
-from calibrant.checks.meaning import Meaning, meaning
+from calibrant.checks.labels import Classes, Meaning, meaning
 from calibrant.checks.parameters import listed
 
 ZERO_AND_ONE = {Decimal(0), Decimal(1)}

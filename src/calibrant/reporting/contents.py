@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from calibrant.arguments import as_rows
 from calibrant.calibration import calibration_function
 from calibrant.cross_fitting import Recalibration, recalibrate
 from calibrant.cross_fitting.result import AS_IT_IS
@@ -32,7 +33,6 @@ from calibrant.reporting.sentences import (
 from calibrant.reporting.together import judged_together
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
-from calibrant.verbs import as_rows
 from calibrant.words import NEEDED, capital
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant import tables
+from calibrant.arguments import as_rows
 from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
 from calibrant.cross_fitting.result import NOTE
 from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
@@ -30,7 +31,6 @@ from calibrant.reporting.contents import (
     Settings,
 )
 from calibrant.rows import Scan
-from calibrant.verbs import as_rows
 from calibrant.words import capital, decimal, many, score_name
 
 MOST_ROWS = 50  # groups in the table

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from calibrant.arguments import as_lens, takes_models
 from calibrant.checks.files import whole_file
-from calibrant.checks.seeds import Rng, as_seed
+from calibrant.checks.parameters import Rng, as_seed
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.diagrams.problems import Models, named
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
@@ -15,8 +16,6 @@ from calibrant.predictions import Predictions
 from calibrant.reporting.comparison import paragraphs
 from calibrant.reporting.contents import Settings, compute
 from calibrant.reporting.page import render
-from calibrant.spelling import as_lens
-from calibrant.verbs import takes_models
 
 
 @takes_models

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, View
-from calibrant.checks.parameters import brief, function
-from calibrant.checks.seeds import derive
+from calibrant.checks.parameters import brief, derive, function
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Labels, Redraw

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from calibrant.arguments import not_one
 from calibrant.checks.parameters import brief
 from calibrant.resampling.exact import Exact, WildClusters
 from calibrant.resampling.resampler import Resampler
 from calibrant.resampling.rows import Bootstrap, Consistency
-from calibrant.spelling import not_one
 
 RESAMPLERS = "exact, bootstrap, consistency or wild-clusters"
 PLAIN: dict[str, Callable[[], Resampler]] = {

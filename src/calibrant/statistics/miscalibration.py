@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.arguments import as_distance, as_partition, check_data, takes_arrays
 from calibrant.calibration import Block, Cells, View
 from calibrant.distances import Distance, euclidean, measure, name_of, norm_of, total_variation
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
-from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics.statistic import Evaluate, Statistic
-from calibrant.verbs import check_data, takes_arrays
 
 Floats = NDArray[np.float64]
 

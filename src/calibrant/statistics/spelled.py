@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from calibrant.arguments import as_partition, not_one, positive
 from calibrant.checks.parameters import brief
-from calibrant.spelling import as_partition, not_one, positive
 from calibrant.statistics.clinical import Cox, Spiegelhalter
 from calibrant.statistics.cumulative import (
     AveragedTwoBin,

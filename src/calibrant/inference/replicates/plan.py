@@ -6,8 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from calibrant.checks.parameters import function, whole
-from calibrant.checks.seeds import Rng, as_seed, make_key
+from calibrant.checks.parameters import Rng, as_seed, function, make_key, whole
 from calibrant.resampling import Resampler
 from calibrant.resampling.spelled import as_resampler
 

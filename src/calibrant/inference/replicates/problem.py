@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.arguments import as_rows
 from calibrant.calibration import Cells, Draws, View
 from calibrant.lenses import Lens
 from calibrant.partitions import Partition
@@ -17,7 +18,6 @@ from calibrant.resampling import Resampler
 from calibrant.resampling.draws.distributions import CountDistributions
 from calibrant.resampling.draws.labels import Labels, Redraw
 from calibrant.rows import Batch, Rows
-from calibrant.verbs import as_rows
 
 Floats = NDArray[np.float64]
 Limbs = NDArray[np.int64]

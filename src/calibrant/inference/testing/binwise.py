@@ -9,10 +9,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.arguments import as_lens, as_partition, check_data, takes_arrays
 from calibrant.calibration import Block, CalibrationFunction
 from calibrant.calibration.function import on_cells
-from calibrant.checks.parameters import fraction
-from calibrant.checks.seeds import Rng
+from calibrant.checks.parameters import Rng, fraction
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates
 from calibrant.inference.replicates.plan import Plan, Progress, Settings, part
@@ -25,8 +25,6 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.resampling.draws.distributions import CountDistributions
 from calibrant.rows import Scan
-from calibrant.spelling import as_lens, as_partition
-from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import be
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import words
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import as_lens, check_data, takes_arrays
+from calibrant.checks.parameters import Rng
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.plan import Plan, Progress, Settings
 from calibrant.inference.replicates.problem import Problem, check_hypothesis
@@ -17,10 +18,8 @@ from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.rows import Scan
-from calibrant.spelling import as_lens
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data, takes_arrays
 
 
 @final

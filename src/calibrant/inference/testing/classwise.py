@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine, tables, words
-from calibrant.checks.seeds import Rng, as_seed
+from calibrant.arguments import as_distance, as_partition, as_rows, check_data, takes_arrays
+from calibrant.checks.parameters import Rng, as_seed
 from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates, Source
@@ -30,9 +31,7 @@ from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.rows import MEMORY, Batch, Rows, Scan
-from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics import ExpectedMiscalibration, Statistic
-from calibrant.verbs import as_rows, check_data, takes_arrays
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

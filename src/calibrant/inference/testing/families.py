@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arguments import as_lens, as_rows
 from calibrant.calibration import View
 from calibrant.checks.parameters import brief
 from calibrant.distances import squared_euclidean, total_variation
@@ -11,7 +12,6 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
 from calibrant.predictions import Predictions
 from calibrant.rows import Rows
-from calibrant.spelling import as_lens
 from calibrant.statistics import (
     Cox,
     ExpectedMiscalibration,
@@ -20,7 +20,6 @@ from calibrant.statistics import (
     Surprise,
 )
 from calibrant.statistics.spelled import as_statistic
-from calibrant.verbs import as_rows
 
 BANDWIDTH = 0.1  # in total variation
 MANY = 32  # outcomes beyond which cells of several would be too many

@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import tables
-from calibrant.checks.parameters import truth
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import check_data, takes_models
+from calibrant.checks.parameters import Rng, truth
 from calibrant.inference.replicates.plan import Plan, Progress, Settings, part
 from calibrant.inference.replicates.problem import Problem
 from calibrant.inference.testing.families import chosen_lenses, chosen_statistics
@@ -19,7 +19,6 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data, takes_models
 from calibrant.words import decimal, score_name
 
 

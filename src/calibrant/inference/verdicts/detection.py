@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.seeds import derive
+from calibrant.checks.parameters import derive
 from calibrant.inference.replicates.driver import replicates
 from calibrant.inference.replicates.plan import Plan
 from calibrant.inference.replicates.problem import Problem

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import tables
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import check_data, takes_arrays
+from calibrant.checks.parameters import Rng
 from calibrant.distances import Distance, name_of
 from calibrant.inference.replicates.driver import of_all
 from calibrant.inference.replicates.plan import Plan, Progress, Settings
@@ -26,7 +27,6 @@ from calibrant.resampling import Exact, Resampler
 from calibrant.rows import Scan
 from calibrant.statistics import Statistic
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import ALPHA
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,8 @@ from numbers import Real
 from typing import Any, final
 
 from calibrant import tables
-from calibrant.checks.parameters import fraction, function
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import as_lens, check_data, takes_arrays
+from calibrant.checks.parameters import Rng, fraction, function
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.plan import Plan, Progress, Settings, part
 from calibrant.inference.replicates.problem import Problem
@@ -18,10 +18,8 @@ from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.resampling.alternatives import Shifted, Tempered
-from calibrant.spelling import as_lens
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import listed, percent, points, signed
 
 HEADER = ("if the model were", "truth", "off by", "bias", "power")
