@@ -85,8 +85,8 @@ class Predictions:
     """
 
     __slots__ = (
-        "_labels", "_probs", "_top", "_weights", "beside", "classes", "event", "ranked", "reading",
-        "there",
+        "_labels", "_probs", "_top", "_weights", "beside", "classes", "event", "on_device",
+        "ranked", "reading",
     )  # fmt: skip
 
     _probs: Array | None
@@ -98,7 +98,7 @@ class Predictions:
     event: int | None
     reading: "Reading | None"
     ranked: "engine.rows.Ranked | None"  # what probs and labels are made of, until asked for
-    there: "device.rows.Rows | None"  # probs and labels on a GPU, copied when they are asked for
+    on_device: "device.rows.Rows | None"  # probs and labels on a GPU, copied when asked for
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class Predictions:
         probs, labels, classes, weights, event, reading, beside = parts
         put = partial(object.__setattr__, self)
         away = not isinstance(probs, np.ndarray | None) and device.stays(probs)
-        put("there", device.rows.rows_of(probs, labels, weights) if away else None)
+        put("on_device", device.rows.rows_of(probs, labels, weights) if away else None)
         put("_probs", None if away else frozen(probs))
         put("_labels", None if away else frozen(labels))
         put("classes", classes)
@@ -253,8 +253,8 @@ class Predictions:
     def _arrays(self) -> tuple[Array, NDArray[np.int32]]:
         """Return probs and labels, which may have to be made or copied when they are first used."""
         if self._probs is None:
-            if self.there is not None:
-                probs, labels = self.there.pulled()
+            if self.on_device is not None:
+                probs, labels = self.on_device.pulled()
             else:
                 assert self.ranked is not None
                 probs, labels = engine.rows.against_top(self.ranked)
@@ -267,8 +267,8 @@ class Predictions:
     @property
     def n(self) -> int:
         """Number of rows."""
-        if self.there is not None:
-            return self.there.shape[0]
+        if self.on_device is not None:
+            return self.on_device.shape[0]
         return len(self.labels if self.ranked is None else self.ranked.labels)
 
     @property
@@ -359,10 +359,10 @@ class Predictions:
         object.__setattr__(found, "ranked", engine.rows.Ranked(self.labels, self.top))
         return found
 
-    def induced_there(self, rows: "device.rows.Rows", classes: tuple[str, ...]) -> Self:
+    def induced_on_device(self, rows: "device.rows.Rows", classes: tuple[str, ...]) -> Self:
         """Return what a lens made of rows on a device; its event is outcome 0."""
         found = self.induced(None, None, classes)
-        object.__setattr__(found, "there", rows)
+        object.__setattr__(found, "on_device", rows)
         return found
 
     def with_labels(self, labels: Array) -> Self:

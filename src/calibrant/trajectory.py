@@ -12,7 +12,7 @@ from calibrant.lenses import Lens, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
-from calibrant.resampling.spelled import as_resampler
+from calibrant.resampling.resamplers import as_resampler
 from calibrant.scores import accuracy, log_score
 from calibrant.statistics import ExpectedMiscalibration
 from calibrant.statistics.statistic import AnyStatistic

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration.cells import Cells, totals_of
-from calibrant.calibration.sums import CellSums, EventSums, Means
+from calibrant.calibration.cells import Cells, CellSums, EventSums, Means, totals_of
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
@@ -132,18 +130,10 @@ def _heaviest(state: Any) -> Heaviest:
 
 @final
 class Tabled(Cells):
-    """The cells of rows that are elsewhere.
+    """The cells of rows that are elsewhere, filled with all tables that are open by `fill`.
 
-    Parameters
-    ----------
-    partition : Partition
-        The cells.
-    outcomes : tuple of int, and int or None
-        Number of outcomes, and the event.
-    fill : function
-        Fills this table with all others that are open.
-    whole : float, optional
-        The weight of all rows, if these are some of them.
+    outcomes : how many there are, and the event
+    whole : the weight of all rows, if these are some of them
     """
 
     def __init__(
@@ -153,12 +143,16 @@ class Tabled(Cells):
         fill: Callable[[], None],
         whole: float | None = None,
     ) -> None:
-        self.partition, (self.m, self.event), self._fill = partition, outcomes, fill
-        self.wanted = set()
+        super().__init__(partition, *outcomes, whole)
+        self._fill = fill
         self.cut = partition  # what rows are located with: bins that depend on rows, once found
         self.state: State = None
         self.exchanged: Any = None  # totals of data and replicates, once rows were exchanged
-        self._whole = whole
+
+    @property
+    def open(self) -> bool:  # type: ignore[override]
+        """Whether a fold over the rows has to come first."""
+        return self.state is None
 
     @property
     def found(self) -> CellState:
@@ -186,32 +180,26 @@ class Tabled(Cells):
     @property
     def mass(self) -> Floats:
         """Number of rows of each cell, or their weight (cells,)."""
-        return np.asarray(self.found.sums.sums.mass)
+        return np.asarray(self.sums().sums.mass)
 
-    @property
-    def total(self) -> float:
-        """The weight of all rows, of which shares are."""
-        return float(self.mass.sum()) if self._whole is None else self._whole
-
-    @cached_property
-    def predictions(self) -> Floats:
-        """Sums of the predictions of every cell (cells, m)."""
-        return self.found.sums.predictions()
+    def sums(self) -> CellSums:
+        """Return weight, predictions and outcomes, added up in every cell."""
+        return self.found.sums
 
     def means(self) -> Means:
         """Return weight, mean prediction and outcome frequencies of every cell."""
-        return self.found.sums.finish()
+        return self.sums().finish()
 
     def sums_of(self, first: int, last: int) -> Means:
         """Return weight and sums of cells first … last - 1."""
-        sums = self.found.sums.sums
+        sums = self.sums().sums
         return Means(sums.mass[first:last], self.predictions[first:last], sums.observed[first:last])
 
     def totals(self) -> Any:
         """Return norms of the deviations, summed over the cells and largest."""
         if self.exchanged is not None:
             return self.exchanged.observed
-        return totals_of(self.mass, *self.found.sums.norms(), self._whole)
+        return totals_of(self.sums().norms(), self._whole)
 
     def event_sums(self, probs: Any) -> EventSums:  # noqa: ARG002
         """Return what distributions of the number of events follow from: found by the fold."""

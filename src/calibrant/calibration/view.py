@@ -15,7 +15,7 @@ from calibrant.calibration.tables import Tabled, TableReduction, check_foldable
 from calibrant.engine.tuples import Replicates
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
-from calibrant.rows import Batch, Memory, Rows
+from calibrant.rows import Batch, Memory, Part, Rows
 from calibrant.rows.rows import Lens, Progress, refuse_rows
 
 Floats = NDArray[np.float64]
@@ -39,17 +39,10 @@ class Outline(NamedTuple):
 
 @final
 class View:
-    """Rows as a lens shows them, and their cells.
+    """Rows, at hand or elsewhere, as a lens shows them, and their cells.
 
-    Parameters
-    ----------
-    rows : Rows
-        At hand or elsewhere.
-    lens : callable, optional
-        What they are seen through; default: as they are.
-    event_probs : callable, optional
-        The probability that each row of a batch draws the event (n,), if distributions of counts
-        are going to be asked for.
+    event_probs : the probability that each row of a batch draws the event (n,), if distributions of
+        counts are going to be asked for
     """
 
     def __init__(
@@ -146,7 +139,19 @@ class View:
     @property
     def open(self) -> list[Tabled]:
         """The tables that were asked for and are not filled yet."""
-        return [one for one in self._cells if isinstance(one, Tabled) and one.state is None]
+        return [cast(Tabled, one) for one in self._cells if one.open]
+
+    def filling(self, most: Mapping[Cells, int | None]) -> Part:
+        """Return what fills the open tables, as a part of a pass over the rows."""
+        cuts = tuple(table.cut for table in self.open)
+        limits = [most.get(table) for table in self.open]
+        work = TableReduction(cuts, self.rows.unit, self.event_probs, limits)
+        return self.rows.part(work, self.lens)
+
+    def keep(self, states: Sequence[Any]) -> None:
+        """Fill the open tables with what was added up."""
+        for table, state in zip(self.open, states, strict=True):
+            table.state = state
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what is known under a key, or make it."""
@@ -167,17 +172,10 @@ def fill(
     waiting = [view for view in views if view.open]
     if not waiting:
         return
-    rows = waiting[0].rows
     _fit([(view, table) for view in waiting for table in view.open])
-    parts = []
-    for view in waiting:
-        cuts = tuple(table.cut for table in view.open)
-        limits = [most.get(table) for table in view.open]
-        reduction = TableReduction(cuts, rows.unit, view.event_probs, limits)
-        parts.append(view.rows.part(reduction, view.lens))
-    for view, states in zip(waiting, rows.fold(parts, progress), strict=True):
-        for table, state in zip(view.open, states, strict=True):
-            table.state = state
+    states = waiting[0].rows.fold([view.filling(most) for view in waiting], progress)
+    for view, found in zip(waiting, states, strict=True):
+        view.keep(found)
 
 
 def _fit(tables: Sequence[tuple[View, Tabled]]) -> None:
@@ -213,6 +211,7 @@ class Draws:
     refit = False  # whether a partition that looks at the data is fitted to each replicate
     hypothesis: Any = None  # what labels are drawn from
     drawing: Any = None  # engine.draws.Outcomes of outcomes by the row; None if there is none
+    data: Predictions | None = None  # the data, if they are what is looked at
 
     def prepare(self, cells: list[Any]) -> None:
         """Work out, before there are threads, what all replicates need of these cells."""
@@ -269,7 +268,7 @@ class Block:
     @property
     def data(self) -> Predictions | None:
         """The data, if they are what is looked at; None of replicates."""
-        return self.draws.data if isinstance(self.draws, Observed) else None
+        return self.draws.data
 
     def totals(self, cells: Any) -> Any:
         """Return `engine.totals.Totals`: norms of the cells' deviations, summed and largest."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, View
-from calibrant.checks.parameters import brief, derive, function
+from calibrant.checks.parameters import brief, function
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Labels, Redraw
@@ -35,7 +35,6 @@ class Resampler:
     refit: bool = True  # whether a partition that looks at the data is fitted to each data set
     identity: bool = False  # whether `distributions` are sure to be the predictions
     flips_signs = False  # whether replicates flip the signs of clusters, and have no labels
-    labels_apart = False  # whether labels have a key of their own, apart from that of rows
     draws_rows = False  # whether it says how often each row stands in a data set
     draws_data_sets = False  # whether it draws whole data sets in a way of its own
 
@@ -62,11 +61,11 @@ class Resampler:
 
     def label_key(self, key: np.uint64) -> np.uint64:
         """Return the key of the labels, where `key` is that of everything."""
-        return derive(key, 1) if self.labels_apart else key
+        return key
 
     def respecting(self, data: Any) -> "Resampler":
         """Return what stands for this resampler if rows of these data depend on each other."""
-        if data.clusters is None or self.flips_signs:
+        if data.clusters is None:
             return self
         raise ValueError(
             "`resampler` must respect the clusters of the rows, as WildClusters() does;"

@@ -15,8 +15,7 @@ from calibrant.calibration import Gathered, Tabled
 from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates
-from calibrant.resampling.draws.labels import Redraw, joined
-from calibrant.resampling.draws.tables import CountReduction, table_totals
+from calibrant.resampling.draws.labels import CountReduction, Redraw, joined, table_totals
 from calibrant.rows import STAYS, Batch, Part
 from calibrant.rows.passes import Pass
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.checks.parameters import Rng, as_seed, function, make_key, whole
 from calibrant.resampling import Resampler
-from calibrant.resampling.spelled import as_resampler
+from calibrant.resampling.resamplers import as_resampler
 
 Progress = Callable[[int, int], None]
 Settings = Mapping[str, Any]

@@ -15,7 +15,7 @@ from calibrant.lenses import Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
-from calibrant.resampling.draws.distributions import CountDistributions
+from calibrant.resampling.draws.counts import CountDistributions
 from calibrant.resampling.draws.labels import Labels, Redraw
 from calibrant.rows import Batch, Rows
 

@@ -23,7 +23,7 @@ from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
-from calibrant.resampling.draws.distributions import CountDistributions
+from calibrant.resampling.draws.counts import CountDistributions
 from calibrant.rows import Scan
 from calibrant.words import be
 

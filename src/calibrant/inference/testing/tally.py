@@ -19,7 +19,7 @@ from calibrant.partitions.partition import Fitted
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.resampling.draws.labels import Labels, Redraw
-from calibrant.resampling.spelled import as_resampler
+from calibrant.resampling.resamplers import as_resampler
 from calibrant.rows import Batch
 from calibrant.rows.rows import refuse_rows
 from calibrant.statistics.spelled import as_statistic

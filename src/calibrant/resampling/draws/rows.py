@@ -1,6 +1,6 @@
 """Rows that are drawn again, and perhaps their labels: at hand, and elsewhere."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -11,6 +11,7 @@ from calibrant import engine
 from calibrant.calibration import Draws, Gathered, Tabled
 from calibrant.engine.tuples import Replicates, Source
 from calibrant.predictions import Predictions
+from calibrant.resampling.draws import Away
 from calibrant.resampling.draws.labels import Labels, Redraw, joined
 from calibrant.rows import Batch
 
@@ -157,27 +158,10 @@ class Summed(Draws):
         raise ValueError("`counts` are for replicates whose rows stay.")
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class RowsAway:
-    """How rows that are elsewhere are drawn again: sums of cells are added up."""
+def rows_away(key: np.uint64, m: int, unit: float) -> Away:
+    """Return how rows that are elsewhere are drawn again: sums of cells are added up."""
 
-    key: np.uint64
-    m: int  # outcomes
-    unit: float  # of weights
+    def adding(cells: tuple[Any, ...], some: Replicates) -> RowReduction:
+        return RowReduction(key, cells, m, unit, some)
 
-    rows_change = True
-
-    @property
-    def entries(self) -> int:
-        """How many numbers a replicate has for each cell."""
-        return 4 * self.m + 1
-
-    def reduction(self, tables: Sequence[Tabled], some: Replicates) -> RowReduction:
-        """Return what is added up in some replicates."""
-        cells = tuple((table.cut, table.fitted) for table in tables)
-        return RowReduction(self.key, cells, self.m, self.unit, some)
-
-    def over(self, tables: Mapping[Tabled, Any], some: Replicates) -> Draws:  # noqa: ARG002
-        """Return the replicates that were added up."""
-        return Summed(tables, self.unit)
+    return Away(4 * m + 1, adding, lambda tables, _: Summed(tables, unit), rows_change=True)
