@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import calibrant as cal
 from calibrant.partitions import EqualWidth
 from calibrant.rows import Batch
-from calibrant.rows import numbers as row_numbers
-from calibrant.rows.numbers import RowNumbers
+from calibrant.rows import passes as row_numbers
+from calibrant.rows.passes import RowNumbers
 from calibrant.statistics import ExpectedMiscalibration
 
 ETA = ExpectedMiscalibration(EqualWidth(4))

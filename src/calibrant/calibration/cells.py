@@ -165,7 +165,8 @@ def _variance(powers: Any) -> Floats:
 class Cells(ABC):
     """The cells of a partition, whether their rows are at hand (`Gathered`) or not (`Tabled`).
 
-    Law: both have the same bits.
+    Law: both have the same bits. What follows from sums over all cells is said here; rows at hand
+    have quicker ways where cells are many or few of them are asked for.
     """
 
     open = False  # whether a fold over the rows has to come first
@@ -183,26 +184,9 @@ class Cells(ABC):
     def fitted(self) -> FittedPartition:
         """The cells that hold rows."""
 
-    @property
-    @abstractmethod
-    def mass(self) -> Floats:
-        """Number of rows of each cell, or their weight (cells,)."""
-
     @abstractmethod
     def sums(self) -> CellSums:
         """Return weight, predictions and outcomes, added up in every cell."""
-
-    @abstractmethod
-    def means(self) -> Means:
-        """Return weight, mean prediction and outcome frequencies of every cell."""
-
-    @abstractmethod
-    def sums_of(self, first: int, last: int) -> Means:
-        """Return weight and sums of cells first … last - 1 alone: (cells,) and twice (cells, m)."""
-
-    @abstractmethod
-    def totals(self) -> Any:
-        """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
 
     @abstractmethod
     def event_sums(self, probs: Any) -> EventSums:
@@ -212,24 +196,42 @@ class Cells(ABC):
         """
 
     @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return self.fitted.n_cells
+
+    @property
+    def mass(self) -> Floats:
+        """Number of rows of each cell, or their weight (cells,)."""
+        return np.asarray(self.sums().sums.mass)
+
+    @property
     def total(self) -> float:
         """The weight of all rows, of which shares are."""
         return float(self.mass.sum()) if self._whole is None else self._whole
+
+    @property
+    def proportions(self) -> Floats:
+        """Share of the rows (or weight) in each cell (cells,), p-hat."""
+        return np.asarray(self.mass / self.total)
 
     @cached_property
     def predictions(self) -> Floats:
         """Sums of the predictions of every cell (cells, m)."""
         return self.sums().predictions()
 
-    @property
-    def n_cells(self) -> int:
-        """Number of cells."""
-        return self.fitted.n_cells
+    def means(self) -> Means:
+        """Return weight, mean prediction and outcome frequencies of every cell."""
+        return self.sums().finish()
 
-    @property
-    def proportions(self) -> Floats:
-        """Share of the rows (or weight) in each cell (cells,), p-hat."""
-        return np.asarray(self.mass / self.total)
+    def sums_of(self, first: int, last: int) -> Means:
+        """Return weight and sums of cells first … last - 1 alone: (cells,) and twice (cells, m)."""
+        some = slice(first, last)
+        return Means(self.mass[some], self.predictions[some], self.sums().sums.observed[some])
+
+    def totals(self) -> Any:
+        """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
+        return totals_of(self.sums().norms(), self._whole)
 
     @property
     def norms_wanted(self) -> tuple[int, int]:
@@ -295,7 +297,7 @@ class Gathered(Cells):
         return np.bincount(self.of_rows, weights, self.n_cells).astype(np.float64)
 
     def sums(self, data: Predictions | None = None) -> CellSums:
-        """Add up the rows of every cell; those of `data`, if they have other labels or weights."""
+        """Add up the rows, or `data`: here and below, the same with other labels or weights."""
         return CellSums.of(self.data if data is None else data, self.of_rows, self.n_cells)
 
     def means(self, data: Predictions | None = None) -> Means:

@@ -21,21 +21,12 @@ class IsotonicFunction:
     .. math:: \min_{f \text{ increasing}} \sum_i w_i (y_i - f(p_i))^2
 
     The same function has the best value of every proper score.
-
-    Parameters
-    ----------
-    values : array of shape (points,)
-        The different predictions p of the event, in increasing order.
-    mass, events : array of shape (points,)
-        Weight of the rows and of the events at each.
-    last : array of int of shape (pools,)
-        Where each run of predictions with one value of f ends.
     """
 
-    values: Floats
-    mass: Floats
-    events: Floats
-    last: NDArray[np.int64]
+    values: Floats  # (points,) the different predictions p of the event, in increasing order
+    mass: Floats  # (points,) weight of the rows at each,
+    events: Floats  # and of the events
+    last: NDArray[np.int64]  # (pools,) where each run of predictions with one value of f ends
 
     @property
     def first(self) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration.cells import Cells, CellSums, EventSums, Means, totals_of
+from calibrant.calibration.cells import Cells, CellSums, EventSums
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
@@ -177,29 +177,13 @@ class Tabled(Cells):
         fitted: FittedPartition = self.found.fitted
         return fitted
 
-    @property
-    def mass(self) -> Floats:
-        """Number of rows of each cell, or their weight (cells,)."""
-        return np.asarray(self.sums().sums.mass)
-
     def sums(self) -> CellSums:
         """Return weight, predictions and outcomes, added up in every cell."""
         return self.found.sums
 
-    def means(self) -> Means:
-        """Return weight, mean prediction and outcome frequencies of every cell."""
-        return self.sums().finish()
-
-    def sums_of(self, first: int, last: int) -> Means:
-        """Return weight and sums of cells first … last - 1."""
-        sums = self.sums().sums
-        return Means(sums.mass[first:last], self.predictions[first:last], sums.observed[first:last])
-
     def totals(self) -> Any:
         """Return norms of the deviations, summed over the cells and largest."""
-        if self.exchanged is not None:
-            return self.exchanged.observed
-        return totals_of(self.sums().norms(), self._whole)
+        return super().totals() if self.exchanged is None else self.exchanged.observed
 
     def event_sums(self, probs: Any) -> EventSums:  # noqa: ARG002
         """Return what distributions of the number of events follow from: found by the fold."""

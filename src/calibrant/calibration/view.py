@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, cast, final
+from typing import Any, NamedTuple, NoReturn, Self, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,13 +228,17 @@ class Draws:
         """Return the weight of the event of two outcomes in these cells: (cells, size)."""
         return np.ascontiguousarray(self.counts(cells, some, first, last)[:, :, cells.event].T)
 
-    def labels(self, some: Replicates) -> Labels:  # noqa: ARG002
-        """Yield the labels (n,) of each replicate; refused of rows that are elsewhere."""
+    def refuse_labels(self) -> NoReturn:
+        """Say why there are no labels to look at: rows are elsewhere."""
         refuse_rows("`statistic`")
 
+    def labels(self, some: Replicates) -> Labels:  # noqa: ARG002
+        """Yield the labels (n,) of each replicate, if there are any."""
+        self.refuse_labels()
+
     def data_sets(self, some: Replicates) -> Iterator[Predictions]:  # noqa: ARG002
-        """Yield each replicate as a data set; refused of rows that are elsewhere."""
-        refuse_rows("`statistic`")
+        """Yield each replicate as a data set, if it has labels."""
+        self.refuse_labels()
 
 
 @final
@@ -326,7 +330,7 @@ class Observed(Draws):
     def data_sets(self, some: Replicates) -> Iterator[Predictions]:  # noqa: ARG002
         """Yield the data."""
         if self.data is None:
-            refuse_rows("`statistic`")
+            self.refuse_labels()
         yield self.data
 
 

@@ -17,45 +17,51 @@ WILD = ("*", "?", "[")
 
 
 class Fragment(NamedTuple):
-    """A group of rows of a file.
-
-    `start` is the number of the file's first row among all rows, `first` that of the group's;
-    `total` is how many rows the file had when it was listed, and `stamp` its size and time.
-    """
+    """A group of rows of a file."""
 
     path: str
     group: int
-    start: int
-    first: int
+    start: int  # number of the file's first row among all rows
+    first: int  # and of the group's
     n: int
-    total: int
-    stamp: tuple[int, int] | None
+    total: int  # how many rows the file had when it was listed
+    stamp: tuple[int, int] | None  # its size and time then
 
     @property
     def name(self) -> str:
         """What the file is called, without its folder."""
         return self.path.rsplit("/", 1)[-1]
 
-    def tables(self, file: Any, names: list[str], size: int) -> Iterator[Any]:
-        """Yield the rows in batches of at most so many, with what the names of folders say."""
+    def where(self, done: int, row: int) -> str:
+        """Return words for a row of the batch that begins after so many rows of the group."""
+        number = self.first + done + row
+        return f"row {number - self.start:,} of {self.name} (row {number:,} of all)"
+
+    def tables(self, names: list[str], size: int, opened: dict[str, Any]) -> Iterator[Any]:
+        """Yield the rows in batches of at most so many, with what the names of folders say.
+
+        opened : the file that was opened last, by its path
+        """
+        if self.path not in opened:
+            opened.clear()
+            opened[self.path] = open_parquet(self.path)
+        file, done = opened[self.path], 0
         stored = [name for name in names if name in file.schema_arrow.names]
         keys = folder_keys(self.path)
-        told = {name: keys[name] for name in names if name not in stored and name in keys}
-        for batch in file.iter_batches(
-            size, row_groups=[self.group], columns=stored, use_threads=False
-        ):
-            yield _with_constants(batch, told)
-
-    def check_rows(self, found: int) -> None:
-        """Refuse a group that does not have as many rows as it had."""
-        if found != self.n:
-            raise ValueError(
-                f"{self.name} changed while it was read (a group had {self.n:,} rows, now"
-                f" {found:,})."
-            )
+        constant = {name: keys[name] for name in names if name not in stored and name in keys}
+        how = {"row_groups": [self.group], "columns": stored, "use_threads": False}
+        with self._unchanged(file):
+            for batch in file.iter_batches(size, **how):
+                yield _with_constants(batch, constant)
+                done += batch.num_rows
+            if done != self.n:
+                raise ValueError(
+                    f"{self.name} changed while it was read (a group had {self.n:,} rows, now"
+                    f" {done:,})."
+                )
 
     @contextmanager
-    def unchanged(self, file: Any) -> Iterator[None]:
+    def _unchanged(self, file: Any) -> Iterator[None]:
         """Refuse a file that is not as it was, and turn what a reader says into a sentence."""
         if file.metadata.num_rows != self.total:
             raise ValueError(
@@ -82,7 +88,11 @@ class FrameFragment(NamedTuple):
         """Number of rows."""
         return int(self.table.num_rows)
 
-    def tables(self, names: list[str], size: int) -> Iterator[Any]:
+    def where(self, done: int, row: int) -> str:
+        """Return words for a row of the batch that begins after so many rows."""
+        return f"row {done + row:,} of {self.name}"
+
+    def tables(self, names: list[str], size: int, opened: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
         """Yield the rows in batches of at most so many."""
         for start in range(0, self.n, size):
             yield self.table.slice(start, size).select(names)
@@ -185,13 +195,7 @@ def _system(uri: str) -> tuple[Any, str]:
 
 
 def _spelled(uri: str) -> str:
-    """Return an address as pyarrow spells it; what Hadoop calls s3a is s3.
-
-    Examples
-    --------
-    >>> _spelled("s3a://bucket/predictions")
-    's3://bucket/predictions'
-    """
+    """Return an address as pyarrow spells it; what Hadoop calls s3a is s3."""
     return "s3://" + uri.removeprefix("s3a://") if uri.startswith("s3a://") else uri
 
 

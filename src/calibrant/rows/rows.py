@@ -33,6 +33,11 @@ class Batch(NamedTuple):
         """Return the same rows, seen through a lens; None for no lens."""
         return self if lens is None else self._replace(seen=lens(self.given))
 
+    @property
+    def rows(self) -> engine.tuples.Rows:
+        """The rows as the lens shows them and the engine takes them, with their numbers."""
+        return self.seen.rows._replace(first=self.first, numbers=self.numbers)
+
     def take(self, rows: NDArray[np.intp]) -> "Batch":
         """Return some rows as they were given, which keep their numbers."""
         numbers = rows + self.first if self.numbers is None else self.numbers[rows]
@@ -60,15 +65,12 @@ class Reduction(Protocol[S]):
 
     def zero(self) -> S:
         """Return the state of no rows."""
-        ...
 
     def add(self, state: S, batch: Batch) -> S:
         """Return the state with further rows; `state` is nobody else's, and may be changed."""
-        ...
 
     def merge(self, a: S, b: S) -> S:
         """Return the state of the rows of both."""
-        ...
 
 
 class Exchange(Protocol[S]):
@@ -83,19 +85,15 @@ class Exchange(Protocol[S]):
 
     def owners(self, batch: Batch) -> NDArray[np.int32]:
         """Return the owner of each row (n,)."""
-        ...
 
     def finish(self, batch: Batch) -> S:
         """Return the state of all rows of an owner."""
-        ...
 
     def finish_staying(self, state: Any) -> S:
         """Return the state of rows that stayed, from what was added up over them."""
-        ...
 
     def merge(self, a: S, b: S) -> S:
         """Return the state of both."""
-        ...
 
 
 class Part(NamedTuple):
@@ -115,57 +113,45 @@ class Rows(Protocol):
     @property
     def n(self) -> int:
         """Number of rows."""
-        ...
 
     @property
     def m(self) -> int:
         """Number of classes."""
-        ...
 
     @property
     def classes(self) -> tuple[str, ...]:
         """Names of the classes."""
-        ...
 
     @property
     def weighted(self) -> bool:
         """Whether rows have weights."""
-        ...
 
     @property
     def kept(self) -> tuple[str, ...]:
         """Names of the columns that were kept beside the predictions."""
-        ...
 
     @property
     def unit(self) -> float:
         """The smallest power of 2 that no weight exceeds."""
-        ...
 
     @property
     def held(self) -> bool:
         """Whether all rows are at hand."""
-        ...
 
     def part(self, reduction: Any, lens: Lens | None = None) -> Part:
         """Return a part of a pass over these rows."""
-        ...
 
     def fold(self, parts: Sequence[Part], progress: Progress | None = None) -> list[Any]:
         """Add up all rows, in one pass; return the state of each part."""
-        ...
 
     def exchange(self, work: Exchange[S], lens: Lens | None, progress: Progress | None = None) -> S:
         """Bring the rows of each owner together, and return the merged states of all owners."""
-        ...
 
     def at_hand(self, asker: str) -> Batch:
         """Return all rows, or refuse in the name of who asks for them."""
-        ...
 
     def numbered(self) -> None:
         """Refuse rows without numbers, by which labels are drawn."""
-        ...
 
 
 def refuse_rows(asker: str) -> NoReturn:
@@ -224,9 +210,7 @@ class Memory:
     def fold(self, parts: Sequence[Part], progress: Progress | None = None) -> list[Any]:  # noqa: ARG002
         """Add up all rows."""
         whole = self.at_hand("")
-        return [
-            part.reduction.add(part.reduction.zero(), whole.through(part.lens)) for part in parts
-        ]
+        return [one.reduction.add(one.reduction.zero(), whole.through(one.lens)) for one in parts]
 
     def exchange(self, work: Exchange[S], lens: Lens | None, progress: Progress | None = None) -> S:  # noqa: ARG002
         """Finish all rows as those of one owner."""

@@ -13,9 +13,8 @@ from calibrant.checks.arrays import weight_unit
 from calibrant.checks.parameters import listed
 from calibrant.predictions import Beside, Predictions
 from calibrant.rows.columns import Columns, Where
-from calibrant.rows.fragments import Fragment, FrameFragment, open_parquet
-from calibrant.rows.numbers import RowNumbers
-from calibrant.rows.passes import Everything, Fold, Pass, Shuffle
+from calibrant.rows.fragments import Fragment, FrameFragment
+from calibrant.rows.passes import Everything, Fold, Pass, RowNumbers, Shuffle
 from calibrant.rows.rows import Batch, Exchange, Group, Lens, Part, Progress, refuse_rows
 from calibrant.rows.workers import Threads, Workers
 
@@ -45,32 +44,12 @@ class Reader:
     ) -> Iterator[tuple[Any, int, Where]]:
         """Yield Arrow batches with the number of the first row, and words for rows."""
         size = max(1, ENTRIES // self.columns.m)
-        path, file = "", None
+        opened: dict[str, Any] = {}
         for fragment in fragments:
             done = 0
-            if isinstance(fragment, FrameFragment):
-                for table in fragment.tables(names, size):
-                    yield table, fragment.first + done, partial(_in_frame, fragment.name, done)
-                    done += table.num_rows
-                continue
-            if fragment.path != path:
-                path, file = fragment.path, open_parquet(fragment.path)
-            with fragment.unchanged(file):
-                for table in fragment.tables(file, names, size):
-                    yield table, fragment.first + done, partial(_in_file, fragment, done)
-                    done += table.num_rows
-                fragment.check_rows(done)
-
-
-def _in_file(fragment: Fragment, done: int, row: int) -> str:
-    """Return words for a row of the batch that begins after so many rows of a fragment."""
-    number = fragment.first + done + row
-    return f"row {number - fragment.start:,} of {fragment.name} (row {number:,} of all)"
-
-
-def _in_frame(name: str, done: int, row: int) -> str:
-    """Return words for a row of a part of a frame."""
-    return f"row {done + row:,} of {name}"
+            for table in fragment.tables(names, size, opened):
+                yield table, fragment.first + done, partial(fragment.where, done)
+                done += table.num_rows
 
 
 @dataclass(slots=True, eq=False)

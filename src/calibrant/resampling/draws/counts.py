@@ -10,11 +10,10 @@ distribution function to 1e-15; below, moderate rows are convolved one by one, a
 ends enter through the sums of powers of p: log(1 + p z) = Σ (-1)^(k+1) p^k z^k / k.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from math import ceil, factorial
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,13 +137,9 @@ class Counts(Draws):
         events = self.events(cells, some, first, last).T
         return both_outcomes(events, cells.mass[first:last], cells.event)
 
-    def labels(self, some: Replicates) -> Iterator[NDArray[np.int32]]:  # noqa: ARG002
-        """Refuse: there are no labels."""
+    def refuse_labels(self) -> NoReturn:
+        """Say that there are no labels."""
         raise ValueError("`draws` must be 'labels' for a statistic that looks at labels.")
-
-    def data_sets(self, some: Replicates) -> Iterator[Any]:
-        """Refuse: there are no labels."""
-        yield from self.labels(some)
 
 
 def distributions(sums: EventSums) -> list[Pmf]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, Tabled
-from calibrant.engine.tuples import Replicates, Rows, Source
+from calibrant.engine.tuples import Replicates, Source
 from calibrant.lenses import Lens, Outcomes
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws import Away
@@ -44,8 +44,7 @@ class Labels(Draws):
     """
 
     def __init__(self, batch: Batch, redraw: Redraw) -> None:
-        self.given, self.seen = batch.given, batch.seen
-        self._place = batch.first, batch.numbers
+        self.batch, self.given, self.seen = batch, batch.given, batch.seen
         self.lens, self.resampler, self.key = redraw
 
     @property
@@ -71,12 +70,6 @@ class Labels(Draws):
         """Whether labels are drawn on the device that the rows are on."""
         return bool(self.resampler.identity) and self.seen.on_device is not None
 
-    @property
-    def rows(self) -> Rows:
-        """The rows as the lens shows them and the engine takes them, with their numbers."""
-        first, numbers = self._place
-        return self.seen.rows._replace(first=first, numbers=numbers)
-
     @cached_property
     def outcomes(self) -> Outcomes:
         """What the lens makes of every class."""
@@ -87,7 +80,8 @@ class Labels(Draws):
         """What the engine draws outcomes from."""
         table = self.outcomes.table if self.lens.rowwise else None
         assert self.probs is not None
-        return Source(self.probs, table, self.resampler.label_key(self.key), *self._place)
+        key = self.resampler.label_key(self.key)
+        return Source(self.probs, table, key, self.batch.first, self.batch.numbers)
 
     @property
     def by_cuts(self) -> bool:
@@ -172,7 +166,7 @@ class Labels(Draws):
             return Draws.events(self, cells, some, first, last)
         key = self.source.key
         keys = key, engine.draws.replicate_keys(key, some)
-        place = self.rows, cells.order, self.cuts, keys, (first, last)
+        place = self.batch.rows, cells.order, self.cuts, keys, (first, last)
         found: Floats = engine.counts.event_counts(*place)
         return found
 
@@ -184,7 +178,7 @@ class Labels(Draws):
         if self.seen.m == 2 and self.cuts is not None:
             events = self.events(cells, some, first, last).T
             return both_outcomes(events, cells.mass[first:last], self.seen.event)
-        place = self.rows, cells.order, self.source, some, (first, last)
+        place = self.batch.rows, cells.order, self.source, some, (first, last)
         found: Floats = engine.counts.cell_counts(*place)
         return found
 
@@ -199,7 +193,7 @@ class Labels(Draws):
             table[at] += self.events(cells, some, 0, cells.n_cells)
         elif self.lens.rowwise:
             places = at.astype(np.int64), table
-            engine.counts.add_counts(self.rows, cells.order, self.source, some, places)
+            engine.counts.add_counts(self.batch.rows, cells.order, self.source, some, places)
         else:
             counts = self.counts(cells, some, 0, cells.n_cells).transpose(1, 2, 0)
             table[at] += counts if self.seen.m > 2 else counts[:, self.seen.event]

@@ -44,7 +44,7 @@ class RowDraws(Draws):
             return self.resampler.totals(cells, self.key, some)
         times = np.stack([self._times(b) for b in range(*some)])
         redrawn = engine.resample.Redrawn(drawn.source, drawn.outcomes.event, times, some)
-        return engine.resample.redrawn_totals(drawn.rows, cells.by_order, redrawn)
+        return engine.resample.redrawn_totals(drawn.batch.rows, cells.by_order, redrawn)
 
     def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
         """Refuse: means of cells change with their rows, so counts alone say nothing."""
@@ -110,14 +110,12 @@ class RowReduction:
 
     def add(self, state: list[RowState], batch: Batch) -> list[RowState]:
         """Add up the rows of a batch, each as often as it stands in a replicate."""
-        rows = batch.seen.rows._replace(first=batch.first, numbers=batch.numbers)
         for (partition, fitted), sums in zip(self.cells, state, strict=True):
             mine, of_rows = partition.locate(batch.seen)
             _, _, at = fitted.join(mine)
             order = engine.sums.sort_rows(of_rows, mine.n_cells)
-            found = engine.resample.resampled_sums(
-                rows, order, self.key, self.replicates, self.unit
-            )
+            place = batch.rows, order, self.key, self.replicates, self.unit
+            found = engine.resample.resampled_sums(*place)
             sums.mass[at] += found.mass
             sums.observed[at] += found.observed
             sums.limbs[:, at] += engine.sums.whole(found.limbs)
