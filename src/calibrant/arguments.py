@@ -84,13 +84,7 @@ def takes_arrays(
 def takes_models(
     verb: Callable[Concatenate[Data_contra, P], Result_co],
 ) -> Verb[Data_contra, ArrayLike | Mapping[str, ArrayLike], P, Result_co]:
-    """Do so for a function of one or more models: their probabilities by name, and labels of all.
-
-    Examples
-    --------
-    >>> takes_models(lambda data: data["a"].n)({"a": [0.2, 0.9], "b": [0.5, 0.6]}, [0, 1])
-    2
-    """
+    """Do so for a function of one or more models: probabilities by name, and labels of all."""
     found = _wrapped(verb)
     return cast(Verb[Data_contra, ArrayLike | Mapping[str, ArrayLike], P, Result_co], found)
 
@@ -145,13 +139,7 @@ def check_data(data: Any, *, scans: bool = False) -> None:
 
 
 def as_lens(lens: Any, data: Predictions | Scan) -> Lens:
-    """Return a lens, or the one that a text names for these data.
-
-    Examples
-    --------
-    >>> as_lens("class:b", Predictions([0.5], [1], classes=["a", "b"]))
-    Marginal(label='b')
-    """
+    """Return a lens, or the one that a text names for these data."""
     if not isinstance(lens, str):
         check_lens(lens)
         found: Lens = lens
@@ -176,13 +164,7 @@ def as_groups(name: str, text: str, data: Predictions | Scan) -> Lens:
 
 
 def as_partition(partition: Any) -> Partition:
-    """Return a partition, or the one that a text names.
-
-    Examples
-    --------
-    >>> as_partition("tree:1000:median")
-    VarianceTree(min_size=1000, split='median')
-    """
+    """Return a partition, or the one that a text names."""
     if not isinstance(partition, str):
         check_partition(partition)
         found: Partition = partition
@@ -197,13 +179,7 @@ def as_partition(partition: Any) -> Partition:
 
 
 def as_distance(distance: Any) -> Distance:
-    """Return a distance, or the one that a text names.
-
-    Examples
-    --------
-    >>> as_distance("tv").__name__
-    'total_variation'
-    """
+    """Return a distance, or the one that a text names."""
     if isinstance(distance, str):
         if distance not in NAMED_DISTANCES:
             raise not_one("distance", distance, DISTANCES)

@@ -40,16 +40,6 @@ class CellSums:
     Sums of blocks of rows, merged in any order, have the same bits as the sums of all rows:
     predictions are added as whole numbers of very small units, and weights are rounded so that
     their sums are exact.
-
-    Examples
-    --------
-    >>> data = Predictions([0.1, 0.3, 0.8], [0, 1, 1])
-    >>> cells = np.array([0, 0, 1], np.int32)
-    >>> whole = CellSums.of(data, cells, 2)
-    >>> parts = [CellSums.of(data.take(np.array([i])), cells[[i]], 2) for i in (2, 0, 1)]
-    >>> merged = parts[0].merge(parts[1]).merge(parts[2])
-    >>> bool((merged.finish().predicted == whole.finish().predicted).all())
-    True
     """
 
     sums: Any  # engine.sums.Sums

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, Self, cast, final
+from typing import Any, NoReturn, Self, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,21 +22,6 @@ Floats = NDArray[np.float64]
 EventProbs = Callable[[Batch], Floats]
 
 
-class Outline(NamedTuple):
-    """What is known of rows that are elsewhere, as a lens shows them."""
-
-    n: int
-    classes: tuple[str, ...]
-    event: int | None
-    weighted: bool
-    clusters: None = None
-
-    @property
-    def m(self) -> int:
-        """Number of outcomes."""
-        return len(self.classes)
-
-
 @final
 class View:
     """Rows, at hand or elsewhere, as a lens shows them, and their cells.
@@ -51,6 +36,14 @@ class View:
         self.rows, self.lens, self.event_probs = rows, lens, event_probs
         self._cells: list[Cells] = []
         self._known: dict[Any, Any] = {}
+        if rows.held:
+            seen = self.data
+            self.n, self.weighted = seen.n, seen.weighted
+        else:
+            seen = self.sample.seen
+            self.n, self.weighted = rows.n * seen.n, rows.weighted
+        self.classes, self.m, self.event = seen.classes, seen.m, seen.event
+        self.clusters = seen.clusters  # (n,) number of each row's; None if rows are independent
 
     @classmethod
     def of(cls, data: Predictions) -> Self:
@@ -74,44 +67,6 @@ class View:
         one = Predictions.trusted(row, np.zeros(1, np.int32), self.rows.classes, None, 1)
         return Batch(one, one).through(self.lens)
 
-    @cached_property
-    def outline(self) -> Any:
-        """What is known of the rows without reading them."""
-        if self.rows.held:
-            return self.data
-        one = self.sample.seen
-        return Outline(self.rows.n * one.n, one.classes, one.event, self.rows.weighted)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.outline.n)
-
-    @property
-    def m(self) -> int:
-        """Number of outcomes."""
-        return int(self.outline.m)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Names of the outcomes."""
-        return cast(tuple[str, ...], self.outline.classes)
-
-    @property
-    def event(self) -> int | None:
-        """The one of two outcomes that the problem is about."""
-        return cast(int | None, self.outline.event)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows have weights."""
-        return bool(self.outline.weighted)
-
-    @property
-    def clusters(self) -> NDArray[np.int32] | None:
-        """Number of the cluster of each row (n,); None if rows are independent."""
-        return cast(NDArray[np.int32] | None, self.outline.clusters)
-
     @property
     def unit(self) -> float:
         """The smallest power of 2 that no weight exceeds."""
@@ -126,7 +81,7 @@ class View:
         if self.rows.held:
             found = Gathered(self.data, partition)
         else:
-            check_foldable(partition, self.outline)
+            check_foldable(partition, self)
             found = Tabled(partition, (self.m, self.event), lambda: fill([self]))
         self._cells.append(found)
         return found
@@ -183,7 +138,7 @@ def _fit(tables: Sequence[tuple[View, Tabled]]) -> None:
     asked = []
     for view, table in tables:
         if not table.partition.fixed:
-            talk = table.partition.fitting(view.outline, view.rows.unit)  # type: ignore[attr-defined]
+            talk = table.partition.fitting(view, view.rows.unit)  # type: ignore[attr-defined]
             asked.append((view, table, talk, next(talk)))
     while asked:
         parts = [view.rows.part(reduction, view.lens) for view, _, _, reduction in asked]

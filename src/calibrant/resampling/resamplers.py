@@ -90,7 +90,7 @@ class Exact(Resampler):
         if self.draws == "labels":
             view.rows.numbered()
             return labels_away(redraw, view.m)
-        counts = Counts(Labels(view.sample, redraw), allowed=_counts_known(view.outline, redraw))
+        counts = Counts(Labels(view.sample, redraw), allowed=_counts_known(view, redraw))
         counts.check()
         return Away(0, None, lambda *_: counts)  # the tables of cells are all that is needed
 
@@ -263,13 +263,7 @@ PLAIN: dict[str, Callable[[], Resampler]] = {
 
 
 def as_resampler(resampler: Any) -> Resampler:
-    """Return a resampler, or the one that a text names; refuse what cannot draw data sets.
-
-    Examples
-    --------
-    >>> as_resampler("wild-clusters")
-    WildClusters(rho=None)
-    """
+    """Return a resampler, or the one that a text names; refuse what cannot draw data sets."""
     if isinstance(resampler, Resampler):
         return resampler
     if not isinstance(resampler, str):

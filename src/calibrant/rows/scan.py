@@ -15,7 +15,7 @@ from calibrant.predictions import Beside, Predictions
 from calibrant.rows.columns import Columns, Where
 from calibrant.rows.fragments import Fragment, FrameFragment
 from calibrant.rows.passes import Everything, Fold, Pass, RowNumbers, Shuffle
-from calibrant.rows.rows import Batch, Exchange, Group, Lens, Part, Progress, refuse_rows
+from calibrant.rows.rows import Batch, Exchange, Group, Lens, Memory, Part, Progress, refuse_rows
 from calibrant.rows.workers import Threads, Workers
 
 S = TypeVar("S")
@@ -112,7 +112,7 @@ class Scan:
         """
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
         new = tuple(name for name in dict.fromkeys(wanted) if name not in self.columns.kept)
-        _check_there(new, self.reading.left_out)
+        _check_left_out(new, self.reading.left_out)
         kept = (*self.columns.kept, *new)
         left_out = tuple(name for name in self.reading.left_out if name not in new)
         return replace(
@@ -247,7 +247,7 @@ class Scan:
         return f"Scan(n={self.n}, m={self.m}, classes={shown}, files={files}, on={self.workers})"
 
 
-def _check_there(names: Sequence[str], columns: Sequence[str]) -> None:
+def _check_left_out(names: Sequence[str], columns: Sequence[str]) -> None:
     """Refuse columns that files do not have, or that hold something else."""
     missing = sorted(set(names) - set(columns))
     if missing:
@@ -295,3 +295,6 @@ class LargestWeight:
         for table, _, where in self.reader.tables(fragments, self.names):
             largest = max(largest, float(columns.weights(table, where).max(initial=0.0)))
         return largest
+
+
+Rows = Memory | Scan  # rows, wherever they are

@@ -17,13 +17,7 @@ __all__ = ["Threads", "Workers", "as_workers"]
 
 
 def as_workers(engine: Any) -> Workers:
-    """Return the workers that the user means by `engine`.
-
-    Examples
-    --------
-    >>> as_workers(None)
-    Threads()
-    """
+    """Return the workers that the user means by `engine`."""
     if engine is None or engine == "local":
         return Threads()
     if isinstance(engine, Executor):
