@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import device, engine
 from calibrant.checks import arrays
 from calibrant.checks.convert import check_columns, column_names, columns, refuse_other_rows
-from calibrant.checks.labels import as_tuple, class_index, class_names, cluster_codes, outcomes
+from calibrant.checks.labels import Classes, class_index, class_names, cluster_codes, outcomes
 from calibrant.engine.tuples import Rows
 
 if TYPE_CHECKING:
@@ -116,13 +116,12 @@ class Predictions:
         self, probs: Array, top: Top, labels: Any, classes: Any, weights: Any, clusters: Any
     ) -> None:
         n, m = probs.shape
-        if classes is not None and not isinstance(classes, str):
-            classes = as_tuple(classes)
-        names = class_names(classes, m)
-        codes = outcomes(labels, (n, m), classes, on_device=device.stays(probs))
+        known = Classes(class_names(classes, m), given=classes is not None)
+        codes = outcomes(labels, n, known, on_device=device.stays(probs))
         checked = None if weights is None else arrays.weights(weights, n)
         beside = Beside(None if clusters is None else cluster_codes(clusters, n))
-        self._set((probs, codes, names, checked, 1, None, beside), top)
+        self._set(probs, codes, known.names, checked, 1, None, beside)
+        self.know_top(top)
 
     @classmethod
     def from_logits(
@@ -198,7 +197,7 @@ class Predictions:
         )
         return self
 
-    def _set(self, parts: tuple[Any, ...], top: Top = None) -> None:
+    def _set(self, *parts: Any) -> None:
         probs, labels, classes, weights, event, reading, beside = parts
         put = partial(object.__setattr__, self)
         away = not isinstance(probs, np.ndarray | None) and device.stays(probs)
@@ -210,7 +209,7 @@ class Predictions:
         put("event", event if len(classes) == 2 else None)
         put("reading", reading)
         put("beside", beside)
-        put("_top", top)
+        put("_top", None)
         put("ranked", None)
 
     @classmethod
@@ -232,7 +231,7 @@ class Predictions:
         columns of a file these are.
         """
         self = cls.__new__(cls)
-        self._set((probs, labels, classes, weights, event, reading, beside))
+        self._set(probs, labels, classes, weights, event, reading, beside)
         return self
 
     def know_top(self, top: Top) -> Self:

@@ -29,8 +29,10 @@ class Heaviest(NamedTuple):
     rows: Floats  # (cells,)
 
     @classmethod
-    def of(cls, state: "CellState") -> "Heaviest":
+    def of(cls, state: "CellState | Heaviest") -> "Heaviest":
         """Keep the heaviest cells."""
+        if isinstance(state, Heaviest):
+            return state
         return cls(state.fitted, np.asarray(state.sums.sums.mass)).limited()
 
     def limited(self) -> "Heaviest":
@@ -106,26 +108,19 @@ class TableReduction:
     def merge(self, a: list[State], b: list[State]) -> list[State]:
         """Return the cells and sums of the rows of both."""
         most = self.most or (None,) * len(a)
-        return [_limited(_both(x, y), limit) for x, y, limit in zip(a, b, most, strict=True)]
+        return [_merged(x, y, limit) for x, y, limit in zip(a, b, most, strict=True)]
 
 
-def _limited(state: State, most: int | None) -> State:
-    """Keep the heaviest cells alone if there are too many."""
-    few = most is None or not isinstance(state, CellState) or state.fitted.n_cells <= most
-    return state if few else _heaviest(state)
-
-
-def _both(a: State, b: State) -> State:
-    """Return the cells and sums of the rows of both."""
+def _merged(a: State, b: State, most: int | None) -> State:
+    """Return the cells and sums of the rows of both: the heaviest alone if there are too many."""
     if a is None or b is None:
-        return b if a is None else a
-    if isinstance(a, CellState) and isinstance(b, CellState):
-        return a.merge(b)
-    return _heaviest(a).merge(_heaviest(b))
-
-
-def _heaviest(state: Any) -> Heaviest:
-    return state if isinstance(state, Heaviest) else Heaviest.of(state)
+        found = b if a is None else a
+    elif isinstance(a, CellState) and isinstance(b, CellState):
+        found = a.merge(b)
+    else:
+        found = Heaviest.of(a).merge(Heaviest.of(b))
+    many = found is not None and most is not None and found.fitted.n_cells > most
+    return Heaviest.of(found) if many else found  # type: ignore[arg-type]
 
 
 @final

@@ -258,19 +258,13 @@ class Classes:
         return ""
 
 
-def outcomes(
-    value: Any, shape: tuple[int, int], classes: Iterable[Any] | None, *, on_device: bool = False
-) -> Any:
-    """Return labels (n,), or one-hot (n, m), as integers 0, …, m-1.
-
-    on_device : whether the rows are on a GPU, so that labels there may stay
-    """
-    n, m = shape
-    if on_device and classes is None and device.stays(value):
-        found = device.rows.integers(value, n, m)
+def outcomes(value: Any, n: int, known: Classes, *, on_device: bool = False) -> Any:
+    """Return n labels as the places of known classes; those of rows on a GPU may stay there."""
+    if on_device and not known.given and device.stays(value):
+        found = device.rows.integers(value, n, len(known.names))
         if found is not None:
             return found
-    return decoded(value, n, Classes(class_names(classes, m), given=classes is not None))
+    return decoded(value, n, known)
 
 
 def decoded(value: Any, n: int, known: Classes, source: Source = ARRAYS) -> NDArray[np.int32]:

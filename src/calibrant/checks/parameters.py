@@ -52,10 +52,7 @@ def positive(name: str, value: Any) -> float:
 
 def fraction(name: str, value: Any) -> float:
     """Return `value` as a float if it is strictly between 0 and 1."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"`{name}` must be a number; found {brief(value)}.") from None
+    number = finite(name, value)
     if not 0 < number < 1:
         raise ValueError(f"`{name}` must be between 0 and 1; found {brief(value)}.")
     return number
@@ -101,14 +98,15 @@ def generator(rng: Any) -> np.random.Generator:
 
 
 def _seed(rng: Any) -> int | None:
-    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool | np.timedelta64)
-    if rng is not None and not whole:
+    if rng is None:
+        return None
+    if not isinstance(rng, int | np.integer) or isinstance(rng, bool | np.timedelta64):
         raise TypeError(
             f"`rng` must be a whole number, a numpy.random.Generator or None; found {brief(rng)}."
         )
-    if rng is not None and int(rng) < 0:
+    if int(rng) < 0:
         raise ValueError(f"`rng` must be a whole number from 0; found {rng}.")
-    return None if rng is None else int(rng)
+    return int(rng)
 
 
 def derive(key: np.uint64, *purpose: int) -> np.uint64:

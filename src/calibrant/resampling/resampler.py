@@ -49,10 +49,14 @@ class Resampler:
     def checked_distributions(self, data: Predictions) -> Array | None:
         """Return `distributions`; refuse rows that are none."""
         probs = self.distributions(data)
-        if probs is not None and probs is not data.probs:
-            name = f"{type(self).__name__}.distributions"
-            refuse_other_forms(name, probs, data.probs.shape)
-            sums_to_one(name, probs)
+        if probs is None or probs is data.probs:
+            return probs
+        name, shape = f"{type(self).__name__}.distributions", data.probs.shape
+        array = isinstance(probs, np.ndarray)
+        if not array or probs.dtype.kind != "f" or probs.shape != shape:
+            found = f"{probs.dtype} of shape {probs.shape}" if array else type(probs).__name__
+            raise TypeError(f"`{name}` must return floats of shape {shape}; it returned {found}.")
+        sums_to_one(name, probs)
         return probs
 
     def times(self, data: Predictions, key: np.uint64, b: int) -> Array | None:  # noqa: ARG002
@@ -140,16 +144,6 @@ def hypothesis(rho: Rho | None, data: Predictions) -> Array:
     probs /= sums_to_one("rho", probs)[:, None]
     probs.flags.writeable = False
     return probs
-
-
-def refuse_other_forms(name: str, probs: Any, shape: tuple[int, ...]) -> None:
-    """Refuse what a user's function returned unless it is an array of floats of this shape."""
-    found = type(probs).__name__
-    if isinstance(probs, np.ndarray):
-        if probs.dtype.kind == "f" and probs.shape == shape:
-            return
-        found = f"{probs.dtype} of shape {probs.shape}"
-    raise TypeError(f"`{name}` must return floats of shape {shape}; it returned {found}.")
 
 
 def sums_to_one(name: str, probs: Array) -> Array:

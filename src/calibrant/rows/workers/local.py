@@ -88,17 +88,10 @@ class Threads:
         """Return the merged states; each thread takes the next fragment that nobody has."""
         queue = Queue(fragments, progress)
         states: list[Any] = []
-
-        def run(_start: int, _stop: int) -> None:
-            mine = Taken(queue)
-            try:
-                states.append(work(mine))
-            except BaseException as error:  # raised below: that of the first fragment
-                queue.fail(mine.number, error)
-
         count = max(1, min(threads.count(), len(fragments)))
-        threads.run(run, threads.blocks(count, 1))
-        queue.raise_first()
+        threads.run(lambda *_: states.extend(queue.work(work)), threads.blocks(count, 1))
+        if queue.errors:
+            raise queue.errors[min(queue.errors)]
         return reduce(merge, states)
 
     def exchange(self, fragments: Sequence[Any], exchange: Split, progress: Progress | None) -> Any:
@@ -132,48 +125,37 @@ class Queue:
     progress: Progress | None
     next: int = 0
     done: int = 0
-    errors: dict[int, BaseException] = field(default_factory=dict)
+    errors: dict[int, BaseException] = field(default_factory=dict)  # by the number of the fragment
     lock: Any = field(default_factory=Lock)
 
-    def take(self) -> int | None:
-        """Return the number of the next fragment; None if there are no more."""
-        with self.lock:
-            if self.errors or self.next >= len(self.fragments):
-                return None
-            self.next += 1
-            return self.next - 1
+    def work(self, work: Work) -> list[Any]:
+        """Return the state of fragments that no other thread takes, or keep the error."""
+        number = -1
 
-    def finish(self, number: int) -> None:
+        def taken() -> Iterator[Any]:
+            nonlocal number
+            while (number := self._take()) < len(self.fragments):
+                yield self.fragments[number]
+                self._finish(number)
+
+        try:
+            return [work(taken())]
+        except BaseException as error:
+            self.errors[number] = error
+            return []
+
+    def _take(self) -> int:
+        """Return the number of the next fragment; of none, if one has failed."""
+        with self.lock:
+            self.next += 1
+            return len(self.fragments) if self.errors else self.next - 1
+
+    def _finish(self, number: int) -> None:
         """Count the rows of a fragment as done."""
         with self.lock:
             self.done += self.fragments[number].n
             if self.progress is not None:
                 self.progress(self.done, sum(fragment.n for fragment in self.fragments))
-
-    def fail(self, number: int, error: BaseException) -> None:
-        """Keep an error of the work on a fragment."""
-        with self.lock:
-            self.errors[number] = error
-
-    def raise_first(self) -> None:
-        """Raise the error of the first fragment that has one."""
-        if self.errors:
-            raise self.errors[min(self.errors)]
-
-
-@final
-@dataclass(slots=True, eq=False)
-class Taken:
-    """The fragments that one thread takes."""
-
-    queue: Queue
-    number: int = -1
-
-    def __iter__(self) -> Iterator[Any]:
-        while (number := self.queue.take()) is not None:
-            self.number = number
-            yield self.queue.fragments[number]
-            self.queue.finish(number)
 
 
 @final
