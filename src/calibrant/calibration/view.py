@@ -264,17 +264,13 @@ class Observed(Draws):
     def __init__(self, data: Predictions | None) -> None:
         self.data = data
 
-    def _of_rows(self) -> tuple[Predictions, ...]:
-        """Return the data as an argument to cells, none of rows that are elsewhere."""
-        return () if self.data is None else (self.data,)
-
     def totals(self, cells: Any, some: Replicates) -> Any:  # noqa: ARG002
         """Return the totals of the data."""
-        return cells.totals(*self._of_rows())
+        return cells.totals()
 
     def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
         """Return the weight of each outcome in cells first … last - 1: (1, cells, m)."""
-        found: Floats = cells.sums_of(first, last, *self._of_rows()).observed
+        found: Floats = cells.sums_of(first, last).observed
         return found[None]
 
     def labels(self, some: Replicates) -> Labels:

@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration.isotonic import isotonic
+from calibrant.calibration import isotonic
 from calibrant.checks.parameters import whole
 from calibrant.predictions import Predictions
 from calibrant.recalibration.document import Fields, numbers, shown

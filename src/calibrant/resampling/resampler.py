@@ -81,8 +81,7 @@ class Resampler:
         out = engine.totals.Totals.zeros(replicates.size)
         for b in range(*replicates):
             times = self.times(cells.data, key, b)
-            data = cells.data if times is None else cells.data.weighted_by(times)
-            found = cells.totals(data)
+            found = cells.totals(None if times is None else cells.data.weighted_by(times))
             for mine, theirs in zip(out, found, strict=True):
                 mine[:, b - replicates.start] = theirs[:, 0]
         return out

@@ -12,18 +12,6 @@ from calibrant.rows.rows import MEMORY, STAYS, Batch, Exchange, Group, Memory, P
 from calibrant.rows.scan import Rows, Scan
 
 __all__ = [
-    "MEMORY",
-    "STAYS",
-    "Batch",
-    "Coded",
-    "Columns",
-    "Exchange",
-    "Fragment",
-    "Group",
-    "Memory",
-    "Part",
-    "Reduction",
-    "Rows",
-    "Scan",
-    "Values",
-]
+    "MEMORY", "STAYS", "Batch", "Coded", "Columns", "Exchange", "Fragment", "Group", "Memory",
+    "Part", "Reduction", "Rows", "Scan", "Values",
+]  # fmt: skip
