@@ -349,7 +349,7 @@ class Gathered(Cells):
 
     def totals(self, data: Predictions | None = None) -> Any:
         """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
-        if data is None and self.on_device is not None:
+        if (data is None or data is self.data) and self.on_device is not None:
             return self.on_device.totals()
         return totals_of(self.norms(data), self._whole)
 

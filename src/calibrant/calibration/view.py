@@ -1,7 +1,6 @@
 """What statistics see: rows as a lens shows them, with their cells, and blocks of replicates."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NoReturn, Self, cast, final
@@ -183,6 +182,14 @@ class Draws:
         """Return the weight of the event of two outcomes in these cells: (cells, size)."""
         return np.ascontiguousarray(self.counts(cells, some, first, last)[:, :, cells.event].T)
 
+    def counts_of_events(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:
+        """Return the weight of both of two outcomes, of which one is the event: as `counts`."""
+        events = self.events(cells, some, first, last).T
+        out = np.empty((*events.shape, 2))
+        out[..., cells.event] = events
+        out[..., 1 - cells.event] = cells.mass[first:last] - events
+        return out
+
     def refuse_labels(self) -> NoReturn:
         """Say why there are no labels to look at: rows are elsewhere."""
         refuse_rows("`statistic`")
@@ -197,37 +204,18 @@ class Draws:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """Consecutive replicates of the problem that a statistic was prepared for.
 
     Labels differ between replicates. If `rows_change`, so does how often each row stands in
-    one; and then `refit` says whether partitions are fitted again.
+    one; and then `refit` says whether partitions are fitted again. `data` are the data, if they are
+    what is looked at; None of replicates.
     """
 
-    draws: Draws
-    replicates: Replicates
-    _totals: dict[Cells, Any] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """Number of replicates."""
-        return self.replicates.size
-
-    @property
-    def rows_change(self) -> bool:
-        """Whether rows are drawn again, not only labels."""
-        return self.draws.rows_change
-
-    @property
-    def refit(self) -> bool:
-        """Whether a partition that looks at the data is fitted to each replicate."""
-        return self.draws.refit
-
-    @property
-    def data(self) -> Predictions | None:
-        """The data, if they are what is looked at; None of replicates."""
-        return self.draws.data
+    def __init__(self, draws: Draws, replicates: Replicates) -> None:
+        self.draws, self.replicates, self.size = draws, replicates, replicates.size
+        self.rows_change, self.refit, self.data = draws.rows_change, draws.refit, draws.data
+        self._totals: dict[Cells, Any] = {}
 
     def totals(self, cells: Any) -> Any:
         """Return `engine.totals.Totals`: norms of the cells' deviations, summed and largest."""
@@ -263,14 +251,15 @@ class Observed(Draws):
 
     def __init__(self, data: Predictions | None) -> None:
         self.data = data
+        self._rows = () if data is None else (data,)  # as an argument to cells
 
     def totals(self, cells: Any, some: Replicates) -> Any:  # noqa: ARG002
         """Return the totals of the data."""
-        return cells.totals()
+        return cells.totals(*self._rows)
 
     def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
         """Return the weight of each outcome in cells first … last - 1: (1, cells, m)."""
-        found: Floats = cells.sums_of(first, last).observed
+        found: Floats = cells.sums_of(first, last, *self._rows).observed
         return found[None]
 
     def labels(self, some: Replicates) -> Labels:

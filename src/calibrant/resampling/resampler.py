@@ -102,18 +102,13 @@ class Resampler:
     def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
         """Return replicate b as a data set, the copies of a row one after the other."""
         probs, times = self.distributions(data), self.times(data, key, b)
-        if times is None:
-            return data if probs is None else data.with_labels(self._labels(probs, key, b))
-        rows = data.take(np.repeat(np.arange(data.n), times))
+        rows = data if times is None else data.take(np.repeat(np.arange(data.n), times))
         if probs is None:
             return rows
         source = Source(probs, None, self.label_key(key), 0)
+        if times is None:
+            return rows.with_labels(engine.draws.draw_labels(source, Replicates(b, b + 1))[0])
         return rows.with_labels(engine.draws.draw_copies(source, times, b))
-
-    def _labels(self, probs: Array, key: np.uint64, b: int) -> NDArray[np.int32]:
-        source = Source(probs, None, self.label_key(key), 0)
-        found: NDArray[np.int32] = engine.draws.draw_labels(source, Replicates(b, b + 1))[0]
-        return found
 
 
 def check_rho(rho: Rho | None) -> None:

@@ -22,7 +22,7 @@ from calibrant import engine
 from calibrant.calibration import Cells, Draws, EventSums
 from calibrant.calibration.cells import ENOUGH
 from calibrant.engine.tuples import Replicates
-from calibrant.resampling.draws.labels import Labels, both_outcomes, event_totals
+from calibrant.resampling.draws.labels import Labels, event_totals
 
 Floats = NDArray[np.float64]
 Pmf = tuple[int, Floats]  # the number of events that the first entry stands for, and the pmf
@@ -134,8 +134,7 @@ class Counts(Draws):
 
     def counts(self, cells: Cells, some: Replicates, first: int, last: int) -> Floats:
         """Return the number of each outcome in cells first … last - 1: (size, cells, 2)."""
-        events = self.events(cells, some, first, last).T
-        return both_outcomes(events, cells.mass[first:last], cells.event)
+        return self.counts_of_events(cells, some, first, last)
 
     def refuse_labels(self) -> NoReturn:
         """Say that there are no labels."""

@@ -176,8 +176,7 @@ class Labels(Draws):
             sets = self.data_sets(some)
             return np.stack([cells.sums_of(first, last, data).observed for data in sets])
         if self.seen.m == 2 and self.cuts is not None:
-            events = self.events(cells, some, first, last).T
-            return both_outcomes(events, cells.mass[first:last], self.seen.event)
+            return self.counts_of_events(cells, some, first, last)
         place = self.batch.rows, cells.order, self.source, some, (first, last)
         found: Floats = engine.counts.cell_counts(*place)
         return found
@@ -237,8 +236,7 @@ class Counted(Draws):
         """Return the weight of each outcome in cells first … last - 1: (size, cells, m)."""
         if cells.m > 2:
             return self._tables[cells][first:last, :, self._span(some)].transpose(2, 0, 1)
-        events = self.events(cells, some, first, last).T
-        return both_outcomes(events, cells.mass[first:last], cells.event)
+        return self.counts_of_events(cells, some, first, last)
 
     def _span(self, some: Replicates) -> slice:
         return slice(some.start - self._some.start, some.stop - self._some.start)
@@ -347,11 +345,3 @@ def joined(totals: list[Any]) -> Any:
     """Lay the totals of single replicates side by side."""
     parts = zip(*totals, strict=True)
     return engine.totals.Totals(*(np.concatenate(part, axis=1) for part in parts))
-
-
-def both_outcomes(events: Floats, mass: Floats, event: int | None) -> Floats:
-    """Return the weight of both outcomes (…, cells, 2) from that of the event (…, cells)."""
-    out = np.empty((*events.shape, 2))
-    out[..., event] = events
-    out[..., 1 - (event or 0)] = mass - events
-    return out

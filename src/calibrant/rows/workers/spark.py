@@ -203,15 +203,10 @@ def _split_batches(exchange: Split, batches: Iterator[Any]) -> Iterator[Any]:
 
 def _on_pieces(exchange: Split, batches: Iterator[Any]) -> Iterator[Any]:
     """Yield the result of every bucket whose pieces a task has."""
-    rows = (row for batch in batches for row in zip(*map(_values, batch), strict=True))
+    rows = (tuple(row.values()) for batch in batches for row in batch.to_pylist())
     for bucket, some in groupby(rows, itemgetter(0)):
         pieces = [piece for _, piece in some]
         yield _result(bucket, partial(_finish, exchange, bucket), pieces)
-
-
-def _values(column: Any) -> list[Any]:
-    values: list[Any] = column.to_pylist()
-    return values
 
 
 def _finish(exchange: Split, bucket: int, pieces: list[bytes]) -> Any:
