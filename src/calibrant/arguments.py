@@ -140,10 +140,10 @@ def check_data(data: Any, *, scans: bool = False) -> None:
 
 def as_lens(lens: Any, data: Predictions | Scan) -> Lens:
     """Return a lens, or the one that a text names for these data."""
+    if isinstance(lens, Lens):
+        return lens
     if not isinstance(lens, str):
         check_lens(lens)
-        found: Lens = lens
-        return found
     if lens in PLAIN_LENSES:
         return PLAIN_LENSES[lens]()
     kind, colon, rest = lens.partition(":")

@@ -80,8 +80,11 @@ class Labels(Draws):
         """What the engine draws outcomes from."""
         table = self.outcomes.table if self.lens.rowwise else None
         assert self.probs is not None
-        key = self.resampler.label_key(self.key)
-        return Source(self.probs, table, key, self.batch.first, self.batch.numbers)
+        return Source(self.probs, table, self._label_key, self.batch.first, self.batch.numbers)
+
+    @property
+    def _label_key(self) -> np.uint64:
+        return self.key if self.resampler.identity else self.resampler.label_key(self.key)
 
     @property
     def by_cuts(self) -> bool:
@@ -153,7 +156,7 @@ class Labels(Draws):
         """Return norms of the cells' deviations, summed and largest."""
         wanted = cells.norms_wanted
         if self.on_device:
-            return cells.on_device.null_totals(self.resampler.label_key(self.key), some, wanted)
+            return cells.on_device.null_totals(self._label_key, some, wanted)
         if not self.lens.rowwise:
             return joined([cells.totals(data) for data in self.data_sets(some)])
         if self.seen.m == 2:
