@@ -113,14 +113,18 @@ class TableReduction:
 
 def _merged(a: State, b: State, most: int | None) -> State:
     """Return the cells and sums of the rows of both: the heaviest alone if there are too many."""
+    found = _both(a, b)
+    if isinstance(found, CellState) and most is not None and found.fitted.n_cells > most:
+        return Heaviest.of(found)
+    return found
+
+
+def _both(a: State, b: State) -> State:
     if a is None or b is None:
-        found = b if a is None else a
-    elif isinstance(a, CellState) and isinstance(b, CellState):
-        found = a.merge(b)
-    else:
-        found = Heaviest.of(a).merge(Heaviest.of(b))
-    many = found is not None and most is not None and found.fitted.n_cells > most
-    return Heaviest.of(found) if many else found  # type: ignore[arg-type]
+        return b if a is None else a
+    if isinstance(a, CellState) and isinstance(b, CellState):
+        return a.merge(b)
+    return Heaviest.of(a).merge(Heaviest.of(b))
 
 
 @final
