@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,12 +47,10 @@ class Fragment(NamedTuple):
             opened[self.path] = open_parquet(self.path)
         file, done = opened[self.path], 0
         stored = [name for name in names if name in file.schema_arrow.names]
-        keys = folder_keys(self.path)
-        constant = {name: keys[name] for name in names if name not in stored and name in keys}
         how = {"row_groups": [self.group], "columns": stored, "use_threads": False}
         with self._unchanged(file):
             for batch in file.iter_batches(size, **how):
-                yield _with_constants(batch, constant)
+                yield _with_folders(batch, self.path, names)
                 done += batch.num_rows
             if done != self.n:
                 raise ValueError(
@@ -211,14 +209,15 @@ def folder_keys(path: str) -> dict[str, str]:
     return {unquote(key): unquote(value) for key, mark, value in pairs if key and mark}
 
 
-def _with_constants(batch: Any, values: Mapping[str, str]) -> Any:
-    """Return an Arrow batch with further columns, each of which has one value."""
+def _with_folders(batch: Any, path: str, names: list[str]) -> Any:
+    """Return an Arrow batch with the columns that it lacks and that names of folders tell."""
     import pyarrow  # noqa: PLC0415 (an extra)
 
-    for name, value in values.items():
-        codes = pyarrow.array(np.zeros(batch.num_rows, np.int8))
-        column = pyarrow.DictionaryArray.from_arrays(codes, [value])
-        batch = batch.append_column(name, column)
+    for name, value in folder_keys(path).items():
+        if name in names and name not in batch.schema.names:
+            codes = pyarrow.array(np.zeros(batch.num_rows, np.int8))
+            column = pyarrow.DictionaryArray.from_arrays(codes, [value])
+            batch = batch.append_column(name, column)
     return batch
 
 
