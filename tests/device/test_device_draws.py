@@ -10,7 +10,7 @@ from integers import replicate_key, row_key, uniform
 from tensors import DEVICES, problem
 
 from calibrant import engine
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.device import draws, grid, rows
 from calibrant.engine.tuples import Replicates, Source
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from calibrant import engine
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.engine.tuples import Replicates, Source
 
 KEY = make_key(3)

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from strategies import problems
 
 from calibrant import Predictions, engine
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.engine.tuples import Replicates, Source
 
 DRAWS = engine.draws

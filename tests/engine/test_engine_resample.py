@@ -13,7 +13,7 @@ from scipy.stats import poisson
 
 from calibrant import Predictions, engine
 from calibrant.calibration import Gathered
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.engine.tuples import Replicates
 from calibrant.partitions import FromFunction
 

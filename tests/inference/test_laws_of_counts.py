@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant.calibration.sums import ENOUGH, EventSums
-from calibrant.resampling.draws.distributions import distributions
+from calibrant.calibration.cells import ENOUGH, EventSums
+from calibrant.resampling.draws.counts import distributions
 
 RNG = np.random.default_rng(0)
 # The recursion errs by 1e-19 a step; sums to 2^-84 and transforms of a few hundred terms by less

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.labels import Classes
-from calibrant.checks.meaning import shown, written
+from calibrant.checks.labels import Classes, shown, written
 from calibrant.checks.parameters import Source, more
 from calibrant.loading.roles import Kind, Roles
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.meaning import shown
+from calibrant.checks.labels import shown
 from calibrant.checks.parameters import listed, more
 from calibrant.loading.columns import SAMPLE
 from calibrant.loading.plain_files import created_text, opened_text, reason_of

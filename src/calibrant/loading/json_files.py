@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.meaning import written
+from calibrant.checks.labels import written
 from calibrant.checks.parameters import listed
 from calibrant.loading.columnar import Columnar
 from calibrant.loading.columns import SAMPLE, ColumnStore

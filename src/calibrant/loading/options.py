@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, final, get_args
 
-from calibrant.checks.labels import Classes, as_tuple, class_names
-from calibrant.checks.meaning import meaning
+from calibrant.checks.labels import Classes, as_tuple, class_names, meaning
 from calibrant.checks.parameters import brief, one_of
 
 LOGITS_HINT = "Are these logits? Then say so with `values='logits'`."

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import final
 
-from calibrant.checks.labels import Classes, class_names
-from calibrant.checks.meaning import Meaning, meaning, shown
+from calibrant.checks.labels import Classes, Meaning, class_names, meaning, shown
 from calibrant.checks.parameters import listed
 from calibrant.loading import roles as usual
 from calibrant.loading.options import Options, check_order

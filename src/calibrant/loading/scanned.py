@@ -92,11 +92,11 @@ def _of_frame(frame: Any, home: str, options: Options, row: str | None, engine: 
     workers: Any
     fragments: tuple[Any, ...]
     if home == "pyspark":
-        from calibrant.rows.frames import SparkFrame, Whole, arrow_schema  # noqa: PLC0415
+        from calibrant.rows.workers.spark import SparkFrame, Whole, arrow_schema  # noqa: PLC0415
 
         types = _types(arrow_schema(frame))
     else:
-        from calibrant.rows.frames import open_dask  # noqa: PLC0415
+        from calibrant.rows.workers.dask import open_dask  # noqa: PLC0415
 
         workers, fragments, schema = open_dask(frame, engine)
         types = _types(schema)

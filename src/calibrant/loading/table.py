@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks import arrays
-from calibrant.checks.labels import Classes, cluster_codes
-from calibrant.checks.meaning import shown
+from calibrant.checks.labels import Classes, cluster_codes, shown
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import rules
 from calibrant.loading.columns import ColumnStore, Loaded, codes, distinct, load_columns

@@ -9,14 +9,13 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import engine
+from calibrant.arguments import as_distance, as_partition, check_data, takes_arrays
 from calibrant.calibration import Block, Cells, View
 from calibrant.distances import Distance, euclidean, measure, name_of, norm_of, total_variation
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
-from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic
-from calibrant.verbs import check_data, takes_arrays
 
 ROOM = 1 << 21  # numbers in a block of counts
 

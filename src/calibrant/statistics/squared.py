@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.arguments import as_partition
 from calibrant.calibration import Block, Gathered, View
 from calibrant.checks.parameters import fraction
 from calibrant.engine.tuples import Order
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
-from calibrant.spelling import as_partition
 from calibrant.statistics.statistic import Evaluate, Floats, Outcomes, Statistic, batches, spans
 
 BATCH = 1 << 20  # counts of a cell in a batch of replicates

@@ -19,8 +19,7 @@ from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.partitions import Partition
-from calibrant.resampling.draws.labels import joined
-from calibrant.resampling.draws.tables import CountReduction, table_totals
+from calibrant.resampling.draws.labels import CountReduction, joined, table_totals
 from calibrant.rows import MEMORY, STAYS, Batch, Part
 from calibrant.rows.passes import Pass
 from calibrant.rows.rows import refuse_rows

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine, tables, words
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import as_distance, as_partition, as_rows, check_data, takes_arrays
+from calibrant.checks.parameters import Rng
 from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
 from calibrant.engine import threads
 from calibrant.engine.tuples import Array, Floats, Ints, Replicates, Source
@@ -22,9 +23,7 @@ from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.rows import MEMORY, Batch, Rows, Scan
-from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics import ExpectedMiscalibration, Statistic
-from calibrant.verbs import as_rows, check_data, takes_arrays
 
 LAID_OUT = 1 << 21  # numbers in a block of counts
 

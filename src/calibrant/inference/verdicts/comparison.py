@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import tables
-from calibrant.checks.parameters import truth
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import check_data, takes_models
+from calibrant.checks.parameters import Rng, truth
 from calibrant.engine.tuples import Floats
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import holm
@@ -28,7 +28,6 @@ from calibrant.resampling import Exact
 from calibrant.scores import all_scores
 from calibrant.statistics.squared import influence
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data, takes_models
 from calibrant.words import ALPHA, capital, decimal, pvalue, score_name
 
 

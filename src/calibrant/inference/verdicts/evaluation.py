@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import tables
-from calibrant.checks.parameters import brief
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import as_lens, check_data, takes_arrays
+from calibrant.checks.parameters import Rng, brief
 from calibrant.distances import Distance, name_of
 from calibrant.engine.tuples import Floats
 from calibrant.inference.replicates.driver import of_all
@@ -28,11 +28,9 @@ from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.rows import Scan
-from calibrant.spelling import as_lens
 from calibrant.statistics import Statistic
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import ALPHA
 
 HEADER = ("lens", "statistic", "value", "if calibrated", "p", "adjusted p")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,13 +151,9 @@ class Signs(Draws):
         out += cells.means().predicted[first:last] * cells.mass[first:last, None]
         return out
 
-    def labels(self, some: Replicates) -> Iterator[NDArray[np.int32]]:  # noqa: ARG002
-        """Refuse: there are no labels."""
+    def refuse_labels(self) -> NoReturn:
+        """Say that there are no labels."""
         raise ValueError(
             "`statistic` must be one on cells, such as ExpectedMiscalibration, for rows in"
             " clusters: their signs are flipped, so there are no labels to look at."
         )
-
-    def data_sets(self, some: Replicates) -> Iterator[Any]:
-        """Refuse: there are no labels."""
-        yield from self.labels(some)
