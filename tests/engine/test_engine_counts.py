@@ -8,7 +8,7 @@ from strategies import problems
 
 from calibrant import engine
 from calibrant.checks.seeds import make_key
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 
 KEY = make_key(3)
 REPLICATES = Replicates(2, 9)
@@ -29,7 +29,7 @@ def test_counts_are_those_of_labels(data, draw):
     for t, drawn in enumerate(labels):
         expected[:, t] = np.bincount(cells, data.weights * (drawn == event), 3)
     for span in ((0, 3), (1, 3), (2, 2)):
-        found = engine.counts.event_counts(rows, order, cuts, keys, span)
+        found = engine.null.event_counts(rows, order, cuts, keys, span)
         assert found.dtype == np.float64
         np.testing.assert_array_equal(found, expected[slice(*span)])
 

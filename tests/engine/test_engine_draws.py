@@ -11,7 +11,7 @@ from strategies import problems
 
 from calibrant import Predictions, engine
 from calibrant.checks.seeds import make_key
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 
 DRAWS = engine.draws
 KEY = make_key(0)

@@ -51,10 +51,10 @@ def test_kernels_add_up_as_arrays_do(m):
     predicted = rng.dirichlet(np.full(m, 0.3), 5) * mass[:, None]
     off = (counts - predicted[:, :, None]) * (1.0 / mass)[:, None, None]
     one, two = NORMS.norms(off)
-    totals = engine.totals.Totals.zeros(4)
+    totals = engine.norms.Totals.zeros(4)
     for norm, values in enumerate((one, np.sqrt(two), two)):
-        engine.totals.add_cells(totals, norm, values, (mass / mass.sum())[:, None])
-    found = engine.counts.table_totals(counts, predicted, mass, (0, 3))
+        engine.norms.add_cells(totals, norm, values, (mass / mass.sum())[:, None])
+    found = engine.null.table_totals(counts, predicted, mass, (0, 3))
     for ours, theirs in zip(found, totals, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 

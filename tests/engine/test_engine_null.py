@@ -8,7 +8,7 @@ from strategies import problems
 
 from calibrant import Predictions, engine
 from calibrant.checks.seeds import make_key
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 
 KEY = make_key(3)
 REPLICATES = Replicates(2, 9)
@@ -125,5 +125,5 @@ def test_counts_are_those_of_labels(data, n_cells, draw):
     order = engine.sums.sort_rows(cells, n_cells)
     expected = plain_counts(data, cells, n_cells, source, outcomes)
     for span in ((0, n_cells), (n_cells - 1, n_cells)):
-        found = engine.counts.cell_counts(seen.rows, order, source, REPLICATES, span)
+        found = engine.null.cell_counts(seen.rows, order, source, REPLICATES, span)
         np.testing.assert_array_equal(found, expected[:, slice(*span)])

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from calibrant import engine
 
-paths = engine.paths
+line = engine.line
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=40))
 def test_running_totals_are_exact_sums_rounded(terms):
-    found = paths.running_totals(np.array(terms))
+    found = line.running_totals(np.array(terms))
     exact = list(accumulate(Fraction(x) for x in terms))
     ulp = np.spacing(max(float(exact[-1]), 5e-324))
     for mine, theirs in zip(found.tolist(), exact, strict=True):
@@ -24,7 +24,7 @@ def test_running_totals_are_exact_sums_rounded(terms):
 
 
 def test_running_totals_of_nothing():
-    assert paths.running_totals(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+    assert line.running_totals(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
 
 
 def make(size, cells, seed=0):
@@ -37,9 +37,9 @@ def make(size, cells, seed=0):
 def test_paths_step_by_step(cut):
     events, predicted, values, _ = make(4, 7)
     gaps = np.diff(values, append=1.0)
-    found = paths.Paths.start(4)
+    found = engine.arrays.blank(line.Paths, size=4)
     for part in (slice(0, cut), slice(cut, 7)):
-        paths.walk(events[part], part.start, predicted, values, found)
+        line.extend(events[part], part.start, predicted, values, found)
     for t in range(4):
         so_far = list(accumulate(events[:, t].tolist()))
         path = [a - b for a, b in zip(so_far, predicted.tolist(), strict=True)]
@@ -56,7 +56,7 @@ def test_sums_of_residuals(cut):
     events, predicted, _, factors = make(4, 7)
     found = np.zeros((3, 4))
     for part in (slice(0, cut), slice(cut, 7)):
-        paths.add_residuals(events[part], predicted[part], factors[:, part], found)
+        line.add_residuals(events[part], predicted[part], factors[:, part], found)
     expected = factors @ (events - predicted[:, None])
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
 
@@ -81,43 +81,45 @@ def reach_in_loops(values, sizes, predicted, level):
 def test_the_chance_to_reach_a_level(values, sizes, level):
     sizes = sizes[: len(values)]
     predicted = list(accumulate(v * size for v, size in zip(values, sizes, strict=True)))
-    found = paths.reach(np.array(values), np.array(sizes), np.array(predicted), level)
+    found = engine.poisson_binomial.reach(
+        np.array(values), np.array(sizes), np.array(predicted), level
+    )
     expected = reach_in_loops(values, sizes, predicted, level)
     assert found == pytest.approx(expected, rel=1e-13, abs=1e-15)
 
 
 def test_small_chances_keep_their_digits():
     n = 1000
-    found = paths.reach(np.array([0.5]), np.array([n]), np.array([n / 2]), n / 2)
+    found = engine.poisson_binomial.reach(np.array([0.5]), np.array([n]), np.array([n / 2]), n / 2)
     assert found == 2.0 ** (1 - n)
 
 
 def test_refuses_arrays_that_do_not_fit():
     events, predicted, values, factors = make(2, 3)
-    start = paths.Paths.start(2)
+    start = engine.arrays.blank(line.Paths, size=2)
     with pytest.raises(TypeError, match=r"`paths.events` must be an array of float64 and shape"):
-        paths.walk(events[:, :1], 0, predicted, values, start)
+        line.extend(events[:, :1], 0, predicted, values, start)
     with pytest.raises(TypeError, match=r"`predicted` must be an array of float64 and shape"):
-        paths.walk(events, 0, predicted[:, None], values, start)
+        line.extend(events, 0, predicted[:, None], values, start)
     with pytest.raises(IndexError, match=r"`first` must leave 3 values; found 0"):
-        paths.walk(events, 0, predicted, values[:2], start)
+        line.extend(events, 0, predicted, values[:2], start)
     for first in (-1, 1):
         with pytest.raises(IndexError, match=r"`first` must leave 3 values; found"):
-            paths.walk(events, first, predicted, values, start)
+            line.extend(events, first, predicted, values, start)
     with pytest.raises(TypeError, match=r"`paths.events` must be an array of float64"):
-        paths.walk(events, 0, predicted, values, paths.Paths.start(3))
+        line.extend(events, 0, predicted, values, engine.arrays.blank(line.Paths, size=3))
     with pytest.raises(TypeError, match=r"`paths.area` must be an array of float64"):
-        paths.walk(events, 0, predicted, values, start._replace(area=np.zeros(1)))
+        line.extend(events, 0, predicted, values, start._replace(area=np.zeros(1)))
     with pytest.raises(TypeError, match=r"`factors` must be an array of float64 and shape"):
-        paths.add_residuals(events, predicted, factors[:, :2], np.zeros((3, 2)))
+        line.add_residuals(events, predicted, factors[:, :2], np.zeros((3, 2)))
     with pytest.raises(TypeError, match=r"`sums` must be an array of float64 and shape"):
-        paths.add_residuals(events, predicted, factors, np.zeros((3, 4)))
-    with pytest.raises(TypeError, match=r"`terms` must be an array of float64 and shape"):
-        paths.running_totals(np.zeros(3, int))
+        line.add_residuals(events, predicted, factors, np.zeros((3, 4)))
     with pytest.raises(TypeError, match="`sizes` must be integers; found float64"):
-        paths.reach(np.array([0.5]), np.array([1.0]), np.array([0.5]), 1.0)
+        engine.poisson_binomial.reach(np.array([0.5]), np.array([1.0]), np.array([0.5]), 1.0)
 
 
 def test_refuses_sizes_below_zero():
     with pytest.raises(IndexError, match=r"`sizes` must be at least 0 and below"):
-        paths.reach(np.array([0.5, 0.5]), np.array([2, -1]), np.array([1.0, 0.5]), 1.0)
+        engine.poisson_binomial.reach(
+            np.array([0.5, 0.5]), np.array([2, -1]), np.array([1.0, 0.5]), 1.0
+        )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from calibrant import engine
-from calibrant.engine.tuples import Order, Replicates, Source
+from calibrant.engine.arrays import Order, Replicates, Source
 
 LAWS = engine.poisson_binomial
 ODD = [0.0, 1.0, 0.5, 2.0**-60, 5e-324, 1 - 2.0**-53, 2.0**-10, 1e-3, 0.999, 0.3]
@@ -75,7 +75,7 @@ def test_counts_are_added_to_tables(data, first, draw):
     cells = rng.integers(0, 4, data.n).astype(np.int32)
     order, at = engine.sums.sort_rows(cells, 4), rng.permutation(6)[:4]
     out = np.ones((6, 3, 5))
-    engine.counts.add_counts(data.rows, order, source, replicates, (at, out))
+    engine.null.add_counts(data.rows, order, source, replicates, (at, out))
     expected = np.ones((6, 3, 5))
     places = numbers if first is None else first + np.arange(data.n)
     for i in range(data.n):
@@ -99,10 +99,10 @@ def test_totals_of_tables_are_those_of_rows(data):
     tables = engine.null.Cells(Order(*order), mass, float(mass.sum()))
     expected = engine.null.null_totals(data.rows, tables, source, replicates, (0, 3))
     counts = np.zeros((n_cells, 3, 6))
-    engine.counts.add_counts(data.rows, order, source, replicates, (np.arange(n_cells), counts))
+    engine.null.add_counts(data.rows, order, source, replicates, (np.arange(n_cells), counts))
     sums = engine.sums.add_up(data.rows, cells, n_cells)
     predicted = engine.sums.value(sums.limbs) * engine.sums.unit_of(data.rows)
-    found = engine.counts.table_totals(counts, predicted, mass, (0, 3))
+    found = engine.null.table_totals(counts, predicted, mass, (0, 3))
     for mine, theirs in zip(found, expected, strict=True):
         assert mine.tolist() == theirs.tolist()
 

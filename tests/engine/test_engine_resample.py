@@ -14,7 +14,7 @@ from scipy.stats import poisson
 from calibrant import Predictions, engine
 from calibrant.calibration import Gathered
 from calibrant.checks.seeds import make_key
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.partitions import FromFunction
 
 RESAMPLE = engine.resample

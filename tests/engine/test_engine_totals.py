@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calibrant import engine
 
-TOTALS = engine.totals
+TOTALS = engine.norms
 RNG = np.random.default_rng(0)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant import device, engine
 from calibrant.calibration.sums import CellSums, EventSums, Means
 from calibrant.engine import threads
-from calibrant.engine.tuples import Order
+from calibrant.engine.arrays import Order
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
 
@@ -62,7 +62,7 @@ class Cells(ABC):
 
     @abstractmethod
     def totals(self) -> Any:
-        """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
+        """Return norms of the deviations, summed over the cells and largest: `engine.norms`."""
 
     @abstractmethod
     def event_sums(self, probs: Any) -> EventSums:
@@ -224,7 +224,7 @@ class Gathered(Cells):
         return device.cells.from_host(rows, self.of_rows) if found is None else found
 
     def totals(self, data: Predictions | None = None) -> Any:
-        """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
+        """Return norms of the deviations, summed over the cells and largest: `engine.norms`."""
         if (data is None or data is self.data) and self.there is not None:
             return self.there.totals()
         return totals_of(*self.norms(data), self._whole)
@@ -256,9 +256,9 @@ def totals_of(mass: Floats, one: Floats, two: Floats, whole: float | None = None
     whole : the weight of all cells, if these are some of them
     """
     shares = (mass / (mass.sum() if whole is None else whole))[:, None]
-    totals = engine.totals.Totals.zeros(1)
+    totals = engine.norms.Totals.zeros(1)
     for norm, values in enumerate((one, np.sqrt(two), two)):
-        engine.totals.add_cells(totals, norm, values[:, None], shares)
+        engine.norms.add_cells(totals, norm, values[:, None], shares)
     return totals
 
 

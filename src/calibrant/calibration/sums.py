@@ -107,7 +107,7 @@ class CellSums:
         if self.event is None:
             return engine.norms.norms(off)
         both = np.abs(off[:, self.event])  # of two outcomes, which are off by the same
-        return engine.totals.event_norm(both, 0), engine.totals.event_norm(both, 2)
+        return engine.norms.event_norm(both, 0), engine.norms.event_norm(both, 2)
 
 
 @final

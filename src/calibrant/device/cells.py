@@ -11,9 +11,16 @@ from torch import Tensor
 
 from calibrant.device import draws, fused
 from calibrant.device.grid import Groups, group, group_boxes, group_simplices
-from calibrant.device.norms import Totals, dense_norms, single_norms, term_sums
+from calibrant.device.norms import (
+    Totals,
+    cell_sums,
+    dense_norms,
+    segment_sums,
+    short_sums,
+    single_norms,
+    term_sums,
+)
 from calibrant.device.rows import Origin, Rows
-from calibrant.device.sums import cell_sums, segment_sums, short_sums
 from calibrant.engine.norms import IN_ORDER
 
 ENTRIES = 1 << 26  # of the arrays that are laid out at a time
@@ -291,7 +298,7 @@ def _seen_totals(part: Part, drawn: Tensor, wanted: tuple[int, int]) -> Tensor:
     return torch.stack((high.sum(1), low.sum(1), most.amax(1)))
 
 
-# What there is
+# Where cells come from
 
 
 def boxes(rows: Rows, columns: tuple[int, int], k: int) -> Cells | None:
@@ -309,15 +316,3 @@ def simplices(rows: Rows, columns: tuple[int, int], k: int) -> Cells | None:
 def from_host(rows: Rows, of_rows: np.ndarray[Any, Any]) -> Cells:
     """Return cells that were found on the host: the number of each row's (n,)."""
     return Cells(rows, group(torch.from_numpy(of_rows).to(rows.probs.device)))
-
-
-# Pieces of work by their names. What is missing, or answers None, the host does.
-FORMS = {
-    "top label": Rows.top_label,  # rows → rows
-    "one class": Rows.one_class,  # rows, j → rows
-    "equal width": boxes,  # rows, columns, k → cells
-    "simplex cells": simplices,  # rows, columns, k → cells
-    "known cells": from_host,  # rows, the cell of each → cells
-    "cell totals": Cells.totals,  # cells → totals of the data
-    "drawn totals": Cells.null_totals,  # cells, key, replicates, wanted norms → totals of each
-}

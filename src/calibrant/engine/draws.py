@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine import threads
-from calibrant.engine.arrays import within, zeros
+from calibrant.engine import arrays, threads
+from calibrant.engine.arrays import Array, Floats, Ints, Keys, Replicates, Source, Span, zeros
 from calibrant.engine.kernel import SPAN, helper, i4, i8, kernel, out, real, u8
-from calibrant.engine.tuples import Array, Floats, Ints, Keys, Replicates, Source, Span
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ROWS = np.uint64(0xD1B54A32D192ED03)  # sets the hash of rows apart from that of replicates
@@ -60,10 +59,15 @@ def replicate_keys(key: np.uint64, replicates: Replicates) -> Keys:
     return np.asarray(mix(key + numbers * GOLDEN))
 
 
+def row_keys(key: np.uint64, rows: Span) -> Keys:
+    """Return the hashes of the rows with numbers rows[0] … rows[1] - 1."""
+    numbers = np.arange(rows[0] + 1, rows[1] + 1, dtype=np.uint64)
+    return np.asarray(mix((key ^ ROWS) + numbers * GOLDEN))
+
+
 def uniforms(key: np.uint64, cells: Span, replicates: Keys) -> Floats:
     """Return numbers in [0, 1) for cells[0] … cells[1] - 1, as if they were rows: (cells, B)."""
-    numbers = np.arange(cells[0] + 1, cells[1] + 1, dtype=np.uint64)
-    rows = mix((key ^ ROWS) + numbers * GOLDEN)
+    rows = row_keys(key, cells)
     return np.asarray((mix(rows[:, None] + replicates) >> np.uint64(12)) / ONE)
 
 
@@ -101,6 +105,15 @@ def thresholds(probs, i, out):
         out[j] = rounded(np.float64(out[j]) * scale)
     for j in range(last, probs.shape[1]):
         out[j] = NEVER
+
+
+@helper
+def reached(u, cuts):
+    """Return how many thresholds u reaches."""
+    k = 0
+    while k < cuts.shape[0] and u >= cuts[k]:
+        k += 1
+    return k
 
 
 @helper
@@ -161,31 +174,21 @@ def checked(source: Source, m: int | None = None) -> Source:
     if len(table) not in (1, n):
         raise IndexError(f"`table` must have 1 or {n} rows; found {len(table)}.")
     if m is not None or table.itemsize > 1:
-        within("table", table, 1 << 31 if m is None else m)
+        arrays.within("table", table, 1 << 31 if m is None else m)
         table = table.astype(np.int32 if table.itemsize > 1 else table.dtype, copy=False)
     return source._replace(table=table)
 
 
 def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
     """Return the outcomes of all rows in some replicates: (replicates, n)."""
-    source, (n, m) = checked(source), source.probs.shape
-    keys = replicate_keys(source.key, replicates)
-    out = np.empty((replicates.size, n), np.int32)
+    out = np.empty((replicates.size, len(source.probs)), np.int32)
 
     def work(start: int, stop: int) -> None:
-        _draw_labels(source, (start, stop), keys, room(m, replicates.size), out)
+        rows = np.arange(start, stop)
+        out[:, start:stop] = draw_rows(Outcomes(source), rows, replicates).T
 
     threads.run(work, threads.row_blocks(source.probs.shape))
     return out
-
-
-@kernel(Source, SPAN, u8["size"], ROOM, out(i4["size n"]))
-def _draw_labels(source, span, keys, room, out):
-    cuts, u, labels = room
-    for i in range(span[0], span[1]):
-        draw_row(source, i, keys, cuts, u, labels)
-        for t in range(keys.shape[0]):
-            out[t, i] = labels[t]
 
 
 def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int32]:
@@ -194,7 +197,7 @@ def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int3
     The copy number c of row i of n draws as if it were row i + c n. What a lens makes of the
     classes is left to the caller.
     """
-    within("times", times, 1 << 62)
+    arrays.within("times", times, 1 << 62)
     out = np.empty(int(times.sum(dtype=np.int64)), np.int32)
     keys = replicate_keys(source.key, Replicates(replicate, replicate + 1))
     cuts = thresholds_room(source.probs.shape[1])
@@ -211,10 +214,7 @@ def _draw_copies(source, times, replicate, cuts, out):
             thresholds(source.probs, i, cuts)
             for copy in range(times[i]):
                 u = uniform(row_key(source.key, source.first + i + copy * n), replicate)
-                y = 0
-                while u >= cuts[y]:
-                    y += 1
-                out[place] = y
+                out[place] = reached(u, cuts)
                 place += 1
 
 
@@ -223,9 +223,8 @@ def draw_times(n: int, key: np.uint64, replicate: int) -> NDArray[np.int32]:
 
     The k-th draw takes row ⌊u n / 2^52⌋, with u of row number k.
     """
-    numbers = np.arange(1, n + 1, dtype=np.uint64)
-    rows = mix((key ^ ROWS) + numbers * GOLDEN)
-    u = mix(rows + replicate_keys(key, Replicates(replicate, replicate + 1))) >> np.uint64(12)
+    keys = replicate_keys(key, Replicates(replicate, replicate + 1))
+    u = mix(row_keys(key, (0, n)) + keys) >> np.uint64(12)
     drawn = (u.astype(np.float64) * (n / ONE)).astype(np.int64)
     return np.bincount(np.minimum(drawn, n - 1), minlength=n).astype(np.int32)
 
@@ -235,24 +234,17 @@ def event_cuts(probs: Array, event: Array) -> Ints:
 
     event : (n,) the class of each row, or (1,) one for all
     """
-    n, m = probs.shape
-    within("event", event, m)
-    if event.size not in (1, n):
-        raise IndexError("`event` must be a class of each row, or one for all.")
-    out = np.empty((n, 2), np.int64)
-
-    def work(start: int, stop: int) -> None:
-        some = event if event.size == 1 else event[start:stop]
-        _event_cuts(probs[start:stop], some.astype(np.int64, copy=False), out[start:stop])
-
-    threads.run(work, threads.row_blocks(probs.shape))
+    classes = arrays.classes_of(event, *probs.shape)
+    out = np.empty((len(probs), 2), np.int64)
+    blocks = threads.row_blocks(probs.shape)
+    threads.run(lambda *span: _event_cuts(probs, span, classes, out), blocks)
     return out
 
 
-@kernel(real["n m"], i8["_"], out(i8["n 2"]))
-def _event_cuts(probs, event, out):
+@kernel(real["n m"], SPAN, i8["_"], out(i8["n 2"]))
+def _event_cuts(probs, span, event, out):
     """Write the two thresholds about the event, of all that `thresholds` would write."""
-    for i in range(probs.shape[0]):
+    for i in range(span[0], span[1]):
         j = event[i if event.shape[0] > 1 else 0]
         below = upto = total = np.int64(0)
         last = 0
@@ -293,7 +285,7 @@ def draw_rows(outcomes: Outcomes, rows: Array, replicates: Replicates) -> NDArra
     """Return the outcomes of the rows with these numbers (k,) in some replicates: (k, size)."""
     source, cuts, event = outcomes
     n, m = source.probs.shape
-    within("rows", rows, n)
+    arrays.within("rows", rows, n)
     rows = rows.astype(np.int64, copy=False)
     keys = replicate_keys(source.key, replicates)
     out = np.empty((rows.size, replicates.size), np.int32)

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect_edges
+from calibrant.engine.arrays import Array, Floats, Ints, Keys, Span, expect_edges
 from calibrant.engine.kernel import SPAN, b1, f8, helper, i4, i8, kernel, out, real, u8
-from calibrant.engine.tuples import Array, Floats, Ints, Keys, Span
 
 
 class Digits(NamedTuple):
@@ -69,11 +68,10 @@ def intervals(
     _expect_columns(probs, (column, 1))
     cells = np.empty(probs.shape[0], np.int32)
     occupied = np.zeros(edges.size - 1, np.bool_)
-
-    def work(start: int, stop: int) -> None:
-        _intervals(probs, column, edges, (start, stop), cells, occupied)
-
-    threads.run(work, threads.row_blocks((probs.shape[0], 16)))
+    threads.run(
+        lambda *span: _intervals(probs, column, edges, span, cells, occupied),
+        threads.row_blocks((probs.shape[0], 16)),
+    )
     return cells, occupied
 
 
@@ -152,8 +150,7 @@ def _simplex_keys(probs, columns, edges, packing, parts, keys):
 
 
 def _expect_columns(probs: Array, columns: Span) -> None:
+    """Refuse columns, the first and how many, that are not there."""
     first, count = columns
     if first < 0 or count < 1 or first + count > probs.shape[1]:
-        raise IndexError(
-            f"`columns` must be among the {probs.shape[1]} of `probs`; found {columns}."
-        )
+        raise IndexError(f"`columns` must be among those of `probs`; found {columns}.")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
+from calibrant.engine.arrays import Array, Floats, Ints
 from calibrant.engine.kernel import f8, i8, kernel, out, real
-from calibrant.engine.tuples import Array, Floats, Ints
 
 FIRST_ROOM = 64  # pools; a calibrated model has about the cube root of its number of cells
 
@@ -109,12 +109,9 @@ def tally(p: Array, occurred: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats
     """
     if p.ndim != 1 or occurred.dtype != bool:
         raise TypeError(f"`occurred` must be yes or no for each of p (n,); found {occurred.dtype}.")
-    halves = [p, p]
-
-    def sort(event: int, _: int) -> None:
-        halves[event] = np.sort(p[occurred if event else ~occurred])
-
-    threads.run(sort, [(0, 1), (1, 2)])
+    halves = threads.run(
+        lambda event, _: np.sort(p[occurred if event else ~occurred]), [(0, 1), (1, 2)]
+    )
     values, mass, events = np.empty(p.size), np.zeros(p.size), np.zeros(p.size)
     found = _tally(*halves, values, mass, events)
     return values[:found], mass[:found], events[:found]
@@ -135,15 +132,11 @@ def _tally(others, events, values, mass, occurred):
         occurred[at] += is_event
         i += is_other
         j += is_event
-    for value in others[i:]:
-        at += value != last
-        last = value
-        values[at] = value
-        mass[at] += 1.0
-    for value in events[j:]:
-        at += value != last
-        last = value
-        values[at] = value
-        mass[at] += 1.0
-        occurred[at] += 1.0
+    for rest, is_event in ((others[i:], 0.0), (events[j:], 1.0)):
+        for value in rest:
+            at += value != last
+            last = value
+            values[at] = value
+            mass[at] += 1.0
+            occurred[at] += is_event
     return at + 1

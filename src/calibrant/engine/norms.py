@@ -1,19 +1,25 @@
-"""Norms of a cell's deviation, the mean of its outcomes minus the mean of its predictions.
+"""Norms of the cells' deviations, and what they add up to in a block of replicates.
 
-The 1-norm and the squared 2-norm are sums of one term for each outcome. Up to `IN_ORDER` outcomes,
-terms are added one after the other. Of more outcomes, each term is cut into three limbs: multiples
-of 2^-50, 2^-80 and 2^-110, sums of which never round. So no order of adding shows, and a sum can
-be made from another one: take away the terms of the outcomes that occur, and add their new ones.
-What is below 2^-111 is lost.
+A cell's deviation is the mean of its outcomes minus the mean of its predictions. Its 1-norm and its
+squared 2-norm are sums of one term for each outcome. Up to `IN_ORDER` outcomes, terms are added
+one after the other. Of more outcomes, each term is cut into three limbs: multiples of 2^-50, 2^-80
+and 2^-110, sums of which never round. So no order of adding shows, and a sum can be made from
+another one: take away the terms of the outcomes that occur, and add their new ones. What is below
+2^-111 is lost.
+
+Of the 1-norms, the 2-norms and the squared 2-norms, the sum over the cells, weighted by their
+shares, and the largest are wanted. These sums are exact, too, with the first two limbs: they do
+not depend on the order of the cells, and data sets with the same labels tie.
 """
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.engine.kernel import helper
+from calibrant.engine.arrays import Floats
+from calibrant.engine.kernel import f8, helper, out
 
-Floats = NDArray[np.float64]
-
+ONE, TWO, SQUARED = range(3)  # norms
 IN_ORDER = 32  # outcomes up to which terms are added one after the other
 HIGH = 4.0  # adding and subtracting it rounds a number from 0 to 4 to a multiple of 2^-50
 MIDDLE = 1.5 * 2.0**-28  # of 2^-80
@@ -30,6 +36,9 @@ def limbs(x):
     return high, middle, (rest + LOW) - LOW
 
 
+# Norms of arrays
+
+
 def norms(off: Floats) -> tuple[Floats, Floats]:
     """Return the 1-norms and the squared 2-norms of deviations (cells, m, …): (cells, …)."""
     if off.shape[1] > IN_ORDER:
@@ -44,6 +53,88 @@ def norms(off: Floats) -> tuple[Floats, Floats]:
 def _sum(terms: Floats) -> Floats:
     high, middle, low = (limb.sum(axis=1) for limb in limbs(terms))
     return np.asarray(high + (middle + low))
+
+
+def event_norm(off: Floats, norm: int) -> Floats:
+    """Return a norm of the deviation of two outcomes that are both `off` by so much (…)."""
+    if norm == ONE:
+        return 2 * off
+    squares = 2 * (off * off)
+    return np.sqrt(squares) if norm == TWO else squares
+
+
+# Totals
+
+
+class Totals(NamedTuple):
+    """Sums in two parts and maxima over the cells, of each norm and replicate: (3, size)."""
+
+    high: Annotated[Floats, out(f8["3 size"])]
+    low: Annotated[Floats, out(f8["3 size"])]
+    worst: Annotated[Floats, out(f8["3 size"])]
+
+    @classmethod
+    def zeros(cls, size: int) -> "Totals":
+        """Return the totals of no cells."""
+        return cls(*np.zeros((3, 3, size)))
+
+    @property
+    def expected(self) -> Floats:
+        """The sums (3, size)."""
+        return self.high + self.low
+
+
+def merged(a: Totals, b: Totals) -> Totals:
+    """Return the totals of the cells of both."""
+    return Totals(a.high + b.high, a.low + b.low, np.maximum(a.worst, b.worst))
+
+
+def parts(terms: Floats) -> tuple[Floats, Floats]:
+    """Cut terms below 4 into multiples of 2^-50 and of 2^-80, sums of which never round."""
+    return limbs(terms)[:2]
+
+
+def add_cells(totals: Totals, norm: int, norms: Floats, shares: Floats) -> None:
+    """Add cells with norms (cells, size), and shares (cells, 1) or (cells, size)."""
+    np.maximum(totals.worst[norm], norms.max(axis=0), out=totals.worst[norm])
+    high, low = parts(norms * shares)
+    totals.high[norm] += high.sum(axis=0)
+    totals.low[norm] += low.sum(axis=0)
+
+
+def weighted_sum(values: Floats, shares: Floats) -> Floats:
+    """Return the sum of values (cells, size) weighted by shares (cells,), as exact: (size,).
+
+    A column with large values is scaled down first, by a power of 2 that no sum of so many
+    exceeds; one with an infinite value has an infinite sum.
+    """
+    terms = values * shares[:, None]
+    largest = terms.max(axis=0, initial=0.0)
+    endless = ~np.isfinite(largest)
+    bound = np.where(endless, 1.0, largest * terms.shape[0])
+    scale = np.where(bound >= 4.0, 2.0 ** np.ceil(np.log2(np.maximum(bound, 4.0))), 1.0)
+    high, low = parts(np.where(endless, 0.0, terms / scale))
+    return np.where(endless, np.inf, (high.sum(axis=0) + low.sum(axis=0)) * scale)
+
+
+@helper
+def collect(norm, share, wanted, totals):
+    """Add a cell with norms (3, size); norm[1] is written here. wanted : a span of norms."""
+    if wanted[0] < 2 and wanted[1] > 1:
+        for t in range(norm.shape[1]):
+            norm[1, t] = np.sqrt(norm[2, t])
+    for s in range(wanted[0], wanted[1]):
+        for t in range(norm.shape[1]):
+            d = norm[s, t]
+            x = share * d
+            high = (x + HIGH) - HIGH
+            totals.high[s, t] += high
+            totals.low[s, t] += ((x - high) + MIDDLE) - MIDDLE
+            worst = totals.worst[s, t]
+            totals.worst[s, t] = d if d > worst else worst
+
+
+# Norms inside kernels: of a cell with counts and predicted sums, times the inverse of its weight
 
 
 @helper
@@ -76,10 +167,7 @@ def sum_terms(counts, predicted, scale, squared, room):
     """
     for j in range(predicted.shape[0]):
         count = 0.0 if counts is None else counts[j]
-        high, middle, low = limbs(term(count, predicted[j], scale, squared))
-        room[0, j] = high
-        room[1, j] = middle
-        room[2, j] = low
+        room[0, j], room[1, j], room[2, j] = limbs(term(count, predicted[j], scale, squared))
     return fold(room[0]), fold(room[1]), fold(room[2])
 
 
@@ -176,65 +264,51 @@ def seen_norms(seen, room, scale, wanted):
             sums[6, t] = counts[j, t]
             sums[7, t] = predicted[j]
             counts[j, t] = 0.0  # an outcome that is seen again changes nothing
-        for s in range(first, last):
-            replace_terms(sums, s, scale)
+        for s in range(first, last):  # its term, if it did not occur, is replaced
+            for t in range(counts.shape[1]):
+                count, g = sums[6, t], sums[7, t]
+                a, b, c = limbs(term(0.0, g, scale, s == 1))
+                x, y, z = limbs(term(count, g, scale, s == 1))
+                sums[3 * s, t] += x - a
+                sums[3 * s + 1, t] += y - b
+                sums[3 * s + 2, t] += z - c
     write_norms(sums, wanted, room.norm)
 
 
 @helper
-def replace_terms(sums, s, scale):
-    """Replace the term of an outcome that did not occur: one of the two sums, (8, size).
+def single_norms(labels, room, w, wanted):
+    """Do what `dense_norms` does for a cell of one row, of weight w: once for each outcome.
 
-    The last two lines have how often it is counted and predicted in each replicate.
+    labels : (size,) of the row
+    room : `null.Room` with the predictions, whose norms are written
     """
-    for t in range(sums.shape[1]):
-        count, g = sums[6, t], sums[7, t]
-        a, b, c = limbs(term(0.0, g, scale, s == 1))
-        x, y, z = limbs(term(count, g, scale, s == 1))
-        sums[3 * s, t] += x - a
-        sums[3 * s + 1, t] += y - b
-        sums[3 * s + 2, t] += z - c
-
-
-@helper
-def single_norms(predicted, w, wanted, room, table):
-    """Write the norms of a cell of one row, of weight w, for each label: table (2, m).
-
-    room : (3, m) to work in
-    """
-    if predicted.shape[0] <= IN_ORDER:
-        single_norms_in_order(predicted, w, table)
-        return
+    predicted, table = room.predicted, room.table
     scale = 1.0 / w
     first, last = asked(wanted)
+    if predicted.shape[0] <= IN_ORDER:
+        single_norms_in_order(predicted, w, table)
+    else:
+        for s in range(first, last):
+            high, middle, low = sum_terms(None, predicted, scale, s == 1, room.limbs)
+            for j in range(predicted.shape[0]):
+                g = predicted[j]
+                a, b, c = limbs(term(0.0, g, scale, s == 1))
+                x, y, z = limbs(term(w, g, scale, s == 1))
+                table[s, j] = (high + (x - a)) + ((middle + (y - b)) + (low + (z - c)))
     for s in range(first, last):
-        high, middle, low = sum_terms(None, predicted, scale, s == 1, room)
-        for j in range(predicted.shape[0]):
-            g = predicted[j]
-            a, b, c = limbs(term(0.0, g, scale, s == 1))
-            x, y, z = limbs(term(w, g, scale, s == 1))
-            table[s, j] = (high + (x - a)) + ((middle + (y - b)) + (low + (z - c)))
+        for t in range(labels.shape[0]):
+            room.norm[2 * s, t] = table[s, labels[t]]
 
 
 @helper
 def single_norms_in_order(predicted, w, table):
-    """Do what `single_norms` does, adding one outcome after the other."""
-    m = predicted.shape[0]
+    """Write both norms for each outcome to table (2, m), adding one outcome after the other."""
     scale = 1.0 / w
-    for y in range(m):
+    for y in range(predicted.shape[0]):
         one = two = 0.0
-        for j in range(m):
+        for j in range(predicted.shape[0]):
             d = ((w if j == y else 0.0) - predicted[j]) * scale
             one += abs(d)
             two += d * d
         table[0, y] = one
         table[1, y] = two
-
-
-@helper
-def look_up(table, labels, wanted, norm):
-    """Write the norms of a cell of one row from those of each label, table (2, m)."""
-    first, last = asked(wanted)
-    for s in range(first, last):
-        for t in range(labels.shape[0]):
-            norm[2 * s, t] = table[s, labels[t]]

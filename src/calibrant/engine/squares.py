@@ -10,45 +10,27 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect_weights, within, zeros
+from calibrant.engine import arrays
+from calibrant.engine.arrays import Floats, Ints, Rows, Span
 from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out
 from calibrant.engine.null import Cells
 from calibrant.engine.sums import add_predictions, unit_of
-from calibrant.engine.tuples import Floats, Ints, Rows, Span
 
 HIGH = 12.0  # adding and subtracting it rounds numbers from -4 to 4 to a multiple of 2^-49
 LOW = 1.5 * 2.0**-28  # of 2^-80
 
 
 class State(NamedTuple):
-    """What is known of a batch of replicates after the rows so far."""
+    """What is known of a batch of replicates after the rows so far; zeros before any."""
 
     counts: Annotated[Floats, out(f8["m size"])]  # of the cell that is being added up
-    lengths: Annotated[Ints, out(i8["size"])]  # (size,) its sum of squared residuals, in units
-    high: Annotated[
-        Floats, out(f8["size"])
-    ]  # (size,) the sum over the cells that are done, in two parts
+    lengths: Annotated[Ints, out(i8["size"])]  # its sum of squared residuals, in units
+    high: Annotated[Floats, out(f8["size"])]  # the sum over the cells that are done, in two parts
     low: Annotated[Floats, out(f8["size"])]
     limbs: Annotated[Floats, out(f8["3 m"])]  # room
     predicted: Annotated[Floats, out(f8["m"])]  # room
     norm: Annotated[Floats, out(f8["size"])]  # room
-    table: Annotated[
-        Ints, out(i8["m"])
-    ]  # (m,) room: the squared residual of a row, for each outcome
-
-    @classmethod
-    def zeros(cls, m: int, size: int) -> "State":
-        """Return the state before any row."""
-        return cls(
-            zeros((m, size)),
-            zeros(size, np.int64),
-            zeros(size),
-            zeros(size),
-            zeros((3, m)),
-            zeros(m),
-            zeros(size),
-            zeros(m, np.int64),
-        )
+    table: Annotated[Ints, out(i8["m"])]  # room: the squared residual of a row, for each outcome
 
     @property
     def value(self) -> Floats:
@@ -63,20 +45,13 @@ def add_rows(
 
     outcomes : (span[1] - span[0], size) of these rows
     """
-    expect_weights(rows)
-    if not 0 <= span[0] <= span[1] <= min(cells.order.rows.size, cells.order.starts[-1]):
-        raise IndexError(f"`span` must be within {cells.order.rows.size} rows; found {span}.")
-    within("order.rows", cells.order.rows, rows.probs.shape[0])
-    within("outcomes", outcomes, len(state.counts))
-    if len(outcomes) != span[1] - span[0]:
-        raise IndexError(f"`outcomes` must be of rows {span}; found {len(outcomes)}.")
+    arrays.expect_weights(rows)
+    arrays.expect_outcomes(outcomes, span, min(cells.order.rows.size, int(cells.order.starts[-1])))
+    arrays.within("order.rows", cells.order.rows, rows.probs.shape[0])
+    arrays.within("outcomes", outcomes, len(state.counts))
     first = int(np.searchsorted(cells.order.starts, span[0], side="right")) - 1
-    _add_rows(rows, cells, (first, *span), outcomes, (1.0 / unit_of(rows), _unit(cells)), state)
-
-
-def _unit(cells: Cells) -> float:
-    """Return the power of 2 in which squared residuals, below 2 each, are counted."""
-    return float(2.0 ** (np.ceil(np.log2(cells.total)) - 61))
+    unit = float(2.0 ** (np.ceil(np.log2(cells.total)) - 61))  # squared residuals are below 2
+    _add_rows(rows, cells, (first, *span), outcomes, (1.0 / unit_of(rows), unit), state)
 
 
 @helper

@@ -10,7 +10,7 @@ from calibrant import engine
 from calibrant.calibration import Draws, Gathered, View
 from calibrant.checks.parameters import brief, function
 from calibrant.checks.seeds import derive
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Labels, Redraw
 from calibrant.resampling.draws.rows import RowDraws
@@ -76,7 +76,7 @@ class Resampler:
 
     def totals(self, cells: Gathered, key: np.uint64, replicates: Replicates) -> Any:
         """Return the totals of fixed cells whose rows stand so many times, with their labels."""
-        out = engine.totals.Totals.zeros(replicates.size)
+        out = engine.norms.Totals.zeros(replicates.size)
         for b in range(*replicates):
             times = self.times(cells.data, key, b)
             data = cells.data if times is None else cells.data.weighted_by(times)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Gathered, View
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Redraw
 from calibrant.resampling.draws.rows import RowsAway

@@ -126,7 +126,7 @@ class ExpectedMiscalibration(CellStatistic):
         """Average distances (cells, size) with the mass (cells,) of the cells."""
         held = mass > 0
         shares = mass[held] / mass.sum()
-        found: Floats = engine.totals.weighted_sum(distances[held], shares)
+        found: Floats = engine.norms.weighted_sum(distances[held], shares)
         return found
 
     def pick(self, totals: Any) -> Floats:

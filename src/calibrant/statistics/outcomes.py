@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 
 Array = NDArray[Any]
 

@@ -99,7 +99,7 @@ class Ties:
     @cached_property
     def predicted_so_far(self) -> Floats:
         """Number of events that were predicted up to each value (cells,)."""
-        found: Floats = engine.paths.running_totals(self.predicted)
+        found: Floats = engine.line.running_totals(self.predicted)
         return found
 
     @cached_property
@@ -123,11 +123,11 @@ class Ties:
             yield slice(first, last), block.events(self.cells, first, last)
 
     def paths(self, block: Block) -> Any:
-        """Walk along the cumulative residuals of each replicate: `engine.paths.Paths`."""
-        paths = engine.paths.Paths.start(block.size)
+        """Walk along the cumulative residuals of each replicate: `engine.line.Paths`."""
+        paths = engine.arrays.blank(engine.line.Paths, size=block.size)
         for part, events in self.events(block):
             first = part.start or 0
-            engine.paths.walk(events, first, self.predicted_so_far, self.values, paths)
+            engine.line.extend(events, first, self.predicted_so_far, self.values, paths)
         return paths
 
     def pools(self, block: Block, losses: Floats) -> Any:
@@ -145,7 +145,7 @@ class Ties:
         """Return sums over the rows of (y - p) times factors (k, cells): (k, size)."""
         out = np.zeros((factors.shape[0], block.size))
         for part, events in self.events(block):
-            engine.paths.add_residuals(events, self.predicted[part], factors[:, part], out)
+            engine.line.add_residuals(events, self.predicted[part], factors[:, part], out)
         return out
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.calibration import Block, observed
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.inference.replicates.plan import Plan, part
 from calibrant.inference.replicates.problem import Problem
 from calibrant.inference.replicates.ways import Elsewhere

@@ -14,7 +14,7 @@ from calibrant import engine
 from calibrant.calibration import Gathered, Tabled
 from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.resampling.draws.labels import Redraw, joined
 from calibrant.resampling.draws.tables import CountReduction, table_totals
 from calibrant.rows import STAYS, Batch, Part
@@ -26,13 +26,13 @@ TOGETHER = 1024  # replicates whose labels are drawn together
 class Exchanged(NamedTuple):
     """Totals of cells whose rows came together."""
 
-    observed: Any  # engine.totals.Totals of the data
+    observed: Any  # engine.norms.Totals of the data
     null: Any  # of all replicates
 
     def some(self, replicates: Replicates) -> Any:
         """Return the totals of some replicates."""
         parts = (part[:, replicates.start : replicates.stop] for part in self.null)
-        return engine.totals.Totals(*parts)
+        return engine.norms.Totals(*parts)
 
 
 @final
@@ -95,7 +95,7 @@ class CellTotals:
 
     def merge(self, a: Exchanged, b: Exchanged) -> Exchanged:
         """Return the totals of both."""
-        return Exchanged(*(engine.totals.merged(x, y) for x, y in zip(a, b, strict=True)))
+        return Exchanged(*(engine.norms.merged(x, y) for x, y in zip(a, b, strict=True)))
 
 
 def _filled() -> None:

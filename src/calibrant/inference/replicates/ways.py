@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, final
 
 from calibrant.calibration import Block, Tabled, fill
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.inference.replicates.exchange import CellTotals
 from calibrant.inference.replicates.plan import Plan, Progress
 from calibrant.inference.replicates.problem import Problem

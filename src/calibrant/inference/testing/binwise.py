@@ -14,7 +14,7 @@ from calibrant.calibration.function import on_cells
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.inference.replicates.plan import Plan, Progress, Settings, part
 from calibrant.inference.replicates.problem import Problem, check_hypothesis
 from calibrant.inference.replicates.ways import Elsewhere

@@ -12,7 +12,7 @@ from calibrant import engine, tables, words
 from calibrant.checks.seeds import Rng, as_seed
 from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.inference.replicates import ways
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.plan import (
@@ -279,8 +279,8 @@ class ClassTables:
         off = np.abs((counts[held] - self.predicted[held, None]) * (1.0 / mass))
         terms = np.zeros(counts.shape)
         shares = mass / self.mass[: self.offsets[1]].sum()
-        terms[held] = engine.totals.event_norm(off, norm.kind) * shares
-        high, low = engine.totals.parts(terms)
+        terms[held] = engine.norms.event_norm(off, norm.kind) * shares
+        high, low = engine.norms.parts(terms)
         starts = self.offsets[:-1]
         sums = np.add.reduceat(high, starts, axis=0) + np.add.reduceat(low, starts, axis=0)
         return np.asarray(norm.scale * sums)
@@ -295,7 +295,7 @@ class ClassTables:
         shares = self.mass / self.mass[: self.offsets[1]].sum()
         return np.stack(
             [
-                engine.totals.weighted_sum(values[first:last], shares[first:last])
+                engine.norms.weighted_sum(values[first:last], shares[first:last])
                 for first, last in pairwise(self.offsets)
             ]
         )

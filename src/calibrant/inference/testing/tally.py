@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.calibration import Block, Gathered, observed
 from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.checks.seeds import Rng, as_seed
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.inference.replicates.driver import numbers
 from calibrant.inference.replicates.plan import Plan, check_resamples
 from calibrant.inference.replicates.problem import Problem, check_hypothesis

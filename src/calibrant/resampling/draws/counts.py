@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Cells, Draws
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.resampling.draws.distributions import CountDistributions
 from calibrant.resampling.draws.labels import Labels, both_outcomes, event_totals
 

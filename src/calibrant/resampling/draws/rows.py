@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, Tabled
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Labels, Redraw, joined
 from calibrant.rows import Batch
@@ -144,7 +144,7 @@ class Summed(Draws):
         mass, observed, limbs = self._sums[cells]
         units = np.array([2.0**-bits for bits in engine.sums.LIMBS]).reshape(3, 1, 1, 1)
         sums = engine.resample.Sums(mass, observed, limbs * units)
-        totals = engine.totals.Totals.zeros(some.size)
+        totals = engine.norms.Totals.zeros(some.size)
         event, total = cells.event, cells.total
         sums.add_to(totals, -1 if event is None else event, 1.0 / self._unit, total)
         weight = mass.sum(axis=0)

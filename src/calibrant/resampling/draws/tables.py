@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, Tabled
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Labels, Redraw, both_outcomes, event_totals
 from calibrant.rows import Batch
@@ -138,4 +138,4 @@ def table_totals(cells: Tabled, table: Floats) -> Any:
     if cells.m == 2:
         return event_totals(lambda first, last: table[first:last].copy(), cells, table.shape[-1])
     place = table, cells.predictions, cells.mass, cells.norms_wanted, cells.total
-    return engine.counts.table_totals(*place)
+    return engine.null.table_totals(*place)
