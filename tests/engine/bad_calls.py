@@ -9,6 +9,7 @@ from apart import tell
 
 from calibrant import Predictions
 from calibrant.engine import (
+    arrays,
     classes,
     draws,
     grid,
@@ -96,6 +97,13 @@ def add_counts(order=ORDER, source=None, at=None, tables=None):
     tables = np.zeros((CELLS, M, REPLICATES.size)) if tables is None else tables
     source = SOURCE if source is None else source
     return null.add_counts(ROWS, order, source, REPLICATES, (at, tables))
+
+
+def add_squares(order=ORDER, span=(0, N), rows=N, outcome=0):
+    cells = null.Cells(order, MASS, float(N))
+    squares = arrays.blank(null.Squares, m=M, size=2)
+    outcomes = np.full((rows, 2), outcome, np.int32)
+    return null.add_squares(ROWS, cells, span, outcomes, squares)
 
 
 def class_counts(cells=OF_ENTRIES, offsets=OFFSETS, source=SOURCE, some=ROWS):
@@ -327,6 +335,12 @@ CALLS = {
         some=ROWS._replace(probs=np.tile(PROBS, (200, 1)))
     ),
     "class_counts, no class": lambda: class_counts(source=source_of(table=FALSE_TABLE)),
+    # squares
+    "add_squares, span": lambda: add_squares(span=(0, FAR)),
+    "add_squares, few outcomes": lambda: add_squares(rows=3),
+    "add_squares, no outcome": lambda: add_squares(outcome=FAR),
+    "add_squares, no rows": lambda: add_squares(BEYOND),
+    "add_squares, few cells": lambda: add_squares(FEW),
     # totals
     "weighted_sum, few shares": lambda: of_cells.weighted_sum(np.ones((4, 2)), np.ones(3)),
     "add_cells, more replicates": lambda: of_cells.add_cells(

@@ -67,10 +67,7 @@ def short_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: floa
 
 
 def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
-    """Return 1-norms and squared 2-norms (cells, size) of (counts - predicted) scale.
-
-    counts : (cells, m, size); predicted : (cells, m); scale : (cells,)
-    """
+    """Return both norms (cells, size) of (counts - predicted) scale; counts (cells, m, size)."""
     n_cells, m, size = counts.shape
     if fused.usable(counts):
         return _norms_by_kernel(counts, predicted, scale)
@@ -104,10 +101,7 @@ def _norms_by_kernel(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[
 
 
 def term_sums(counts: Tensor | None, predicted: Tensor, scale: Tensor) -> Tensor:
-    """Return the limbs of both norms of cells in one data set, by a kernel: (3, 2, cells).
-
-    counts : (cells, m, 1); None if no outcome occurred
-    """
+    """Return the limbs of both norms in one data set, of counts or of none: (3, 2, cells)."""
     n_cells, m = predicted.shape
     out = predicted.new_empty((3, 2, n_cells))
     arrays = predicted if counts is None else counts, predicted, scale, out

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from calibrant.engine import poisson_binomial as poisson_binomial
     from calibrant.engine import resample as resample
     from calibrant.engine import rows as rows
-    from calibrant.engine import squares as squares
     from calibrant.engine import sums as sums
     from calibrant.engine import tree as tree
 

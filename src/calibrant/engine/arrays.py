@@ -5,6 +5,7 @@ indices, and numbers that stand for something else: functions that call them do,
 """
 
 import ctypes
+from collections.abc import Callable
 from math import prod
 from typing import Annotated, Any, NamedTuple, TypeVar
 
@@ -90,7 +91,7 @@ def zeros(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArra
     return buffer[start : start + size].view(dtype).reshape(shape)
 
 
-def blank(kind: type[T], **lengths: int) -> T:
+def blank(kind: Callable[..., T], **lengths: int) -> T:
     """Return a named tuple of zeros, of the types and shapes that its fields declare."""
     known = lengths | {str(digit): digit for digit in range(10)}
     arrays = (
@@ -134,10 +135,7 @@ def expect_weights(rows: Rows) -> None:
 
 
 def expect_order(order: Order, n: int, span: Span | None = None) -> None:
-    """Refuse an order of rows that are not there, and cells that begin or end nowhere.
-
-    span : the cells that are looked at, where it is not all of them
-    """
+    """Refuse rows that are not there, and cells, of a span or all, that begin or end nowhere."""
     first, last = (0, order.starts.size - 1) if span is None else span
     expect_span((first, last), order.starts.size - 1)
     starts = order.starts[first : last + 1]

@@ -41,11 +41,7 @@ LEVELS = X86 if platform.machine() in ("x86_64", "AMD64") else {"generic": []}
 SUFFIX = {"Darwin": ".dylib", "Windows": ".dll"}.get(platform.system(), ".so")
 GLIBC = "2.17"  # the oldest that a library for Linux is to run with
 C_LIBRARY = ("exp", "log", "memcpy", "memmove", "memset", "sqrt")  # what machine code may call
-OPTIONS: dict[str, Any] = {
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+OPTIONS: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 C_CONTIGUOUS, ALIGNED, NATIVE, WRITEABLE = 0x1, 0x100, 0x200, 0x400  # flags of an interface
 
 
@@ -145,10 +141,7 @@ def link(objects: list[Path], path: Path) -> Path:
 
 
 def linker() -> list[str]:
-    """Return the command that links: zig's, which comes as a wheel, or else a C compiler's.
-
-    On Linux zig links with an old C library, so that ours runs with all later ones.
-    """
+    """Return the command that links: zig's, which comes as a wheel, or else a C compiler's."""
     if find_spec("ziglang"):
         target = ["-target", f"{platform.machine()}-linux-gnu.{GLIBC}"]
         old = target if platform.system() == "Linux" else []
@@ -267,15 +260,13 @@ class Entry:
 
     def _argument(self, declared: Any, at: Any) -> str:
         """Return an expression for what the next words stand for."""
-        if isinstance(declared, Declared):
-            return self._leaf(declared, next(at))
         if isinstance(declared, tuple):
             return f"({''.join(f'{self._argument(part, at)}, ' for part in declared)})"
-        self.names[declared.__name__] = declared
-        parts = [self._argument(part, at) for part in fields(declared).values()]
-        return f"{declared.__name__}({', '.join(parts)})"
-
-    def _leaf(self, declared: Declared, k: int) -> str:
+        if not isinstance(declared, Declared):
+            self.names[declared.__name__] = declared
+            parts = [self._argument(part, at) for part in fields(declared).values()]
+            return f"{declared.__name__}({', '.join(parts)})"
+        k = next(at)
         if declared.shape is not None:
             shape = "".join(f"n{k}_{axis}, " for axis in range(len(declared.shape)))
             dtype = np.dtype(self.types[k]).type.__name__

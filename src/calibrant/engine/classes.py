@@ -3,6 +3,7 @@
 The cells of class j are offsets[j] … offsets[j + 1] - 1; tables have one entry for each.
 """
 
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,7 @@ class Tables(NamedTuple):
 
 
 def class_boxes(rows: Rows, edges: Floats, unit: float) -> tuple[Array, Floats, Limbs]:
-    """Return the interval of every entry (n, m), and weight and limbs of each one's: (m · k,).
-
-    unit : a power of 2 that no weight exceeds, in which limbs are counted
-    """
+    """Return the intervals of entries (n, m), and weight and limbs, in units, of all: (m · k,)."""
     arrays.expect_edges(edges)
     arrays.expect_weights(rows)
     n, m = rows.probs.shape
@@ -45,10 +43,7 @@ def class_sums(rows: Rows, cells: Array, offsets: Ints, unit: float) -> tuple[Fl
     """Return weight and limbs of the entries of each cell, where cells (n, m) are known."""
     arrays.expect_weights(rows)
     _expect_cells(cells, offsets)
-
-    def work(span: Span, tables: Tables) -> None:
-        _class_sums(rows, span, 1.0 / unit, offsets, cells, tables)
-
+    work = partial(_class_sums, rows, 1.0 / unit, offsets, cells)
     return _added(rows, int(offsets[-1]), work)
 
 
@@ -62,15 +57,14 @@ def _expect_cells(cells: Array, offsets: Ints) -> None:
 
 def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Limbs]:
     """Add up tables over blocks of rows; few blocks, since tables may be large."""
-    n = rows.probs.shape[0]
-    length = min(EXACT, max(-(-n // (2 * threads.count())), 1 << 12))
 
     def add(*span: int) -> tuple[Floats, Limbs]:
         tables = arrays.blank(Tables, slots=size)
         work(span, tables)
         return tables.mass, whole(tables.limbs)
 
-    mass, limbs = zip(*threads.run(add, threads.blocks(n, length)), strict=True)
+    spans = threads.even_blocks(rows.probs.shape[0], EXACT, 1 << 12)
+    mass, limbs = zip(*threads.run(add, spans), strict=True)
     return np.sum(mass, axis=0), np.sum(limbs, axis=0)
 
 
@@ -105,8 +99,8 @@ def _class_boxes(rows, span, scale, edges, cells, low, tables):
             tables.limbs[s, j * k] += low[s, j]
 
 
-@kernel(Rows, SPAN, f8, i8["m+1"], code["n m"], Tables)
-def _class_sums(rows, span, scale, offsets, cells, tables):
+@kernel(Rows, f8, i8["m+1"], code["n m"], SPAN, Tables)
+def _class_sums(rows, scale, offsets, cells, span, tables):
     for i in range(span[0], span[1]):
         w = rows.weights[i * rows.step]
         for j in range(rows.probs.shape[1]):

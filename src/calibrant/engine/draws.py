@@ -144,15 +144,6 @@ def draw_many(cuts, row, replicates, u, labels):
 
 
 @helper
-def see(table, i, labels):
-    """Turn the drawn classes of row i, labels (size,), into what a lens sees: a table, or all."""
-    if table.shape[0] > 0:
-        row = i if table.shape[0] > 1 else 0
-        for t in range(labels.shape[0]):
-            labels[t] = table[row, labels[t]]
-
-
-@helper
 def draw_row(source, i, replicates, cuts, u, labels):
     """Draw the outcome of row i in every replicate: labels (size,)."""
     thresholds(source.probs, i, cuts)
@@ -161,7 +152,10 @@ def draw_row(source, i, replicates, cuts, u, labels):
         draw_few(cuts, row, replicates, u, labels)
     else:
         draw_many(cuts, row, replicates, u, labels)
-    see(source.table, i, labels)
+    if source.table.shape[0] > 0:  # what a lens sees of the classes
+        seen = source.table[i if source.table.shape[0] > 1 else 0]
+        for t in range(labels.shape[0]):
+            labels[t] = seen[labels[t]]
 
 
 def checked(source: Source, m: int | None = None) -> Source:
@@ -181,11 +175,14 @@ def checked(source: Source, m: int | None = None) -> Source:
 
 def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
     """Return the outcomes of all rows in some replicates: (replicates, n)."""
-    out = np.empty((replicates.size, len(source.probs)), np.int32)
+    source, (n, m), size = checked(source), source.probs.shape, replicates.size
+    keys = replicate_keys(source.key, replicates)
+    out = np.empty((size, n), np.int32)
 
     def work(start: int, stop: int) -> None:
-        rows = np.arange(start, stop)
-        out[:, start:stop] = draw_rows(Outcomes(source), rows, replicates).T
+        drawn = np.empty((stop - start, size), np.int32)
+        _draw_rows(source, np.arange(start, stop), keys, room(m, size), drawn)
+        out[:, start:stop] = drawn.T
 
     threads.run(work, threads.row_blocks(source.probs.shape))
     return out
@@ -219,10 +216,7 @@ def _draw_copies(source, times, replicate, cuts, out):
 
 
 def draw_times(n: int, key: np.uint64, replicate: int) -> NDArray[np.int32]:
-    """Count how often each of n rows is drawn when n are drawn with replacement: (n,).
-
-    The k-th draw takes row ⌊u n / 2^52⌋, with u of row number k.
-    """
+    """Count how often n rows are drawn, n with replacement: draw k takes row ⌊u_k n / 2^52⌋."""
     keys = replicate_keys(key, Replicates(replicate, replicate + 1))
     u = mix(row_keys(key, (0, n)) + keys) >> np.uint64(12)
     drawn = (u.astype(np.float64) * (n / ONE)).astype(np.int64)
@@ -230,10 +224,7 @@ def draw_times(n: int, key: np.uint64, replicate: int) -> NDArray[np.int32]:
 
 
 def event_cuts(probs: Array, event: Array) -> Ints:
-    """Return the interval of u in which a class of each row is drawn: (n, 2), from and below.
-
-    event : (n,) the class of each row, or (1,) one for all
-    """
+    """Return the span of u that draws the class of each row, event (n,), or of all (1,): (n, 2)."""
     classes = arrays.classes_of(event, *probs.shape)
     out = np.empty((len(probs), 2), np.int64)
     blocks = threads.row_blocks(probs.shape)
@@ -260,24 +251,17 @@ def _event_cuts(probs, span, event, out):
 
 
 def event_probs(probs: Array, event: Array) -> Floats:
-    """Return the probability with which a class of each row is drawn: (n,).
-
-    It is the length of the interval that `event_cuts` returns, for 0 <= u < 1.
-    """
+    """Return the probability with which a class of each row is drawn: (n,)."""
     cuts = event_cuts(probs, event)
     np.minimum(cuts, np.int64(ONE), out=cuts)
     return np.asarray((cuts[:, 1] - cuts[:, 0]) / ONE)
 
 
 class Outcomes(NamedTuple):
-    """What the outcomes of a problem are drawn from.
-
-    With `cuts`, as `event_cuts` returns them, a problem of two outcomes: row i shows the event
-    where its number is from cuts[i, 0] and below cuts[i, 1]. Without, the source tells.
-    """
+    """What outcomes are drawn from: a source, or, of two outcomes, which u draw the event."""
 
     source: Source
-    cuts: Ints | None = None  # (n, 2)
+    cuts: Ints | None = None  # (n, 2) as `event_cuts` returns them
     event: int = 0
 
 

@@ -50,12 +50,9 @@ def edges(k: int) -> Floats:
 
 @helper
 def interval(p, edges):
-    """Return j with j / k <= p < (j + 1) / k; the last interval is closed. p is not negative.
-
-    p * k may round across an edge: so look, and step if need be.
-    """
+    """Return j with j / k <= p < (j + 1) / k, the last interval closed."""
     k = edges.shape[0] - 1
-    j = np.int64(p * k) if p < 1.0 else k - 1
+    j = np.int64(p * k) if p < 1.0 else k - 1  # may round across an edge: so look, and step
     j = j if j > 0 else 0  # what is below 0 is no probability, but must not be looked up
     return j - (p < edges[j]) + (p >= edges[j + 1])
 
@@ -68,10 +65,8 @@ def intervals(
     _expect_columns(probs, (column, 1))
     cells = np.empty(probs.shape[0], np.int32)
     occupied = np.zeros(edges.size - 1, np.bool_)
-    threads.run(
-        lambda *span: _intervals(probs, column, edges, span, cells, occupied),
-        threads.row_blocks((probs.shape[0], 16)),
-    )
+    blocks = threads.row_blocks((probs.shape[0], 16))
+    threads.run(lambda *span: _intervals(probs, column, edges, span, cells, occupied), blocks)
     return cells, occupied
 
 
@@ -84,10 +79,7 @@ def _intervals(probs, column, edges, span, cells, occupied):
 
 
 def box_keys(probs: Array, columns: Span, edges: Floats) -> Keys:
-    """Return the keys (n, words) of boxes: the interval along each of some columns.
-
-    columns : the first one, and how many
-    """
+    """Return keys (n, words) of boxes: intervals along columns, of which the first and how many."""
     expect_edges(edges)
     _expect_columns(probs, columns)
     digits = Digits.of(columns[1], edges.size - 1)

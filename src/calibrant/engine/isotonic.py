@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import Array, Floats, Ints
+from calibrant.engine.arrays import Array, Floats, Ints, blank
 from calibrant.engine.kernel import f8, i8, kernel, out, real
 
 FIRST_ROOM = 64  # pools; a calibrated model has about the cube root of its number of cells
@@ -29,28 +29,17 @@ class Pools(NamedTuple):
     @classmethod
     def start(cls, size: int) -> "Pools":
         """Return replicates without pools."""
-        return cls.empty(np.zeros(size, np.int64), FIRST_ROOM)
-
-    @classmethod
-    def empty(cls, height: Ints, room: int) -> "Pools":
-        """Return space for so many pools of each replicate."""
-        shape = height.size, room
-        mass, events, loss = np.empty((3, *shape))
-        return cls(np.empty(shape, np.int64), mass, events, loss, height)
-
-    @property
-    def room(self) -> int:
-        """Number of pools that each replicate can have."""
-        return int(self.last.shape[1])
+        return blank(cls, size=size, room=FIRST_ROOM)
 
     def with_room(self, needed: int) -> "Pools":
         """Return pools that may become so many, in each replicate."""
-        if needed <= self.room:
+        size, room = self.last.shape
+        if needed <= room:
             return self
-        grown = Pools.empty(self.height, max(needed, 2 * self.room))
+        grown = blank(Pools, size=size, room=max(needed, 2 * room))
         for old, new in zip(self[:-1], grown[:-1], strict=True):
-            new[:, : self.room] = old
-        return grown
+            new[:, :room] = old
+        return grown._replace(height=self.height)
 
     @property
     def exist(self) -> NDArray[np.bool_]:

@@ -18,7 +18,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from typing import Any, NoReturn, get_args
 
@@ -95,6 +95,7 @@ def optional(declared: Declared) -> Declared:
     return replace(declared, optional=True)
 
 
+@cache
 def fields(kind: Any) -> dict[str, Any]:
     """Return what the fields of a named tuple declare: by their types, or in so many words."""
     found = {}

@@ -141,10 +141,7 @@ def add_rows(
     matching: Matching,
     sums: Ints,
 ) -> None:
-    """Add w_i k_i of rows, in units, to the sums (size, m, rank) of their outcomes.
-
-    chosen : the kernel and the unit
-    """
+    """Add w_i k_i of rows, of a kernel in a unit, to sums (size, m, rank) of their outcomes."""
     if matching.n_rows != len(points.probs):
         raise IndexError(f"`matching` must be of {len(points.probs)} rows.")
     pairs = Pairs.of(points, landmarks.columns, chosen[0])

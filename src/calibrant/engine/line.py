@@ -99,10 +99,7 @@ def pair_sum(values, decays):
 
 
 def middle(values: Floats, mass: Floats) -> float:
-    """Return the median of |v - v'| over all ordered pairs, (v, v) too: values (groups,) sorted.
-
-    mass : (groups,) how often each value stands
-    """
+    """Return the median of |v - v'| over all pairs, (v, v) too; values sorted, each with mass."""
     ends = np.concatenate(([0.0], np.cumsum(mass)))
     half = ends[-1] * ends[-1] / 2
     low, high = -1, int(np.float64(values[-1] - values[0]).view(np.int64))

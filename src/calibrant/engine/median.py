@@ -50,16 +50,13 @@ def _middle(bits: Ints, mass: Floats, half: float, following: Callable[[int], in
     bits, mass = bits[order], np.cumsum(mass[order])
     at = min(int(np.searchsorted(mass, half)), bits.size - 1)
     found = int(bits[at])
-    if mass[np.searchsorted(bits, found, side="right") - 1] > half:
-        return _number(found)
     later = bits[bits > found]
-    after = int(later[0]) if later.size else following(found)
-    return (_number(found) + _number(after)) / 2
-
-
-def _number(bits: int) -> float:
-    """Return the number with these bits."""
-    return float(np.int64(bits).view(np.float64))
+    if mass[np.searchsorted(bits, found, side="right") - 1] > half:
+        after = found
+    else:
+        after = int(later[0]) if later.size else following(found)
+    low, high = np.array([found, after]).view(np.float64)
+    return float((low + high) / 2)
 
 
 def _sweep(points: Points, distance: int, work: Callable[[Pairs], Any]) -> list[Any]:
@@ -97,10 +94,7 @@ def _next(points: Points, distance: int, bits: int) -> int:
 
 @helper
 def measure(pairs, j):
-    """Write the distances of row j from the columns to pairs.power, and their bits to pairs.bits.
-
-    Return how many columns are before the row.
-    """
+    """Write the distances of row j to pairs.power; return how many columns are before the row."""
     far = pairs.power
     distances(pairs.points.probs[j], pairs.columns, pairs.distance, far)
     if pairs.distance == EUCLIDEAN:

@@ -89,15 +89,10 @@ def merged(a: Totals, b: Totals) -> Totals:
     return Totals(a.high + b.high, a.low + b.low, np.maximum(a.worst, b.worst))
 
 
-def parts(terms: Floats) -> tuple[Floats, Floats]:
-    """Cut terms below 4 into multiples of 2^-50 and of 2^-80, sums of which never round."""
-    return limbs(terms)[:2]
-
-
 def add_cells(totals: Totals, norm: int, norms: Floats, shares: Floats) -> None:
     """Add cells with norms (cells, size), and shares (cells, 1) or (cells, size)."""
     np.maximum(totals.worst[norm], norms.max(axis=0), out=totals.worst[norm])
-    high, low = parts(norms * shares)
+    high, low, _ = limbs(norms * shares)
     totals.high[norm] += high.sum(axis=0)
     totals.low[norm] += low.sum(axis=0)
 
@@ -113,7 +108,7 @@ def weighted_sum(values: Floats, shares: Floats) -> Floats:
     endless = ~np.isfinite(largest)
     bound = np.where(endless, 1.0, largest * terms.shape[0])
     scale = np.where(bound >= 4.0, 2.0 ** np.ceil(np.log2(np.maximum(bound, 4.0))), 1.0)
-    high, low = parts(np.where(endless, 0.0, terms / scale))
+    high, low, _ = limbs(np.where(endless, 0.0, terms / scale))
     return np.where(endless, np.inf, (high.sum(axis=0) + low.sum(axis=0)) * scale)
 
 
@@ -146,10 +141,7 @@ def term(count, g, scale, squared):
 
 @helper
 def fold(x):
-    """Return the sum of numbers (k,) whose sums never round; they are written over.
-
-    The second half is added to the first, side by side, until one number is left.
-    """
+    """Return the sum of numbers (k,) that never round, written over: half is added to half."""
     k = x.shape[0]
     while k > 1:
         half = k // 2
@@ -161,10 +153,7 @@ def fold(x):
 
 @helper
 def sum_terms(counts, predicted, scale, squared, room):
-    """Return the limbs of a norm of (counts - predicted) * scale; room (3, m) to work in.
-
-    counts : (m,); None if no outcome occurred
-    """
+    """Return the limbs of a norm; counts (m,), or None if no outcome occurred; room (3, m)."""
     for j in range(predicted.shape[0]):
         count = 0.0 if counts is None else counts[j]
         room[0, j], room[1, j], room[2, j] = limbs(term(count, predicted[j], scale, squared))
@@ -193,40 +182,34 @@ def dense_norms(counts, predicted, scale, wanted, sums, norm):
     wanted : a span of the three norms
     sums : (8, size) to work in
     """
-    if counts.shape[0] <= IN_ORDER:
-        norms_in_order(counts, predicted, scale, wanted, norm)
+    m, size = counts.shape
+    if m <= IN_ORDER:
+        for t in range(size):
+            norm[0, t] = norm[2, t] = 0.0
+        for j in range(m):
+            g = predicted[j]
+            if wanted[1] > 1:
+                for t in range(size):
+                    d = (counts[j, t] - g) * scale
+                    norm[2, t] += d * d
+            for t in range(size):
+                norm[0, t] += abs((counts[j, t] - g) * scale)
+                counts[j, t] = 0.0
         return
     first, last = asked(wanted)
     for s in range(first, last):
         start_sums(sums, s, 0.0, 0.0, 0.0)
-        for j in range(counts.shape[0]):
+        for j in range(m):
             g = predicted[j]
-            for t in range(counts.shape[1]):
+            for t in range(size):
                 high, middle, low = limbs(term(counts[j, t], g, scale, s == 1))
                 sums[3 * s, t] += high
                 sums[3 * s + 1, t] += middle
                 sums[3 * s + 2, t] += low
-    for j in range(counts.shape[0]):
-        for t in range(counts.shape[1]):
+    for j in range(m):
+        for t in range(size):
             counts[j, t] = 0.0
     write_norms(sums, wanted, norm)
-
-
-@helper
-def norms_in_order(counts, predicted, scale, wanted, norm):
-    """Do what `dense_norms` does, adding one outcome after the other."""
-    size = counts.shape[1]
-    for t in range(size):
-        norm[0, t] = norm[2, t] = 0.0
-    for j in range(counts.shape[0]):
-        g = predicted[j]
-        if wanted[1] > 1:
-            for t in range(size):
-                d = (counts[j, t] - g) * scale
-                norm[2, t] += d * d
-        for t in range(size):
-            norm[0, t] += abs((counts[j, t] - g) * scale)
-            counts[j, t] = 0.0
 
 
 @helper
@@ -249,10 +232,7 @@ def write_norms(sums, wanted, norm):
 
 @helper
 def seen_norms(seen, room, scale, wanted):
-    """Do what `dense_norms` does, through the outcomes seen (rows, size): the others are known.
-
-    room : `null.Room` with the counts and predictions, whose norms are written
-    """
+    """Do what `dense_norms` does in `null.Room`, through the outcomes seen (rows, size) alone."""
     counts, predicted, sums = room.counts, room.predicted, room.sums
     first, last = asked(wanted)
     for s in range(first, last):
@@ -277,38 +257,26 @@ def seen_norms(seen, room, scale, wanted):
 
 @helper
 def single_norms(labels, room, w, wanted):
-    """Do what `dense_norms` does for a cell of one row, of weight w: once for each outcome.
-
-    labels : (size,) of the row
-    room : `null.Room` with the predictions, whose norms are written
-    """
-    predicted, table = room.predicted, room.table
-    scale = 1.0 / w
+    """Do what `dense_norms` does in `null.Room` for one row of weight w, once for each outcome."""
+    predicted, table, scale = room.predicted, room.table, 1.0 / w
+    m = predicted.shape[0]
     first, last = asked(wanted)
-    if predicted.shape[0] <= IN_ORDER:
-        single_norms_in_order(predicted, w, table)
+    if m <= IN_ORDER:
+        for y in range(m):
+            one = two = 0.0
+            for j in range(m):
+                d = ((w if j == y else 0.0) - predicted[j]) * scale
+                one += abs(d)
+                two += d * d
+            table[0, y] = one
+            table[1, y] = two
     else:
         for s in range(first, last):
             high, middle, low = sum_terms(None, predicted, scale, s == 1, room.limbs)
-            for j in range(predicted.shape[0]):
-                g = predicted[j]
-                a, b, c = limbs(term(0.0, g, scale, s == 1))
-                x, y, z = limbs(term(w, g, scale, s == 1))
-                table[s, j] = (high + (x - a)) + ((middle + (y - b)) + (low + (z - c)))
+            for j in range(m):
+                a, b, c = limbs(term(0.0, predicted[j], scale, s == 1))
+                d, e, f = limbs(term(w, predicted[j], scale, s == 1))
+                table[s, j] = (high + (d - a)) + ((middle + (e - b)) + (low + (f - c)))
     for s in range(first, last):
         for t in range(labels.shape[0]):
             room.norm[2 * s, t] = table[s, labels[t]]
-
-
-@helper
-def single_norms_in_order(predicted, w, table):
-    """Write both norms for each outcome to table (2, m), adding one outcome after the other."""
-    scale = 1.0 / w
-    for y in range(predicted.shape[0]):
-        one = two = 0.0
-        for j in range(predicted.shape[0]):
-            d = ((w if j == y else 0.0) - predicted[j]) * scale
-            one += abs(d)
-            two += d * d
-        table[0, y] = one
-        table[1, y] = two

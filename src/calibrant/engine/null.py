@@ -1,19 +1,22 @@
-"""Cells under redrawn labels, in a block of replicates: totals of their norms, and counts.
+"""Cells under redrawn labels, in a block of replicates: totals of their norms, counts, squares.
 
-Totals are measured cell by cell, without laying anything out; counts are tables of weights.
+Totals are measured cell by cell, without laying anything out; counts are tables of weights; squares
+are sums over pairs of rows of one cell.
 """
 
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant.engine import arrays, draws
+from calibrant.engine import arrays, draws, norms
 from calibrant.engine.arrays import Floats, Ints, Keys, Order, Replicates, Rows, Source, Span, zeros
 from calibrant.engine.draws import draw_row, number, row_key, uniform
-from calibrant.engine.kernel import SPAN, count, f8, i8, kernel, optional, out, u8
-from calibrant.engine.norms import IN_ORDER, Totals, collect, dense_norms, seen_norms, single_norms
+from calibrant.engine.kernel import SPAN, count, f8, helper, i4, i8, kernel, optional, out, u8
+from calibrant.engine.norms import MIDDLE, Totals, collect, dense_norms, seen_norms, single_norms
 from calibrant.engine.sums import add_predictions, unit_of
 
+SIGNED = 12.0  # adding and subtracting it rounds numbers from -4 to 4 to a multiple of 2^-49
 WEIGHED = f8["_"], i8, i8, optional(i8["n"])  # weights, step, first and numbers of `Rows`
 
 
@@ -41,7 +44,7 @@ class Room(NamedTuple):
     @classmethod
     def of(cls, n_classes: int, m: int, size: int) -> "Room":
         """Return room for m outcomes of rows that draw from so many classes."""
-        few = 1 if m <= IN_ORDER else m // 2
+        few = 1 if m <= norms.IN_ORDER else m // 2
         room = arrays.blank(cls, cuts=0, few=few, m=m, size=size)
         return room._replace(cuts=draws.thresholds_room(n_classes))
 
@@ -49,10 +52,7 @@ class Room(NamedTuple):
 def null_totals(
     rows: Rows, cells: Cells, source: Source, replicates: Replicates, wanted: Span
 ) -> Totals:
-    """Return the totals of all cells, a draw for each row and replicate.
-
-    wanted : the norms that are needed, as in ``range(*wanted)``; others are left at 0
-    """
+    """Return the totals of all cells, a draw for each row and replicate: norms range(*wanted)."""
     n, m = rows.probs.shape
     source = draws.checked(source, m)
     arrays.expect_rows(rows)
@@ -145,10 +145,7 @@ def cell_counts(
 def add_counts(
     rows: Rows, order: Order, source: Source, replicates: Replicates, tables: tuple[Ints, Floats]
 ) -> None:
-    """Add the weight of each outcome of some cells to tables of these and other cells.
-
-    tables : the place of each cell of `order`, and the tables (places, m, replicates)
-    """
+    """Add weights of outcomes to tables : places of the cells, and sums (places, m, replicates)."""
     n, m = rows.probs.shape
     arrays.expect_weights(rows)
     arrays.expect_order(order, n)
@@ -205,3 +202,108 @@ def _table_totals(counts, predicted, weight, wanted, room, totals):
                     table[j, t] = counts[c, j, t]
             dense_norms(table, predicted[c], 1.0 / mass[c], wanted, sums, norm)
             collect(norm, mass[c] / total, wanted, totals)
+
+
+class Squares(NamedTuple):
+    """The unbiased squared deviation of cells in some replicates, after the rows so far.
+
+    The inner products of all pairs of different rows of a cell add up to the squared length of its
+    sum of residuals less the sum of their squared lengths. The latter are added up as whole numbers
+    of very small units, so that the order of rows changes no bit. All is 0 before any row.
+    """
+
+    counts: Annotated[Floats, out(f8["m size"])]  # of the cell that is being added up
+    lengths: Annotated[Ints, out(i8["size"])]  # its sum of squared residuals, in units
+    high: Annotated[Floats, out(f8["size"])]  # the sum over the cells that are done, in two parts
+    low: Annotated[Floats, out(f8["size"])]
+    limbs: Annotated[Floats, out(f8["3 m"])]  # room
+    predicted: Annotated[Floats, out(f8["m"])]  # room
+    norm: Annotated[Floats, out(f8["size"])]  # room
+    table: Annotated[Ints, out(i8["m"])]  # room: the squared residual of a row, for each outcome
+
+    @property
+    def value(self) -> Floats:
+        """The sum over the cells (size,)."""
+        return self.high + self.low
+
+
+def add_squares(
+    rows: Rows, cells: Cells, span: Span, outcomes: NDArray[np.int32], squares: Squares
+) -> None:
+    """Add rows of a span, sorted by cells of a weight of 2 or more, with outcomes (rows, size)."""
+    arrays.expect_weights(rows)
+    arrays.expect_outcomes(outcomes, span, min(cells.order.rows.size, int(cells.order.starts[-1])))
+    arrays.within("order.rows", cells.order.rows, rows.probs.shape[0])
+    arrays.within("outcomes", outcomes, len(squares.counts))
+    first = int(np.searchsorted(cells.order.starts, span[0], side="right")) - 1
+    unit = float(2.0 ** (np.ceil(np.log2(cells.total)) - 61))  # squared residuals are below 2
+    _add_squares(rows, cells, (first, *span), outcomes, (1.0 / unit_of(rows), unit), squares)
+
+
+@helper
+def squared_residuals(rows, i, scale, table):
+    """Write the squared length of e_y - p of row i for each outcome y, times `scale`: (m,)."""
+    m = table.shape[0]
+    if rows.event >= 0:
+        p = np.float64(rows.probs[i, rows.event])
+        table[rows.event] = np.int64(2.0 * (1.0 - p) * (1.0 - p) * scale)
+        table[1 - rows.event] = np.int64(2.0 * p * p * scale)
+        return
+    total = 0.0
+    for j in range(m):
+        p = np.float64(rows.probs[i, j])
+        total += p * p
+    for j in range(m):
+        p = np.float64(rows.probs[i, j])
+        table[j] = np.int64((total + (1.0 - 2.0 * p)) * scale)
+
+
+@helper
+def finish(mass, total, event, unit, squares):
+    """Add the cell, whose sums of predictions are in squares.predicted, and begin the next."""
+    scale = 1.0 / ((mass - 1.0) * total)
+    norm, lengths = squares.norm, squares.lengths
+    for t in range(norm.shape[0]):
+        norm[t] = -(lengths[t] * unit)
+        lengths[t] = 0
+    for k in range(squares.counts.shape[0] if event < 0 else 1):
+        j = k if event < 0 else event  # both of two are off by the same
+        counts, g = squares.counts[j], squares.predicted[j]
+        times = 1.0 if event < 0 else 2.0
+        for t in range(norm.shape[0]):
+            d = counts[t] - g
+            norm[t] += times * (d * d)
+            counts[t] = 0.0
+    for t in range(norm.shape[0]):
+        x = norm[t] * scale
+        high = (x + SIGNED) - SIGNED
+        squares.high[t] += high
+        squares.low[t] += ((x - high) + MIDDLE) - MIDDLE
+
+
+@kernel(Rows, Cells, (i8, i8, i8), i4["_ size"], (f8, f8), Squares)
+def _add_squares(rows, cells, span, outcomes, units, squares):
+    c, start, stop = span
+    scale, unit = units
+    lengths = squares.lengths
+    for s in range(start, stop):
+        i = np.int64(cells.order.rows[s])
+        w = rows.weights[i * rows.step]
+        squared_residuals(rows, i, w / unit, squares.table)
+        drawn = outcomes[s - start]
+        if rows.event >= 0:
+            counts, here = squares.counts[rows.event], squares.table[rows.event]
+            there = squares.table[1 - rows.event]
+            for t in range(drawn.shape[0]):
+                counts[t] += w * (drawn[t] == rows.event)
+            for t in range(drawn.shape[0]):
+                lengths[t] += here if drawn[t] == rows.event else there
+        else:
+            for t in range(drawn.shape[0]):
+                squares.counts[drawn[t], t] += w
+                lengths[t] += squares.table[drawn[t]]
+        if s + 1 == cells.order.starts[c + 1]:
+            mass = cells.mass[c]
+            add_predictions(rows, cells.order, c, (scale, mass), squares.limbs, squares.predicted)
+            finish(mass, cells.total, rows.event, unit, squares)
+            c += 1

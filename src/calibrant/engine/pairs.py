@@ -7,6 +7,7 @@ at a time changes a bit.
 """
 
 from collections.abc import Callable
+from math import factorial
 from typing import Annotated, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ MAGIC = 1.5 * 2.0**52  # adding it rounds to a whole number, which the last bits
 PER_LOG2 = 1.4426950408889634  # 1 / log 2
 LOG2 = float.fromhex("0x1.62e42fefap-1")  # log 2, to so few bits that multiples of it are exact
 REST = float.fromhex("0x1.cf79abc9e3b3ap-40")  # what it lacks
+TAYLOR = tuple(1.0 / factorial(k) for k in range(12, -1, -1))  # of exp
 LEAST = -700.0  # exponents below are as good as this one: exp(-700) is 1e-304
 
 BLOCK = 128  # rows that are sorted together
@@ -118,19 +120,10 @@ def add_exponentials(pairs, rate):
         z = power[i] - MAGIC
         x = far[i] * rate
         r = ((x if x > LEAST else LEAST) - z * LOG2) - z * REST
-        taylor = 1.0 / 479001600.0
-        taylor = taylor * r + 1.0 / 39916800.0
-        taylor = taylor * r + 1.0 / 3628800.0
-        taylor = taylor * r + 1.0 / 362880.0
-        taylor = taylor * r + 1.0 / 40320.0
-        taylor = taylor * r + 1.0 / 5040.0
-        taylor = taylor * r + 1.0 / 720.0
-        taylor = taylor * r + 1.0 / 120.0
-        taylor = taylor * r + 1.0 / 24.0
-        taylor = taylor * r + 1.0 / 6.0
-        taylor = taylor * r + 0.5
-        taylor = taylor * r + 1.0
-        series[i] = taylor * r + 1.0
+        taylor = 0.0
+        for coefficient in TAYLOR:
+            taylor = taylor * r + coefficient
+        series[i] = taylor
     for i in range(far.shape[0]):
         bits[i] = (bits[i] + 1023) << 52  # those of 2^z
     for i in range(far.shape[0]):
@@ -197,10 +190,7 @@ class Matching(NamedTuple):
 
 
 def sort_outcomes(outcomes: NDArray[np.int32], first: int, matching: Matching) -> None:
-    """Sort the rows of each block, from the one that begins with this row; outcomes (rows, size).
-
-    They end with a block, or with the last row.
-    """
+    """Sort the rows of whole blocks, from row `first` on, by their outcomes (rows, size)."""
     n = matching.n_rows
     within("outcomes", outcomes, matching.starts.shape[2] - 1)
     last = first + outcomes.shape[0]
@@ -292,10 +282,7 @@ def matches(points: Points, chosen: Kernel, unit: float, matching: Matching) -> 
 
 @helper
 def add_matches(table, places, starts, words):
-    """Add the entries of a table whose row and column have one outcome.
-
-    places, starts : of the columns and of the rows, in every replicate
-    """
+    """Add entries whose row and column have one outcome; places, starts : of columns, of rows."""
     for t in range(words.high.shape[0]):
         found = np.int64(0)
         columns, rows = places[0][t], places[1][t]

@@ -45,7 +45,7 @@ def power_sums(p: Floats, cells: NDArray[np.int32], n_cells: int) -> PowerSums:
 
     none = PowerSums(np.zeros((n_cells, 2), np.int64), np.zeros((3, n_cells, COLUMNS), np.int64))
     found = [none, *threads.run(work, threads.even_blocks(p.size, EXACT))]
-    return PowerSums(*(sum(parts) for parts in zip(*found, strict=True)))
+    return PowerSums(*(np.sum(parts, axis=0) for parts in zip(*found, strict=True)))
 
 
 @kernel(f8["n"], i4["n"], SPAN, out(i8["cells 2"]), out(f8["cells _ 3"]))
@@ -102,10 +102,7 @@ class BlockCounts(NamedTuple):
 
 
 def block_counts(p: Floats, length: int) -> BlockCounts:
-    """Return the distribution of the number of events in each block of so many rows p (n,).
-
-    Ends of the support whose probability underflows to zero are left out.
-    """
+    """Return the distribution of the number of events in blocks of p (n,), less what underflows."""
     n_blocks = -(-p.size // length)
     pmf = np.empty(n_blocks * (length + 1))
     spans = np.empty((n_blocks, 2), np.int64)
@@ -122,8 +119,7 @@ def _block_counts(p, length, pmf, spans):
         pmf[low] = 1.0
         for i in range(start, min(start + length, p.shape[0])):
             low, high = add_row(p[i], pmf, low, high, RARE_IN_BLOCK)
-        spans[b, 0] = low
-        spans[b, 1] = high
+        spans[b, 0], spans[b, 1] = low, high
 
 
 def reach(values: Floats, sizes: Ints, predicted: Floats, level: float) -> float:

@@ -49,27 +49,20 @@ class Sums(NamedTuple):
     observed: Annotated[Floats, out(f8["some m size"])]
     limbs: Annotated[Floats, out(f8["3 some m size"])]  # of the predictions
 
-    def norms(self, event: int, scale: float) -> tuple[Floats, Floats]:
-        """Return the 1-norm and the squared 2-norm of each cell's deviation: (cells, size)."""
+    def add_to(self, totals: Totals, event: int, scale: float, total: float | Floats) -> None:
+        """Add the norms of these cells to the totals, with their shares of the weight of all."""
         high, middle, low = self.limbs
         off = self.observed - (high + (middle + low)) / scale
         if event >= 0:  # both of two outcomes are off by the same
             off = np.repeat(off[:, event : event + 1], 2, axis=1)
         off *= (1.0 / np.where(self.mass > 0, self.mass, 1.0))[:, None]
-        return norms(off)
-
-    def add_to(self, totals: Totals, event: int, scale: float, total: float | Floats) -> None:
-        """Add these cells to the totals, with their shares of the weight of all rows."""
-        one, two = self.norms(event, scale)
+        one, two = norms(off)
         for norm, values in enumerate((one, np.sqrt(two), two)):
             add_cells(totals, norm, values, self.mass / total)
 
 
 def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Replicates) -> Totals:
-    """Return the totals of all norms over fixed cells, in which rows stand so many times.
-
-    A replicate that happens to have no rows at all is replaced by the data.
-    """
+    """Return the totals over fixed cells of rows that stand so many times; of the data if none."""
     arrays.expect_rows(rows)
     arrays.expect_order(cells.order, rows.probs.shape[0], (0, cells.mass.size))
     scale = 1.0 / unit_of(rows)
@@ -78,11 +71,10 @@ def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Repli
         def fill(cuts: Ints, some: Span, sums: Sums) -> None:
             _resample(rows, cells.order, some, (key, keys, cuts, scale), np.empty(SIDE), sums)
 
-        found, weight = _beside(rows, cells, partial(fill, CUTS), cells.total)
-        if (weight == 0).any():
-            data, _ = _beside(rows, cells, partial(fill, ONCE), cells.total)
-            replace_empty(found, weight, data)
-        return rescaled(found, weight, cells.total)
+        def added(cuts: Ints) -> tuple[Totals, Floats]:
+            return _beside(rows, cells, partial(fill, cuts), cells.total)
+
+        return settled(*added(CUTS), cells.total, lambda: added(ONCE)[0])
 
     return _in_groups(totals, key, replicates)
 
@@ -97,10 +89,7 @@ class Redrawn(NamedTuple):
 
 
 def redrawn_totals(rows: Rows, cells: Cells, drawn: Redrawn) -> Totals:
-    """Return the totals of all norms over fixed cells, of rows whose copies draw labels.
-
-    The copy number c of row i of n draws as if it were row i + c n, as in `draws.draw_copies`.
-    """
+    """Return the totals over fixed cells of rows whose copies draw as in `draws.draw_copies`."""
     (n, m), event = rows.probs.shape, drawn.event
     arrays.expect_rows(rows)
     arrays.expect_order(cells.order, n, (0, cells.mass.size))
@@ -144,10 +133,7 @@ def resampled_sums(
 
 
 def _in_groups(work: Callable[[slice, Keys], T], key: np.uint64, replicates: Replicates) -> T:
-    """Put together what `work` gives for SIDE replicates after the other, the last ones padded.
-
-    work : takes which ones of all they are, and their keys
-    """
+    """Put together what work(which, keys) gives for SIDE replicates at a time, the last padded."""
     size = replicates.size
     keys = arrays.zeros(-(-size // SIDE) * SIDE, np.uint64)
     keys[:size] = draws.replicate_keys(key, replicates)
@@ -161,11 +147,7 @@ def _in_groups(work: Callable[[slice, Keys], T], key: np.uint64, replicates: Rep
 def _beside(
     rows: Rows, cells: Cells, fill: Callable[[Span, Sums], None], total: float | Floats
 ) -> tuple[Totals, Floats]:
-    """Return the totals of SIDE replicates, and the weight of their rows.
-
-    fill : adds up a span of cells
-    total : the weight that shares are of, of all replicates or of each
-    """
+    """Return the totals of SIDE replicates, of shares of `total`, and the weight of their rows."""
     totals, weight = Totals.zeros(SIDE), np.zeros(SIDE)
     m, scale = rows.probs.shape[1], 1.0 / unit_of(rows)
     for first, last in threads.blocks(cells.mass.size, max(1, ENTRIES // (m * SIDE))):
@@ -176,16 +158,13 @@ def _beside(
     return totals, weight
 
 
-def replace_empty(totals: Totals, weight: Floats, data: Totals) -> None:
-    """Put the totals of the data in place of those of replicates without rows."""
+def settled(totals: Totals, weight: Floats, total: float, data: Callable[[], Totals]) -> Totals:
+    """Return totals of shares of each replicate's weight; those of the data where it is 0."""
     empty = weight == 0
-    for mine, theirs in zip(totals, data, strict=True):
-        mine[:, empty] = np.broadcast_to(theirs, mine.shape)[:, empty]
-
-
-def rescaled(totals: Totals, weight: Floats, total: float) -> Totals:
-    """Return totals whose shares are those of the weight of each replicate, where it has any."""
-    ratio = np.where(weight == 0, 1.0, total / np.where(weight == 0, 1.0, weight))
+    if empty.any():
+        for mine, theirs in zip(totals, data(), strict=True):
+            mine[:, empty] = np.broadcast_to(theirs, mine.shape)[:, empty]
+    ratio = np.where(empty, 1.0, total / np.where(empty, 1.0, weight))
     return Totals(totals.high * ratio, totals.low * ratio, totals.worst)
 
 

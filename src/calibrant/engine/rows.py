@@ -1,6 +1,6 @@
 """Row by row: checks, the most probable classes, sums over groups of classes."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ def check(probs: Array, rounding: float, tolerance: float) -> Checked:
     top = Top(np.empty(n, np.uint8 if m <= 256 else np.int32), np.empty(n, probs.dtype))
     limits = rounding, tolerance
 
-    def work(*span: int) -> tuple[int, int]:
+    def work(*span: int) -> Any:
         if m <= SHORT:
             return _check_short(probs, span, limits, top)
         return _check_long(bits, probs, span, limits, top)
@@ -148,8 +148,7 @@ def any_negative(row):
 def _check_long(bits, probs, span, limits, top):
     """Do the same for long rows, several entries at a time.
 
-    bits : (n, m) the probabilities' bits as integers, which order numbers that are not
-        negative as they are, and put what is negative below 0
+    bits : (n, m) as integers, which order numbers as they are, and what is negative below 0
     """
     m = probs.shape[1]
     classes, highest = top
@@ -175,10 +174,7 @@ def _check_long(bits, probs, span, limits, top):
 
 
 def top_classes(probs: Array, k: int) -> NDArray[np.int32]:
-    """Return the k most probable classes of every row, the first one first: (n, k).
-
-    Equal entries rank by class.
-    """
+    """Return the k most probable classes of every row in order, equal ones by class: (n, k)."""
     if not 1 <= k <= probs.shape[1]:
         raise IndexError(f"`k` must be from 1 to {probs.shape[1]}; found {k}.")
     out = np.empty((probs.shape[0], k), np.int32)
@@ -230,10 +226,7 @@ def _against_top(ranked, span, probs, outcomes):
 
 
 def against_rest(rows: Rows, event: Array) -> tuple[Array, NDArray[np.int32]]:
-    """Return the binary problem of one class of each row: (p, 1 - p), and 0 where it occurs.
-
-    event : (n,) the class of each row, or (1,) one for all
-    """
+    """Return the problem of a class of each row, (n,) or (1,): (p, 1 - p), and 0 if it occurs."""
     n, m = rows.probs.shape
     event = classes_of(event, n, m)
     probs = np.empty((n, 2), rows.probs.dtype)
@@ -257,10 +250,8 @@ def group_sums(probs: Array, group_of: NDArray[np.int32], n_groups: int) -> Arra
     """Add up the classes of each group, in float64: (n, groups) of the type of probs."""
     within("group_of", group_of, n_groups)
     out = np.empty((probs.shape[0], n_groups), probs.dtype)
-    threads.run(
-        lambda *span: _group_sums(probs, span, group_of, np.empty(n_groups), out),
-        threads.row_blocks(probs.shape),
-    )
+    blocks = threads.row_blocks(probs.shape)
+    threads.run(lambda *span: _group_sums(probs, span, group_of, np.empty(n_groups), out), blocks)
     return out
 
 

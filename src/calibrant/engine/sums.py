@@ -70,10 +70,7 @@ def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int, unit: float | Non
 
 
 def add_intervals(rows: Rows, edges: Floats) -> Sums:
-    """Add up the rows of a problem of two outcomes by the interval of the event's prediction.
-
-    edges : (k + 1,) as `grid.edges` returns them; intervals without rows have sums of 0
-    """
+    """Add up rows of two outcomes by the interval, between `grid.edges`, of the event."""
     arrays.expect_rows(rows)
     arrays.expect_edges(edges)
     if rows.event < 0:
@@ -88,11 +85,8 @@ def add_ranked_intervals(ranked: Ranked, edges: Floats) -> Sums:
     return _in_intervals(partial(_add_ranked_intervals, ranked), ranked.labels.size, edges)
 
 
-def _in_intervals(add: Callable[[Span, Floats, Floats], None], n: int, edges: Floats) -> Sums:
-    """Add up spans of n rows, on several threads.
-
-    add : adds a span to a table (k, 5): weights of both outcomes, limbs of the event's sum
-    """
+def _in_intervals(add: Callable[..., None], n: int, edges: Floats) -> Sums:
+    """Add up n rows to tables (k, 5): weights of both outcomes, and limbs of the event's sum."""
 
     def work(*span: int) -> Sums:
         table = np.zeros((edges.size - 1, 5))
@@ -231,10 +225,7 @@ class CellNorms(NamedTuple):
 
 @helper
 def add_predictions(rows, order, c, weight, limbs, out):
-    """Write the sums of the predictions of cell c to out (m,); limbs (3, m) to work in.
-
-    weight : the inverse of the unit of weights, and the weight of the cell
-    """
+    """Write the sums of cell c to out (m,); weight : the inverse of the unit, and the cell's."""
     m = rows.probs.shape[1]
     scale, mass = weight
     for j in range(m):

@@ -76,10 +76,7 @@ def power_of(p, mean, power):
 
 @helper
 def add_moments(points, rows, span, power, moments):
-    """Write the sums of a power over some rows, about the means in moments[0], to moments[1].
-
-    moments : (5, coordinates), of which the next two hold limbs
-    """
+    """Write sums of powers about the means in moments[0] to moments[1]; the next two hold limbs."""
     for c in range(moments.shape[1]):
         moments[1, c] = moments[2, c] = moments[3, c] = 0.0
     for k in range(span[0], span[1]):
@@ -181,8 +178,7 @@ def extreme(v, start, stop, sign):
 def part(v, w, low, high, pivot):
     """Order v[low:high], and w along with it: first what is less than the pivot, last what is more.
 
-    Return where the values that are equal to it begin and end, and the weight of those that are
-    less and of those that are equal.
+    Return where equal values begin and end, and the weight of what is less and of what is equal.
     """
     less, more, at = low, high, low
     left = equal = 0.0
@@ -243,11 +239,7 @@ def middle_value(points, rows, span, j, values):
 
 @helper
 def split(points, rows, span, cut_at, buffer):
-    """Move rows below the threshold to the front, keeping orders.
-
-    cut_at : coordinate and threshold
-    Returns where the others begin; -1 if one side has no weight.
-    """
+    """Move rows below a threshold to the front; return where others begin, -1 if one is empty."""
     j, threshold = cut_at
     below = span[0]
     above = 0
@@ -309,8 +301,7 @@ def _grow(points, min_size, values, room, tree):
 def walk(probs: Array, nodes: NDArray[np.int32], thresholds: Floats) -> NDArray[np.int32]:
     """Return the cell of each row: where it ends up in a tree.
 
-    nodes : (nodes, 3) the coordinate that is cut, the left and the right child; of a leaf, -1,
-        its cell and -1
+    nodes : (nodes, 3) the coordinate that is cut and both children; of a leaf, -1, its cell, -1
     """
     if nodes[:, 0].max() >= probs.shape[1]:
         raise IndexError("`nodes` must cut coordinates that `probs` has.")

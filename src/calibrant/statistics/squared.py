@@ -120,10 +120,10 @@ def pairable(cells: Gathered) -> Any:
 
 def _values(data: Predictions, cells: Any, outcomes: Outcomes) -> Floats:
     """Return the statistic of each replicate: (size,)."""
-    state = engine.arrays.blank(engine.squares.State, m=data.m, size=outcomes.size)
+    state = engine.arrays.blank(engine.null.Squares, m=data.m, size=outcomes.size)
     for span in spans(cells.order.rows.size, outcomes.size):
         drawn = outcomes.of(cells.order.rows[span[0] : span[1]])
-        engine.squares.add_rows(data.rows, cells, span, drawn, state)
+        engine.null.add_squares(data.rows, cells, span, drawn, state)
     found: Floats = state.value
     return found
 

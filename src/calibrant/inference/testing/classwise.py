@@ -280,7 +280,7 @@ class ClassTables:
         terms = np.zeros(counts.shape)
         shares = mass / self.mass[: self.offsets[1]].sum()
         terms[held] = engine.norms.event_norm(off, norm.kind) * shares
-        high, low = engine.norms.parts(terms)
+        high, low, _ = engine.norms.limbs(terms)
         starts = self.offsets[:-1]
         sums = np.add.reduceat(high, starts, axis=0) + np.add.reduceat(low, starts, axis=0)
         return np.asarray(norm.scale * sums)

@@ -148,9 +148,7 @@ class Summed(Draws):
         event, total = cells.event, cells.total
         sums.add_to(totals, -1 if event is None else event, 1.0 / self._unit, total)
         weight = mass.sum(axis=0)
-        if (weight == 0).any():
-            engine.resample.replace_empty(totals, weight, cells.totals())
-        return engine.resample.rescaled(totals, weight, total)
+        return engine.resample.settled(totals, weight, total, cells.totals)
 
     def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
         """Refuse: means of cells change with their rows, so counts alone say nothing."""

@@ -1,8 +1,7 @@
-"""Cumulative residuals, sums of residuals, and the chance that a path reaches a level."""
+"""Cumulative residuals along sorted predictions, and sums of residuals."""
 
 from fractions import Fraction
-from itertools import accumulate, product
-from math import prod
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -61,39 +60,6 @@ def test_sums_of_residuals(cut):
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
 
 
-def reach_in_loops(values, sizes, predicted, level):
-    """Return the chance over all outcomes that a path reaches the level."""
-    rows = [v for v, size in zip(values, sizes, strict=True) for _ in range(size)]
-    ends = list(accumulate(sizes))
-    total = 0.0
-    for outcomes in product((0, 1), repeat=len(rows)):
-        offs = [abs(sum(outcomes[:end]) - p) for end, p in zip(ends, predicted, strict=True)]
-        if max(offs, default=0.0) >= level:
-            total += prod(p if y else 1 - p for p, y in zip(rows, outcomes, strict=True))
-    return total
-
-
-@given(
-    st.lists(st.sampled_from((0.0, 0.125, 0.5, 0.75, 1.0)), min_size=1, max_size=5),
-    st.lists(st.integers(0, 2), min_size=5, max_size=5),
-    st.sampled_from((0.0, 0.25, 0.5, 1.0, 1.25, 9.0)),
-)
-def test_the_chance_to_reach_a_level(values, sizes, level):
-    sizes = sizes[: len(values)]
-    predicted = list(accumulate(v * size for v, size in zip(values, sizes, strict=True)))
-    found = engine.poisson_binomial.reach(
-        np.array(values), np.array(sizes), np.array(predicted), level
-    )
-    expected = reach_in_loops(values, sizes, predicted, level)
-    assert found == pytest.approx(expected, rel=1e-13, abs=1e-15)
-
-
-def test_small_chances_keep_their_digits():
-    n = 1000
-    found = engine.poisson_binomial.reach(np.array([0.5]), np.array([n]), np.array([n / 2]), n / 2)
-    assert found == 2.0 ** (1 - n)
-
-
 def test_refuses_arrays_that_do_not_fit():
     events, predicted, values, factors = make(2, 3)
     start = engine.arrays.blank(line.Paths, size=2)
@@ -114,12 +80,3 @@ def test_refuses_arrays_that_do_not_fit():
         line.add_residuals(events, predicted, factors[:, :2], np.zeros((3, 2)))
     with pytest.raises(TypeError, match=r"`sums` must be an array of float64 and shape"):
         line.add_residuals(events, predicted, factors, np.zeros((3, 4)))
-    with pytest.raises(TypeError, match="`sizes` must be integers; found float64"):
-        engine.poisson_binomial.reach(np.array([0.5]), np.array([1.0]), np.array([0.5]), 1.0)
-
-
-def test_refuses_sizes_below_zero():
-    with pytest.raises(IndexError, match=r"`sizes` must be at least 0 and below"):
-        engine.poisson_binomial.reach(
-            np.array([0.5, 0.5]), np.array([2, -1]), np.array([1.0, 0.5]), 1.0
-        )
