@@ -177,23 +177,22 @@ def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
     """Return the outcomes of all rows in some replicates: (replicates, n)."""
     source, (n, m), size = checked(source), source.probs.shape, replicates.size
     keys = replicate_keys(source.key, replicates)
-    out = np.empty((size, n), np.int32)
-
-    def work(start: int, stop: int) -> None:
-        drawn = np.empty((stop - start, size), np.int32)
-        _draw_rows(source, np.arange(start, stop), keys, room(m, size), drawn)
-        out[:, start:stop] = drawn.T
-
-    threads.run(work, threads.row_blocks(source.probs.shape))
+    out, blocks = np.empty((size, n), np.int32), threads.row_blocks((n, m))
+    threads.run(lambda *span: _draw_labels(source, span, keys, room(m, size), out), blocks)
     return out
 
 
-def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int32]:
-    """Draw a class for each copy of a row that stands times[i] times; copies stand together.
+@kernel(Source, SPAN, u8["size"], ROOM, out(i4["size n"]))
+def _draw_labels(source, span, keys, room, out):
+    cuts, u, labels = room
+    for i in range(span[0], span[1]):
+        draw_row(source, i, keys, cuts, u, labels)
+        for t in range(keys.shape[0]):
+            out[t, i] = labels[t]
 
-    The copy number c of row i of n draws as if it were row i + c n. What a lens makes of the
-    classes is left to the caller.
-    """
+
+def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int32]:
+    """Draw a class for each of times[i] copies of row i of n: copy c draws as row i + c n."""
     arrays.within("times", times, 1 << 62)
     out = np.empty(int(times.sum(dtype=np.int64)), np.int32)
     keys = replicate_keys(source.key, Replicates(replicate, replicate + 1))

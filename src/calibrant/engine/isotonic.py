@@ -93,8 +93,7 @@ def _pool(events, mass, losses, first, pools):
 def tally(p: Array, occurred: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """Return the different values of p (n,), in order, and how many rows and events have each.
 
-    Both outcomes are sorted apart, on two threads if there are: faster than to find the order of
-    all rows.
+    Both outcomes are sorted apart, on two threads: faster than to find the order of all rows.
     """
     if p.ndim != 1 or occurred.dtype != bool:
         raise TypeError(f"`occurred` must be yes or no for each of p (n,); found {occurred.dtype}.")

@@ -127,11 +127,7 @@ def flatten(arguments: tuple[Any, ...], values: list[Any]) -> None:
 
 
 class Kernel:
-    """A loop over arrays and named tuples of them.
-
-    Kernels allocate nothing and look at no index. They are called by the functions of this
-    package alone, which see to it that indices are right.
-    """
+    """A loop, which allocates nothing and looks at no index: functions that call it do."""
 
     def __init__(self, function: Callable[..., Any], takes: Any, returns: Any) -> None:
         self.function = function

@@ -43,10 +43,7 @@ class Walk(NamedTuple):
 def walk_rows(
     line: Line, span: Span, outcomes: NDArray[np.int32], how: tuple[int, bool], walk: Walk
 ) -> None:
-    """Add rows span[0] … span[1] - 1 of the sorted ones; outcomes (span[1] - span[0], size).
-
-    how : the outcome that is the event, and whether no row is paired with itself
-    """
+    """Add a span of sorted rows, outcomes (rows, size); how : the event, and whether unbiased."""
     expect_outcomes(outcomes, span, line.weights.size)
     if line.ends[-1] != line.weights.size:
         raise IndexError(f"`line.ends` must end with row {line.weights.size}.")

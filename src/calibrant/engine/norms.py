@@ -36,9 +36,6 @@ def limbs(x):
     return high, middle, (rest + LOW) - LOW
 
 
-# Norms of arrays
-
-
 def norms(off: Floats) -> tuple[Floats, Floats]:
     """Return the 1-norms and the squared 2-norms of deviations (cells, m, …): (cells, …)."""
     if off.shape[1] > IN_ORDER:
@@ -61,9 +58,6 @@ def event_norm(off: Floats, norm: int) -> Floats:
         return 2 * off
     squares = 2 * (off * off)
     return np.sqrt(squares) if norm == TWO else squares
-
-
-# Totals
 
 
 class Totals(NamedTuple):
@@ -178,9 +172,7 @@ def asked(wanted):
 def dense_norms(counts, predicted, scale, wanted, sums, norm):
     """Write the norms of (counts - predicted) * scale to norm[0] and norm[2]; counts become 0.
 
-    counts : (m, size)
-    wanted : a span of the three norms
-    sums : (8, size) to work in
+    counts : (m, size); wanted : a span of the three norms; sums : (8, size) to work in
     """
     m, size = counts.shape
     if m <= IN_ORDER:
@@ -244,15 +236,21 @@ def seen_norms(seen, room, scale, wanted):
             sums[6, t] = counts[j, t]
             sums[7, t] = predicted[j]
             counts[j, t] = 0.0  # an outcome that is seen again changes nothing
-        for s in range(first, last):  # its term, if it did not occur, is replaced
-            for t in range(counts.shape[1]):
-                count, g = sums[6, t], sums[7, t]
-                a, b, c = limbs(term(0.0, g, scale, s == 1))
-                x, y, z = limbs(term(count, g, scale, s == 1))
-                sums[3 * s, t] += x - a
-                sums[3 * s + 1, t] += y - b
-                sums[3 * s + 2, t] += z - c
+        for s in range(first, last):
+            replace_terms(sums, s, scale)
     write_norms(sums, wanted, room.norm)
+
+
+@helper
+def replace_terms(sums, s, scale):
+    """Replace terms of outcomes that did not occur; sums[6:] have how often they do, and g."""
+    for t in range(sums.shape[1]):
+        count, g = sums[6, t], sums[7, t]
+        a, b, c = limbs(term(0.0, g, scale, s == 1))
+        x, y, z = limbs(term(count, g, scale, s == 1))
+        sums[3 * s, t] += x - a
+        sums[3 * s + 1, t] += y - b
+        sums[3 * s + 2, t] += z - c
 
 
 @helper

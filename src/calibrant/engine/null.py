@@ -98,8 +98,7 @@ def event_counts(
 ) -> Floats:
     """Return the weight of the event in cells span[0] … span[1] - 1: (cells, replicates).
 
-    cuts : (n, 2) as `draws.event_cuts` returns them
-    keys : of the rows, and of the replicates
+    cuts : (n, 2) as `draws.event_cuts` returns them; keys : of the rows, and of the replicates
     """
     arrays.expect_weights(rows)
     arrays.expect_order(order, min(rows.probs.shape[0], len(cuts)), span)

@@ -7,14 +7,13 @@ at a time changes a bit.
 """
 
 from collections.abc import Callable
-from math import factorial
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import Floats, Ints, blank, within, zeros
+from calibrant.engine.arrays import Floats, Ints, T, blank, within, zeros
 from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out, u1
 
 TOTAL_VARIATION, EUCLIDEAN = range(2)  # distances
@@ -24,13 +23,10 @@ MAGIC = 1.5 * 2.0**52  # adding it rounds to a whole number, which the last bits
 PER_LOG2 = 1.4426950408889634  # 1 / log 2
 LOG2 = float.fromhex("0x1.62e42fefap-1")  # log 2, to so few bits that multiples of it are exact
 REST = float.fromhex("0x1.cf79abc9e3b3ap-40")  # what it lacks
-TAYLOR = tuple(1.0 / factorial(k) for k in range(12, -1, -1))  # of exp
 LEAST = -700.0  # exponents below are as good as this one: exp(-700) is 1e-304
 
 BLOCK = 128  # rows that are sorted together
 WORD = np.int64((1 << 32) - 1)
-
-T = TypeVar("T")
 
 
 class Kernel(NamedTuple):
@@ -120,10 +116,19 @@ def add_exponentials(pairs, rate):
         z = power[i] - MAGIC
         x = far[i] * rate
         r = ((x if x > LEAST else LEAST) - z * LOG2) - z * REST
-        taylor = 0.0
-        for coefficient in TAYLOR:
-            taylor = taylor * r + coefficient
-        series[i] = taylor
+        taylor = 1.0 / 479001600.0
+        taylor = taylor * r + 1.0 / 39916800.0
+        taylor = taylor * r + 1.0 / 3628800.0
+        taylor = taylor * r + 1.0 / 362880.0
+        taylor = taylor * r + 1.0 / 40320.0
+        taylor = taylor * r + 1.0 / 5040.0
+        taylor = taylor * r + 1.0 / 720.0
+        taylor = taylor * r + 1.0 / 120.0
+        taylor = taylor * r + 1.0 / 24.0
+        taylor = taylor * r + 1.0 / 6.0
+        taylor = taylor * r + 0.5
+        taylor = taylor * r + 1.0
+        series[i] = taylor * r + 1.0
     for i in range(far.shape[0]):
         bits[i] = (bits[i] + 1023) << 52  # those of 2^z
     for i in range(far.shape[0]):
