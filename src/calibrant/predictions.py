@@ -12,7 +12,7 @@ from calibrant import device, engine
 from calibrant.checks import arrays
 from calibrant.checks.convert import check_columns, column_names, columns, refuse_other_rows
 from calibrant.checks.labels import Classes, class_index, class_names, cluster_codes, outcomes
-from calibrant.engine.tuples import Rows
+from calibrant.engine.arrays import Rows
 
 if TYPE_CHECKING:
     from calibrant.loading.reading import Reading

@@ -9,7 +9,7 @@ from chance import agrees
 
 from calibrant import Predictions, calibration_test, engine
 from calibrant.calibration import Gathered
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth

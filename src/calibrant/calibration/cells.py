@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant import device, engine
 from calibrant.engine import threads
-from calibrant.engine.tuples import Order
+from calibrant.engine.arrays import Order
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.predictions import Predictions
 
@@ -92,7 +92,7 @@ class CellSums:
         if self.event is None:
             return mass, *engine.norms.norms(off)
         both = np.abs(off[:, self.event])  # of two outcomes, which are off by the same
-        return mass, engine.totals.event_norm(both, 0), engine.totals.event_norm(both, 2)
+        return mass, engine.norms.event_norm(both, 0), engine.norms.event_norm(both, 2)
 
 
 def _divisor(mass: Floats) -> Floats:
@@ -220,7 +220,7 @@ class Cells(ABC):
         return Means(self.mass[some], self.predictions[some], self.sums().sums.observed[some])
 
     def totals(self) -> Any:
-        """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
+        """Return norms of the deviations, summed over the cells and largest: `engine.norms`."""
         return totals_of(self.sums().norms(), self._whole)
 
     @property
@@ -348,7 +348,7 @@ class Gathered(Cells):
         return device.cells.from_host(rows, self.of_rows) if found is None else found
 
     def totals(self, data: Predictions | None = None) -> Any:
-        """Return norms of the deviations, summed over the cells and largest: `engine.totals`."""
+        """Return norms of the deviations, summed over the cells and largest: `engine.norms`."""
         if (data is None or data is self.data) and self.on_device is not None:
             return self.on_device.totals()
         return totals_of(self.norms(data), self._whole)
@@ -378,7 +378,7 @@ def totals_of(norms: Norms, whole: float | None) -> Any:
     """Return the totals of cells; `whole` is the weight of all, if these are some of them."""
     mass, one, two = norms
     shares = (mass / (mass.sum() if whole is None else whole))[:, None]
-    totals = engine.totals.Totals.zeros(1)
+    totals = engine.norms.Totals.zeros(1)
     for norm, values in enumerate((one, np.sqrt(two), two)):
-        engine.totals.add_cells(totals, norm, values[:, None], shares)
+        engine.norms.add_cells(totals, norm, values[:, None], shares)
     return totals

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.calibration.cells import Cells, Gathered
 from calibrant.calibration.tables import Tabled, TableReduction, check_foldable
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.rows import Batch, Memory, Part, Rows
@@ -171,7 +171,7 @@ class Draws:
         """Work out, before there are threads, what all replicates need of these cells."""
 
     def totals(self, cells: Any, some: Replicates) -> Any:
-        """Return `engine.totals.Totals`: norms of the cells' deviations, summed and largest."""
+        """Return `engine.norms.Totals`: norms of the cells' deviations, summed and largest."""
         raise NotImplementedError
 
     def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:
@@ -218,7 +218,7 @@ class Block:
         self._totals: dict[Cells, Any] = {}
 
     def totals(self, cells: Any) -> Any:
-        """Return `engine.totals.Totals`: norms of the cells' deviations, summed and largest."""
+        """Return `engine.norms.Totals`: norms of the cells' deviations, summed and largest."""
         if cells not in self._totals:
             self._totals[cells] = self.draws.totals(cells, self.replicates)
         return self._totals[cells]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, View
 from calibrant.checks.parameters import brief, function
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Labels, Redraw
 from calibrant.resampling.draws.rows import RowDraws
@@ -78,7 +78,7 @@ class Resampler:
 
     def totals(self, cells: Gathered, key: np.uint64, replicates: Replicates) -> Any:
         """Return the totals of fixed cells whose rows stand so many times, with their labels."""
-        out = engine.totals.Totals.zeros(replicates.size)
+        out = engine.norms.Totals.zeros(replicates.size)
         for b in range(*replicates):
             times = self.times(cells.data, key, b)
             found = cells.totals(None if times is None else cells.data.weighted_by(times))

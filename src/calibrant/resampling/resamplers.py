@@ -11,7 +11,7 @@ from calibrant import engine
 from calibrant.arguments import not_one
 from calibrant.calibration import Draws, Gathered, View
 from calibrant.checks.parameters import brief, derive, one_of
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws import Away
 from calibrant.resampling.draws.counts import Counts

@@ -33,7 +33,7 @@ class Batch(NamedTuple):
         return self if lens is None else self._replace(seen=lens(self.given))
 
     @property
-    def rows(self) -> engine.tuples.Rows:
+    def rows(self) -> engine.arrays.Rows:
         """The rows as the lens shows them and the engine takes them, with their numbers."""
         return self.seen.rows._replace(first=self.first, numbers=self.numbers)
 

@@ -121,7 +121,7 @@ class ExpectedMiscalibration(CellStatistic):
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         held = mass > 0
         shares = mass[held] / mass.sum()
-        return np.asarray(engine.totals.weighted_sum(distances[held], shares))
+        return np.asarray(engine.norms.weighted_sum(distances[held], shares))
 
     def pick(self, totals: Any) -> Floats:
         return np.asarray(totals.expected)

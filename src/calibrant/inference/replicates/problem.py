@@ -12,7 +12,7 @@ from calibrant import engine
 from calibrant.arguments import as_rows
 from calibrant.calibration import Cells, Draws, View
 from calibrant.checks.parameters import Rng, as_seed, function, make_key, whole
-from calibrant.engine.tuples import Floats, Ints
+from calibrant.engine.arrays import Floats, Ints
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler

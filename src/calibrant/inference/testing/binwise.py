@@ -13,7 +13,7 @@ from calibrant.calibration import CalibrationFunction
 from calibrant.calibration.function import on_cells
 from calibrant.checks.parameters import Rng, fraction
 from calibrant.engine import threads
-from calibrant.engine.tuples import Floats, Replicates
+from calibrant.engine.arrays import Floats, Replicates
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields, part
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.inference.testing.families import pvalue

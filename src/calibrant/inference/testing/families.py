@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from calibrant.arguments import as_rows
 from calibrant.calibration import View
 from calibrant.distances import squared_euclidean, total_variation
-from calibrant.engine.tuples import Floats
+from calibrant.engine.arrays import Floats
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
 from calibrant.predictions import Predictions
 from calibrant.rows import Rows

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant import words
 from calibrant.arguments import as_lens, check_data, takes_arrays
 from calibrant.checks.parameters import Rng, fraction
-from calibrant.engine.tuples import Floats
+from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import (

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from calibrant.calibration import Block, observed
 from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.checks.parameters import Rng, as_seed
-from calibrant.engine.tuples import Floats, Ints, Replicates
+from calibrant.engine.arrays import Floats, Ints, Replicates
 from calibrant.inference.replicates.driver import numbers
 from calibrant.inference.replicates.problem import Plan, Problem, check_resamples
 from calibrant.inference.testing.resampled import CalibrationTest

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant import tables
 from calibrant.arguments import check_data, takes_models
 from calibrant.checks.parameters import Rng, truth
-from calibrant.engine.tuples import Floats
+from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import holm
 from calibrant.inference.verdicts.evaluation import (

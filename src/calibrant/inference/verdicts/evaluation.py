@@ -10,7 +10,7 @@ from calibrant import tables
 from calibrant.arguments import as_lens, check_data, takes_arrays
 from calibrant.checks.parameters import Rng, brief
 from calibrant.distances import Distance, name_of
-from calibrant.engine.tuples import Floats
+from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.driver import of_all
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import (

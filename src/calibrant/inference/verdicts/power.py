@@ -14,7 +14,7 @@ import numpy as np
 from calibrant import tables
 from calibrant.arguments import as_lens, check_data, takes_arrays
 from calibrant.checks.parameters import Rng, derive, fraction, function
-from calibrant.engine.tuples import Floats
+from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.driver import replicates, values_and_replicates
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import omnibus, pvalue, strongest

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from calibrant.calibration import Draws, Tabled
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 
 
 @final

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.calibration import Cells, Draws, EventSums
 from calibrant.calibration.cells import ENOUGH
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.resampling.draws.labels import Labels, event_totals
 
 Floats = NDArray[np.float64]

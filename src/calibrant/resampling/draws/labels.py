@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, Tabled
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.lenses import Lens, Outcomes
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws import Away
@@ -170,7 +170,7 @@ class Labels(Draws):
         key = self.source.key
         keys = key, engine.draws.replicate_keys(key, some)
         place = self.batch.rows, cells.order, self.cuts, keys, (first, last)
-        found: Floats = engine.counts.event_counts(*place)
+        found: Floats = engine.null.event_counts(*place)
         return found
 
     def counts(self, cells: Gathered, some: Replicates, first: int, last: int) -> Floats:
@@ -181,7 +181,7 @@ class Labels(Draws):
         if self.seen.m == 2 and self.cuts is not None:
             return self.counts_of_events(cells, some, first, last)
         place = self.batch.rows, cells.order, self.source, some, (first, last)
-        found: Floats = engine.counts.cell_counts(*place)
+        found: Floats = engine.null.cell_counts(*place)
         return found
 
     def add_counts(
@@ -195,7 +195,7 @@ class Labels(Draws):
             table[at] += self.events(cells, some, 0, cells.n_cells)
         elif self.lens.rowwise:
             places = at.astype(np.int64), table
-            engine.counts.add_counts(self.batch.rows, cells.order, self.source, some, places)
+            engine.null.add_counts(self.batch.rows, cells.order, self.source, some, places)
         else:
             counts = self.counts(cells, some, 0, cells.n_cells).transpose(1, 2, 0)
             table[at] += counts if self.seen.m > 2 else counts[:, self.seen.event]
@@ -319,7 +319,7 @@ def table_totals(cells: Tabled, table: Floats) -> Any:
     if cells.m == 2:
         return event_totals(lambda first, last: table[first:last].copy(), cells, table.shape[-1])
     place = table, cells.predictions, cells.mass, cells.norms_wanted, cells.total
-    return engine.counts.table_totals(*place)
+    return engine.null.table_totals(*place)
 
 
 def event_totals(events: Callable[[int, int], Floats], cells: Any, size: int) -> Any:
@@ -330,7 +330,7 @@ def event_totals(events: Callable[[int, int], Floats], cells: Any, size: int) ->
     mass = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
     predicted = cells.predictions[:, cells.event, None]
     shares = cells.proportions[:, None]
-    totals = engine.totals.Totals.zeros(size)
+    totals = engine.norms.Totals.zeros(size)
     step = max(1, TABLE // size)
     for first in range(0, cells.n_cells, step):
         part = slice(first, min(first + step, cells.n_cells))
@@ -339,12 +339,12 @@ def event_totals(events: Callable[[int, int], Floats], cells: Any, size: int) ->
         off *= 1.0 / mass[part]
         np.abs(off, out=off)
         for norm in range(*cells.norms_wanted):
-            norms = engine.totals.event_norm(off, norm)
-            engine.totals.add_cells(totals, norm, norms, shares[part])
+            norms = engine.norms.event_norm(off, norm)
+            engine.norms.add_cells(totals, norm, norms, shares[part])
     return totals
 
 
 def joined(totals: list[Any]) -> Any:
     """Lay the totals of single replicates side by side."""
     parts = zip(*totals, strict=True)
-    return engine.totals.Totals(*(np.concatenate(part, axis=1) for part in parts))
+    return engine.norms.Totals(*(np.concatenate(part, axis=1) for part in parts))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, Tabled
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws import Away
 from calibrant.resampling.draws.labels import Labels, Redraw, joined
@@ -143,13 +143,11 @@ class Summed(Draws):
         mass, observed, limbs = self._sums[cells]
         units = np.array([2.0**-bits for bits in engine.sums.LIMBS]).reshape(3, 1, 1, 1)
         sums = engine.resample.Sums(mass, observed, limbs * units)
-        totals = engine.totals.Totals.zeros(some.size)
+        totals = engine.norms.Totals.zeros(some.size)
         event, total = cells.event, cells.total
         sums.add_to(totals, -1 if event is None else event, 1.0 / self._unit, total)
         weight = mass.sum(axis=0)
-        if (weight == 0).any():
-            engine.resample.replace_empty(totals, weight, cells.totals())
-        return engine.resample.rescaled(totals, weight, total)
+        return engine.resample.settled(totals, weight, total, cells.totals)
 
     def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
         """Refuse: means of cells change with their rows, so counts alone say nothing."""
