@@ -6,11 +6,11 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from calibrant.checks.seeds import make_key
 from integers import replicate_key, row_key, uniform
 from tensors import DEVICES, problem
 
 from calibrant import engine
+from calibrant.checks.parameters import make_key
 from calibrant.device import draws, grid, rows
 from calibrant.engine.arrays import Replicates, Source
 

@@ -5,12 +5,12 @@ from fractions import Fraction
 import integers
 import numpy as np
 import oracles
-from calibrant.checks.seeds import make_key
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
 from calibrant import engine
+from calibrant.checks.parameters import make_key
 from calibrant.engine.arrays import Replicates, Source
 
 CLASSES = engine.classes

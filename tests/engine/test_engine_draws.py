@@ -3,7 +3,6 @@
 import integers
 import numpy as np
 import pytest
-from calibrant.checks.seeds import make_key
 from chance import BUDGET, agrees
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +10,7 @@ from scipy.stats import chi2
 from strategies import problems
 
 from calibrant import Predictions, engine
+from calibrant.checks.parameters import make_key
 from calibrant.engine.arrays import Replicates, Source
 
 DRAWS = engine.draws

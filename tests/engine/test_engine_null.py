@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from calibrant.checks.seeds import make_key
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
 from calibrant import Predictions, engine
+from calibrant.checks.parameters import make_key
 from calibrant.engine.arrays import Replicates, Source
 
 KEY = make_key(3)

@@ -6,7 +6,6 @@ from math import factorial
 import integers
 import numpy as np
 import pytest
-from calibrant.checks.seeds import make_key
 from chance import agrees
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from scipy.stats import poisson
 
 from calibrant import Predictions, engine
 from calibrant.calibration import Gathered
+from calibrant.checks.parameters import make_key
 from calibrant.engine.arrays import Replicates
 from calibrant.partitions import FromFunction
 

@@ -97,6 +97,9 @@ class Difference:
                 f"{bad} is shown to be miscalibrated and {other} is not, but the data do not tell"
                 f" that {bad} is further off"
             )
+        return self._neither()
+
+    def _neither(self) -> str:
         if all(verdict.decided for verdict in self.verdicts):
             return "neither is shown to be miscalibrated"
         return "cannot tell whether either is miscalibrated"

@@ -11,7 +11,7 @@ from calibrant.arguments import as_lens, check_data, takes_arrays
 from calibrant.checks.parameters import Rng, brief
 from calibrant.distances import Distance, name_of
 from calibrant.engine.arrays import Floats
-from calibrant.inference.replicates.driver import of_all
+from calibrant.inference.replicates.driver import Found, of_all
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import (
     adjust,
@@ -246,6 +246,21 @@ def judged(
         problem.check_hypothesis()
     tested = [omnibus(one.view) if statistics is None else statistics for one in problems]
     found = of_all(problems, tested, plan, (CELLS, WHOLE))
+    rows = _adjusted(problems, tested, found)
+    if min(row.adjusted_pvalue for row in rows) <= ALPHA:
+        find_moments_away(problems)
+    left = iter(row.adjusted_pvalue for row in rows)
+    verdicts = tuple(
+        judge(problem, min(next(left) for _ in some), len(rows), plan.n_resamples)
+        for problem, some in zip(problems, tested, strict=True)
+    )
+    return rows, verdicts
+
+
+def _adjusted(
+    problems: Sequence[Problem], tested: Sequence[Sequence[Statistic]], found: Sequence[Found]
+) -> tuple[EvaluationRow, ...]:
+    """Return the tests of all problems, adjusted together."""
     tests = [
         (problem.lens, *test)
         for problem, some, (values, nulls) in zip(problems, tested, found, strict=True)
@@ -253,15 +268,7 @@ def judged(
     ]
     _, _, values, nulls = zip(*tests, strict=True)
     adjusted = adjust(np.array(values), np.stack(nulls)).tolist()
-    rows = tuple(EvaluationRow(*test, p) for test, p in zip(tests, adjusted, strict=True))
-    if min(adjusted) <= ALPHA:
-        find_moments_away(problems)
-    left = iter(adjusted)
-    verdicts = tuple(
-        judge(problem, min(next(left) for _ in some), len(rows), plan.n_resamples)
-        for problem, some in zip(problems, tested, strict=True)
-    )
-    return rows, verdicts
+    return tuple(EvaluationRow(*test, p) for test, p in zip(tests, adjusted, strict=True))
 
 
 def _with_detectable(
