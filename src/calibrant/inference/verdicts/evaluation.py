@@ -242,9 +242,7 @@ def judged(
 
     They are the omnibus ones, if no statistics are chosen.
     """
-    for problem in problems:
-        problem.check_hypothesis()
-    tested = [omnibus(one.view) if statistics is None else statistics for one in problems]
+    tested = [_tested(problem, statistics) for problem in problems]
     found = of_all(problems, tested, plan, (CELLS, WHOLE))
     rows = _adjusted(problems, tested, found)
     if min(row.adjusted_pvalue for row in rows) <= ALPHA:
@@ -255,6 +253,12 @@ def judged(
         for problem, some in zip(problems, tested, strict=True)
     )
     return rows, verdicts
+
+
+def _tested(problem: Problem, statistics: Sequence[Statistic] | None) -> Sequence[Statistic]:
+    """Return what is tested of a problem, under a hypothesis that allows it."""
+    problem.check_hypothesis()
+    return omnibus(problem.view) if statistics is None else statistics
 
 
 def _adjusted(
