@@ -5,8 +5,7 @@ rules, which are in `roles` and `rules`. Each way of storing columns is one modu
 `columnar`, `json_files`; `npz` has arrays); `table` holds the checked rows of them.
 """
 
-from calibrant.loading.files import from_frame, load
-from calibrant.loading.models import load_models
+from calibrant.loading.files import from_frame, load, load_models
 from calibrant.loading.reading import Reading
 from calibrant.loading.scanned import scan
 

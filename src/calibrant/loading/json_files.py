@@ -4,8 +4,6 @@ Polars reads the lines, and Python finds the line of a fault. A key that a row l
 like an empty cell.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -15,9 +13,10 @@ from functools import partial
 from glob import escape
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.checks.labels import written
@@ -26,9 +25,6 @@ from calibrant.loading.columnar import Columnar
 from calibrant.loading.columns import SAMPLE, ColumnStore
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
 from calibrant.loading.roles import Kind, repeated
-
-if TYPE_CHECKING:
-    import polars as pl
 
 STEP = 1 << 24  # bytes that are searched at a time
 KEY = re.compile(rb'"([^"\\]*+)"\s*+:')  # a key that is written as it reads
@@ -58,8 +54,6 @@ class JsonLines:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; when polars cannot read them, find out where and why."""
-        import polars as pl  # noqa: PLC0415 (only files need it)
-
         number = pl.Float64()
         schema: dict[str, Any] = {
             self.spelled[name]: pl.List(number) if self.kinds[name] == "list" else number
@@ -239,8 +233,6 @@ def _is_number(value: Any) -> bool:
 
 def json_file(path: Path) -> ColumnStore:
     """Open a JSON file; one of JSON lines, whatever its name, is read as such."""
-    import polars as pl  # noqa: PLC0415
-
     with opened_text(path) as file:
         content = file.read()
     try:
@@ -295,8 +287,6 @@ def _rows(found: Any) -> dict[str, Sequence[Any]]:
 
 def _series(key: str, values: Sequence[Any]) -> pl.Series:
     """Return a column of numbers or lists of numbers, or of what it says as text."""
-    import polars as pl  # noqa: PLC0415
-
     there = [value for value in values if value is not None]
     kind = _kind_of(there)
     if kind == "float":

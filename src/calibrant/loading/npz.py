@@ -1,14 +1,13 @@
 """NPZ files: named arrays, read without unpickling anything."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.checks import arrays
@@ -19,9 +18,6 @@ from calibrant.loading.plain_files import reason_of, refuse_bomb, refuse_other_f
 from calibrant.loading.reading import Reading
 from calibrant.loading.roles import WEIGHTS
 from calibrant.loading.table import Table, refuse_decisions, to_probabilities
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PROBS = ("probs", "prob", "proba", "probabilities", "p", "y_prob")
 LOGITS = ("logits", "logit")
@@ -153,8 +149,6 @@ def _weight_key(keys: Sequence[str], options: Options) -> str | None:
 
 def _names(archive: zipfile.ZipFile, keys: Sequence[str], key: str, n: int) -> pl.Series:
     """Return the names of models or rows as a column."""
-    import polars as pl  # noqa: PLC0415 (only files need it)
-
     array = _array(archive, _key("model", keys, (), key))
     if array.shape != (n,):
         raise ValueError(f"the array {key!r} must be of shape ({n},); found {array.shape}.")

@@ -12,7 +12,8 @@ from calibrant.checks import arrays
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import rules
 from calibrant.loading.columns import load_matrix
-from calibrant.loading.files import checked_path, open_store
+from calibrant.loading.files import checked_path
+from calibrant.loading.formats import open_store
 from calibrant.loading.options import LOGITS_HINT, Options
 from calibrant.loading.plain_files import one_sentence, plain_file
 from calibrant.loading.roles import Kind

@@ -1,13 +1,12 @@
 """All rows of a file, chosen and checked: whole, of one model, or joined with those of others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.checks import arrays
@@ -19,9 +18,6 @@ from calibrant.loading.options import LOGITS_HINT, PERCENT_HINT, ROUNDED_HINT, O
 from calibrant.loading.reading import Reading
 from calibrant.loading.roles import MODELS, Kind, Roles, find_roles, present, repeated
 from calibrant.predictions import Beside, Predictions, frozen
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Array = NDArray[Any]
 
@@ -64,13 +60,13 @@ class Table:
             clusters = frozen(cluster_codes(column, len(column), self.source))
         return Beside(clusters, MappingProxyType(texts))
 
-    def models(self, column: str) -> dict[str, Table]:
+    def models(self, column: str) -> "dict[str, Table]":
         """Return the rows of each model, in the order of their first rows."""
         names = self.names[column]
         found = names.unique(maintain_order=True).to_list()
         return {str(name): self._some((names == name).arg_true().to_numpy()) for name in found}
 
-    def _some(self, rows: Any) -> Table:
+    def _some(self, rows: Any) -> "Table":
         return replace(
             self,
             probs=self.probs.take(rows, axis=0),
@@ -112,9 +108,7 @@ class Table:
 
 
 def _texts(series: pl.Series) -> pl.Series:
-    from polars import String  # noqa: PLC0415 (only files need it)
-
-    return series.cast(String)
+    return series.cast(pl.String)
 
 
 def _twice(ids: pl.Series) -> list[Any]:
