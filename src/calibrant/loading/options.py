@@ -63,11 +63,6 @@ class Options:
         """Whether rows are divided by their sums."""
         return self.values == "rounded"
 
-    @property
-    def columns(self) -> Sequence[str] | None:
-        """Return the columns of probabilities that were asked for."""
-        return self.probs  # a tuple, since it was checked
-
     def name_classes(self, own: Sequence[Any] | None, m: int, columns: Sequence[str]) -> Classes:
         """Return the m classes as the user calls them, or else as the file does: `own`.
 

@@ -83,7 +83,7 @@ def find_roles(kinds: Mapping[str, Kind], options: Options) -> Roles:
     kept = present("keep", kinds, options.keep)
     label = _label(kinds, options, kept)
     asked = {role: _asked(kinds, options, role) for role in ("model", "id", "cluster")}
-    probs = () if options.columns is None else present("probs", kinds, options.columns)
+    probs = () if options.probs is None else present("probs", kinds, options.probs)
     taken = {label, *asked.values(), *kept, *probs}
     free = {name: kind for name, kind in kinds.items() if name not in taken}
     models = _called(free, MODELS, "whole", "text") if options.model is None else []

@@ -59,8 +59,8 @@ def by_name(
 
     Those in `aside` are something else, unless the user asks for them.
     """
-    if options.columns is not None:
-        return _by_request(kinds, options.columns, options.logits)
+    if options.probs is not None:
+        return _by_request(kinds, options.probs, options.logits)
     rest = {name: kind for name, kind in kinds.items() if name not in aside}
     return _by_prefix(rest, options.logits) or _by_list(rest, options.logits)
 

@@ -1,6 +1,6 @@
 """All rows of a file, chosen and checked: whole, of one model, or joined with those of others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, final
@@ -187,7 +187,8 @@ def _checked(
 ) -> Table:
     n, k = loaded.matrix.shape
     source = _source(store, chosen)
-    if k == 1 and not chosen.lists:
+    single = k == 1 and not chosen.lists
+    if single:
         known = chosen.two(distinct(loaded.label), roles.correct, options)
     else:
         known = chosen.several(k, options)
@@ -198,7 +199,8 @@ def _checked(
     probs = to_probabilities(loaded.matrix[:, 0] if k == 1 else loaded.matrix, options, source)
     labels = codes(loaded.label, known, source)
     refuse_decisions(probs, options)
-    reading = _reading(chosen, roles, known, store, options)
+    correct = roles.correct and single
+    reading = reading_of(chosen, roles, known, store.kinds, options, correct)
     return Table(probs, labels, known.names, weights, loaded.names, reading, source)
 
 
@@ -214,8 +216,17 @@ def _source(store: ColumnStore, chosen: rules.Chosen) -> Source:
             return f"entry {j} of column {shown(columns[0])}"
         return f"column {shown(columns[j])}"
 
+    return file_source(store.where, column, taken)
+
+
+def file_source(
+    row: Callable[[int], str] = "row {}".format,
+    column: Callable[[int], str] = "column {}".format,
+    taken: str = "",
+) -> Source:
+    """Return how sentences speak of the numbers of a file, and of the columns taken for them."""
     return Source(
-        store.where,
+        row,
         column,
         probs="the probabilities",
         logits="the logits",
@@ -226,9 +237,15 @@ def _source(store: ColumnStore, chosen: rules.Chosen) -> Source:
     )
 
 
-def _reading(
-    chosen: rules.Chosen, roles: Roles, known: Classes, store: ColumnStore, options: Options
+def reading_of(
+    chosen: rules.Chosen,
+    roles: Roles,
+    known: Classes,
+    names: Iterable[str],
+    options: Options,
+    correct: bool = False,
 ) -> Reading:
+    """Return what was made of the columns or arrays `names`."""
     used = {roles.label, roles.weight, *roles.beside, *chosen.columns}
     return Reading(
         roles.label,
@@ -237,13 +254,13 @@ def _reading(
         roles.weight,
         roles.model,
         roles.id,
-        tuple(name for name in store.kinds if name not in used),
-        cluster=roles.cluster,
-        kept=roles.kept,
-        correct=roles.correct and len(chosen.columns) == 1 and not chosen.lists,
-        lists=chosen.lists,
-        logits=options.logits,
-        normalize=options.normalize and len(known.names) > 2,
+        tuple(name for name in names if name not in used),
+        roles.cluster,
+        roles.kept,
+        correct,
+        chosen.lists,
+        options.logits,
+        options.normalize and len(known.names) > 2,
     )
 
 
