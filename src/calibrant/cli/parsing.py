@@ -4,6 +4,7 @@ Methods of recalibration and regions are read here. What is refused is a mistake
 This module loads what computes, so commands import it when they run.
 """
 
+import operator
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -25,12 +26,7 @@ SUBJECT = re.compile(r"^`(lens|partition|distance|statistic)` (?=must be )")
 
 # A condition, up to the next one or the end. The name may hold anything, even "and" or ">".
 CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)(?:\s+and\s+(?=\S)|\s*$)")
-OPERATORS: dict[str, Callable[[Any, float], Any]] = {
-    ">=": lambda p, x: p >= x,
-    "<=": lambda p, x: p <= x,
-    ">": lambda p, x: p > x,
-    "<": lambda p, x: p < x,
-}
+OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
 def parse_lens(text: str, data: Predictions | Scan) -> lenses.Lens:

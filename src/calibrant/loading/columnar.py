@@ -13,10 +13,9 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from calibrant.checks.parameters import listed
-from calibrant.loading.columns import SAMPLE, distinct
+from calibrant.loading.columns import FAILURES, SAMPLE, distinct
 from calibrant.loading.plain_files import STREAM, damaged, first_bytes, refuse_other_formats
-from calibrant.loading.roles import Kind, repeated
+from calibrant.loading.roles import Kind, spelled
 from calibrant.loading.stated_sizes import ParquetSizes, check_arrow
 
 T = TypeVar("T")
@@ -50,13 +49,10 @@ class Columnar:
     ) -> "Columnar":
         """Wrap a lazy frame whose columns shall be read in so many parts."""
         schema = _guarded(frame.collect_schema)
-        spelled = {name.strip(): name for name in schema}
-        if len(spelled) < len(schema):
-            twice = repeated(name.strip() for name in schema)
-            raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
-        types = {name: schema[column] for name, column in spelled.items()}
+        keys = spelled(schema)
+        types = {name: schema[key] for name, key in keys.items()}
         kinds = {name: _kind(found) for name, found in types.items()}
-        return cls(frame, spelled, types, kinds, parts, check, save)
+        return cls(frame, keys, types, kinds, parts, check, save)
 
     def first_labels(self, label: str) -> list[str]:
         """Return the labels of the first rows."""
@@ -146,7 +142,7 @@ def _guarded(read: Callable[[], T]) -> T:
     """Turn what polars says of a damaged file into a sentence."""
     try:
         return read()
-    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
+    except FAILURES as error:
         raise damaged(error) from error
 
 

@@ -13,6 +13,7 @@ from calibrant.checks.labels import Classes, shown, written
 from calibrant.checks.parameters import Source, more
 from calibrant.loading.roles import Kind, Roles
 
+FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)  # of its readers
 SAMPLE = 100  # rows that are looked at before columns are chosen
 ENTRIES = 1 << 18  # of a matrix that are laid side by side at a time: they stay in the cache
 ROWS = 1 << 16  # labels at a time: what polars keeps beside a column is larger than the column

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.checks.labels import shown
 from calibrant.checks.parameters import listed, more
-from calibrant.loading.columns import SAMPLE
+from calibrant.loading.columns import FAILURES, SAMPLE
 from calibrant.loading.plain_files import created_text, opened_text, reason_of
 from calibrant.loading.roles import WEIGHTS, Kind, repeated
 
@@ -47,21 +47,18 @@ class Delimited:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; when polars cannot read them, find out where and why."""
-        failures = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
         try:
             frame = self._trimmed(self._collect(numeric, named, pl.Float64()))
-        except failures:
-            frame = self._read_as_texts(numeric, named, failures)
+        except FAILURES:
+            frame = self._read_as_texts(numeric, named)
         self._refuse_lost_rows(frame.height)
         return frame
 
-    def _read_as_texts(
-        self, numeric: Sequence[str], named: Sequence[str], failures: Any
-    ) -> pl.DataFrame:
+    def _read_as_texts(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns where numbers have spaces around them, or find what is wrong."""
         try:
             frame = self._collect(numeric, named, pl.String())
-        except failures as error:
+        except FAILURES as error:
             self._find_fault()
             raise ValueError(
                 f"the file must be a table of cells; it cannot be read ({reason_of(error)})."

@@ -236,7 +236,7 @@ def _joined(tables: "Mapping[str, Table]") -> dict[str, Predictions]:
     found = {}
     for name, table in tables.items():
         places = {key: row for row, key in enumerate(ids[name].to_list())}
-        found[name] = table.predictions([places[key] for key in first.to_list()])
+        found[name] = table.some([places[key] for key in first.to_list()]).predictions()
     return found
 
 

@@ -120,6 +120,22 @@ def present(option: str, names: Collection[str], asked: Sequence[str]) -> tuple[
     return found
 
 
+def refuse_several(found: Sequence[str], what: str, remedy: str) -> None:
+    """Refuse columns of which each could be what only one is."""
+    if len(found) > 1:
+        raise ValueError(
+            f"one column {what}; {listed(found)} could each be it. Choose with {remedy}."
+        )
+
+
+def spelled(names: Collection[str]) -> dict[str, str]:
+    """Return the names by what they are without spaces around them, which must differ."""
+    twice = repeated(name.strip() for name in names)
+    if twice:
+        raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
+    return {name.strip(): name for name in names}
+
+
 def repeated(names: Iterable[str]) -> list[str]:
     """Return the names that occur more than once."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
@@ -132,11 +148,7 @@ def _label(kinds: Mapping[str, Kind], options: Options, kept: Sequence[str]) -> 
     found = _usual_labels({name: kind for name, kind in kinds.items() if name not in kept})
     if len(found) == 1:
         return found[0]
-    if found:
-        raise ValueError(
-            f"one column must hold the labels; {listed(found)} could each be it. Choose with"
-            " `label`."
-        )
+    refuse_several(found, "must hold the labels", "`label`")
     raise ValueError(
         f"one column must hold the labels, and be called {', '.join(LABELS[:7])} or correct; found"
         f" {listed(kinds, 12)}. Name it with `label`."
@@ -162,9 +174,6 @@ def _weight(kinds: Mapping[str, Kind], free: Mapping[str, Kind], options: Option
     if options.weight is not None:
         return present("weight", kinds, [options.weight])[0]
     found = _called(free, WEIGHTS, "whole", "float")
-    if len(found) > 1:
-        raise ValueError(
-            f"one column may hold weights; {listed(found)} could each be it. Choose with `weight`,"
-            " or set the others aside with `keep=…`."
-        )
+    remedy = "`weight`, or set the others aside with `keep=…`"
+    refuse_several(found, "may hold weights", remedy)
     return found[0] if found else None

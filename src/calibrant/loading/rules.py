@@ -14,7 +14,7 @@ from calibrant.checks.labels import Classes, Meaning, class_names, meaning, show
 from calibrant.checks.parameters import listed
 from calibrant.loading import roles as usual
 from calibrant.loading.options import Options, check_order
-from calibrant.loading.roles import Kind, present
+from calibrant.loading.roles import Kind, present, refuse_several
 
 ZERO_AND_ONE = {Decimal(0), Decimal(1)}
 TRUTHS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
@@ -101,11 +101,7 @@ def _by_list(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
     """Return the column that holds a list of probabilities for each row; None if there is none."""
     names = usual.LOGIT_LISTS if logits else usual.LISTS
     found = [name for name, kind in kinds.items() if kind == "list" and name.lower() in names]
-    if len(found) > 1:
-        raise ValueError(
-            f"one column must hold the lists of probabilities; {listed(found)} could each be it."
-            " Choose with `probs`."
-        )
+    refuse_several(found, "must hold the lists of probabilities", "`probs`")
     return Chosen((found[0],), (), lists=True) if found else None
 
 
@@ -128,13 +124,15 @@ def single(kinds: Mapping[str, Kind], logits: bool, correct: bool) -> Chosen:
     """
     found = _usual(kinds, logits)
     if not found:
-        raise ValueError(_missing(kinds, logits))
-    found = (_confidences(found) if correct else []) or _likely(found, kinds)
-    if len(found) > 1:
+        what, prefix = ("logits", "logit_") if logits else ("probabilities", "prob_")
         raise ValueError(
-            f"one column must hold the probability of class 1; {listed(found)} could each be it."
-            " Choose with `probs`."
+            f"the columns of {what} must be called {prefix}<class>, or be named after the labels;"
+            f" found {listed(kinds, 12)} beside the labels. Name them with"
+            f" `probs`.{_hint(kinds, logits)}"
         )
+    floats = [name for name in found if kinds[name] == "float"]  # not hard decisions beside them
+    found = (_confidences(found) if correct else []) or floats or found
+    refuse_several(found, "must hold the probability of class 1", "`probs`")
     if not correct:
         _refuse_confidence(found[0], kinds)
     return Chosen((found[0],), _after_prefix(found, logits))
@@ -145,11 +143,6 @@ def _usual(kinds: Mapping[str, Kind], logits: bool) -> list[str]:
     names = usual.LOGIT_SINGLES if logits else usual.SINGLES
     columns = [name for name, kind in kinds.items() if kind != "list"]
     return [n for n in columns if n.lower() in names or _after_prefix([n], logits)]
-
-
-def _likely(named: list[str], kinds: Mapping[str, Kind]) -> list[str]:
-    """Leave out columns of hard decisions that stand beside one of probabilities."""
-    return [name for name in named if kinds[name] == "float"] or named
 
 
 def _confidences(names: Iterable[str]) -> list[str]:
@@ -166,14 +159,6 @@ def _refuse_confidence(column: str, kinds: Iterable[str]) -> None:
             f" {decision!r}. Then add a column 'correct', 1 where that is right and 0 where not."
             " Else name it with `probs`."
         )
-
-
-def _missing(kinds: Mapping[str, Kind], logits: bool) -> str:
-    what, prefix = ("logits", "logit_") if logits else ("probabilities", "prob_")
-    return (
-        f"the columns of {what} must be called {prefix}<class>, or be named after the labels; found"
-        f" {listed(kinds, 12)} beside the labels. Name them with `probs`.{_hint(kinds, logits)}"
-    )
 
 
 def _hint(kinds: Mapping[str, Kind], logits: bool) -> str:

@@ -173,7 +173,10 @@ def _choose(
     is.
     """
     kinds = {name: _kind(found) for name, found in types.items()}
-    row = None if row is None else _row_column(row, types, kinds)
+    if row is not None:
+        (row,) = present("row", kinds, [row])
+        if kinds[row] != "whole":
+            raise TypeError(f"`row` must hold whole numbers; column {row!r} holds {types[row]}.")
     roles = find_roles({name: kind for name, kind in kinds.items() if name != row}, options)
     chosen = _probabilities(kinds, options, roles, types)
     return Columns(
@@ -202,14 +205,6 @@ def _probabilities(
         if kinds[name] in ("text", "other"):
             raise TypeError(f"column {name!r} must hold numbers; found {types[name]}.")
     return chosen
-
-
-def _row_column(row: str, types: Types, kinds: Mapping[str, Kind]) -> str:
-    """Return the column of the rows' numbers as it is spelled."""
-    (name,) = present("row", kinds, [row])
-    if kinds[name] != "whole":
-        raise TypeError(f"`row` must hold whole numbers; column {name!r} holds {types[name]}.")
-    return name
 
 
 def _classes(

@@ -1,6 +1,6 @@
 """All rows of a file, chosen and checked: whole, of one model, or joined with those of others."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, final
@@ -35,10 +35,8 @@ class Table:
     reading: Reading
     source: Source  # how to speak of rows
 
-    def predictions(self, rows: Sequence[int] | None = None) -> Predictions:
-        """Return all rows, or some of them; a file of these alone would give the same bits."""
-        if rows is not None:
-            return self._some(list(rows)).predictions()
+    def predictions(self) -> Predictions:
+        """Return all rows."""
         weights = self.weights
         if weights is not None:
             weights = arrays.weights(weights, len(self.labels), source=self.source)
@@ -50,7 +48,7 @@ class Table:
         """Return clusters and the columns that are kept."""
         names = (self.reading.cluster, *self.reading.kept)
         texts = {
-            name: np.asarray(_texts(self.names[name]).to_numpy(), object)
+            name: np.asarray(self.names[name].cast(pl.String).to_numpy(), object)
             for name in names
             if name is not None
         }
@@ -64,9 +62,10 @@ class Table:
         """Return the rows of each model, in the order of their first rows."""
         names = self.names[column]
         found = names.unique(maintain_order=True).to_list()
-        return {str(name): self._some((names == name).arg_true().to_numpy()) for name in found}
+        return {str(name): self.some((names == name).arg_true().to_numpy()) for name in found}
 
-    def _some(self, rows: Any) -> "Table":
+    def some(self, rows: Any) -> "Table":
+        """Return some rows; a file of these alone would give the same bits."""
         return replace(
             self,
             probs=self.probs.take(rows, axis=0),
@@ -78,7 +77,7 @@ class Table:
     def ids(self) -> pl.Series:
         """Return the names of the rows as texts, which must differ."""
         column = str(self.reading.id)
-        ids = _texts(self.names[column])
+        ids = self.names[column].cast(pl.String)
         twice = _twice(ids)
         if twice:
             raise ValueError(
@@ -94,10 +93,14 @@ class Table:
         """
         for column in self.suspects:
             values = self.names[column].drop_nulls()
-            if column.lower() not in MODELS:
-                _refuse_copies(column, values)
-            elif self.reading.model is None:
+            if column.lower() in MODELS:
                 _refuse_models(column, values)
+            elif twice := _twice(values):
+                raise ValueError(
+                    f"rows must be different cases; column {column!r} has {listed(twice)} more than"
+                    " once. Are there several models? Take each with `model`; else set the column"
+                    " aside with `keep=…`."
+                )
 
     @property
     def suspects(self) -> list[str]:
@@ -105,10 +108,6 @@ class Table:
         reading = self.reading
         known = {reading.model, reading.id, reading.cluster, *reading.kept}
         return [name for name in self.names if name not in known]
-
-
-def _texts(series: pl.Series) -> pl.Series:
-    return series.cast(pl.String)
 
 
 def _twice(ids: pl.Series) -> list[Any]:
@@ -122,16 +121,6 @@ def _refuse_models(column: str, names: pl.Series) -> None:
         raise ValueError(
             f"rows of several models must not be pooled; column {column!r} names"
             f" {listed(found, 3)}. Take each with `model`, or set the column aside with `keep=…`."
-        )
-
-
-def _refuse_copies(column: str, ids: pl.Series) -> None:
-    twice = _twice(ids)
-    if twice:
-        raise ValueError(
-            f"rows must be different cases; column {column!r} has {listed(twice)} more than"
-            " once. Are there several models? Take each with `model`; else set the column aside"
-            " with `keep=…`."
         )
 
 
