@@ -3,7 +3,6 @@
 import glob
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from os import SEEK_END
 from pathlib import Path
 from typing import Any, TypeVar, final
@@ -64,9 +63,9 @@ class Columnar:
         """Return the columns; floats of 32 bits stay so, whatever the others are."""
         order = [*numeric, *named]
         self.check([self.spelled[name] for name in order])
-        asked = [self._numbers(numeric)]
+        asked = self._numbers(numeric)
         asked += [self._names(name, LABELS if not j else NAMES) for j, name in enumerate(named)]
-        frame = _guarded(self.frame.select(chain.from_iterable(asked)).collect)
+        frame = _guarded(self.frame.select(asked).collect)
         return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in order])
 
     def _numbers(self, numeric: Sequence[str]) -> list[Any]:
@@ -81,15 +80,15 @@ class Columnar:
             for target, names in groups.items()
         ]
 
-    def _names(self, name: str, what: str) -> list[Any]:
+    def _names(self, name: str, what: str) -> Any:
         """Return the expression for a column of numbers or texts that name something."""
         kind = self.types[name]
         column = cs.by_name(self.spelled[name])
         if isinstance(kind, pl.Boolean | pl.Categorical | pl.Enum):
-            return [column.cast(pl.String)]
+            return column.cast(pl.String)
         if not (kind.is_numeric() or isinstance(kind, pl.String | pl.Binary | pl.Null)):
             raise TypeError(f"{what} must be whole numbers or names; found {kind}.")
-        return [column]
+        return column
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Return a few groups if the columns have one type and lie apart from one another."""

@@ -18,8 +18,8 @@ from calibrant.loading.plain_files import reason_of, refuse_bomb, refuse_other_f
 from calibrant.loading.roles import WEIGHTS, Roles
 from calibrant.loading.rules import Chosen
 from calibrant.loading.table import (
+    FILE,
     Table,
-    file_source,
     reading_of,
     refuse_decisions,
     to_probabilities,
@@ -35,39 +35,49 @@ def npz(path: Path, options: Options) -> Table:
     refuse_other_formats(path, b"PK")
     with zipfile.ZipFile(path) as archive:
         refuse_bomb(sum(info.file_size for info in archive.infolist()), path)
-        return _table(archive, options)
+        names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+        return _table(archive, names, options)
 
 
-def _table(archive: zipfile.ZipFile, options: Options) -> Table:
-    names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+def _table(archive: zipfile.ZipFile, names: Sequence[str], options: Options) -> Table:
+    keys = _not_set_aside(names, options)
+    probs_key, roles = _probs_key(keys, options), _roles(keys, options)
+    array = _array(archive, probs_key)
+    probs = to_probabilities(array, options, FILE)
+    n, m = probs.shape
+    known = options.name_classes(_classes(archive, keys), m, [f"column {j}" for j in range(m)])
+    labels = decoded(_array(archive, roles.label), n, known, FILE)
+    refuse_decisions(probs, options)
+    weights = None
+    if roles.weight is not None:
+        weights = _array(archive, roles.weight)
+        arrays.weights(weights, n, source=FILE)
+    chosen = Chosen((probs_key,), (), lists=array.ndim == 2)
+    others = [name for name in names if name != "classes"]
+    reading = reading_of(chosen, roles, known, others, options)
+    extra = {key: _beside(archive, names, key, n) for key in roles.beside}
+    return Table(probs, labels, known.names, weights, extra, reading, FILE)
+
+
+def _not_set_aside(names: Sequence[str], options: Options) -> list[str]:
+    """Return arrays that may be predictions, labels or weights."""
     asked = {options.label, options.weight, *(options.probs or ())}
     aside = {*options.ignore, *options.keep} - asked
-    keys = [name for name in names if name not in aside]
-    probs_key = _probs_key(keys, options)
-    roles = Roles(
+    return [name for name in names if name not in aside]
+
+
+def _roles(keys: Sequence[str], options: Options) -> Roles:
+    """Return the arrays that the user names, and labels and weights with usual names."""
+    weighted = options.weight is not None or _called(keys, WEIGHTS)
+    return Roles(
         _key("label", keys, LABELS, options.label),
-        _key("weight", keys, WEIGHTS, options.weight) if _weighted(keys, options) else None,
+        _key("weight", keys, WEIGHTS, options.weight) if weighted else None,
         options.model,
         options.id,
         options.cluster,
         tuple(options.keep),
         suspects=(),
     )
-    source = file_source()
-    array = _array(archive, probs_key)
-    probs = to_probabilities(array, options, source)
-    n, m = probs.shape
-    known = options.name_classes(_classes(archive, keys), m, [f"column {j}" for j in range(m)])
-    labels = decoded(_array(archive, roles.label), n, known, source)
-    refuse_decisions(probs, options)
-    weights = None if roles.weight is None else _array(archive, roles.weight)
-    if weights is not None:
-        arrays.weights(weights, n, source=source)
-    chosen = Chosen((probs_key,), (), lists=array.ndim == 2)
-    columns = [name for name in names if name != "classes"]
-    reading = reading_of(chosen, roles, known, columns, options)
-    extra = {key: _beside(archive, names, key, n) for key in roles.beside}
-    return Table(probs, labels, known.names, weights, extra, reading, source)
 
 
 def _probs_key(keys: Sequence[str], options: Options) -> str:
@@ -80,10 +90,6 @@ def _probs_key(keys: Sequence[str], options: Options) -> str:
         return _key("probs", keys, LOGITS, name, hint)
     hint = " Are there logits? Say so with `values='logits'`." if _called(keys, LOGITS) else ""
     return _key("probs", keys, PROBS, name, hint)
-
-
-def _weighted(keys: Sequence[str], options: Options) -> bool:
-    return options.weight is not None or bool(_called(keys, WEIGHTS))
 
 
 def _called(keys: Sequence[str], usual: Sequence[str]) -> list[str]:

@@ -7,10 +7,6 @@ from typing import Any, Literal, TypedDict, final, get_args
 from calibrant.checks.labels import Classes, as_tuple, class_names, meaning
 from calibrant.checks.parameters import brief, one_of
 
-LOGITS_HINT = "Are these logits? Then say so with `values='logits'`."
-PERCENT_HINT = "Are these percentages? Divide them by 100."
-ROUNDED_HINT = "Were they rounded? Then say so with `values='rounded'`."
-
 Values = Literal["probabilities", "rounded", "logits"]
 
 

@@ -1,7 +1,7 @@
 """A file with other probabilities: all that is not a probability stays as it was."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -14,9 +14,10 @@ from calibrant.loading import rules
 from calibrant.loading.columns import load_matrix
 from calibrant.loading.files import checked_path
 from calibrant.loading.formats import open_store
-from calibrant.loading.options import LOGITS_HINT, Options
+from calibrant.loading.options import Options
 from calibrant.loading.plain_files import one_sentence, plain_file
 from calibrant.loading.roles import Kind
+from calibrant.loading.table import FILE
 
 Floats = NDArray[np.float64]
 
@@ -42,12 +43,11 @@ class Rewriting:
             matrix = load_matrix(store, chosen.columns)
             if chosen.lists and matrix.shape[1] != len(self.classes):
                 raise ValueError(self._other([f"{matrix.shape[1]} entries in each list"]))
-            source = Source(
-                store.where,
-                lambda j: f"column {chosen.columns[0 if chosen.lists else j]!r}",
-                probs="the probabilities",
-                logits="the logits",
-                hint=LOGITS_HINT,
+            source = replace(
+                FILE,
+                row=store.where,
+                column=lambda j: f"column {chosen.columns[0 if chosen.lists else j]!r}",
+                rounded_hint=f"{FILE.hint} Were they rounded? Divide each row by its sum.",
             )
             changed = self._changed(matrix, source, change)
             columns = [changed] if chosen.lists else list(changed.T)

@@ -82,11 +82,8 @@ def _by_request(kinds: Mapping[str, Kind], asked: Sequence[str], logits: bool) -
 
 def _by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
     """Return the columns prob_<class>, two or more; None if there are none."""
-    found = {}
-    for prefix in _prefixes(logits):
-        family = tuple(name for name in kinds if _has(name, prefix))
-        if len(family) > 1:
-            found[prefix] = family
+    families = {p: tuple(name for name in kinds if _has(name, p)) for p in _prefixes(logits)}
+    found = {prefix: family for prefix, family in families.items() if len(family) > 1}
     if len(found) > 1:
         raise ValueError(
             "the columns of probabilities must have one prefix; found those of"
@@ -130,8 +127,7 @@ def single(kinds: Mapping[str, Kind], logits: bool, correct: bool) -> Chosen:
             f" found {listed(kinds, 12)} beside the labels. Name them with"
             f" `probs`.{_hint(kinds, logits)}"
         )
-    floats = [name for name in found if kinds[name] == "float"]  # not hard decisions beside them
-    found = (_confidences(found) if correct else []) or floats or found
+    found = (_confidences(found) if correct else []) or _likely(found, kinds)
     refuse_several(found, "must hold the probability of class 1", "`probs`")
     if not correct:
         _refuse_confidence(found[0], kinds)
@@ -143,6 +139,11 @@ def _usual(kinds: Mapping[str, Kind], logits: bool) -> list[str]:
     names = usual.LOGIT_SINGLES if logits else usual.SINGLES
     columns = [name for name, kind in kinds.items() if kind != "list"]
     return [n for n in columns if n.lower() in names or _after_prefix([n], logits)]
+
+
+def _likely(named: list[str], kinds: Mapping[str, Kind]) -> list[str]:
+    """Leave out columns of hard decisions that stand beside one of probabilities."""
+    return [name for name in named if kinds[name] == "float"] or named
 
 
 def _confidences(names: Iterable[str]) -> list[str]:

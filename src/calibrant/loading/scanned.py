@@ -178,7 +178,7 @@ def _choose(
         if kinds[row] != "whole":
             raise TypeError(f"`row` must hold whole numbers; column {row!r} holds {types[row]}.")
     roles = find_roles({name: kind for name, kind in kinds.items() if name != row}, options)
-    chosen = _probabilities(kinds, options, roles, types)
+    chosen = _by_names(kinds, options, roles, types)
     return Columns(
         roles.label,
         chosen.columns,
@@ -193,14 +193,13 @@ def _choose(
     )
 
 
-def _probabilities(
+def _by_names(
     kinds: Mapping[str, Kind], options: Options, roles: Roles, types: Types
 ) -> rules.Chosen:
     """Choose the columns of probabilities by their names alone; they must hold numbers."""
+    rest = {name: kind for name, kind in kinds.items() if name not in roles.taken}
     chosen = rules.by_name(kinds, options, roles.taken)
-    if chosen is None:
-        rest = {name: kind for name, kind in kinds.items() if name not in roles.taken}
-        chosen = rules.single(rest, options.logits, roles.correct)
+    chosen = chosen or rules.single(rest, options.logits, roles.correct)
     for name in chosen.columns:
         if kinds[name] in ("text", "other"):
             raise TypeError(f"column {name!r} must hold numbers; found {types[name]}.")

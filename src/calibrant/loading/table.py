@@ -1,6 +1,6 @@
 """All rows of a file, chosen and checked: whole, of one model, or joined with those of others."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, final
@@ -14,12 +14,20 @@ from calibrant.checks.labels import Classes, cluster_codes, shown
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import rules
 from calibrant.loading.columns import ColumnStore, Loaded, codes, distinct, load_columns
-from calibrant.loading.options import LOGITS_HINT, PERCENT_HINT, ROUNDED_HINT, Options
+from calibrant.loading.options import Options
 from calibrant.loading.reading import Reading
 from calibrant.loading.roles import MODELS, Kind, Roles, find_roles, present, repeated
 from calibrant.predictions import Beside, Predictions, frozen
 
 Array = NDArray[Any]
+FILE = Source(  # how sentences speak of the numbers of a file
+    probs="the probabilities",
+    logits="the logits",
+    labels="the labels",
+    hint="Are these logits? Then say so with `values='logits'`.",
+    rounded_hint="Were they rounded? Then say so with `values='rounded'`.",
+    percent_hint="Are these percentages? Divide them by 100.",
+)
 
 
 @final
@@ -196,34 +204,18 @@ def _checked(
 def _source(store: ColumnStore, chosen: rules.Chosen) -> Source:
     """Return the words for rows and columns; say which were taken, where that was a guess."""
     columns = chosen.columns
-    taken = ""
-    if len(columns) > 1 and not chosen.asked:
-        taken = f"The columns {listed(columns, 4)} were taken; others can be named with `probs`. "
 
     def column(j: int) -> str:
         if chosen.lists:
             return f"entry {j} of column {shown(columns[0])}"
         return f"column {shown(columns[j])}"
 
-    return file_source(store.where, column, taken)
-
-
-def file_source(
-    row: Callable[[int], str] = "row {}".format,
-    column: Callable[[int], str] = "column {}".format,
-    taken: str = "",
-) -> Source:
-    """Return how sentences speak of the numbers of a file, and of the columns taken for them."""
-    return Source(
-        row,
-        column,
-        probs="the probabilities",
-        logits="the logits",
-        labels="the labels",
-        hint=f"{taken}{LOGITS_HINT}",
-        rounded_hint=f"{taken}{ROUNDED_HINT}",
-        percent_hint=f"{taken}{PERCENT_HINT}",
-    )
+    source = replace(FILE, row=store.where, column=column)
+    if len(columns) == 1 or chosen.asked:
+        return source
+    taken = f"The columns {listed(columns, 4)} were taken; others can be named with `probs`. "
+    hints = ("hint", "rounded_hint", "percent_hint")
+    return replace(source, **{name: taken + getattr(FILE, name) for name in hints})
 
 
 def reading_of(
