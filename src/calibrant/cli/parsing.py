@@ -7,6 +7,7 @@ This module loads what computes, so commands import it when they run.
 import operator
 import re
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, TypeVar
 
 import typer
@@ -112,14 +113,7 @@ def parse_region(text: str, data: Predictions) -> Where:
             raise bad_value("--region", text, 'conditions such as "dog > 0.1 and max < 0.9"')
         conditions.append(_condition(found, text, data))
         start = found.end()
-
-    def where(probs: Any) -> Any:
-        mask = conditions[0](probs)
-        for condition in conditions[1:]:
-            mask = mask & condition(probs)
-        return mask
-
-    return where
+    return lambda probs: reduce(operator.and_, (condition(probs) for condition in conditions))
 
 
 def _condition(found: re.Match[str], text: str, data: Predictions) -> Where:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from calibrant.checks.files import as_path
 from calibrant.checks.parameters import brief, listed
-from calibrant.loading.options import Columns, Options, Values
 from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence
-from calibrant.loading.roles import MODELS
+from calibrant.loading.roles import MODELS, Columns, Options, Values
 from calibrant.predictions import Predictions
 
 if TYPE_CHECKING:

@@ -1,19 +1,28 @@
-"""Which module opens which file: its ending says what is in it."""
+"""Files by their endings: opened to be read, or to be written again with other probabilities."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.checks import arrays
 from calibrant.checks.convert import to_polars
+from calibrant.checks.parameters import Source, listed
+from calibrant.loading import rules
 from calibrant.loading.columnar import Columnar, arrow, parquet
-from calibrant.loading.columns import ColumnStore
+from calibrant.loading.columns import ColumnStore, load_matrix
 from calibrant.loading.delimited import delimited
+from calibrant.loading.files import checked_path
 from calibrant.loading.json_files import json_file, json_lines
 from calibrant.loading.npz import npz
-from calibrant.loading.options import Options
-from calibrant.loading.plain_files import STANDARD_INPUT, plain_file
-from calibrant.loading.table import Table, read_columns
+from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence, plain_file
+from calibrant.loading.roles import Kind, Options
+from calibrant.loading.table import FILE, Table, read_columns
 
+Floats = NDArray[np.float64]
 # ending → how to open it; arrays of NPZ files are no columns
 FORMATS: dict[str, Callable[[Path], ColumnStore] | None] = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), delimited),
@@ -42,14 +51,6 @@ def read_file(file: Path, options: Options) -> Table:
         return read_columns(open_columns(plain), options)
 
 
-def open_store(plain: Path) -> ColumnStore:
-    """Open a file that must have columns."""
-    open_columns = _format(plain)
-    if open_columns is None:
-        raise ValueError("the file must have columns; NPZ has arrays. Use the map in Python.")
-    return open_columns(plain)
-
-
 def _format(plain: Path) -> Callable[[Path], ColumnStore] | None:
     """Return how to open a file, which must not be empty."""
     if not plain.stat().st_size:
@@ -68,3 +69,86 @@ def _ending(file: Path) -> str:
     raise ValueError(
         f"the ending must say what is in the file: {', '.join(FORMATS)}, or .csv.gz; found {found}."
     )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """Which file gets other probabilities, and in which columns; all else stays as it was."""
+
+    path: Path
+    classes: tuple[str, ...]  # whose probabilities it holds
+    options: Options  # what the user says of `probs` and `logits`
+
+    def write(self, output: Path, change: Callable[[Any], Floats]) -> tuple[int, tuple[str, ...]]:
+        """Write the file again, its probabilities changed; return how many rows and which columns.
+
+        `output` has the format of the file, and `change` makes probabilities (n, m) of others.
+        """
+        file = checked_path(self.path)
+        with one_sentence(str(self.path)), plain_file(file) as plain:
+            open_columns = _format(plain)
+            if open_columns is None:
+                raise ValueError(
+                    "the file must have columns; NPZ has arrays. Use the map in Python."
+                )
+            store = open_columns(plain)
+            chosen = self._columns(store.kinds)
+            matrix = load_matrix(store, chosen.columns)
+            if chosen.lists and matrix.shape[1] != len(self.classes):
+                raise ValueError(self._other([f"{matrix.shape[1]} entries in each list"]))
+            source = replace(
+                FILE,
+                row=store.where,
+                column=lambda j: f"column {chosen.columns[0 if chosen.lists else j]!r}",
+                rounded_hint=f"{FILE.hint} Were they rounded? Divide each row by its sum.",
+            )
+            changed = self._changed(matrix, source, change)
+            columns = [changed] if chosen.lists else list(changed.T)
+            store.write(output, dict(zip(chosen.columns, columns, strict=True)))
+        return len(changed), chosen.columns
+
+    def _changed(
+        self, matrix: NDArray[Any], source: Source, change: Callable[[Any], Floats]
+    ) -> Floats:
+        """Return what the columns shall hold, (n, k): probabilities, or logits if they did."""
+        single = matrix.shape[1] == 1
+        make = arrays.softmax if self.options.logits else arrays.probabilities
+        found = change(make(matrix[:, 0] if single else matrix, owned=True, source=source))
+        if self.options.logits:
+            with np.errstate(divide="ignore"):
+                found = np.log(found)
+            return found[:, 1:] - found[:, :1] if single else found
+        return found[:, 1:] if single else found
+
+    def _columns(self, kinds: Mapping[str, Kind]) -> rules.Chosen:
+        """Return the columns of the classes in their order; for two classes maybe the second."""
+        found = rules.by_name(kinds, self.options) or self._by_class(kinds)
+        if found.lists:
+            return found
+        wanted = self.classes
+        if len(found.columns) == 1 and len(wanted) == 2:
+            wanted = wanted[1:]
+            if not found.classes:
+                return found
+        place = dict(zip(map(str.lower, found.classes), found.columns, strict=True))
+        if sorted(place) != sorted(map(str.lower, wanted)):
+            raise ValueError(self._other(found.classes))
+        return rules.Chosen(tuple(place[name.lower()] for name in wanted), wanted)
+
+    def _by_class(self, kinds: Mapping[str, Kind]) -> rules.Chosen:
+        """Return the columns that are named <class>, or a single one for two classes."""
+        spelled = {name.lower(): name for name in kinds}
+        if all(name.lower() in spelled for name in self.classes):
+            columns = tuple(spelled[name.lower()] for name in self.classes)
+            return rules.Chosen(columns, self.classes)
+        if len(self.classes) == 2:
+            correct = self.classes == ("wrong", "correct")
+            return rules.single(kinds, self.options.logits, correct)
+        raise ValueError(self._other(tuple(kinds)))
+
+    def _other(self, found: Sequence[str]) -> str:
+        return (
+            "the columns must be of the classes that the map was fitted to,"
+            f" {listed(self.classes)}; found {listed(found)}. Name them with `probs`."
+        )

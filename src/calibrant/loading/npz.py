@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from calibrant.checks import arrays
 from calibrant.checks.labels import decoded
 from calibrant.checks.parameters import listed
-from calibrant.loading.options import Options
 from calibrant.loading.plain_files import reason_of, refuse_bomb, refuse_other_formats
-from calibrant.loading.roles import WEIGHTS, Roles
+from calibrant.loading.roles import WEIGHTS, Options, Roles
 from calibrant.loading.rules import Chosen
 from calibrant.loading.table import (
     FILE,

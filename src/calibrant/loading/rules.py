@@ -13,8 +13,7 @@ from typing import final
 from calibrant.checks.labels import Classes, Meaning, class_names, meaning, shown
 from calibrant.checks.parameters import listed
 from calibrant.loading import roles as usual
-from calibrant.loading.options import Options, check_order
-from calibrant.loading.roles import Kind, present, refuse_several
+from calibrant.loading.roles import Kind, Options, check_order, present, refuse_several
 
 ZERO_AND_ONE = {Decimal(0), Decimal(1)}
 TRUTHS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))

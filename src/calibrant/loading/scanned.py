@@ -9,10 +9,9 @@ from typing import Any
 from calibrant.checks.labels import Classes, class_names
 from calibrant.checks.parameters import listed
 from calibrant.loading import rules
-from calibrant.loading.options import Options, Values
 from calibrant.loading.plain_files import one_sentence
 from calibrant.loading.reading import Reading
-from calibrant.loading.roles import Kind, Roles, find_roles, present
+from calibrant.loading.roles import Kind, Options, Roles, Values, find_roles, present
 from calibrant.rows import Columns, Fragment, Scan
 from calibrant.rows.fragments import folder_keys, fragments_of, listed_files, open_parquet
 from calibrant.rows.workers import as_workers

@@ -14,9 +14,8 @@ from calibrant.checks.labels import Classes, cluster_codes, shown
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import rules
 from calibrant.loading.columns import ColumnStore, Loaded, codes, distinct, load_columns
-from calibrant.loading.options import Options
 from calibrant.loading.reading import Reading
-from calibrant.loading.roles import MODELS, Kind, Roles, find_roles, present, repeated
+from calibrant.loading.roles import MODELS, Kind, Options, Roles, find_roles, present, repeated
 from calibrant.predictions import Beside, Predictions, frozen
 
 Array = NDArray[Any]
@@ -102,7 +101,13 @@ class Table:
         for column in self.suspects:
             values = self.names[column].drop_nulls()
             if column.lower() in MODELS:
-                _refuse_models(column, values)
+                found = values.unique(maintain_order=True).to_list()
+                if len(found) > 1:
+                    raise ValueError(
+                        f"rows of several models must not be pooled; column {column!r} names"
+                        f" {listed(found, 3)}. Take each with `model`, or set the column aside with"
+                        " `keep=…`."
+                    )
             elif twice := _twice(values):
                 raise ValueError(
                     f"rows must be different cases; column {column!r} has {listed(twice)} more than"
@@ -121,15 +126,6 @@ class Table:
 def _twice(ids: pl.Series) -> list[Any]:
     """Return the first value that is there more than once, if one is."""
     return ids.filter(ids.is_duplicated()).head(1).to_list() if ids.n_unique() < len(ids) else []
-
-
-def _refuse_models(column: str, names: pl.Series) -> None:
-    found = names.unique(maintain_order=True).to_list()
-    if len(found) > 1:
-        raise ValueError(
-            f"rows of several models must not be pooled; column {column!r} names"
-            f" {listed(found, 3)}. Take each with `model`, or set the column aside with `keep=…`."
-        )
 
 
 def read_columns(store: ColumnStore, options: Options) -> Table:

@@ -112,9 +112,9 @@ def apply(
     """Recalibrate the probabilities of a file by a calibrator; all other columns stay."""
     check_ending(output, file.suffix.lower())
     with whole_file(output) as temporary:
-        from calibrant.loading.options import Options
+        from calibrant.loading.formats import Rewriting
         from calibrant.loading.reading import few
-        from calibrant.loading.rewriting import Rewriting
+        from calibrant.loading.roles import Options
 
         fitted = _load(map_file)
         how = Options(probs=split(probs), values="logits" if logits else "probabilities")
