@@ -82,12 +82,8 @@ class Trajectory(tables.Tabular):
         of the paper's Figure 3.
     lens : Lens, default TopLabel()
         What aspect of the predictions is looked at.
-    resampler : Resampler, default Exact()
-        What draws data sets under the hypothesis.
-    n_resamples : int, default 999
-        Number of data sets drawn at each step.
-    rng : int, numpy.random.Generator or None, default None
-        Seed, generator, or None for fresh entropy.
+    resampler, n_resamples, rng
+        As in `calibration_test`, for each step.
     name : str, default ""
         Name of the model, for a picture of more than one.
 

@@ -58,16 +58,13 @@ def example1(n: int, rng: Rng = None) -> Predictions:
 def example3(n: int, rng: Rng = None) -> Predictions:
     """Draw n rows of Example 3: calibrated for the top class, but for no class by itself.
 
-    One of the two predictions of Table 2 is drawn with equal probability, then the class from
-    the conditional distribution beside it. The expected miscalibration in total variation is
-    0.2, that of the three classes 0.1, 0.1 and 0.2, and that of the top class 0.
+    Drawn as in `example1`, from the two predictions of Table 2. The expected miscalibration in
+    total variation is 0.2, that of the three classes 0.1, 0.1 and 0.2, and that of the top class 0.
 
     Parameters
     ----------
-    n : int
-        Number of rows.
-    rng : int, numpy.random.Generator or None, default None
-        Seed, generator, or None for fresh entropy.
+    n, rng
+        As in `example1`.
 
     Returns
     -------
@@ -106,12 +103,10 @@ def gaussian_mixture(n: int, beta0: float, beta1: float, rng: Rng = None) -> Pre
 
     Parameters
     ----------
-    n : int
-        Number of rows.
     beta0, beta1 : float
         Parameters of the model.
-    rng : int, numpy.random.Generator or None, default None
-        Seed, generator, or None for fresh entropy.
+    n, rng
+        As in `example1`.
 
     Returns
     -------
@@ -199,8 +194,6 @@ def dirichlet(
 
     Parameters
     ----------
-    n : int
-        Number of rows.
     m : int
         Number of classes, at least 2.
     alpha : float or array (m,), default 1.0
@@ -208,9 +201,8 @@ def dirichlet(
         for each. Small ones give rows near the vertices of the simplex.
     temperature : float, default 1.0
         T, a positive number.
-    rng : int, numpy.random.Generator or None, default None
-        Seed, generator, or None for fresh entropy. The same seed gives the same rows p and the
-        same labels whatever the temperature.
+    n, rng
+        As in `example1`. The same seed gives the same rows p and labels at every temperature.
 
     Returns
     -------

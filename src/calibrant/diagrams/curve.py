@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from calibrant.diagrams import picture
+from calibrant.diagrams.diagram import Diagram, named_sentences
 from calibrant.diagrams.picture import Floats, Frame, Key, Lines, Marks, Part, Picture
-from calibrant.diagrams.problems import named_sentences
+from calibrant.inference.replicates.problem import fields
 from calibrant.words import capital, percent, pvalue
 
 if TYPE_CHECKING:
@@ -63,14 +64,10 @@ class Band:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "lower": self.pointwise[0].tolist(),
-            "upper": self.pointwise[1].tolist(),
-            "whole_lower": self.whole[0].tolist(),
-            "whole_upper": self.whole[1].tolist(),
-            "level": self.level,
-            "adjusted_pvalues": self.pvalues.tolist(),
-        }
+        names = ("lower", "upper", "whole_lower", "whole_upper")
+        limits = zip(names, (*self.pointwise, *self.whole), strict=True)
+        found: dict[str, Any] = {name: limit.tolist() for name, limit in limits}
+        return found | {"level": self.level, "adjusted_pvalues": self.pvalues.tolist()}
 
 
 @final
@@ -108,17 +105,11 @@ class CurveSeries:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        confidence = self.confidence
         return {
-            "name": self.name,
-            "x": self.x.tolist(),
-            "y": self.y.tolist(),
-            "predictions": self.predictions.tolist(),
-            "shares": self.shares.tolist(),
-            "pvalue": self.pvalue,
+            **fields(self, "name", "x", "y", "predictions", "shares", "pvalue"),
             **self.band.to_dict(),
-            "histogram": None if self.density is None else self.density.tolist(),
-            "confidence": None if confidence is None else [side.tolist() for side in confidence],
+            "histogram": fields(self, "density")["density"],
+            **fields(self, "confidence"),
         }
 
     def __repr__(self) -> str:
@@ -127,7 +118,7 @@ class CurveSeries:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CurveDiagram:
+class CurveDiagram(Diagram):
     """A curve over the predictions of two outcomes, of one or more models.
 
     Parameters
@@ -153,11 +144,6 @@ class CurveDiagram:
     settings: Mapping[str, Any]
     subject: str | None = None
 
-    @property
-    def alpha(self) -> float:
-        """Family-wise level at which a point counts as significant."""
-        return float(self.settings["alpha"])
-
     def plot(self, ax: "Axes | None" = None, *, confidence: bool = False) -> "Axes":
         """Draw with matplotlib and return the Axes.
 
@@ -174,20 +160,17 @@ class CurveDiagram:
         matplotlib.axes.Axes
             The Axes that was drawn on.
         """
-        from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
-
-        return static.draw(self._picture(confidence), ax)
+        return self._plot(self.picture(confidence), ax)
 
     def figure(self, *, confidence: bool = False) -> "Chart":
         """Draw as SVG, with the option of `plot`, and return the `Chart`.
 
         It shows itself in a notebook, tells numbers on hovering, and saves .svg and .html.
         """
-        from calibrant.diagrams.charts import chart  # noqa: PLC0415
+        return self._figure(self.picture(confidence))
 
-        return chart(self._picture(confidence), self.sentence)
-
-    def _picture(self, confidence: bool) -> Picture:
+    def picture(self, confidence: bool = False) -> Picture:
+        """Return what is drawn where, with the option of `plot`."""
         if confidence and any(series.confidence is None for series in self.series):
             raise ValueError(
                 "`confidence` needs an isotonic curve through a lens that keeps a row for a row;"
@@ -197,14 +180,8 @@ class CurveDiagram:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
-        return {
-            "kind": self.kind.name,
-            "classes": list(self.classes),
-            "event": self.event,
-            "alpha": self.alpha,
-            "settings": dict(self.settings),
-            "series": [series.to_dict() for series in self.series],
-        }
+        found = fields(self, "classes", "event", "alpha", "settings", "series")
+        return {"kind": self.kind.name, **found}
 
     @property
     def sentence(self) -> str:
@@ -223,9 +200,6 @@ class CurveDiagram:
             for series in self.series
         ]
         return f"{self.kind.name}, " + ", ".join(found) + " for the whole curve"
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
 
 
 def curve_picture(diagram: CurveDiagram, *, confidence: bool = False) -> Picture:

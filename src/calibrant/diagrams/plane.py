@@ -1,17 +1,17 @@
 """Models in the plane of miscalibration and discrimination, with lines of equal score."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
 from calibrant.arguments import takes_models
 from calibrant.checks.parameters import Rng
+from calibrant.diagrams.diagram import Diagram, chosen_lens, first, look, named, refuse_clusters
 from calibrant.diagrams.picture import Frame, Key, Label, Lines, Marks, Part, Picture, Range
-from calibrant.diagrams.problems import chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.problem import Plan, Progress, part
+from calibrant.inference.replicates.problem import Plan, Progress, fields
 from calibrant.inference.testing import families
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
@@ -19,10 +19,6 @@ from calibrant.resampling import Exact
 from calibrant.scores import Decomposition, Score, brier_score, decompose
 from calibrant.statistics import ScoreMiscalibration
 from calibrant.words import percent, pvalue, score_name
-
-if TYPE_CHECKING:
-    from calibrant.diagrams.charts import Chart
-    from calibrant.diagrams.static import Axes
 
 ALPHA = 0.05  # level at which a model counts as miscalibrated
 SAME = 1e-9  # relative, of uncertainties
@@ -46,13 +42,12 @@ class PlanePoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        parts = self.parts.to_dict()
-        return {"name": self.name, **parts, "expected": self.expected, "pvalue": self.pvalue}
+        return {"name": self.name, **self.parts.to_dict(), **fields(self, "expected", "pvalue")}
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ScorePlane:
+class ScorePlane(Diagram):
     """Discrimination over miscalibration, for many models.
 
     Parameters
@@ -73,47 +68,17 @@ class ScorePlane:
         same = max(every) - min(every) <= SAME * max(every)
         return every[0] if same else None
 
-    @property
-    def alpha(self) -> float:
-        """Level at which a model counts as miscalibrated."""
-        return float(self.settings["alpha"])
-
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw with matplotlib and return the Axes.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            A plain Axes to draw on. Default: that of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The Axes that was drawn on.
-        """
-        from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
-
-        return static.draw(plane_picture(self), ax)
-
-    def figure(self) -> "Chart":
-        """Draw as SVG and return the `Chart`, which tells numbers on hovering."""
-        from calibrant.diagrams import charts  # noqa: PLC0415
-
-        return charts.chart(plane_picture(self), f"{self}.")
+    def picture(self) -> Picture:
+        """Return what is drawn where."""
+        return plane_picture(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
-        return {
-            "points": [point.to_dict() for point in self.points],
-            "settings": dict(self.settings),
-        }
+        return fields(self, "points", "settings")
 
     def __str__(self) -> str:
         best = min(self.points, key=lambda point: point.parts.score)
         return f"score plane of {len(self.points)} models, best {best.name!r}: {best.parts}"
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
 
 
 @takes_models
@@ -138,7 +103,7 @@ def score_plane(
     score : function, default brier_score
         `brier_score` or `log_score`; see `scores.decompose`.
     lens, n_resamples, rng, progress
-        As for `isotonic_diagram`.
+        As in `isotonic_diagram`.
 
     Returns
     -------
@@ -158,8 +123,7 @@ def score_plane(
     plan = Plan.of(first(found), Exact(), n_resamples, rng, progress)
     refuse_clusters("The score plane", plan.resampler)
     points = []
-    for i, (name, problem) in enumerate(look(found, lens, plan).items()):
-        mine = replace(plan, progress=part(progress, i, len(found)))
+    for name, problem, mine in look(found, lens, plan):
         parts = decompose(problem.seen, score)
         (value,), (null,) = values_and_replicates(problem, [statistic], mine)
         points.append(
