@@ -263,7 +263,7 @@ def test_the_file_of_a_network_can_be_loaded():
 
 
 def test_a_network_that_is_missing(monkeypatch, tmp_path):
-    monkeypatch.setattr("calibrant.datasets.networks.files", lambda _: tmp_path)
+    monkeypatch.setattr("calibrant.datasets.files", lambda _: tmp_path)
     with pytest.raises(FileNotFoundError, match=r"of 'lenet' are not in this installation"):
         datasets.cifar10("lenet")
 

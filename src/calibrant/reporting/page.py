@@ -18,7 +18,7 @@ from calibrant.cross_fitting.result import NOTE
 from calibrant.diagrams import CurveDiagram, ReliabilityDiagram, reliability_diagram
 from calibrant.diagrams.bins import bins_picture
 from calibrant.diagrams.charts import chart, forest, spark
-from calibrant.diagrams.charts.chart import asset, policy
+from calibrant.diagrams.charts.svg import asset, policy
 from calibrant.diagrams.diagram import Models, named
 from calibrant.inference import Comparison, Evaluation, Slices, compare, evaluate
 from calibrant.inference.replicates.problem import Progress, check_resamples, fields, part
