@@ -334,7 +334,7 @@ def test_a_class_without_probability_is_never_drawn():
         def random(self, n):
             return np.full(n, 1 - 2.0**-53)
 
-    from calibrant.datasets.generated import draw_labels
+    from calibrant.datasets import draw_labels
 
     rows = np.array([[0.3, 0.7, 0.0], [1.0, 0.0, 0.0], [0.1, 0.2, 0.7]])
     assert draw_labels(rows, Ones()).tolist() == [1, 0, 2]

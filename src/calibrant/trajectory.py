@@ -187,10 +187,6 @@ class Trajectory(tables.Tabular):
         """Return header and lines of the table."""
         return HEADER, [row.cells() for row in self._rows]
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return one record a step."""
-        return [row.to_dict() for row in self._rows]
-
     def plot(self, *others: "Trajectory", alpha: float = 0.05) -> "Figure":
         """Draw log loss, accuracy, statistic and p-value over the steps: Figure 3.
 

@@ -176,10 +176,12 @@ def _extent(
 def _keys(
     diagram: "ReliabilityDiagram", marks: Sequence[Marks], lines: Sequence[str], *true: Lines
 ) -> Iterator[Key]:
-    """Name the parts, in the order in which they are read."""
-    models = _model_keys(diagram, lines)
-    yield from models
-    model = picture.ANY if models else None
+    """Name the parts, in the order in which they are read; models by lines that tell numbers."""
+    several = len(diagram.series) > 1
+    names = lines or [series.name for series in diagram.series]
+    for i, name in enumerate(names if several else ()):
+        yield Key(name, "mark", "mark off", i, picture.model_shape(i))
+    model = picture.ANY if several else None
     yield Key(picture.significant_name(diagram.alpha, "all bins"), "mark", "mark off", model)
     yield Key("not significant", "mark", "mark", model)
     yield Key(picture.band_name(diagram.series[0].cells.level), "line", "limits")
@@ -187,16 +189,8 @@ def _keys(
         yield Key("true", "line", "true")
     if any(each.beyond for each in marks):
         yield Key(BEYOND, "mark", "mark", picture.ANY, "up")
-    if not models:
+    if not several:
         yield Key("share of predictions", "area", "bar")
-
-
-def _model_keys(diagram: "ReliabilityDiagram", lines: Sequence[str]) -> list[Key]:
-    """Name several models, with the lines that tell their numbers if there are any."""
-    names = lines or [series.name for series in diagram.series]
-    if len(diagram.series) == 1:
-        return []
-    return [Key(n, "mark", "mark off", i, picture.model_shape(i)) for i, n in enumerate(names)]
 
 
 def simplex_picture(diagram: "ReliabilityDiagram", *, regions: bool = False) -> Picture:
@@ -230,7 +224,7 @@ def _arrow_keys(
     """Name the parts, in the order in which they are read."""
     yield Key(picture.significant_name(diagram.alpha, "all bins"), "line", "arrow off")
     yield Key("not significant", "line", "arrow")
-    if any(each.faded and each.at.size for each in arrows):
+    if any(each.look == "arrow faded" and each.at.size for each in arrows):
         yield Key(FEW_ROWS, "line", "arrow faded")
     if diagram.n_outcomes > 3:
         yield Key("not significant, few rows", "dot", "dot")
@@ -261,8 +255,8 @@ def _arrows(diagram: "ReliabilityDiagram", series: "Series", corners: Floats) ->
         usual &= fn.proportions >= 1 / max(1, int(series.shown.sum()))
         faded = np.zeros_like(off)
     ends = np.stack((fn.predicted, fn.observed), axis=1) @ corners
-    looks = ((faded, False, True), (usual, False, False), (off, True, False))
-    return [Arrows(ends[which & series.shown], fn.n_cells, *look) for which, *look in looks]
+    looks = {"arrow faded": faded, "arrow": usual, "arrow off": off}
+    return [Arrows(ends[x & series.shown], fn.n_cells, look) for look, x in looks.items()]
 
 
 def _ticks() -> list[Part]:

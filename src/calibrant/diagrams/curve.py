@@ -1,17 +1,14 @@
-"""A curve over the predictions of two outcomes, with what chance does to it, as data.
-
-`curve_picture` says what of it is drawn where.
-"""
+"""A curve over the predictions of two outcomes, with what chance does to it, as data."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
 from calibrant.diagrams import picture
-from calibrant.diagrams.diagram import Diagram, named_sentences
+from calibrant.diagrams.diagram import Diagram
 from calibrant.diagrams.picture import Floats, Frame, Key, Lines, Marks, Part, Picture
 from calibrant.inference.replicates.problem import fields
 from calibrant.words import capital, percent, pvalue
@@ -27,9 +24,7 @@ NOTES = 24  # places along a longer one, about, that say more on hovering
 TICKS = 6  # predictions above a curve over the share of rows
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """What a curve shows."""
 
     name: str
@@ -127,14 +122,8 @@ class CurveDiagram(Diagram):
         What the curve shows.
     series : tuple of CurveSeries
         One for each model.
-    classes : tuple of str (2,)
-        Names of the outcomes.
-    event : int
-        Which of them the curve is about.
-    settings : mapping
-        What it was made with.
-    subject : str, optional
-        What the diagram is about, in words. Default: the name of its class.
+    classes, event, settings, subject
+        As in `ReliabilityDiagram`, of two outcomes; without `partition`.
     """
 
     kind: Kind
@@ -154,19 +143,11 @@ class CurveDiagram(Diagram):
         confidence : bool, default False
             Whether to draw the confidence band of the true curve, in place of where the curve of a
             calibrated model would be; for an isotonic curve.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The Axes that was drawn on.
         """
         return self._plot(self.picture(confidence), ax)
 
     def figure(self, *, confidence: bool = False) -> "Chart":
-        """Draw as SVG, with the option of `plot`, and return the `Chart`.
-
-        It shows itself in a notebook, tells numbers on hovering, and saves .svg and .html.
-        """
+        """Draw as SVG, with the option of `plot`: a `Chart` that shows and saves itself."""
         return self._figure(self.picture(confidence))
 
     def picture(self, confidence: bool = False) -> Picture:
@@ -176,7 +157,23 @@ class CurveDiagram(Diagram):
                 "`confidence` needs an isotonic curve through a lens that keeps a row for a row;"
                 f" this is a {self.kind.name} through the lens {self.settings['lens']}."
             )
-        return curve_picture(self, confidence=confidence)
+        kind, models = self.kind, range(len(self.series))
+        limits = [series.limits(kind, confidence=confidence) for series in self.series]
+        curves = chain(*(_band_and_curve(self, i, limits[i]) for i in models))
+        told = [_places_told(self, i, limits[i], confidence) for i in models]
+        prediction = picture.prediction_name(self.subject, self.classes[self.event])
+        horizontal = kind.horizontal.format(prediction)
+        frame = Frame(horizontal, kind.vertical, picture.SQUARE, picture.SQUARE, kind.diagonal)
+        if not kind.diagonal:
+            ends = [np.zeros(1), *chain(*limits), *(series.y for series in self.series)]
+            frame = frame._replace(y=picture.with_margins(ends), above=_predictions(self))
+        return Picture(
+            label=f"{capital(kind.vertical)}, over the {horizontal}.",
+            parts=(picture.reference(float(kind.diagonal)), *curves, *told),
+            keys=tuple(_curve_keys(self, confidence)),
+            frame=frame,
+            strip=picture.present(series.density for series in self.series),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
@@ -186,7 +183,7 @@ class CurveDiagram(Diagram):
     @property
     def sentence(self) -> str:
         """What the diagram shows."""
-        return named_sentences((series.name, self._sentence(series)) for series in self.series)
+        return self._of_models((series.name, self._sentence(series)) for series in self.series)
 
     def _sentence(self, series: CurveSeries) -> str:
         which = "The curve is" if series.pvalue <= self.alpha else "No part of the curve is"
@@ -200,33 +197,6 @@ class CurveDiagram(Diagram):
             for series in self.series
         ]
         return f"{self.kind.name}, " + ", ".join(found) + " for the whole curve"
-
-
-def curve_picture(diagram: CurveDiagram, *, confidence: bool = False) -> Picture:
-    """Show the curve of each model on its band, what is significant in front.
-
-    confidence : whether to show the confidence band, in place of the consistency band
-    """
-    kind, models = diagram.kind, range(len(diagram.series))
-    limits = [series.limits(kind, confidence=confidence) for series in diagram.series]
-    curves = chain(*(_band_and_curve(diagram, i, limits[i]) for i in models))
-    told = [_places_told(diagram, i, limits[i], confidence) for i in models]
-    prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
-    horizontal = kind.horizontal.format(prediction)
-    frame = Frame(horizontal, kind.vertical, picture.SQUARE, picture.SQUARE, square=True)
-    if not kind.diagonal:
-        ends = [np.zeros(1), *chain(*limits), *(series.y for series in diagram.series)]
-        above = _predictions(diagram)
-        frame = Frame(
-            horizontal, kind.vertical, picture.SQUARE, picture.with_margins(ends), above=above
-        )
-    return Picture(
-        label=f"{capital(kind.vertical)}, over the {horizontal}.",
-        parts=(picture.reference(float(kind.diagonal)), *curves, *told),
-        keys=tuple(_curve_keys(diagram, confidence)),
-        frame=frame,
-        strip=picture.present(series.density for series in diagram.series),
-    )
 
 
 def _band_and_curve(diagram: CurveDiagram, i: int, limits: Limits) -> list[Part]:

@@ -36,6 +36,12 @@ class Diagram(ABC):
         """What the diagram shows."""
         return f"{self}."
 
+    @staticmethod
+    def _of_models(told: Iterable[tuple[str, str]]) -> str:
+        """Join what is said of each model, after its name."""
+        named = (f"{name}: {text[0].lower()}{text[1:]}" if name else text for name, text in told)
+        return " ".join(named)
+
     @abstractmethod
     def picture(self) -> Picture:
         """Return what is drawn where, with the options of `plot`."""
@@ -47,11 +53,6 @@ class Diagram(ABC):
         ----------
         ax : matplotlib.axes.Axes, optional
             A plain Axes to draw on. Default: that of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The Axes that was drawn on.
         """
         return self._plot(self.picture(), ax)
 
@@ -138,8 +139,3 @@ def look(models: Mapping[str, Any], lens: Lens, plan: Plan) -> list[tuple[str, P
                 f" {views[0].classes}, not {views[1].classes}."
             )
     return found
-
-
-def named_sentences(told: Iterable[tuple[str, str]]) -> str:
-    """Join what is said of each model, after its name."""
-    return " ".join(f"{name}: {text[0].lower()}{text[1:]}" if name else text for name, text in told)

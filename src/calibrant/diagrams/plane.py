@@ -69,8 +69,23 @@ class ScorePlane(Diagram):
         return every[0] if same else None
 
     def picture(self) -> Picture:
-        """Return what is drawn where."""
-        return plane_picture(self)
+        """Show a mark for each model, the way to it from what chance alone gives, and its name."""
+        across, (low, high) = plane_ranges(self)
+        # Names are set from below, and of models that are alike, from the right.
+        known = sorted(_known(self), key=lambda point: (round(point.at[1], 6), -point.at[0]))
+        names = _names(known, (across, (low, high)))
+        high = max([high, *(label.at[1] + APART * (high - low) for label, _ in names)])
+        parts: list[Part] = []
+        for score, ends in plane_lines(self, (across, (low, high))):
+            parts.append(Lines(np.array(ends)[None], "equal"))
+            parts.append(Label(np.array(ends[1]), f"{score:.3g}", (-1, 1), "small"))
+        parts += [leader for _, leader in names if leader is not None]
+        parts += [Lines(np.array([[(p.expected, p.at[1]), p.at]]), "chance") for p in known]
+        parts += [_marks(self, known), *(label for label, _ in names)]
+        horizontal = f"miscalibration of the {score_name(str(self.settings['score']))} (MCB)"
+        frame = Frame(horizontal, "discrimination (DSC)", across, (low, high))
+        label = f"Discrimination over miscalibration of {len(self.points)} models."
+        return Picture(label, tuple(parts), tuple(_keys(self)), frame)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
@@ -132,26 +147,6 @@ def score_plane(
     return ScorePlane(
         tuple(points), plan.settings(lens=lens, score=getattr(score, "__name__", ""), alpha=ALPHA)
     )
-
-
-def plane_picture(diagram: ScorePlane) -> Picture:
-    """Show a mark for each model, the way to it from what chance alone gives, and its name."""
-    across, (low, high) = plane_ranges(diagram)
-    # Names are set from below, and of models that are alike, from the right.
-    known = sorted(_known(diagram), key=lambda point: (round(point.at[1], 6), -point.at[0]))
-    names = _names(known, (across, (low, high)))
-    high = max([high, *(label.at[1] + APART * (high - low) for label, _ in names)])
-    parts: list[Part] = []
-    for score, ends in plane_lines(diagram, (across, (low, high))):
-        parts.append(Lines(np.array(ends)[None], "equal"))
-        parts.append(Label(np.array(ends[1]), f"{score:.3g}", (-1, 1), "small"))
-    parts += [leader for _, leader in names if leader is not None]
-    parts += [Lines(np.array([[(p.expected, p.at[1]), p.at]]), "chance") for p in known]
-    parts += [_marks(diagram, known), *(label for label, _ in names)]
-    horizontal = f"miscalibration of the {score_name(str(diagram.settings['score']))} (MCB)"
-    frame = Frame(horizontal, "discrimination (DSC)", across, (low, high))
-    label = f"Discrimination over miscalibration of {len(diagram.points)} models."
-    return Picture(label, tuple(parts), tuple(_keys(diagram)), frame)
 
 
 def plane_ranges(diagram: ScorePlane) -> tuple[Range, Range]:

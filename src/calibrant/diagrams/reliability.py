@@ -10,15 +10,7 @@ from calibrant.arguments import as_partition, takes_models
 from calibrant.calibration import CalibrationFunction
 from calibrant.checks.parameters import Rng, fraction
 from calibrant.diagrams.bins import Truth, bins_picture, simplex_picture
-from calibrant.diagrams.diagram import (
-    Diagram,
-    Models,
-    chosen_lens,
-    first,
-    look,
-    named,
-    named_sentences,
-)
+from calibrant.diagrams.diagram import Diagram, Models, chosen_lens, first, look, named
 from calibrant.diagrams.picture import Floats, Mask, Picture
 from calibrant.inference import Binwise
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, fields
@@ -182,10 +174,7 @@ class ReliabilityDiagram(Diagram):
         regions: bool = False,
         summary: bool = False,
     ) -> "Chart":
-        """Draw as SVG, with the options of `plot`, and return the `Chart`.
-
-        It shows itself in a notebook, tells numbers on hovering, and saves .svg and .html.
-        """
+        """Draw as SVG, with the options of `plot`: a `Chart` that shows and saves itself."""
         return self._figure(self.picture(classical, truth, regions, summary))
 
     def picture(
@@ -218,7 +207,7 @@ class ReliabilityDiagram(Diagram):
     @property
     def sentence(self) -> str:
         """What the diagram shows."""
-        told = named_sentences((series.name, self._sentence(series)) for series in self.series)
+        told = self._of_models((series.name, self._sentence(series)) for series in self.series)
         if not self.n_off or len(self.series[0].cells.largest) < NEEDED:
             return told
         return (

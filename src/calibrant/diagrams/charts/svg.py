@@ -13,7 +13,7 @@ from html import escape
 from importlib.resources import files
 from math import cos, hypot, pi, sin
 from pathlib import Path
-from typing import final
+from typing import NamedTuple, final
 
 from calibrant.checks.files import whole_file
 from calibrant.diagrams.picture import wrapped
@@ -120,9 +120,7 @@ def mark(shape: str, at: Point, radius: float, class_: str, note: str = "") -> s
     return polygon(corners, class_, note)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """A straight map of numbers to places on the page."""
 
     low: float  # the range of the numbers
