@@ -31,7 +31,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Score = Callable[[Predictions], float]
-Whole = NDArray[Any]  # of Python's integers, which have no end
 
 HIGH, LOW = 2.0**20, 2.0**52  # a score is cut into multiples of 1 / HIGH, and the rest of 1 / LOW
 
@@ -290,7 +289,7 @@ def _of_rows(data: Predictions, rows: slice) -> Floats:
 class ScoreSums(NamedTuple):
     """Weighted sums of scores, in units of 1 / LOW, and how many were infinite."""
 
-    sums: Whole  # (5,)
+    sums: NDArray[Any]  # (5,) of Python's integers, which have no end
     infinite: int
 
     def means(self) -> list[float]:

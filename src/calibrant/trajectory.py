@@ -136,11 +136,6 @@ class Trajectory(tables.Tabular):
             Step of the training; larger than the last one.
         data : Predictions
             Predictions on rows that are not trained on.
-
-        Returns
-        -------
-        TrajectoryRow
-            What was found.
         """
         at = finite("step", step)
         if self._rows and at <= self._rows[-1].step:

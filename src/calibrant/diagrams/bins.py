@@ -176,12 +176,10 @@ def _extent(
 def _keys(
     diagram: "ReliabilityDiagram", marks: Sequence[Marks], lines: Sequence[str], *true: Lines
 ) -> Iterator[Key]:
-    """Name the parts, in the order in which they are read; models by lines that tell numbers."""
-    several = len(diagram.series) > 1
-    names = lines or [series.name for series in diagram.series]
-    for i, name in enumerate(names if several else ()):
-        yield Key(name, "mark", "mark off", i, picture.model_shape(i))
-    model = picture.ANY if several else None
+    """Name the parts, in the order in which they are read."""
+    models = _model_keys(diagram, lines)
+    yield from models
+    model = picture.ANY if models else None
     yield Key(picture.significant_name(diagram.alpha, "all bins"), "mark", "mark off", model)
     yield Key("not significant", "mark", "mark", model)
     yield Key(picture.band_name(diagram.series[0].cells.level), "line", "limits")
@@ -189,8 +187,16 @@ def _keys(
         yield Key("true", "line", "true")
     if any(each.beyond for each in marks):
         yield Key(BEYOND, "mark", "mark", picture.ANY, "up")
-    if not several:
+    if not models:
         yield Key("share of predictions", "area", "bar")
+
+
+def _model_keys(diagram: "ReliabilityDiagram", lines: Sequence[str]) -> list[Key]:
+    """Name several models, with the lines that tell their numbers if there are any."""
+    names = lines or [series.name for series in diagram.series]
+    if len(diagram.series) == 1:
+        return []
+    return [Key(n, "mark", "mark off", i, picture.model_shape(i)) for i, n in enumerate(names)]
 
 
 def simplex_picture(diagram: "ReliabilityDiagram", *, regions: bool = False) -> Picture:

@@ -161,14 +161,9 @@ class CurveDiagram(Diagram):
         limits = [series.limits(kind, confidence=confidence) for series in self.series]
         curves = chain(*(_band_and_curve(self, i, limits[i]) for i in models))
         told = [_places_told(self, i, limits[i], confidence) for i in models]
-        prediction = picture.prediction_name(self.subject, self.classes[self.event])
-        horizontal = kind.horizontal.format(prediction)
-        frame = Frame(horizontal, kind.vertical, picture.SQUARE, picture.SQUARE, kind.diagonal)
-        if not kind.diagonal:
-            ends = [np.zeros(1), *chain(*limits), *(series.y for series in self.series)]
-            frame = frame._replace(y=picture.with_margins(ends), above=_predictions(self))
+        frame = _frame(self, limits)
         return Picture(
-            label=f"{capital(kind.vertical)}, over the {horizontal}.",
+            label=f"{capital(kind.vertical)}, over the {frame.horizontal}.",
             parts=(picture.reference(float(kind.diagonal)), *curves, *told),
             keys=tuple(_curve_keys(self, confidence)),
             frame=frame,
@@ -197,6 +192,18 @@ class CurveDiagram(Diagram):
             for series in self.series
         ]
         return f"{self.kind.name}, " + ", ".join(found) + " for the whole curve"
+
+
+def _frame(diagram: CurveDiagram, limits: list[Limits]) -> Frame:
+    """Return the axes: of a square with its diagonal, or of what the curves and limits need."""
+    kind = diagram.kind
+    prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
+    horizontal = kind.horizontal.format(prediction)
+    if kind.diagonal:
+        return Frame(horizontal, kind.vertical, picture.SQUARE, picture.SQUARE, square=True)
+    ends = [np.zeros(1), *chain(*limits), *(series.y for series in diagram.series)]
+    extent, above = picture.with_margins(ends), _predictions(diagram)
+    return Frame(horizontal, kind.vertical, picture.SQUARE, extent, above=above)
 
 
 def _band_and_curve(diagram: CurveDiagram, i: int, limits: Limits) -> list[Part]:

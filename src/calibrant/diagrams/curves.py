@@ -19,11 +19,11 @@ from calibrant.resampling import Exact
 from calibrant.statistics import Block
 from calibrant.statistics.smooth import expected_width, smoothed_mass, smoothed_residuals
 from calibrant.statistics.statistic import BY_EVENT, Ties
+from calibrant.words import ALPHA
 
 Floats = NDArray[np.float64]
 Make = Callable[[str, Problem, Plan, float], CurveSeries]
 
-ALPHA = 0.05  # family-wise level at which a point counts as significant
 POINTS = 256  # of a curve, about
 BINS = 50  # of the histogram of predictions
 WIDER, NARROWEST = 2.0, 0.03  # width of the kernel: a picture shows no finer detail

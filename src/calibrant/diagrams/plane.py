@@ -18,9 +18,8 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import Decomposition, Score, brier_score, decompose
 from calibrant.statistics import ScoreMiscalibration
-from calibrant.words import percent, pvalue, score_name
+from calibrant.words import ALPHA, percent, pvalue, score_name
 
-ALPHA = 0.05  # level at which a model counts as miscalibrated
 SAME = 1e-9  # relative, of uncertainties
 APART = 0.05  # of the height: names are at least so far from each other
 

@@ -18,13 +18,12 @@ from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexBins
 from calibrant.resampling import Exact, Resampler
-from calibrant.words import NEEDED, be, many, percent, too_few
+from calibrant.words import ALPHA, NEEDED, be, many, percent, too_few
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
     from calibrant.diagrams.static import Axes
 
-ALPHA = 0.05  # family-wise level at which a bin counts as significant
 MOST_BINS = 50  # of the histogram: more are too thin to be seen
 OTHER_BINS = 20  # of the histogram, where the bins of the diagram have no equal widths
 LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
@@ -153,11 +152,6 @@ class ReliabilityDiagram(Diagram):
         summary : bool, default False
             Whether to write the number of rows, the mean distance of bins from the diagonal, and
             the p-value of the bin that is farthest off into the classical view.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The Axes that was drawn on.
 
         Notes
         -----

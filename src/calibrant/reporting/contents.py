@@ -9,8 +9,8 @@ significant claim on the page of a calibrated model is at most 5 %.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,9 +78,7 @@ class Remedy(NamedTuple):
     code: str = ""  # the line of Python that does it
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Contents:
+class Contents(NamedTuple):
     """Everything the report says about one model."""
 
     name: str  # "" if it is the only one
@@ -263,8 +261,7 @@ def judged_together(found: Contents) -> Contents:
             for row in groups.rows
         ]
         groups = replace(groups, rows=tuple(rows))
-    return replace(
-        found,
+    return found._replace(
         evaluation=tests,
         drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
         curve=curve,
