@@ -111,9 +111,9 @@ def _settings(
 ) -> dict[str, Any]:
     """Return the lens and the bins that were asked for; the classical view has two outcomes."""
     from calibrant.cli.parsing import parse_lens, parse_partition
-    from calibrant.diagrams.problems import default_lens
+    from calibrant.diagrams.diagram import chosen_lens
 
-    chosen = default_lens(models) if classical else None
+    chosen = chosen_lens(models, None) if classical else None
     if lens is not None:
         chosen = parse_lens(lens, next(iter(models.values())))
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
