@@ -102,11 +102,6 @@ class View:
         work = TableReduction(cuts, self.rows.unit, self.event_probs, limits)
         return self.rows.part(work, self.lens)
 
-    def keep(self, states: Sequence[Any]) -> None:
-        """Fill the open tables with what was added up."""
-        for table, state in zip(self.open, states, strict=True):
-            table.state = state
-
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what is known under a key, or make it."""
         if key not in self._known:
@@ -129,7 +124,8 @@ def fill(
     _fit([(view, table) for view in waiting for table in view.open])
     states = waiting[0].rows.fold([view.filling(most) for view in waiting], progress)
     for view, found in zip(waiting, states, strict=True):
-        view.keep(found)
+        for table, state in zip(view.open, found, strict=True):
+            table.state = state
 
 
 def _fit(tables: Sequence[tuple[View, Tabled]]) -> None:
@@ -174,9 +170,12 @@ class Draws:
         """Return `engine.totals.Totals`: norms of the cells' deviations, summed and largest."""
         raise NotImplementedError
 
-    def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:
-        """Return the weight of each outcome in cells first … last - 1: (size, cells, m)."""
-        raise NotImplementedError
+    def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
+        """Return the weight of each outcome in cells first … last - 1: (size, cells, m).
+
+        Where rows change, so do the means of cells, and counts alone say nothing.
+        """
+        raise ValueError("`counts` are for replicates whose rows stay.")
 
     def events(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:
         """Return the weight of the event of two outcomes in these cells: (cells, size)."""
@@ -194,9 +193,10 @@ class Draws:
         """Say why there are no labels to look at: rows are elsewhere."""
         refuse_rows("`statistic`")
 
-    def labels(self, some: Replicates) -> Labels:  # noqa: ARG002
+    def labels(self, some: Replicates) -> Labels:
         """Yield the labels (n,) of each replicate, if there are any."""
-        self.refuse_labels()
+        for data in self.data_sets(some):
+            yield data.labels
 
     def data_sets(self, some: Replicates) -> Iterator[Predictions]:  # noqa: ARG002
         """Yield each replicate as a data set, if it has labels."""
@@ -261,11 +261,6 @@ class Observed(Draws):
         """Return the weight of each outcome in cells first … last - 1: (1, cells, m)."""
         found: Floats = cells.sums_of(first, last, *self._rows).observed
         return found[None]
-
-    def labels(self, some: Replicates) -> Labels:
-        """Yield the labels."""
-        for data in self.data_sets(some):
-            yield data.labels
 
     def data_sets(self, some: Replicates) -> Iterator[Predictions]:  # noqa: ARG002
         """Yield the data."""

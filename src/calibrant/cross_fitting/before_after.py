@@ -130,21 +130,17 @@ def default_methods(data: Predictions) -> tuple[Method, ...]:
     return *chosen, Isotonic()
 
 
-def _check_method(method: Any) -> None:
-    if isinstance(method, type) or not callable(getattr(method, "fit", None)):
-        raise TypeError(
-            "`methods` must be methods of recalibration such as Temperature(); found"
-            f" {brief(method)}."
-        )
-
-
 def _named(methods: Any) -> Mapping[str, Method]:
     """Return methods by their names: in words, or as they are written if words are the same."""
     if isinstance(methods, str) or not isinstance(methods, Iterable):
         raise TypeError(f"`methods` must be a list of methods; found {brief(methods)}.")
     found = list(methods)
     for method in found:
-        _check_method(method)
+        if isinstance(method, type) or not callable(getattr(method, "fit", None)):
+            raise TypeError(
+                "`methods` must be methods of recalibration such as Temperature(); found"
+                f" {brief(method)}."
+            )
     times = Counter(map(str, found))
     named = {str(m) if times[str(m)] == 1 else repr(m): m for m in found}
     if not found or len(named) < len(found):
@@ -172,11 +168,6 @@ def make_folds(data: Predictions, count: Any, seed: int) -> Folds:
     Folds differ by at most one row, and by at most one row of any class. Rows of weight 0 are
     dealt out by themselves. Clusters stay together: then the largest go first, each to the fold
     that has the fewest rows.
-
-    Examples
-    --------
-    >>> make_folds(Predictions([0.5] * 6, [0, 0, 0, 0, 1, 1]), 2, seed=0).tolist()
-    [0, 1, 1, 0, 1, 0]
     """
     count = whole("folds", count, least=2)
     rows = present_rows(data)
