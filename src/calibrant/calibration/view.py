@@ -102,6 +102,11 @@ class View:
         work = TableReduction(cuts, self.rows.unit, self.event_probs, limits)
         return self.rows.part(work, self.lens)
 
+    def keep(self, states: Sequence[Any]) -> None:
+        """Fill the open tables with what was added up."""
+        for table, state in zip(self.open, states, strict=True):
+            table.state = state
+
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what is known under a key, or make it."""
         if key not in self._known:
@@ -124,8 +129,7 @@ def fill(
     _fit([(view, table) for view in waiting for table in view.open])
     states = waiting[0].rows.fold([view.filling(most) for view in waiting], progress)
     for view, found in zip(waiting, states, strict=True):
-        for table, state in zip(view.open, found, strict=True):
-            table.state = state
+        view.keep(found)
 
 
 def _fit(tables: Sequence[tuple[View, Tabled]]) -> None:

@@ -125,10 +125,9 @@ class RecalibrationRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        scores = fields(self, "log_score", "log_change", "brier_score", "brier_change")
-        return (
-            {"method": self.name} | scores | fields(self, "miscalibration", "refinement", "pvalue")
-        )
+        found = {"method": self.name}
+        found |= fields(self, "log_score", "log_change", "brier_score", "brier_change")
+        return found | fields(self, "miscalibration", "refinement", "pvalue")
 
     def record(self) -> dict[str, Any]:
         """Return plain numbers, each under a name of its own."""

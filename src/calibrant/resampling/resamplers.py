@@ -145,8 +145,7 @@ class Consistency(UnderRho):
     Parameters
     ----------
     rho : callable, optional
-        The hypothesised calibration function of the predictions (n, m) -> (n, m); default:
-        the identity, which says that the model is calibrated.
+        As in `Exact`.
 
     Warnings
     --------
