@@ -130,17 +130,21 @@ def default_methods(data: Predictions) -> tuple[Method, ...]:
     return *chosen, Isotonic()
 
 
+def _check_method(method: Any) -> None:
+    if isinstance(method, type) or not callable(getattr(method, "fit", None)):
+        raise TypeError(
+            "`methods` must be methods of recalibration such as Temperature(); found"
+            f" {brief(method)}."
+        )
+
+
 def _named(methods: Any) -> Mapping[str, Method]:
     """Return methods by their names: in words, or as they are written if words are the same."""
     if isinstance(methods, str) or not isinstance(methods, Iterable):
         raise TypeError(f"`methods` must be a list of methods; found {brief(methods)}.")
     found = list(methods)
     for method in found:
-        if isinstance(method, type) or not callable(getattr(method, "fit", None)):
-            raise TypeError(
-                "`methods` must be methods of recalibration such as Temperature(); found"
-                f" {brief(method)}."
-            )
+        _check_method(method)
     times = Counter(map(str, found))
     named = {str(m) if times[str(m)] == 1 else repr(m): m for m in found}
     if not found or len(named) < len(found):
