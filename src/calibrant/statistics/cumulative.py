@@ -23,7 +23,7 @@ class PathStatistic(Statistic):
 
     @abstractmethod
     def reach(self, paths: Any) -> Floats:
-        """Return how far each of `engine.paths.Paths` gets: (size,)."""
+        """Return how far each of `engine.line.Paths` gets: (size,)."""
 
     @abstractmethod
     def brownian_pvalue(self, x: float) -> float:
