@@ -69,10 +69,10 @@ CALLS = []  # of `prepare`
 class ClassTotals(Statistic):
     """Largest difference between how often a class occurs and how often it was predicted."""
 
-    def prepare(self, shared):
+    def prepare(self, view):
         CALLS.append(shared)
-        data = shared.data
-        cells = shared.cells(EqualWidth(1))
+        data = view.data
+        cells = view.cells(EqualWidth(1))
         expected = data.weights @ data.probs.astype(float)
 
         def evaluate(block):
@@ -86,9 +86,9 @@ class ClassTotals(Statistic):
 class MeanSurprise(Statistic):
     """Mean probability that the outcome was not given; it looks at labels, one set at a time."""
 
-    def prepare(self, shared):
+    def prepare(self, view):
         CALLS.append(shared)
-        probs, rows, weights = shared.data.probs, np.arange(shared.data.n), shared.data.weights
+        probs, rows, weights = view.data.probs, np.arange(shared.data.n), shared.data.weights
 
         def evaluate(block):
             hits = [probs[rows, labels] for labels in block.labels()]
