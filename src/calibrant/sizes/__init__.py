@@ -1,0 +1,1 @@
+"""How far predictions are off, in amounts that hold: sizes, biases, and their limits."""
