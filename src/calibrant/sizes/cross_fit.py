@@ -115,13 +115,21 @@ class CrossFit:
         """Return what rows say if directions are combined by these shares, for each fold."""
         n = self.sample.weights.size
         out = Rows(self.sample.weights, *np.zeros((2, n)), np.zeros((3, n)), np.zeros(n))
+        for rows, some, h in self.directions(shares):
+            out.gains[rows], out.lengths[rows], out.spread[:, rows] = _moments(some, h)
         for fold, mine in enumerate(shares):
-            for rows in self._blocks(np.flatnonzero(self.folds == fold)):
-                some = self.sample.take(rows)
-                h = _combined(self._without[fold], mine, some.probs)
-                out.gains[rows], out.lengths[rows], out.spread[:, rows] = _moments(some, h)
             out.wobble[self._parts[fold]] = self._wobble(fold, mine)
         return out
+
+    def directions(self, shares: Sequence[Floats]) -> Iterator[tuple[Ints, Sample, Floats]]:
+        """Yield numbers of rows, the rows, and their directions (k, m), a block at a time."""
+        size = max(1, BLOCK // self.sample.probs.shape[1])
+        for fold, mine in enumerate(shares):
+            all_rows = np.flatnonzero(self.folds == fold)
+            for start in range(0, all_rows.size, size):
+                rows = all_rows[start : start + size]
+                some = self.sample.take(rows)
+                yield rows, some, _combined(self._without[fold], mine, some.probs)
 
     def _wobble(self, fold: int, shares: Floats) -> Floats:
         """Return squared deviations of gains as one of the other folds is left out, too."""
@@ -136,14 +144,9 @@ class CrossFit:
         )
         return np.asarray(((gains - gains.mean(axis=0)) ** 2).sum(axis=0))
 
-    def _blocks(self, rows: Ints) -> Iterator[Ints]:
-        size = max(1, BLOCK // self.sample.probs.shape[1])
-        yield from (rows[start : start + size] for start in range(0, rows.size, size))
 
-
-def at_least(data: Predictions, seed: int, z: float) -> AtLeast:
+def at_least(fit: CrossFit, z: float) -> AtLeast:
     """Return how far predictions are off; the limit is that of z standard errors."""
-    fit = CrossFit(data, seed)
     rows = fit.rows([combination(*evidence) for evidence in fit.evidence()])
     return bound(rows, fit.clusters, z)
 

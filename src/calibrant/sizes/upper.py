@@ -93,18 +93,33 @@ def make_bins(sample: Sample, loss: float) -> list[Bin]:
     return [_bin(p[part], sample.take(part), whole, loss) for part in parts]
 
 
+def whole_bin(sample: Sample, loss: float) -> Bin:
+    """Return all rows as one bin."""
+    p = np.clip(sample.probs[:, 1], FLOOR, 1 - FLOOR)
+    order = np.argsort(p, kind="stable")
+    return _bin(p[order], sample.take(order), float(sample.weights.sum()), loss)
+
+
 def _bin(p: Floats, sample: Sample, whole: float, loss: float) -> Bin:
     """Return a bin; rows of unequal weight count as their effective number."""
     events, weights = sample.labels == 1, sample.weights
     mass = float(weights.sum())
     rows = mass * mass / float((weights**2).sum()) / loss
-    values, counts = np.unique(p, return_counts=True)
-    if values.size > GROUPS or np.ptp(weights) > 0:
-        ranks = (np.cumsum(weights) - weights / 2) / mass
-        values = np.interp((np.arange(GROUPS) + 0.5) / GROUPS, ranks, p)
-        counts = np.ones(GROUPS)
-    share = counts * rows / counts.sum()
-    return Bin(values, share, float(weights @ events / mass * rows), float(mass / whole))
+    starts = _groups(p, weights)
+    counts = np.add.reduceat(weights, starts)
+    values = np.clip(np.add.reduceat(weights * p, starts) / counts, FLOOR, 1 - FLOOR)
+    occurred = float(weights @ events / mass * rows)
+    return Bin(values, counts * rows / mass, occurred, mass / whole)
+
+
+def _groups(p: Floats, weights: Floats) -> NDArray[np.intp]:
+    """Return where groups of sorted predictions begin: each value, or about equal variances."""
+    starts = np.flatnonzero(np.diff(p, prepend=-1.0))
+    if starts.size <= GROUPS:
+        return starts
+    variance = np.cumsum(weights * p * (1 - p))
+    ends = np.searchsorted(variance, variance[-1] * np.arange(1, GROUPS) / GROUPS)
+    return np.unique(np.append(0, ends))
 
 
 def _draw(each: Bin, rng: np.random.Generator, *, alone: bool) -> Floats:
