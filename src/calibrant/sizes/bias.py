@@ -1,7 +1,7 @@
 """Mean prediction minus rate, with limits that hold where errors are rare and where they are not.
 
-Two intervals, of which the wider end counts on either side. One has the larger of the variances that
-residuals show and that predictions imply: it holds whatever is wrong with the single predictions.
+Two intervals, of which the wider end counts on either side. One has the larger of the variances
+that residuals show and that predictions imply: it holds whatever is wrong with single predictions.
 The other moves all log-odds by a constant, with the exact distribution of the number of events: it
 holds where events, or their complements, are few.
 """
@@ -40,18 +40,31 @@ def bias_of(sample: Sample, clusters: NDArray[np.intp] | None, level: float) -> 
     mass = float(sample.weights.sum())
     gaps = sample.weights * (p - occurred)
     value = float(gaps.sum() / mass)
-    shown, implied = float((gaps**2).sum()), float(sample.weights**2 @ (p * (1 - p)))
-    freedom, loss = np.inf, 1.0
+    shown, implied = float((gaps**2).sum()), _implied(sample)
+    freedom, loss = np.inf, cluster_loss(sample, clusters)
     if clusters is not None:
-        sums = np.bincount(clusters, gaps - sample.weights * value)
-        freedom = max(1, sums.size - 1)
-        together = float((sums**2).sum()) * sums.size / freedom
-        loss = max(1.0, together / max(implied, 1e-300))
-        shown = max(shown, together)
+        freedom = max(1, int(clusters.max()))
     z = float(stdtrit(freedom, (1 + level) / 2))
-    half = z * float(np.sqrt(max(shown, implied))) / mass
+    half = z * float(np.sqrt(max(shown, implied * loss))) / mass
     low, high = _of_counts(sample, level, loss)
     return Bias(value, min(value - half, low), max(value + half, high))
+
+
+def cluster_loss(sample: Sample, clusters: NDArray[np.intp] | None) -> float:
+    """Return how many rows are worth an independent one, by the scatter of clusters' residuals."""
+    if clusters is None:
+        return 1.0
+    gaps = sample.weights * (sample.probs[:, 1] - (sample.labels == 1))
+    gaps -= sample.weights * gaps.sum() / sample.weights.sum()
+    sums = np.bincount(clusters, gaps)
+    together = float((sums**2).sum()) * sums.size / max(1, sums.size - 1)
+    return max(1.0, together / max(_implied(sample), 1e-300))
+
+
+def _implied(sample: Sample) -> float:
+    """Return the variance of the sum of residuals that predictions imply."""
+    p = sample.probs[:, 1]
+    return float(sample.weights**2 @ (p * (1 - p)))
 
 
 def _of_counts(sample: Sample, level: float, loss: float) -> tuple[float, float]:

@@ -28,19 +28,13 @@ def compare(a: CrossFit, b: CrossFit, *, paired: bool) -> Further:
     """Compare two models, of the same rows if they are paired."""
     both = zip(a.evidence(), b.evidence(), strict=True)
     shares = [combination(x[0] + y[0], x[1] + y[1]) for x, y in both]
-    gains = [_gains(fit, shares) for fit in (a, b)]
-    means = [fit.sample.weights @ gain / fit.sample.weights.sum() for fit, gain in zip((a, b), gains)]
-    value = float(means[0] - means[1])
-    if not paired:
-        alone = [_variance(fit, gain, _own(fit, shares)) for fit, gain in zip((a, b), gains)]
-        return Further(value, sqrt(sum(alone)))
-    return Further(value, sqrt(_variance(a, gains[0] - gains[1], _halfway(a, b, shares))))
-
-
-def _gains(fit: CrossFit, shares: list[Floats]) -> Floats:
-    """Return the gain of each row, in squared sizes: (n,)."""
-    rows = fit.rows(shares)
-    return np.asarray(rows.gains - rows.lengths / 2)
+    first, second = a.rows(shares), b.rows(shares)
+    value = first.brier - second.brier
+    if paired:
+        gaps = first.brier_gains - second.brier_gains
+        return Further(value, sqrt(_variance(a, gaps, _halfway(a, b, shares))))
+    alone = _variance(a, first.brier_gains, first.spread[0])
+    return Further(value, sqrt(alone + _variance(b, second.brier_gains, second.spread[0])))
 
 
 def _variance(fit: CrossFit, gains: Floats, implied: Floats) -> float:
@@ -48,14 +42,9 @@ def _variance(fit: CrossFit, gains: Floats, implied: Floats) -> float:
     weights, mass = fit.sample.weights, float(fit.sample.weights.sum())
     gaps = weights * (gains - weights @ gains / mass)
     if fit.clusters is not None:
-        gaps = np.bincount(fit.clusters, gaps)
-        gaps = gaps * sqrt(gaps.size / max(1, gaps.size - 1))
+        sums = np.bincount(fit.clusters, gaps).astype(np.float64)
+        gaps = sums * sqrt(sums.size / max(1, sums.size - 1))
     return max(float((gaps**2).sum()), float(weights**2 @ implied)) / mass**2
-
-
-def _own(fit: CrossFit, shares: list[Floats]) -> Floats:
-    """Return the variance of each row's gain if predictions were right (n,)."""
-    return fit.rows(shares).spread[0]
 
 
 def _halfway(a: CrossFit, b: CrossFit, shares: list[Floats]) -> Floats:

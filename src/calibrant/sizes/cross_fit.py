@@ -7,8 +7,8 @@ With d = r(p) - p and any direction h that does not depend on a row's outcome,
 
 so that the quotient :math:`E \langle e_y - p, h \rangle / \sqrt{E |h|^2}` is at most the root mean
 square deviation, and equal to it where h points along d. Sizes are in units of the total variation
-of two outcomes: the root of :math:`E |d|^2 / 2`. There is no such bound from above for more than two
-outcomes: deviations that no direction finds can be of any size.
+of two outcomes: the root of :math:`E |d|^2 / 2`. There is no such bound from above for more than
+two outcomes: deviations that no direction finds can be of any size.
 """
 
 from collections.abc import Iterator, Sequence
@@ -63,6 +63,16 @@ class Rows(NamedTuple):
         """Mean squared length of directions."""
         return float(self.weights @ self.lengths / self.weights.sum())
 
+    @property
+    def brier_gains(self) -> Floats:
+        """What Brier scores gain along the directions, in squared sizes (n,)."""
+        return np.asarray(self.gains - self.lengths / 2)
+
+    @property
+    def brier(self) -> float:
+        """Their mean."""
+        return self.gain - self.length / 2
+
 
 class CrossFit:
     """Directions for the rows of each fold, learned on the other folds.
@@ -98,15 +108,16 @@ class CrossFit:
         return [self._evidence_without(k) for k in range(FOLDS)]
 
     def _evidence_without(self, fold: int) -> tuple[Floats, Floats]:
-        gains, products = 0.0, 0.0
+        count = len(self._without[fold])
+        gains, products = np.zeros(count), np.zeros((count, count))
         for other, part in enumerate(self._parts):
             if other != fold and part.size:
                 some = self.sample.take(part)
                 found = [direction(some.probs) for direction in self._pair(fold, other)]
                 flat = np.stack([(h * some.weights[:, None]).ravel() for h in found])
-                gains = gains + flat @ _residuals(some).ravel()
-                products = products + flat @ np.stack([h.ravel() for h in found]).T
-        return np.asarray(gains), np.asarray(products)
+                gains += flat @ _residuals(some).ravel()
+                products += flat @ np.stack([h.ravel() for h in found]).T
+        return gains, products
 
     def _pair(self, a: int, b: int) -> list[Direction]:
         return self._pairs[min(a, b), max(a, b)]
@@ -114,7 +125,7 @@ class CrossFit:
     def rows(self, shares: Sequence[Floats]) -> Rows:
         """Return what rows say if directions are combined by these shares, for each fold."""
         n = self.sample.weights.size
-        out = Rows(self.sample.weights, *np.zeros((2, n)), np.zeros((3, n)), np.zeros(n))
+        out = Rows(self.sample.weights, np.zeros(n), np.zeros(n), np.zeros((3, n)), np.zeros(n))
         for rows, some, h in self.directions(shares):
             out.gains[rows], out.lengths[rows], out.spread[:, rows] = _moments(some, h)
         for fold, mine in enumerate(shares):

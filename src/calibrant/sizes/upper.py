@@ -139,8 +139,9 @@ def confidence(each: Bin) -> tuple[Floats, Floats, Floats]:
     constants = np.linspace(-WIDEST, WIDEST, STEPS)
     below, above = tails(each, constants)
     for _ in range(2):
-        first = max(int(np.argmax(above > NEGLIGIBLE)) - 1, 0)
-        last = STEPS - max(int(np.argmax(below[::-1] > NEGLIGIBLE)), 1)
+        left = np.argmax(above > NEGLIGIBLE), np.argmax(below < 1 - NEGLIGIBLE)
+        right = (below > NEGLIGIBLE)[::-1].argmax(), (above < 1 - NEGLIGIBLE)[::-1].argmax()
+        first, last = max(int(max(left)) - 1, 0), STEPS - max(int(max(right)), 1)
         constants = np.linspace(constants[first], constants[last], STEPS)
         below, above = tails(each, constants)
     return constants, np.minimum.accumulate(below), np.maximum.accumulate(above)
@@ -167,7 +168,7 @@ def _normal_tails(each: Bin, q: Floats) -> tuple[Floats, Floats]:
     def upto(events: float) -> Floats:
         z = (events + 0.5 - mean) / np.sqrt(variance)
         curved = skewness * (1 - z * z) * np.exp(-z * z / 2) / (6 * np.sqrt(2 * np.pi))
-        return np.clip(ndtr(z) + curved, 0.0, 1.0)
+        return np.asarray(np.clip(ndtr(z) + curved, 0.0, 1.0))
 
     return upto(np.floor(each.events + 1e-9)), 1.0 - upto(np.ceil(each.events - 1e-9) - 1)
 
