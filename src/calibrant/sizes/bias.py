@@ -69,12 +69,12 @@ def _implied(sample: Sample) -> float:
 
 def _of_counts(sample: Sample, level: float, loss: float) -> tuple[float, float]:
     """Return the limits that the number of events sets."""
+    from scipy.special import ndtri  # noqa: PLC0415 (slow to import)
+
     whole = whole_bin(sample, loss)
-    constants, below, above = confidence(whole)
-    tail = (1 - level) / 2
-    ends = np.array(
-        [np.interp(1 - tail, 1.0 - below, constants), np.interp(tail, above, constants)]
-    )
+    constants, lower, upper = confidence(whole)
+    z = float(ndtri((1 + level) / 2))
+    ends = np.array([np.interp(z, upper, constants), np.interp(-z, lower, constants)])
     moved = whole.moved(ends) @ whole.counts / whole.rows
     low, high = (whole.p @ whole.counts / whole.rows - moved).tolist()
     return low, high

@@ -124,18 +124,24 @@ def _groups(p: Floats, weights: Floats) -> NDArray[np.intp]:
 
 def _draw(each: Bin, rng: np.random.Generator, *, alone: bool) -> Floats:
     """Return mean squared deviations of a bin, from the confidence distribution of its constant."""
-    constants, below, above = confidence(each)
+    constants, lower, upper = confidence(each)
     squares = (each.moved(constants) - each.p) ** 2 @ each.counts / each.rows
-    u = rng.random(DRAWS)
-    low = np.interp(np.interp(u, above, constants), constants, squares)
-    high = np.interp(np.interp(u, 1.0 - below, constants), constants, squares)
+    z = rng.standard_normal(DRAWS)
+    low, high = (np.interp(z, scores, squares) for scores in (lower, upper))
     if alone or each.rare:
         return np.maximum(low, high)
     return np.where(rng.random(DRAWS) < 0.5, low, high)
 
 
 def confidence(each: Bin) -> tuple[Floats, Floats, Floats]:
-    """Return constants, and the probabilities of at most, and of at least, so many events."""
+    """Return constants of the log-odds, and normal scores of each as a lower and an upper limit.
+
+    The constant is a lower limit of confidence 1 - Phi(z), z its score, if at least so many events
+    have probability Phi(z), and an upper limit of confidence Phi(z) if at most so many have 1 -
+    Phi(z). Scores are nearly linear in the constant, so that few steps do.
+    """
+    from scipy.special import ndtri  # noqa: PLC0415 (slow to import)
+
     constants = np.linspace(-WIDEST, WIDEST, STEPS)
     below, above = tails(each, constants)
     for _ in range(2):
@@ -144,7 +150,9 @@ def confidence(each: Bin) -> tuple[Floats, Floats, Floats]:
         first, last = max(int(max(left)) - 1, 0), STEPS - max(int(max(right)), 1)
         constants = np.linspace(constants[first], constants[last], STEPS)
         below, above = tails(each, constants)
-    return constants, np.minimum.accumulate(below), np.maximum.accumulate(above)
+    lower = np.maximum.accumulate(ndtri(np.clip(above, 1e-300, 1 - 1e-16)))
+    upper = np.maximum.accumulate(-ndtri(np.clip(below, 1e-300, 1 - 1e-16)))
+    return constants, lower, upper
 
 
 def tails(each: Bin, constants: Floats) -> tuple[Floats, Floats]:
