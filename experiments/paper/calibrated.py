@@ -22,7 +22,7 @@ import numpy as np
 from scipy.stats import beta
 
 from calibrant import calibration_test, datasets
-from calibrant.inference.testing.pvalues import pvalue
+from calibrant.inference.testing.families import pvalue
 from calibrant.resampling import Consistency, Exact
 from calibrant.statistics import ExpectedMiscalibration
 

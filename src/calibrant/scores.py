@@ -100,18 +100,17 @@ def all_scores(data: Predictions | Scan) -> dict[str, float]:
     0.5
     """
     rows = as_rows(data)
-    right = {}
+    name = "accuracy"
     if rows.held:
         given = rows.at_hand("scores").given
         log, brier, spherical, hits = _means(given)
         if given.of_confidences:
-            share = float(np.average(given.labels == 1, weights=given.weights))
-            right = {"share_correct": share}
+            name = "share_correct"
+            hits = float(np.average(given.labels == 1, weights=given.weights))
     else:
         (found,) = rows.fold([rows.part(ScoreReduction(rows.unit))])
         log, brier, spherical, hits = found.means()
-    right = right or {"accuracy": hits}
-    return {**right, "log_score": log, "brier_score": brier, "spherical_score": spherical}
+    return {name: hits, "log_score": log, "brier_score": brier, "spherical_score": spherical}
 
 
 @final
@@ -156,8 +155,7 @@ def decompose(
     .. math:: S(p) = \underbrace{S(p) - S(q)}_{MCB} - \underbrace{(S(\bar y) - S(q))}_{DSC}
         + \underbrace{S(\bar y)}_{UNC}
 
-    q is the isotonic regression of the outcomes on the predictions p of the event (CORP), and
-    y-bar the event rate.
+    q is the isotonic regression of outcomes on predictions p of the event (CORP), y-bar its rate.
 
     Parameters
     ----------
@@ -218,7 +216,8 @@ def event_losses(score: Score, p: Floats) -> Floats:
     if score is log_score:
         with np.errstate(divide="ignore"):
             return -np.stack((np.log(p), np.log1p(-p)))
-    raise ValueError(f"`score` must be `brier_score` or `log_score`; found {short(_name(score))}.")
+    name = str(getattr(score, "__name__", repr(score)))
+    raise ValueError(f"`score` must be `brier_score` or `log_score`; found {short(name)}.")
 
 
 def least_loss(score: Score, events: Any, mass: Any) -> Any:
@@ -226,19 +225,13 @@ def least_loss(score: Score, events: Any, mass: Any) -> Any:
     others = mass - events
     if score is brier_score:
         return 2.0 * events * others / mass
-    parts = [
-        _times(each, np.log(np.where(each > 0, each / mass, 1.0))) for each in (events, others)
-    ]
-    return -(parts[0] + parts[1])
+    up, down = (_times(e, np.log(np.where(e > 0, e / mass, 1.0))) for e in (events, others))
+    return -(up + down)
 
 
 def _times(weight: Any, loss: Any) -> Any:
     """Multiply, and let an infinite loss without weight be 0."""
     return np.where(weight > 0, weight, 0.0) * np.where(weight > 0, loss, 0.0)
-
-
-def _name(value: Any) -> str:
-    return str(getattr(value, "__name__", repr(value)))
 
 
 def row_scores(data: Predictions) -> Floats:
@@ -265,22 +258,23 @@ def _means(data: Predictions) -> list[float]:
     sums = np.empty((len(spans), 5))
 
     def work(start: int, stop: int) -> None:
-        sums[start // spans[0][1]] = _sums(data, slice(start, stop))
+        rows = slice(start, stop)
+        scores = _weighted(_of_rows(data, rows), data.weights[rows] if data.weighted else None)
+        sums[start // spans[0][1]] = scores.sum(axis=1)
 
     threads.run(work, spans)
     total = sums.sum(axis=0)
     return [float(score) for score in total[1:] / total[0]]
 
 
-def _sums(data: Predictions, rows: slice) -> Floats:
-    """Return the weight of some rows and the sums of their scores (5,)."""
-    scores = _of_rows(data, rows)
-    if data.weighted:
-        weights = data.weights[rows]
-        held = weights > 0  # an infinite score of a row without weight does not count
-        # Contiguous as without weights, so that sums are rounded alike.
-        scores = scores.compress(held, axis=1) * weights[held]
-    return np.asarray(scores.sum(axis=1))
+def _weighted(scores: Floats, weights: Floats | None) -> Floats:
+    """Return scores (5, k) times weights; an infinite one of a row without weight does not count.
+
+    Contiguous as without weights, so that sums are rounded alike.
+    """
+    if weights is None:
+        return scores
+    return np.asarray(scores.compress(weights > 0, axis=1) * weights[weights > 0])
 
 
 def _of_rows(data: Predictions, rows: slice) -> Floats:
@@ -320,16 +314,14 @@ class ScoreReduction:
     unit: float  # of weights, which none exceeds
 
     def zero(self) -> ScoreSums:
-        """Return the sums of no rows."""
-        nothing = np.zeros(5, np.int64).astype(object)
+        nothing = np.array([0] * 5, object)
         return ScoreSums(nothing, nothing, 0)
 
     def add(self, state: ScoreSums, batch: Batch) -> ScoreSums:
-        """Add the rows of a batch; an infinite score of a row without weight does not count."""
-        scores = _of_rows(batch.given, slice(None))
-        if batch.given.weighted:
-            weights = batch.given.weights / self.unit
-            scores = scores.compress(weights > 0, axis=1) * weights[weights > 0]
+        """Add the rows of a batch."""
+        given = batch.given
+        scores = _of_rows(given, slice(None))
+        scores = _weighted(scores, given.weights / self.unit if given.weighted else None)
         infinite = np.isinf(scores)
         scores[infinite] = 0.0
         high = np.rint(scores * HIGH)
@@ -338,7 +330,6 @@ class ScoreReduction:
         return self.merge(state, ScoreSums(sums[0], sums[1], int(infinite.sum())))
 
     def merge(self, a: ScoreSums, b: ScoreSums) -> ScoreSums:
-        """Return the sums of the rows of both."""
         return ScoreSums(a.high + b.high, a.low + b.low, a.infinite + b.infinite)
 
 

@@ -88,7 +88,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         weights = params.get("sample_weight")
-        _check_weights(y, weights)
+        if weights is not None and np.unique(y[np.asarray(weights) > 0]).size < 2:
+            raise ValueError("`sample_weight` must be above 0 for rows of at least two classes.")
         folds = check_cv(self.cv, y, classifier=True)
         held_out = cross_val_predict(
             clone(self.estimator), X, y, cv=folds, method=_answer(self.estimator), params=params
@@ -147,12 +148,6 @@ def _answer(estimator: Any) -> str:
         "`estimator` must have predict_proba or decision_function;"
         f" {type(estimator).__name__} has neither."
     )
-
-
-def _check_weights(y: Array, weights: Any) -> None:
-    """Refuse weights that leave a single class."""
-    if weights is not None and np.unique(y[np.asarray(weights) > 0]).size < 2:
-        raise ValueError("`sample_weight` must be above 0 for rows of at least two classes.")
 
 
 def __dir__() -> list[str]:

@@ -7,8 +7,8 @@ from calibrant import tables, words
 from calibrant.checks.parameters import finite, fraction
 from calibrant.checks.seeds import Rng, as_seed, derive, make_key
 from calibrant.inference import calibration_test
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.testing.pvalues import spread
+from calibrant.inference.replicates.problem import Plan
+from calibrant.inference.testing.families import spread
 from calibrant.lenses import Lens, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
@@ -186,11 +186,7 @@ class Trajectory(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
-        return {
-            "name": self.name,
-            "settings": self.settings,
-            "rows": [row.to_dict() for row in self._rows],
-        }
+        return {"name": self.name, "settings": self.settings, "rows": self.records()}
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table."""
@@ -203,8 +199,7 @@ class Trajectory(tables.Tabular):
     def plot(self, *others: "Trajectory", alpha: float = 0.05) -> "Figure":
         """Draw log loss, accuracy, statistic and p-value over the steps: Figure 3.
 
-        A star marks the best log loss. Dotted: the mean of the statistic if the predictions
-        were calibrated.
+        A star marks the best log loss. Dotted: the mean of the statistic of a calibrated model.
 
         Parameters
         ----------

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Predictions
-from calibrant.cross_fitting.folds import make_folds
+from calibrant.cross_fitting.before_after import make_folds
 
 
 def rows(labels, weights=None):

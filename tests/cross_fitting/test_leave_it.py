@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from chance import fewest, models
 
-from calibrant.cross_fitting.before_after import _fit, _recommended, default_methods
-from calibrant.cross_fitting.folds import apply_to_folds, make_folds
+from calibrant.cross_fitting.before_after import _fit, _recommended, default_methods, make_folds
+from calibrant.cross_fitting.result import apply_to_folds
 from calibrant.scores import row_scores
 
 

@@ -6,7 +6,7 @@ from chance import models, most
 
 from calibrant import Predictions, classwise, evaluate
 from calibrant.distances import euclidean, total_variation
-from calibrant.inference.testing.pvalues import adjust, max_t, min_p
+from calibrant.inference.testing.families import adjust, max_t, min_p
 from calibrant.partitions import EqualWidth
 from calibrant.statistics import grid
 

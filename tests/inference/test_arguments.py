@@ -5,7 +5,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import lenses, partitions, statistics
-from calibrant.inference.replicates.plan import part
+from calibrant.inference.replicates.problem import part
 
 DATA = cal.Predictions([0.2, 0.7, 0.9], [0, 1, 1])
 ETA = statistics.ExpectedMiscalibration(partitions.EqualWidth(2))

@@ -325,7 +325,7 @@ def test_adjusted_pvalues_agree_with_simultaneous_limits():
     assert outside.tolist() == (found.adjusted_pvalues <= 0.05).tolist()
     assert outside.any()
     assert not outside.all()
-    assert str(found) == f"{outside.sum()} of 3 cells are off at 5 % (family-wise)"
+    assert str(found) == f"{outside.sum()} of 3 bins are significant at 5% (family-wise)"
 
 
 def test_plain_numbers():
@@ -343,7 +343,7 @@ def test_plain_numbers():
         "n_resamples": 19,
         "seed": 0,
     }
-    assert repr(found) == f"<cells: {found}>"
+    assert repr(found) == f"<bins: {found}>"
 
 
 def test_blocks_of_cells_change_no_bit(monkeypatch):

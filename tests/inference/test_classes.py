@@ -8,7 +8,7 @@ from chance import TRIALS, models, most
 
 from calibrant import Predictions, calibration_test, classwise
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.testing.pvalues import max_t
+from calibrant.inference.testing.families import max_t
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBins, VarianceTree
 from calibrant.resampling import Exact

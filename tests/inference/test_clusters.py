@@ -20,8 +20,7 @@ from calibrant import (
 from calibrant.calibration import Gathered
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, WildClusters
@@ -107,9 +106,7 @@ def test_null_by_plain_loops(lens, distance):
     statistics = [
         kind(partition, distance) for kind in (ExpectedMiscalibration, WorstMiscalibration)
     ]
-    _, found = values_and_replicates(
-        Problem.of(data, lens, plan.resampler, plan.key), statistics, plan
-    )
+    _, found = values_and_replicates(plan.look(data, lens), statistics, plan)
     signs = signs_of(plan.key, 17, size)
     cells = Gathered(seen, partition).of_rows
     for b in range(size):

@@ -9,8 +9,7 @@ from chance import fewest, most, outcomes
 
 from calibrant import Predictions, accuracy, brier_score, compare, evaluate, log_score
 from calibrant.inference import Difference
-from calibrant.inference.testing.families import default_tree
-from calibrant.inference.testing.pvalues import holm
+from calibrant.inference.testing.families import default_tree, holm
 from calibrant.lenses import Canonical, Pooled, TopLabel
 from calibrant.statistics import SquaredMiscalibration
 

@@ -10,7 +10,7 @@ from chance import agrees
 from calibrant import Predictions, calibration_test, engine
 from calibrant.calibration import Gathered
 from calibrant.engine.tuples import Replicates
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Bootstrap, Exact
@@ -100,7 +100,7 @@ def test_the_comparison_can_fail():
 
 def distributions_of(data, partition, lens=Canonical()):
     """Return the cells of a problem and the distributions of their counts."""
-    problem = Problem.of(data, lens, Exact(), np.uint64(5))
+    problem = Plan(Exact(), 1, 5).look(data, lens)
     cells = Gathered(problem.seen, partition)
     return cells, problem.event_distributions(cells)
 
@@ -211,7 +211,7 @@ def test_whether_counts_are_known():
     heavy = Predictions(data.probs, data.labels, weights=RNG.random(30))
 
     def known(some, lens, resampler=Exact()):
-        return Problem.of(some, lens, resampler, np.uint64(1)).exact_counts
+        return Plan(resampler, 1, 1).look(some, lens).exact_counts
 
     assert known(data, TopLabel())
     assert known(data, Marginal(1))

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 from calibrant import Predictions, accuracy, brier_score, estimate, log_score
-from calibrant.inference.testing.estimation import Estimate
+from calibrant.inference import Estimate
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualMass, EqualWidth
 from calibrant.statistics import ExpectedMiscalibration, SquaredMiscalibration

@@ -8,8 +8,7 @@ import pytest
 from calibrant import Predictions, calibration_test, evaluate
 from calibrant.calibration import View
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.testing.families import default_tree, omnibus
-from calibrant.inference.testing.pvalues import adjust
+from calibrant.inference.testing.families import adjust, default_tree, omnibus
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.resampling import Consistency, Exact

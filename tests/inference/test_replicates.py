@@ -15,8 +15,7 @@ from calibrant import Predictions, binwise, calibration_test, classwise, estimat
 from calibrant.checks.seeds import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBins, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, Resampler
@@ -61,7 +60,7 @@ def plain(data, statistic, resampler, lens=Canonical(), size=12):
 def fast(data, statistic, resampler, lens=Canonical(), size=12):
     """Return replicates as all functions make them."""
     plan = Plan(resampler, size, SEED)
-    problem = Problem.of(data, lens, resampler, plan.key)
+    problem = plan.look(data, lens)
     (value,), (found,) = values_and_replicates(problem, [as_statistic(statistic)], plan)
     assert value == as_statistic(statistic)(lens(data))
     return found

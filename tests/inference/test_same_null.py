@@ -17,8 +17,7 @@ from calibrant import (
 from calibrant.calibration import calibration_function
 from calibrant.checks.seeds import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan
 from calibrant.inference.testing.binwise import frequencies
 from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth, SimplexBins, VarianceTree
@@ -160,7 +159,7 @@ def test_the_labels_of_cells(data, lens):
     """Outcome frequencies of every replicate are those of the labels that are drawn."""
     partition = EqualWidth(3)
     plan = Plan(Exact(), B, SEED)
-    problem = Problem.of(data, lens, Exact(), plan.key)
+    problem = plan.look(data, lens)
     cells = problem.view.cells(partition)
     found = np.concatenate([some for _, _, some in frequencies(problem, cells, plan)], axis=1)
     for b in range(B):

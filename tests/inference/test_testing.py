@@ -16,8 +16,8 @@ from calibrant import (
     log_score,
     words,
 )
-from calibrant.inference.testing.calibration import CalibrationTest
-from calibrant.inference.testing.pvalues import pvalue
+from calibrant.inference import CalibrationTest
+from calibrant.inference.testing.families import pvalue
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Bootstrap, Exact

@@ -7,13 +7,7 @@ from fits import REGRESSIONS, objective, overconfident
 from calibrant import Predictions, log_score
 from calibrant.recalibration import Beta, Isotonic, Matrix, Temperature, TemperatureMap, Vector
 from calibrant.recalibration import likelihood as likelihood_module
-from calibrant.recalibration.designs import (
-    AllClasses,
-    OwnClass,
-    of_own_class,
-    off_diagonal_and_intercept,
-)
-from calibrant.recalibration.likelihood import Blocks, Likelihood
+from calibrant.recalibration.likelihood import AllClasses, Blocks, Likelihood, OwnClass
 from calibrant.recalibration.newton import NearInverse, solve_by_products
 from calibrant.recalibration.scaling import regress
 from calibrant.recalibration.temperature import derivatives, inverse_temperature, search
@@ -22,10 +16,9 @@ GRADIENT = 1e-9
 
 
 def problem(m, *, full, off=0.0, intercept=0.0):
-    design = AllClasses(m) if full else OwnClass(m)
     if full:
-        return design, off_diagonal_and_intercept(design.identity, off, intercept)
-    return design, of_own_class(design.identity)
+        return AllClasses(), AllClasses().penalty(m, off, intercept)
+    return OwnClass(), OwnClass().penalty(m)
 
 
 @pytest.mark.parametrize("m", [2, 3, 6])
@@ -70,7 +63,7 @@ def test_other_starts_find_the_same(full):
     design, penalty = problem(4, full=full)
     expected, floor = regress(data, design, penalty)
     for seed in range(5):
-        start = np.random.default_rng(seed).normal(0, 3, design.shape)
+        start = np.random.default_rng(seed).normal(0, 3, penalty.centre.shape)
         found, its_floor = regress(data, design, penalty, start)
         assert floor == its_floor
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
@@ -110,8 +103,8 @@ def test_derivatives_by_temperature_are_those_of_the_loss():
 def test_second_derivatives_are_those_of_the_gradient(full):
     data = overconfident(40, 3, weights=True)
     design, penalty = problem(3, full=full, off=0.3, intercept=0.2)
-    likelihood = Likelihood(Blocks.of(data, design.shape), design, penalty)
-    theta = np.random.default_rng(1).normal(0.5, 0.5, design.shape).ravel()
+    likelihood = Likelihood(Blocks.of(data, penalty.centre.shape), design, penalty)
+    theta = np.random.default_rng(1).normal(0.5, 0.5, penalty.centre.shape).ravel()
     step = 1e-5
     columns = []
     for unit in np.eye(theta.size) * step:
@@ -123,7 +116,7 @@ def test_second_derivatives_are_those_of_the_gradient(full):
     hessian = np.array(columns)
     solved = likelihood.expand(theta).solve(np.ones(theta.size))
     np.testing.assert_allclose(hessian @ solved, 1.0, atol=1e-6)
-    times = likelihood._products(theta.reshape(design.shape), {})
+    times = likelihood._products(theta.reshape(penalty.centre.shape), {})
     np.testing.assert_allclose(times(solved), 1.0, atol=1e-9)
 
 

@@ -17,7 +17,7 @@ from calibrant.recalibration import (
     TemperatureMap,
     Vector,
 )
-from calibrant.recalibration.log_linear import softmax
+from calibrant.recalibration.likelihood import softmax
 
 THREE = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]
 

@@ -6,7 +6,7 @@ from fits import REGRESSIONS, methods_of, overconfident
 
 from calibrant import Predictions, log_score
 from calibrant.recalibration import Beta, Histogram, Isotonic, Matrix, Temperature, Vector
-from calibrant.recalibration.log_linear import floor_of
+from calibrant.recalibration.likelihood import floor_of
 
 SEPARABLE = {
     "two classes": Predictions([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]),

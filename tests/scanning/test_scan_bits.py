@@ -205,7 +205,7 @@ def test_evaluations(both):
     for mine, theirs in zip(found.rows, again.rows, strict=False):
         assert mine.null.tolist() == theirs.null.tolist()
         assert mine.value == theirs.value
-    assert found.settings["statistics"] == "omnibus on cells"
+    assert found.settings["statistics"] == "omnibus on bins"
     assert "not worked out for scanned rows" in str(found)
     top = cal.evaluate(data, lenses=[TopLabel()], n_resamples=99, rng=1).verdicts[0]
     # One is a dot product in double precision, the other exact.

@@ -10,8 +10,7 @@ from folders import predictions, rows_of, table, write
 
 import calibrant as cal
 from calibrant.distances import total_variation
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan
 from calibrant.inference.verdicts.evaluation import judged
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
@@ -50,9 +49,7 @@ def test_groups_are_tested_as_those_in_memory(both):
         (name, int(mask.sum())) for name, mask in zip(names, masks, strict=True)
     ]
     plan = Plan(Exact(), 39, 4)
-    problems = [
-        Problem.of(data.weighted_by(mask), TopLabel(), plan.resampler, plan.key) for mask in masks
-    ]
+    problems = [plan.look(data.weighted_by(mask), TopLabel()) for mask in masks]
     _, verdicts = judged(problems, ON_CELLS, plan)
     assert [row.verdict.pvalue for row in found.rows] == [one.pvalue for one in verdicts]
     for row, verdict in zip(found.rows, verdicts, strict=True):

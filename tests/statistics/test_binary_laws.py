@@ -14,13 +14,12 @@ from calibrant import Predictions, calibration_test, estimate
 from calibrant.calibration import observed
 from calibrant.checks.seeds import make_key
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Bootstrap, Consistency, Exact
 from calibrant.statistics import ExpectedMiscalibration, SmoothMiscalibration, View
-from calibrant.statistics.ties import Ties
+from calibrant.statistics.statistic import Ties
 
 SEED = 5
 LENSES = TopLabel(), Marginal(1), Groups([[0, 2], [1]]), Pooled()
@@ -110,7 +109,7 @@ def test_is_never_negative(statistic, data):
 def test_fast_replicates_are_those_of_the_definition(statistic, lens, weighted):
     data = uneven(150, m=3, weights=(lambda rng, n: rng.integers(0, 4, n)) if weighted else None)
     plan = Plan(Exact(), 7, SEED)
-    problem = Problem.of(data, lens, Exact(), plan.key)
+    problem = plan.look(data, lens)
     (value,), (found,) = values_and_replicates(problem, [statistic], plan)
     assert value == statistic(lens(data))
     key = make_key(SEED)
@@ -121,7 +120,7 @@ def test_fast_replicates_are_those_of_the_definition(statistic, lens, weighted):
 def test_chunks_of_values_change_nothing(statistic, monkeypatch):
     data = uneven(300)
     whole = calibration_test(data, statistic, n_resamples=20, rng=SEED)
-    monkeypatch.setattr("calibrant.statistics.ties.BATCH", 200)
+    monkeypatch.setattr("calibrant.statistics.statistic.BATCH", 200)
     parts = calibration_test(data, statistic, n_resamples=20, rng=SEED)
     assert parts.statistic == whole.statistic
     same(statistic, parts.null, whole.null)
@@ -132,7 +131,7 @@ def test_chunks_of_values_change_nothing(statistic, monkeypatch):
 def test_rows_may_be_drawn_again(statistic, resampler):
     data = uneven(80)
     plan = Plan(resampler, 5, SEED)
-    problem = Problem.of(data, Canonical(), resampler, plan.key)
+    problem = plan.look(data, Canonical())
     _, (found,) = values_and_replicates(problem, [statistic], plan)
     same(statistic, found, [statistic(resampler.draw(data, plan.key, b)) for b in range(5)])
     assert estimate(data, statistic, n_resamples=5, rng=0).value == statistic(data)
@@ -222,7 +221,7 @@ def test_others_in_the_same_call_see_the_same_labels():
     data = uneven(50)
     eta = ExpectedMiscalibration(EqualWidth(5))
     plan = Plan(Exact(), 9, SEED)
-    problem = Problem.of(data, Canonical(), Exact(), plan.key)
+    problem = plan.look(data, Canonical())
     _, together = values_and_replicates(problem, [*FAMILY, eta], plan)
     for statistic, found in zip([*FAMILY, eta], together, strict=True):
         same(statistic, found, calibration_test(data, statistic, n_resamples=9, rng=SEED).null)

@@ -12,7 +12,7 @@ from strategies import integer_weights, problems
 from calibrant import Predictions, calibration_test
 from calibrant.statistics import CutoffMiscalibration, KolmogorovMiscalibration, View
 from calibrant.statistics.cumulative import modulus_pvalue, range_pvalue
-from calibrant.statistics.ties import Ties
+from calibrant.statistics.statistic import Ties
 
 cutoff, kolmogorov = CutoffMiscalibration(), KolmogorovMiscalibration()
 RELATIVE = 1e-9  # what the reference promises

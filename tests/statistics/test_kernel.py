@@ -298,7 +298,8 @@ def test_bootstrapped_rows():
 
 
 def test_many_replicates_in_batches(monkeypatch):
-    from calibrant.statistics import kernel_forms, outcomes
+    from calibrant.statistics import kernel_forms
+    from calibrant.statistics import statistic as reading
 
     rng = np.random.default_rng(6)
     data = Predictions(rng.dirichlet(np.ones(3), 200), rng.integers(0, 3, 200))
@@ -307,7 +308,7 @@ def test_many_replicates_in_batches(monkeypatch):
             whole = calibration_test(data, statistic, lens=lens, n_resamples=99, rng=1).null
             with monkeypatch.context() as patch:
                 patch.setattr(kernel_forms, "BATCH", 2000)
-                patch.setattr(outcomes, "READ", 100)
+                patch.setattr(reading, "READ", 100)
                 patch.setenv("CALIBRANT_THREADS", "3")
                 parts = calibration_test(data, statistic, lens=lens, n_resamples=99, rng=1).null
             np.testing.assert_array_equal(whole, parts)

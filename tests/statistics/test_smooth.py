@@ -10,7 +10,7 @@ from strategies import problems
 from calibrant import Predictions, calibration_test
 from calibrant.statistics import SmoothMiscalibration, View
 from calibrant.statistics import smooth as module
-from calibrant.statistics.ties import Ties
+from calibrant.statistics.statistic import Ties
 
 smooth = SmoothMiscalibration()
 AGREEMENT = 1e-11  # what the docstring promises

@@ -1,4 +1,4 @@
-"""Recalibration, judged on rows that the maps have not seen."""
+"""Recalibration, judged on rows that the maps have not seen: those of a fold, left out in turn."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,12 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.parameters import brief
-from calibrant.checks.seeds import Rng, derive
-from calibrant.cross_fitting.folds import Folds, apply_to_folds, fit_without, make_folds
-from calibrant.cross_fitting.result import AS_IT_IS, Change, Recalibration, RecalibrationRow
+from calibrant.checks.parameters import brief, whole
+from calibrant.checks.seeds import Rng, derive, generator
+from calibrant.cross_fitting.result import (
+    AS_IT_IS,
+    Change,
+    Floats,
+    Folds,
+    Recalibration,
+    RecalibrationRow,
+    apply_to_folds,
+)
 from calibrant.inference import calibration_test
-from calibrant.inference.replicates.plan import Plan, Progress, part
+from calibrant.inference.replicates.problem import Plan, Progress, part
 from calibrant.inference.testing.families import default_tree
 from calibrant.predictions import Predictions
 from calibrant.recalibration import (
@@ -26,12 +33,11 @@ from calibrant.recalibration import (
     TemperatureMap,
     Vector,
 )
+from calibrant.recalibration.map import present_rows
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores, row_scores
 from calibrant.statistics import SquaredMiscalibration
 from calibrant.verbs import check_data, takes_arrays
-
-Floats = NDArray[np.float64]
 
 ROWS_EACH = 5  # rows for each number that a method fits
 MOST_CLASSES = 20  # for which m (m + 1) numbers are fitted by default
@@ -126,7 +132,6 @@ def default_methods(data: Predictions) -> tuple[Method, ...]:
 
 
 def _check_method(method: Any) -> None:
-    """Refuse what cannot be fitted."""
     if isinstance(method, type) or not callable(getattr(method, "fit", None)):
         raise TypeError(
             "`methods` must be methods of recalibration such as Temperature(); found"
@@ -151,17 +156,73 @@ def _named(methods: Any) -> Mapping[str, Method]:
 def _fit(
     data: Predictions, method: Method, folds: Folds, progress: Progress | None
 ) -> tuple[Map, ...]:
-    """Return the map of each fold, and at last the one of all rows."""
-    total = int(folds.max()) + 2
-
-    def report(done: int) -> None:
+    """Return the map of each fold, fitted to the rows of the others, and at last that of all."""
+    count = int(folds.max()) + 1
+    maps = []
+    for fold in range(count + 1):
+        rows = data.take(np.flatnonzero(folds != fold)) if fold < count else data
+        maps.append(method.fit(rows))
         if progress is not None:
-            progress(done, total)
-
-    maps = fit_without(data, method, folds, report)
-    maps.append(method.fit(data))
-    report(total)
+            progress(fold + 1, count + 1)
     return tuple(maps)
+
+
+def make_folds(data: Predictions, count: Any, seed: int) -> Folds:
+    """Deal the rows of each class out to folds, in random order: the fold (n,) of each row.
+
+    Folds differ by at most one row, and by at most one row of any class. Rows of weight 0 are
+    dealt out by themselves. Clusters stay together: then the largest go first, each to the fold
+    that has the fewest rows.
+
+    Examples
+    --------
+    >>> make_folds(Predictions([0.5] * 6, [0, 0, 0, 0, 1, 1]), 2, seed=0).tolist()
+    [0, 1, 1, 0, 1, 0]
+    """
+    count = whole("folds", count, least=2)
+    rows = present_rows(data)
+    _check_rows(rows, count)
+    if data.clusters is not None:
+        folds = _deal_clusters(data.clusters, count, seed)
+    else:
+        order = generator(seed).permutation(data.n)
+        absent = data.weights[order] == 0
+        order = order[np.lexsort((data.labels[order], absent))]
+        folds = np.empty(data.n, np.int32)
+        folds[order] = np.arange(data.n) % count
+    folds.flags.writeable = False
+    return folds
+
+
+def _deal_clusters(clusters: NDArray[np.int32], count: int, seed: int) -> Folds:
+    """Deal out whole clusters: the fold (n,) of each row."""
+    sizes = np.bincount(clusters)
+    if sizes.size < count:
+        raise ValueError(
+            f"`folds` must be at most the number of clusters, {sizes.size:,}; found {count}."
+        )
+    order = generator(seed).permutation(sizes.size)
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    fold_of, held = np.empty(sizes.size, np.int32), np.zeros(count, np.int64)
+    for cluster in order:
+        fold_of[cluster] = held.argmin()
+        held[fold_of[cluster]] += sizes[cluster]
+    return np.asarray(fold_of[clusters])
+
+
+def _check_rows(rows: Predictions, count: int) -> None:
+    """Refuse rows of which a fold could not be left out."""
+    if rows.n < count:
+        raise ValueError(
+            f"`folds` must be at most the number of rows, {rows.n:,}; found {count}. Use fewer"
+            " folds, or more rows."
+        )
+    often = np.bincount(rows.labels) >= 2
+    if often.sum() < 2:
+        raise ValueError(
+            "`data` must have at least two classes that occur twice, so that a class is left when"
+            f" a row is held out; only {rows.classes[int(often.argmax())]!r} does."
+        )
 
 
 def _row(

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from calibrant import tables
 from calibrant.checks.parameters import brief
-from calibrant.cross_fitting.folds import Folds, apply_to_folds
 from calibrant.inference import CalibrationTest
-from calibrant.inference.replicates.plan import Settings
+from calibrant.inference.replicates.problem import Settings
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method
 from calibrant.words import decimal, signed
 
 Floats = NDArray[np.float64]
+Folds = NDArray[np.int32]
 
 LEVEL = 0.95  # of the intervals
 AS_IT_IS = "as it is"
@@ -168,6 +168,15 @@ class RecalibrationRow:
         return f"<{', '.join(cell for cell in self.cells() if cell)}>"
 
 
+def apply_to_folds(data: Predictions, maps: tuple[Map, ...], folds: Folds) -> Predictions:
+    """Recalibrate the rows of each fold by the map that has not seen them."""
+    probs = np.empty(data.probs.shape)
+    for fold, fitted in enumerate(maps):
+        rows = np.flatnonzero(folds == fold)
+        probs[rows] = fitted(data.take(rows)).probs
+    return data.with_probs(probs)
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recalibration(tables.Tabular):
@@ -224,12 +233,11 @@ class Recalibration(tables.Tabular):
     def recommendation(self) -> str:
         """Say what the rule recommends, and why."""
         first, chosen = self.rows[0], self.row()
+        leave = "Leave it as it is:"
+        if chosen is first and not any(np.isfinite(row.log_score) for row in self.rows):
+            return f"{leave} every log loss is infinite, so none can be preferred."
         if chosen is first:
-            if not any(np.isfinite(row.log_score) for row in self.rows):
-                return "Leave it as it is: every log loss is infinite, so none can be preferred."
-            return (
-                "Leave it as it is: no method improves the log loss by more than a standard error."
-            )
+            return f"{leave} no method improves the log loss by more than a standard error."
         after = f"Use {chosen.name}: on rows it has not seen,"
         if np.isinf(first.log_score):
             return (

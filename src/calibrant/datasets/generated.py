@@ -185,12 +185,7 @@ def _logistic(score: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def dirichlet(
-    n: int,
-    m: int,
-    *,
-    alpha: ArrayLike = 1.0,
-    temperature: float = 1.0,
-    rng: Rng = None,
+    n: int, m: int, *, alpha: ArrayLike = 1.0, temperature: float = 1.0, rng: Rng = None
 ) -> Predictions:
     r"""Draw n rows of m classes: labels from Dirichlet rows, predictions at another temperature.
 
@@ -240,15 +235,10 @@ def dirichlet(
     source = generator(rng)
     rows = source.dirichlet(parameters, n)
     labels = draw_labels(rows, source)
-    names = tuple(str(j) for j in range(m))
-    return Predictions.trusted(_tempered(rows, inverse), labels, names, event=1)
-
-
-def _tempered(rows: NDArray[np.float64], inverse: float) -> NDArray[np.float64]:
-    probs = rows
     if inverse != 1:
-        probs = (rows / rows.max(axis=1, keepdims=True)) ** inverse  # no row underflows to zeros
-    return np.asarray(probs / probs.sum(axis=1, keepdims=True), np.float64)
+        rows = (rows / rows.max(axis=1, keepdims=True)) ** inverse  # none underflows to zeros
+    probs = rows / rows.sum(axis=1, keepdims=True)
+    return Predictions.trusted(probs, labels, tuple(map(str, range(m))), event=1)
 
 
 def _alpha(alpha: ArrayLike, m: int) -> NDArray[np.float64]:

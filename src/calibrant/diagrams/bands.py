@@ -20,9 +20,8 @@ from calibrant.checks.parameters import fraction
 from calibrant.diagrams.curve import Band
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem
-from calibrant.inference.testing.pvalues import pvalue
+from calibrant.inference.replicates.problem import Plan, Problem
+from calibrant.inference.testing.families import pvalue
 from calibrant.statistics import Block
 
 Floats = NDArray[np.float64]

@@ -19,14 +19,13 @@ from calibrant.diagrams.curve import (
     Kind,
 )
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, refuse_clusters
-from calibrant.inference.replicates.plan import Plan, Progress, part
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, part
 from calibrant.lenses import Lens
 from calibrant.partitions import FromFunction
 from calibrant.resampling import Exact
 from calibrant.statistics import Block
 from calibrant.statistics.smooth import expected_width, smoothed_mass, smoothed_residuals
-from calibrant.statistics.ties import BY_EVENT, Ties
+from calibrant.statistics.statistic import BY_EVENT, Ties
 from calibrant.verbs import takes_models
 
 Floats = NDArray[np.float64]

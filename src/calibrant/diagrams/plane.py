@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.problems import chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import Plan, Progress, part
-from calibrant.inference.testing.pvalues import pvalue
+from calibrant.inference.replicates.problem import Plan, Progress, part
+from calibrant.inference.testing.families import pvalue
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact

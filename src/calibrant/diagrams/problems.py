@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from calibrant.calibration import View
-from calibrant.inference.replicates.plan import Plan
-from calibrant.inference.replicates.problem import Problem, check_hypothesis
+from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
@@ -58,12 +57,9 @@ def refuse_clusters(picture: str, resampler: Resampler) -> None:
 
 def look(models: Mapping[str, Any], lens: Lens, plan: Plan) -> dict[str, Any]:
     """Look at each model through the lens, and check that one picture can show them all."""
-    problems = {
-        name: Problem.of(model, lens, plan.resampler, plan.key, distributions=True)
-        for name, model in models.items()
-    }
+    problems = {name: plan.look(model, lens, distributions=True) for name, model in models.items()}
     (_, first), *others = problems.items()
-    check_hypothesis(first)
+    first.check_hypothesis()
     for name, other in others:
         _check_same_outcomes(name, other.view, first.view)
     return problems

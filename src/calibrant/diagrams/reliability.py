@@ -12,8 +12,7 @@ from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, named_sentences
 from calibrant.inference import Binwise
-from calibrant.inference.replicates.plan import Plan, Progress, part
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, part
 from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexBins

@@ -4,12 +4,15 @@ It drives them through their protocols and knows none of their classes by name, 
 """
 
 from calibrant.inference.testing.binwise import Binwise, binwise
-from calibrant.inference.testing.calibration import CalibrationTest, calibration_test
 from calibrant.inference.testing.classwise import Classwise, classwise
-from calibrant.inference.testing.estimation import Estimate, estimate
+from calibrant.inference.testing.resampled import (
+    CalibrationTest,
+    Estimate,
+    calibration_test,
+    estimate,
+)
 from calibrant.inference.testing.tally import Tally
-from calibrant.inference.verdicts.comparison import Comparison, compare
-from calibrant.inference.verdicts.differences import Difference
+from calibrant.inference.verdicts.comparison import Comparison, Difference, compare
 from calibrant.inference.verdicts.evaluation import Evaluation, EvaluationRow, evaluate
 from calibrant.inference.verdicts.groups import Slice, Slices, slices
 from calibrant.inference.verdicts.power import Power, PowerRow, power

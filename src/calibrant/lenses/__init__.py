@@ -5,9 +5,8 @@ it. ``a >> b`` looks through a first and then through b. It may use `predictions
 engine.
 """
 
-from calibrant.lenses.classes import Canonical, Marginal, Pooled, TopK, TopLabel
-from calibrant.lenses.groups import Groups, Induced
-from calibrant.lenses.lens import Chain, Lens, Outcomes
+from calibrant.lenses.classes import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
+from calibrant.lenses.lens import Chain, Induced, Lens, Outcomes
 
 __all__ = [
     "Canonical",

@@ -1,18 +1,22 @@
-"""All classes, the most probable ones, one against the rest, or each of them."""
+"""All classes, the most probable ones, one against the rest, each of them, or groups of them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.checks.arrays import rounded
-from calibrant.checks.parameters import whole
-from calibrant.lenses.lens import Lens, Outcomes
+from calibrant.checks.parameters import brief, listed, whole
+from calibrant.lenses.lens import Array, Lens, Outcomes, small
 from calibrant.predictions import Predictions
 
+Members = Sequence[int | str]
+
 TOP = ("predicted class", "other")
+SHORT = 4  # members that the name of a group has at most
 
 
 @final
@@ -28,11 +32,9 @@ class Canonical(Lens):
     """
 
     def __call__(self, data: Predictions) -> Predictions:
-        """Return the same problem."""
         return data
 
     def outcomes(self, data: Predictions) -> Outcomes:  # noqa: ARG002
-        """Return every class as it is."""
         return Outcomes()
 
     def __str__(self) -> str:
@@ -65,7 +67,6 @@ class TopK(Lens):
         object.__setattr__(self, "k", whole("k", self.k, least=1))
 
     def __call__(self, data: Predictions) -> Predictions:
-        """Rank the classes of every row."""
         k = self.k
         if k >= data.m:
             raise ValueError(
@@ -83,15 +84,13 @@ class TopK(Lens):
         probs[:, k] = np.maximum(rest, 0.0)
         found = ranked == data.labels[:, None]
         labels = np.where(found.any(axis=1), found.argmax(axis=1), k).astype(np.int32)
-        return data.induced(probs, labels, _ranks(k))
+        return data.induced(probs, labels, (*map(_ordinal, range(1, k + 1)), "rest"))
 
     @property
     def subject(self) -> str | None:  # type: ignore[override]
-        """What k = 1 is about."""
         return "the predicted class" if self.k == 1 else None
 
     def outcomes(self, data: Predictions) -> Outcomes:
-        """Return the rank of every class; of one class alone, that class as the event."""
         if self.k == 1:
             return Outcomes(event=data.top.classes)
         table = np.full((data.n, data.m), self.k, np.min_scalar_type(self.k))
@@ -120,11 +119,9 @@ class TopLabel(Lens):
     subject = "the predicted class"
 
     def __call__(self, data: Predictions) -> Predictions:
-        """Return the binary problem of the predicted class."""
         return TopK(1)(data)
 
     def outcomes(self, data: Predictions) -> Outcomes:
-        """Return the predicted class as the event."""
         return TopK(1).outcomes(data)
 
     def __str__(self) -> str:
@@ -152,7 +149,6 @@ class Marginal(Lens):
     label: int | str
 
     def __call__(self, data: Predictions) -> Predictions:
-        """Return the binary problem of the class."""
         j = data.index(self.label)
         names = (data.classes[j], f"not {data.classes[j]}")
         if data.there is not None and data.there.origin is None:
@@ -161,7 +157,6 @@ class Marginal(Lens):
         return data.induced(probs, labels, names)
 
     def outcomes(self, data: Predictions) -> Outcomes:
-        """Return the class as the event."""
         return Outcomes(event=np.array([data.index(self.label)]))
 
     def __str__(self) -> str:
@@ -189,7 +184,6 @@ class Pooled(Lens):
     subject = "each class"
 
     def __call__(self, data: Predictions) -> Predictions:
-        """Return the n·m pairs as one binary problem."""
         n, m = data.probs.shape
         probs = np.empty((n * m, 2), data.probs.dtype)
         probs[:, 0] = data.probs.reshape(-1)
@@ -201,7 +195,7 @@ class Pooled(Lens):
         names = "occurs", "does not occur"
         return Predictions.trusted(probs, labels, names, weights, beside=beside)
 
-    def relabel(self, data: Predictions, labels: NDArray[Any]) -> NDArray[np.int32]:
+    def relabel(self, data: Predictions, labels: Array) -> NDArray[np.int32]:
         """Return 0 for the class of each row that occurs and 1 for the others: (n·m,)."""
         out = np.ones(data.n * data.m, np.int32)
         out[np.arange(data.n) * data.m + labels] = 0
@@ -211,10 +205,87 @@ class Pooled(Lens):
         return "pooled"
 
 
-def _ranks(k: int) -> tuple[str, ...]:
-    return (*(_ordinal(i) for i in range(1, k + 1)), "rest")
-
-
 def _ordinal(i: int) -> str:
     ending = "th" if 10 <= i % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(i % 10, "th")
     return f"{i}{ending}"
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Groups(Lens):
+    """A fixed partition of the classes, Example 2 (ii): psi(y, mu) = i if y is in A_i.
+
+    Parameters
+    ----------
+    groups : sequence of sequences, or mapping of str to sequence
+        The members of each group, by name or index; every class in exactly one group. A
+        mapping gives the groups names; without one, a group is named after its members, or
+        after the first and the last of more than four.
+
+    Examples
+    --------
+    >>> data = Predictions([[0.25, 0.25, 0.5]], ["dog"], classes=["cat", "dog", "car"])
+    >>> pets = Groups([["cat", "dog"], ["car"]])(data)
+    >>> pets.classes, pets.probs.tolist(), pets.labels.tolist()
+    (('cat+dog', 'car'), [[0.5, 0.5]], [0])
+    >>> Groups({"pet": ["cat", "dog"], "thing": ["car"]})(data).classes
+    ('pet', 'thing')
+    """
+
+    groups: tuple[tuple[int | str, ...], ...]
+    names: tuple[str, ...] | None
+
+    def __init__(self, groups: Sequence[Members] | Mapping[str, Members]) -> None:
+        names = tuple(str(name) for name in groups) if isinstance(groups, Mapping) else None
+        listing = groups.values() if isinstance(groups, Mapping) else groups
+        try:
+            members = tuple(tuple(group) for group in listing)
+        except TypeError:
+            raise TypeError(
+                f"`groups` must be a list of the classes of each group; found {brief(groups)}."
+            ) from None
+        if len(members) < 2 or not all(members):
+            raise ValueError(
+                "`groups` must be at least two groups with at least one class each; found"
+                f" {brief(members)}."
+            )
+        object.__setattr__(self, "groups", members)
+        object.__setattr__(self, "names", names)
+
+    def __call__(self, data: Predictions) -> Predictions:
+        group_of = self._group_of(data)
+        probs = engine.rows.group_sums(data.probs, group_of, len(self.groups))
+        names = self.names or tuple(
+            _name([data.classes[data.index(label)] for label in members]) for members in self.groups
+        )
+        if len(set(names)) < len(names):
+            raise ValueError(f"`groups` must have different names; found {listed(names)}.")
+        return data.induced(probs, group_of[data.labels], names)
+
+    def outcomes(self, data: Predictions) -> Outcomes:
+        return Outcomes(table=small(self._group_of(data)[None]))
+
+    def _group_of(self, data: Predictions) -> NDArray[np.int32]:
+        group_of = np.full(data.m, -1, np.int32)
+        for g, members in enumerate(self.groups):
+            for label in members:
+                j = data.index(label)
+                if group_of[j] >= 0:
+                    raise ValueError(
+                        "`groups` must have every class once; found"
+                        f" {data.classes[j]!r} a second time."
+                    )
+                group_of[j] = g
+        left_out = [data.classes[j] for j in np.flatnonzero(group_of < 0)]
+        if left_out:
+            raise ValueError(f"`groups` must have every class once; {listed(left_out)} missing.")
+        return group_of
+
+    def __str__(self) -> str:
+        groups = self.names or [_name([str(label) for label in g]) for g in self.groups]
+        return f"groups {' | '.join(groups)}"
+
+
+def _name(members: Sequence[str]) -> str:
+    """Return the name of a group with these members."""
+    return "+".join(members if len(members) <= SHORT else (members[0], "…", members[-1]))

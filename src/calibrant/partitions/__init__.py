@@ -6,9 +6,8 @@ that hold rows and can assign other predictions to them. Nothing here looks at l
 """
 
 from calibrant.partitions.equal_mass import EqualMass
-from calibrant.partitions.from_function import FromFunction
 from calibrant.partitions.grid import EqualWidth, SimplexBins
-from calibrant.partitions.partition import FittedPartition, Partition
+from calibrant.partitions.partition import FittedPartition, FromFunction, Partition
 from calibrant.partitions.variance_tree import VarianceTree
 
 __all__ = [

@@ -8,22 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.parameters import whole
-from calibrant.partitions.partition import Cells, Fitted, points
+from calibrant.partitions.partition import Cells, Fitted, Partition, points
 from calibrant.predictions import Predictions
 from calibrant.rows import Batch
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
-DigitState = tuple[
-    int, Words, Floats
-]  # bits of a number; prefixes that occur, sorted; their weight
+# Bits of a number; prefixes that occur, sorted; their weight.
+DigitState = tuple[int, Words, Floats]
 
 DIGIT = 16  # bits
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class EqualMass:
+class EqualMass(Partition):
     """Quantile bins of a binary problem: k bins with n/k predictions each, or nearly.
 
     With the predictions sorted, value v is in bin ⌊k (W(v) + w(v)/2) / W⌋, where W(v) is the
@@ -37,7 +36,6 @@ class EqualMass:
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = Predictions([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 0, 1, 0, 1, 1])
     >>> EqualMass(3).fit(data).assign(data.probs).tolist()
     [0, 0, 1, 1, 2, 2]
@@ -45,22 +43,19 @@ class EqualMass:
 
     k: int
 
+    fixed = False  # the bins follow the data
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole("k", self.k, least=1))
 
-    fixed = False  # the bins follow the data
-
     def fit(self, data: Predictions) -> "FittedIntervals":
-        """Find the lower ends of the bins."""
         event = _event(data)
         present = data.weights > 0
         values, where = np.unique(data.probs[present, event], return_inverse=True)
         mass = np.bincount(where, data.weights[present])
-        bins = bins_of(mass, self.k)
-        return FittedIntervals(values[np.diff(bins, prepend=-1) > 0], event)
+        return FittedIntervals(values[_begins(mass, self.k)], event)
 
     def locate(self, data: Predictions) -> tuple["FittedIntervals", Cells]:
-        """Return the fitted form and the cell of every row."""
         fitted = self.fit(data)
         return fitted, fitted.assign(data.probs)
 
@@ -83,10 +78,8 @@ class EqualMass:
             mass = np.concatenate((mass[closed], weight))
             order = np.argsort(words)
             words, mass = words[order], mass[order]
-        bins = bins_of(mass, self.k)
-        lows = words[np.diff(bins, prepend=-1) > 0]
-        kind: Any = np.uint32 if bits == 32 else np.uint64
-        values = lows.astype(kind).view(np.float32 if bits == 32 else np.float64)
+        lows = words[_begins(mass, self.k)]
+        values = lows.astype(np.uint32).view(np.float32) if bits == 32 else lows.view(np.float64)
         return Fitted(FittedIntervals(values, event), str(self))
 
     def __str__(self) -> str:
@@ -103,50 +96,37 @@ def _event(data: Any) -> int:
     return int(data.event)
 
 
-def bins_of(mass: NDArray[Any], k: int) -> NDArray[np.float64]:
-    """Return the bin of each of some values with this weight, in their order: (values,)."""
+def _begins(mass: NDArray[Any], k: int) -> NDArray[np.bool_]:
+    """Return which of some sorted values with this weight are the first of a bin: (values,)."""
     middle = np.cumsum(mass) - 0.5 * mass
     reached = k * middle / mass.sum() + 1e-9  # sums of weights are rounded
-    return np.asarray(np.floor(reached).clip(max=k - 1))
+    return np.asarray(np.diff(np.floor(reached).clip(max=k - 1), prepend=-1) > 0)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class FittedIntervals:
-    """Bins [low_0, low_1), …, [low_last, 1]; what is below low_0 belongs to the first.
+    """Bins [low_0, low_1), …, [low_last, 1]; what is below low_0 belongs to the first."""
 
-    Parameters
-    ----------
-    lows : array of shape (cells,)
-        The smallest value of each bin.
-    coordinate : int
-        Which of the two outcomes is binned.
-    """
-
-    lows: NDArray[Any]
-    coordinate: int
+    lows: NDArray[Any]  # (cells,) the smallest value of each bin
+    coordinate: int  # which of the two outcomes is binned
 
     @property
     def n_cells(self) -> int:
-        """Number of bins."""
         return int(self.lows.size)
 
     def assign(self, probs: NDArray[Any]) -> Cells:
-        """Return the bin of each row of probs (n, 2)."""
         values = points(probs, 2)[:, self.coordinate]
         bins = np.searchsorted(self.lows, values, side="right") - 1
         return bins.clip(min=0).astype(np.int32)
 
     def join(self, other: "FittedIntervals") -> tuple["FittedIntervals", Cells, Cells]:
-        """Return the cells of both, and where those of each are among them: they are the same."""
-        if not np.array_equal(self.lows, other.lows):
-            raise ValueError("`other` must be of the same bins; their ends depend on the rows.")
-        same = np.arange(self.n_cells, dtype=np.int32)
+        assert np.array_equal(self.lows, other.lows)
+        same = np.arange(self.n_cells, dtype=np.int32)  # wherever rows are
         return self, same, same
 
     @property
     def marks(self) -> NDArray[np.uint64]:
-        """A number for each cell (cells,): all rows have the same cells."""
         return np.arange(self.n_cells, dtype=np.uint64)
 
 
@@ -162,7 +142,6 @@ class Digits:
     within: Words | None = None  # only numbers whose digits before the last are among these
 
     def zero(self) -> DigitState:
-        """Return the weight of no rows."""
         return 0, np.empty(0, np.uint64), np.empty(0)
 
     def add(self, state: DigitState, batch: Batch) -> DigitState:
@@ -180,7 +159,6 @@ class Digits:
         return self.merge(state, (bits, found, mass))
 
     def merge(self, a: DigitState, b: DigitState) -> DigitState:
-        """Return the weight of the rows of both."""
         words, where = np.unique(np.concatenate((a[1], b[1])), return_inverse=True)
         mass = np.bincount(where, np.concatenate((a[2], b[2])), words.size)
         return max(a[0], b[0]), words, mass.astype(np.float64)
@@ -197,5 +175,4 @@ def _opened(mass: Floats, k: int) -> NDArray[np.bool_]:
     total = above[-1]
     first = np.floor(k * (above - mass) / total + 1e-9).clip(max=k - 1)
     last = np.floor(k * above / total + 1e-9).clip(max=k - 1)
-    before = np.concatenate(([-1.0], first[:-1]))
-    return np.asarray(last != before)
+    return np.asarray(last != np.append(-1.0, first[:-1]))

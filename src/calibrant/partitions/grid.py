@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant import device, engine
 from calibrant.checks.parameters import whole
 from calibrant.engine import threads
-from calibrant.partitions.partition import Cells, points
+from calibrant.partitions.partition import Cells, Partition, points
 from calibrant.predictions import Predictions
 
 Keys = NDArray[np.uint64]
@@ -27,32 +27,18 @@ MOST = 1_000_000  # parts of an edge: a table of their limits is made
 @final
 @dataclass(frozen=True, slots=True)
 class FittedGrid:
-    """The occupied cells of a grid, in the order of their keys.
+    """The occupied cells of a grid, in the order of their keys."""
 
-    Parameters
-    ----------
-    keys : array of uint64 of shape (cells, words)
-        The key of each cell.
-    make_keys : callable
-        Gives the keys of new predictions (n, m).
-    m : int
-        Number of outcomes.
-    first : int
-        The first coordinate that is cut.
-    """
-
-    keys: Keys
-    make_keys: MakeKeys
-    m: int
-    first: int
+    keys: Keys  # (cells, words)
+    make_keys: MakeKeys  # gives the keys of new predictions (n, m)
+    m: int  # outcomes
+    first: int  # the first coordinate that is cut
 
     @property
     def n_cells(self) -> int:
-        """Number of cells that hold rows."""
         return int(self.keys.shape[0])
 
     def assign(self, probs: NDArray[Any]) -> Cells:
-        """Return the cell of each row of probs (n, m); -1 for a cell that held no row."""
         keys, cells = _large(points(probs, self.m), self.make_keys)
         both, ranks = ranked(np.concatenate((self.keys, keys)))
         numbers = np.full(len(both), -1, np.int32)
@@ -60,7 +46,6 @@ class FittedGrid:
         return numbers[ranks[self.n_cells :]][cells]
 
     def join(self, other: "FittedGrid") -> tuple["FittedGrid", Cells, Cells]:
-        """Return the cells of both, and where those of each are among them."""
         if np.array_equal(self.keys, other.keys):
             same = np.arange(self.n_cells, dtype=np.int32)
             return self, same, same
@@ -68,12 +53,10 @@ class FittedGrid:
         return replace(self, keys=keys), ranks[: self.n_cells], ranks[self.n_cells :]
 
     def keep(self, cells: Cells) -> "FittedGrid":
-        """Return some of the cells, in their order."""
         return replace(self, keys=self.keys[np.sort(cells)])
 
     @property
     def marks(self) -> Keys:
-        """A number for each cell (cells,), the same wherever the cell is found."""
         found = np.zeros(self.n_cells, np.uint64)
         for word in self.keys.T:
             found = np.asarray(engine.draws.mix(found + word))
@@ -96,27 +79,22 @@ def ranked(keys: Keys) -> tuple[Keys, Cells]:
     return keys[order[new]], ranks
 
 
-def locate_intervals(data: Predictions, k: int, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
+def _locate_intervals(data: Predictions, k: int, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
     """Number the intervals that hold rows, of k along one coordinate."""
     first, _ = axes(data)
     cells, occupied = engine.grid.intervals(data.probs, first, engine.grid.edges(k))
     keys = np.flatnonzero(occupied).astype(np.uint64)[:, None]
+    rank = np.cumsum(occupied, dtype=np.int32) - np.int32(1)
+
+    def renumber(start: int, stop: int) -> None:
+        rank.take(cells[start:stop], out=cells[start:stop], mode="clip")
+
     if not occupied.all():
-        rank = np.cumsum(occupied, dtype=np.int32) - np.int32(1)
-        _renumber(cells, rank, data.probs)
+        _by_rows(renumber, data.probs)
     return FittedGrid(keys, make_keys, data.m, first), cells
 
 
-def _renumber(cells: Cells, rank: Cells, probs: NDArray[Any]) -> None:
-    """Replace numbers of intervals by their ranks among those that hold rows, in place."""
-
-    def work(start: int, stop: int) -> None:
-        rank.take(cells[start:stop], out=cells[start:stop], mode="clip")
-
-    _by_rows(work, probs)
-
-
-def locate(data: Predictions, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
+def _locate(data: Predictions, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
     """Number the cells that hold rows in the order of their keys."""
     keys, cells = _large(data.probs, make_keys)
     return FittedGrid(keys, make_keys, data.m, axes(data)[0]), cells
@@ -154,7 +132,7 @@ def _by_rows(work: Callable[[int, int], None], probs: NDArray[Any], most: int = 
 
 @final
 @dataclass(frozen=True, slots=True)
-class EqualWidth:
+class EqualWidth(Partition):
     """k intervals [j/k, (j+1)/k) along each of the first m - 1 coordinates; the last is closed.
 
     Two-class data as a user gives them are cut along P(class 1). Only cells that hold rows
@@ -172,7 +150,6 @@ class EqualWidth:
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = Predictions([0.0, 0.05, 0.1, 0.95, 1.0], [0, 0, 1, 1, 1])
     >>> EqualWidth(10).fit(data).assign(data.probs).tolist()
     [0, 0, 1, 2, 2]
@@ -180,21 +157,16 @@ class EqualWidth:
 
     k: int
 
+    fixed = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
 
-    fixed = True
-
-    def fit(self, data: Predictions) -> "FittedGrid":
-        """Find the boxes that hold predictions."""
-        return self.locate(data)[0]
-
     def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
-        """Return the fitted form and the cell of every row."""
         make_keys = partial(_box_keys, axes(data), self.k)
         if axes(data)[1] == 1 and self.k <= SMALL:
-            return locate_intervals(data, self.k, make_keys)
-        return locate(data, make_keys)
+            return _locate_intervals(data, self.k, make_keys)
+        return _locate(data, make_keys)
 
     def add_up(self, data: Predictions) -> "engine.sums.Sums | None":
         """Add up the rows of k intervals, empty ones too; None if more coordinates are cut."""
@@ -216,13 +188,12 @@ class EqualWidth:
 
 def _box_keys(columns: tuple[int, int], k: int, probs: NDArray[Any]) -> Keys:
     """Return the keys of the boxes of probs (n, m)."""
-    keys: Keys = engine.grid.box_keys(probs, columns, engine.grid.edges(k))
-    return keys
+    return np.asarray(engine.grid.box_keys(probs, columns, engine.grid.edges(k)))
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class SimplexBins:
+class SimplexBins(Partition):
     """The simplex cut into k^(m-1) simplices of equal volume: the triangles of Figure 1.
 
     With c_i = k (p_1 + … + p_i), the integer parts of c_1, …, c_{m-1} and the order of their
@@ -236,7 +207,6 @@ class SimplexBins:
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = Predictions([[0.9, 0.05, 0.05], [0.3, 0.3, 0.4], [0.25, 0.35, 0.4]], [0, 1, 2])
     >>> SimplexBins(2).fit(data).assign(data.probs).tolist()
     [1, 0, 0]
@@ -244,28 +214,28 @@ class SimplexBins:
 
     k: int
 
+    fixed = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
 
-    fixed = True
-
-    def fit(self, data: Predictions) -> "FittedGrid":
-        """Find the simplices that hold predictions."""
-        return self.locate(data)[0]
-
     def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
-        """Return the fitted form and the cell of every row."""
         columns = axes(data)
-        return locate(data, partial(_simplex_keys, columns, self._digits(columns[1]), self.k))
+        return _locate(data, partial(_simplex_keys, columns, self._packing(columns[1]), self.k))
 
     def locate_there(self, data: Predictions) -> "device.cells.Cells | None":
-        """Return the cells of rows on a device, found there; None if the host has to do it."""
         assert data.there is not None
         return device.cells.simplices(data.there, axes(data), self.k)
 
-    def _digits(self, count: int) -> "engine.grid.Digits":
+    def _packing(self, count: int) -> "engine.grid.Digits":
         """Return how keys of so many coordinates are packed: integer parts, then ranks."""
         return engine.grid.Digits.of(2 * count, max(self.k, count))
+
+    def digits(self, fitted: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return integer parts and ranks of fractional parts of each cell: (cells, m - 1) each."""
+        count = fitted.m - 1
+        found = self._packing(count).unpack(fitted.keys)
+        return found[:, :count], found[:, count:]
 
     def vertices(self, fitted: Any) -> NDArray[np.float64]:
         """Return the corners of each cell as points of the simplex: (cells, m corners, m).
@@ -273,14 +243,12 @@ class SimplexBins:
         Cell (f, order): start at c = f and add 1 to its coordinates one after the other, the
         one with the largest fractional part first. Then p_i = (c_i - c_{i-1}) / k.
         """
-        m, count = fitted.m, fitted.m - 1
-        digits = self._digits(count).unpack(fitted.keys)
-        whole, rank = digits[:, :count], digits[:, count:]
-        steps = np.arange(m)[:, None] > count - 1 - rank[:, None, :]  # (cells, m, count)
+        m = fitted.m
+        whole, rank = self.digits(fitted)
+        steps = np.arange(m)[:, None] > m - 2 - rank[:, None, :]  # (cells, m, m - 1)
         c = (whole[:, None, :] + steps) / self.k
         corners = np.diff(c, axis=-1, prepend=0.0, append=1.0)
-        turned = corners if fitted.first == 0 else corners[..., ::-1]  # two classes, about class 1
-        return np.asarray(turned)
+        return np.asarray(corners if fitted.first == 0 else corners[..., ::-1])  # about class 1
 
     def __str__(self) -> str:
         return f"{self.k} simplex cells an edge"
@@ -290,14 +258,12 @@ def _simplex_keys(
     columns: tuple[int, int], digits: "engine.grid.Digits", k: int, probs: NDArray[Any]
 ) -> Keys:
     """Return the keys of the simplices of probs (n, m)."""
-    keys: Keys = engine.grid.simplex_keys(probs, columns, engine.grid.edges(k), digits)
-    return keys
+    return np.asarray(engine.grid.simplex_keys(probs, columns, engine.grid.edges(k), digits))
 
 
 def axes(data: Predictions) -> tuple[int, int]:
     """Return the first coordinate to cut along, and how many.
 
-    The first m - 1 coordinates fix a point of the simplex. Of two outcomes it is the one that
-    the problem is about.
+    The first m - 1 coordinates fix a point of the simplex; of two outcomes, that of the event.
     """
     return (0, data.m - 1) if data.event is None else (data.event, 1)

@@ -3,8 +3,7 @@
 Elsewhere, a tree grows level by level, to the same bits as in memory. A node is cut at the mean of
 the coordinate of largest variance. Both follow from exact sums over its rows: one pass adds up the
 predictions of all nodes of a level, and, if there are coordinates to choose from, another one the
-squares of their deviations from the means. Where variances tie, there are two more, for higher
-powers.
+squares of their deviations from the means; where variances tie, two more add up higher powers.
 """
 
 from collections.abc import Generator
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.checks.parameters import one_of, positive
-from calibrant.partitions.partition import Cells, Fitted, points
+from calibrant.partitions.partition import Cells, Fitted, Partition, points
 from calibrant.predictions import Predictions
 from calibrant.rows import Batch
 
@@ -37,24 +36,18 @@ class FittedTree:
 
     @property
     def n_cells(self) -> int:
-        """Number of leaves."""
         return int((self.nodes[:, 0] < 0).sum())
 
     def assign(self, probs: NDArray[Any]) -> Cells:
-        """Return the leaf of each row of probs (n, m)."""
         return engine.tree.walk(points(probs, self.m), self.nodes, self.thresholds)
 
     def join(self, other: "FittedTree") -> tuple["FittedTree", Cells, Cells]:
-        """Return the cells of both, and where those of each are among them: they are the same."""
-        alike = np.array_equal(self.nodes, other.nodes)
-        if not (alike and np.array_equal(self.thresholds, other.thresholds)):
-            raise ValueError("`other` must be the same tree; its cells depend on the rows.")
-        same = np.arange(self.n_cells, dtype=np.int32)
+        assert np.array_equal(self.thresholds, other.thresholds)
+        same = np.arange(self.n_cells, dtype=np.int32)  # wherever rows are
         return self, same, same
 
     @property
     def marks(self) -> NDArray[np.uint64]:
-        """A number for each cell (cells,): all rows have the same cells."""
         return np.arange(self.n_cells, dtype=np.uint64)
 
 
@@ -77,7 +70,6 @@ class NodeSums:
     unit: float  # of weights
 
     def zero(self) -> NodeState:
-        """Return the sums of no rows."""
         return NodeState(np.zeros(len(self.means)), np.zeros((3, *self.means.shape), np.int64))
 
     def add(self, state: NodeState, batch: Batch) -> NodeState:
@@ -89,7 +81,6 @@ class NodeSums:
         return self.merge(state, NodeState(*found))
 
     def merge(self, a: NodeState, b: NodeState) -> NodeState:
-        """Return the sums of the rows of both."""
         return NodeState(a.mass + b.mass, a.limbs + b.limbs)
 
 
@@ -202,7 +193,7 @@ def _kept(parents: list[Node], mass: Floats) -> NDArray[np.bool_]:
 
 @final
 @dataclass(frozen=True, slots=True)
-class VarianceTree:
+class VarianceTree(Partition):
     """Cut at the mean of the coordinate of highest variance, again and again; Appendix B.
 
     A node with at least `min_size` rows is split: left is ``p_j < threshold``. Children may be
@@ -226,7 +217,6 @@ class VarianceTree:
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> data = Predictions([0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1])
     >>> VarianceTree(3).fit(data).assign(data.probs).tolist()
     [0, 1, 1, 2]
@@ -235,21 +225,15 @@ class VarianceTree:
     min_size: float = 1000
     split: Literal["mean", "median"] = "mean"
 
+    fixed = False  # the cells follow the data
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "min_size", positive("min_size", self.min_size))
         one_of("split", self.split, ("mean", "median"))
 
-    fixed = False  # the cells follow the data
-
-    def fit(self, data: Predictions) -> FittedTree:
-        """Grow the tree."""
-        return self.locate(data)[0]
-
     def locate(self, data: Predictions) -> tuple[FittedTree, Cells]:
-        """Return the fitted form and the cell of every row."""
-        columns = coordinates(data.event, data.m)
-        medians = self.split == "median"
-        grown = engine.tree.grow(data.rows, columns, self.splits_from, medians=medians)
+        columns, medians = _columns(data), self.split == "median"
+        grown = engine.tree.grow(data.rows, columns, self._splits_from, medians=medians)
         return _fitted(grown, columns[0], data.m)
 
     def fitting(self, seen: Any, unit: float) -> Generator[Any, Any, Fitted]:
@@ -260,23 +244,21 @@ class VarianceTree:
                 " passes over the rows for each level of a tree. Use VarianceTree(…), EqualMass(…),"
                 " or scan.load() if the rows fit into memory."
             )
-        growth = Growth(seen.m, coordinates(seen.event, seen.m), unit)
-        tree = yield from growth.grow(self.splits_from)
+        tree = yield from Growth(seen.m, _columns(seen), unit).grow(self._splits_from)
         return Fitted(tree, str(self))
 
     @property
-    def splits_from(self) -> float:
-        """The weight from which nodes are split; weights are rounded."""
-        return self.min_size * (1 - 1e-9)
+    def _splits_from(self) -> float:
+        return self.min_size * (1 - 1e-9)  # weights are rounded
 
     def __str__(self) -> str:
         at = "" if self.split == "mean" else f", {self.split}"
         return f"tree of {self.min_size}{at}"
 
 
-def coordinates(event: int | None, m: int) -> tuple[int, int]:
+def _columns(data: Any) -> tuple[int, int]:
     """Return the first coordinate that may be cut, and how many: of two outcomes the event."""
-    return (0, m) if event is None else (event, 1)
+    return (0, data.m) if data.event is None else (data.event, 1)
 
 
 def _fitted(tree: "engine.tree.Tree", first: int, m: int) -> tuple[FittedTree, Cells]:

@@ -5,13 +5,11 @@ may use `predictions`, partitions, `calibration`, `checks` and the engine. It ha
 inference.
 """
 
-from calibrant.recalibration.beta import Beta
 from calibrant.recalibration.histogram import Histogram, HistogramMap
 from calibrant.recalibration.isotonic import Curve, Isotonic, IsotonicMap
 from calibrant.recalibration.kinds import load_map
-from calibrant.recalibration.log_linear import LogLinearMap
 from calibrant.recalibration.map import Chain, Map, Method
-from calibrant.recalibration.scaling import Dirichlet, Matrix, Vector
+from calibrant.recalibration.scaling import Beta, Dirichlet, LogLinearMap, Matrix, Vector
 from calibrant.recalibration.temperature import Temperature, TemperatureMap
 
 __all__ = [

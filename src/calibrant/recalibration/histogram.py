@@ -6,14 +6,14 @@ again by fitting the partition to a point in each of them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import calibration_function
-from calibrant.checks.parameters import whole
+from calibrant.checks.parameters import brief, whole
 from calibrant.partitions import (
     EqualMass,
     EqualWidth,
@@ -25,8 +25,7 @@ from calibrant.partitions import (
 from calibrant.partitions.equal_mass import FittedIntervals
 from calibrant.partitions.variance_tree import FittedTree
 from calibrant.predictions import Predictions
-from calibrant.recalibration.document import Fields, distributions, integers, numbers, shown
-from calibrant.recalibration.map import Map, checked_classes, present_rows
+from calibrant.recalibration.map import Fields, Map, distributions, integers, numbers, present_rows
 from calibrant.spelling import as_partition
 
 Array = NDArray[Any]
@@ -60,12 +59,11 @@ class HistogramMap(Map):
     observed: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", checked_classes(self.classes))
+        Map.__post_init__(self)
         shape = (self.fitted.n_cells, self.m)
         object.__setattr__(self, "observed", distributions("observed", self.observed, shape))
 
     def rows(self, probs: Array) -> Floats:
-        """Return the frequencies of the bins of rows (k, m)."""
         found = self.fitted.assign(probs)
         out = self.observed[found]
         outside = found < 0
@@ -75,15 +73,23 @@ class HistogramMap(Map):
         return out
 
     def fields(self) -> dict[str, Any]:
-        """Return the bins and their frequencies."""
-        written = cells_to_fields(self.partition, self.fitted)
-        return {"cells": written, "observed": self.observed.tolist()}
+        for name, (made_by, write, _) in KINDS.items():
+            if isinstance(self.partition, made_by):
+                cells = {"partition": name} | write(self.partition, self.fitted)
+                return {"cells": cells, "observed": self.observed.tolist()}
+        raise TypeError(
+            f"A map of {self.partition} cannot be saved: its bins are known to a function only. Use"
+            f" {', '.join(made_by.__name__ for made_by, _, _ in KINDS.values())}."
+        )
 
     @classmethod
-    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> "HistogramMap":
-        """Return the map of bins and their frequencies."""
-        partition, fitted = cells_from_fields(fields.inside("cells"), len(classes))
-        return cls(classes, partition, fitted, fields["observed"])
+    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
+        cells = fields.inside("cells")
+        name = cells["partition"]
+        if name not in KINDS:
+            raise ValueError(f"`partition` must be one of {', '.join(KINDS)}; found {brief(name)}.")
+        read = KINDS[name][2]
+        return cls(classes, *read(cells, len(classes)), fields["observed"])
 
     def __str__(self) -> str:
         return f"histogram on {self.partition}"
@@ -115,7 +121,6 @@ class Histogram:
 
     Examples
     --------
-    >>> from calibrant.partitions import EqualWidth
     >>> data = Predictions([0.1, 0.3, 0.6, 0.7], [0, 1, 1, 1])
     >>> Histogram(EqualWidth(4)).fit(data)([0.2, 0.4, 0.6, 0.9])[:, 1].tolist()
     [0.0, 1.0, 1.0, 0.9]
@@ -135,33 +140,6 @@ class Histogram:
         return f"histogram on {self.partition}"
 
 
-class Kind(NamedTuple):
-    """How the cells of one kind of partition are written and read."""
-
-    made_by: type
-    write: Callable[[Any, Any], dict[str, Any]]
-    read: Callable[[Fields, int], Fitted]
-
-
-def cells_to_fields(partition: Partition, fitted: FittedPartition) -> dict[str, Any]:
-    """Return the cells as plain numbers, or refuse those that only a function knows."""
-    for name, kind in KINDS.items():
-        if isinstance(partition, kind.made_by):
-            return {"partition": name} | kind.write(partition, fitted)
-    raise TypeError(
-        f"A map of {partition} cannot be saved: its bins are known to a function only. Use"
-        f" {', '.join(kind.made_by.__name__ for kind in KINDS.values())}."
-    )
-
-
-def cells_from_fields(fields: Fields, m: int) -> Fitted:
-    """Return the partition and its cells in a problem of m classes."""
-    name = fields["partition"]
-    if name not in KINDS:
-        raise ValueError(f"`partition` must be one of {', '.join(KINDS)}; found {shown(name)}.")
-    return KINDS[name].read(fields, m)
-
-
 def _write_boxes(partition: EqualWidth, fitted: Any) -> dict[str, Any]:
     digits = engine.grid.Digits.of(fitted.m - 1, partition.k).unpack(fitted.keys)
     return {"k": partition.k, "first": fitted.first, "intervals": digits.tolist()}
@@ -170,15 +148,12 @@ def _write_boxes(partition: EqualWidth, fitted: Any) -> dict[str, Any]:
 def _read_boxes(fields: Fields, m: int) -> Fitted:
     partition = EqualWidth(fields["k"])
     digits = _digits("intervals", fields["intervals"], m - 1, partition.k)
-    return _refitted(partition, (digits + 0.5) / partition.k, _first(fields, m), m)
+    return _refitted(partition, (digits + 0.5) / partition.k, fields, m)
 
 
 def _write_simplices(partition: SimplexBins, fitted: Any) -> dict[str, Any]:
-    count = fitted.m - 1  # coordinates that are cut
-    packing = engine.grid.Digits.of(2 * count, max(partition.k, count))
-    digits = packing.unpack(fitted.keys)
-    parts = {"wholes": digits[:, :count].tolist(), "ranks": digits[:, count:].tolist()}
-    return {"k": partition.k, "first": fitted.first} | parts
+    wholes, ranks = (digits.tolist() for digits in partition.digits(fitted))
+    return {"k": partition.k, "first": fitted.first, "wholes": wholes, "ranks": ranks}
 
 
 def _read_simplices(fields: Fields, m: int) -> Fitted:
@@ -187,7 +162,7 @@ def _read_simplices(fields: Fields, m: int) -> Fitted:
     wholes = _digits("wholes", fields["wholes"], count, partition.k)
     ranks = _digits("ranks", fields["ranks"], count, count)
     c = wholes + (ranks + 1) / (count + 1)
-    return _refitted(partition, np.diff(c, axis=1, prepend=0.0) / partition.k, _first(fields, m), m)
+    return _refitted(partition, np.diff(c, axis=1, prepend=0.0) / partition.k, fields, m)
 
 
 def _write_intervals(partition: EqualMass, fitted: FittedIntervals) -> dict[str, Any]:
@@ -200,7 +175,7 @@ def _read_intervals(fields: Fields, m: int) -> Fitted:
     column = whole("column", fields["column"], least=0)
     if not lows.size or (np.diff(lows) <= 0).any() or m != 2 or column > 1:
         raise ValueError(
-            f"`lows` must rise, for one of two classes; found {shown(fields['lows'])}."
+            f"`lows` must rise, for one of two classes; found {brief(fields['lows'])}."
         )
     return EqualMass(fields["k"]), FittedIntervals(lows, column)
 
@@ -218,7 +193,7 @@ def _read_tree(fields: Fields, m: int) -> Fitted:
     nodes = integers("nodes", fields["nodes"], (None, 3))
     thresholds = numbers("thresholds", fields["thresholds"], (len(nodes),))
     if not _is_tree(nodes, m):
-        raise ValueError(f"`nodes` must be those of a tree; found {shown(fields['nodes'])}.")
+        raise ValueError(f"`nodes` must be those of a tree; found {brief(fields['nodes'])}.")
     partition = VarianceTree(fields["min_size"], fields["split"])
     return partition, FittedTree(nodes, thresholds, m)
 
@@ -233,11 +208,13 @@ def _is_tree(nodes: NDArray[np.int32], m: int) -> bool:
     return bool(len(nodes) and later.all() and inside and cells_in_order)
 
 
+# How the cells of each kind of partition are written and read.
+KINDS: dict[str, tuple[type, Callable[[Any, Any], dict[str, Any]], Callable[[Fields, int], Fitted]]]
 KINDS = {
-    "equal_width": Kind(EqualWidth, _write_boxes, _read_boxes),
-    "simplex_bins": Kind(SimplexBins, _write_simplices, _read_simplices),
-    "equal_mass": Kind(EqualMass, _write_intervals, _read_intervals),
-    "variance_tree": Kind(VarianceTree, _write_tree, _read_tree),
+    "equal_width": (EqualWidth, _write_boxes, _read_boxes),
+    "simplex_bins": (SimplexBins, _write_simplices, _read_simplices),
+    "equal_mass": (EqualMass, _write_intervals, _read_intervals),
+    "variance_tree": (VarianceTree, _write_tree, _read_tree),
 }
 
 
@@ -245,20 +222,15 @@ def _digits(name: str, value: Any, count: int, base: int) -> Floats:
     """Return digits (cells, count) from 0 to base - 1."""
     digits = integers(name, value, (None, count))
     if not ((digits >= 0) & (digits < base)).all():
-        raise ValueError(f"`{name}` must be at least 0 and below {base}; found {shown(value)}.")
+        raise ValueError(f"`{name}` must be at least 0 and below {base}; found {brief(value)}.")
     return digits.astype(np.float64)
 
 
-def _first(fields: Fields, m: int) -> int:
-    """Return the first coordinate that is cut."""
-    first = whole("first", fields["first"], least=0)
+def _refitted(partition: Any, coordinates: Floats, fields: Fields, m: int) -> Fitted:
+    """Fit a partition to a point in each of its cells, given by the coordinates that are cut."""
+    first = whole("first", fields["first"], least=0)  # coordinate that is cut
     if first > (1 if m == 2 else 0):
         raise ValueError(f"`first` must be 0, or 1 for two classes; found {first}.")
-    return first
-
-
-def _refitted(partition: Any, coordinates: Floats, first: int, m: int) -> Fitted:
-    """Fit a partition to a point in each of its cells, given by the coordinates that are cut."""
     probs = np.zeros((len(coordinates), m))
     probs[:, first : first + coordinates.shape[1]] = coordinates
     labels = np.zeros(len(probs), np.int32)

@@ -1,19 +1,14 @@
 """Isotonic regression: any increasing function, of one class or of each."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.calibration.isotonic import isotonic
-from calibrant.checks.parameters import whole
+from calibrant.checks.parameters import brief, whole
 from calibrant.predictions import Predictions
-from calibrant.recalibration.document import Fields, numbers, shown
-from calibrant.recalibration.map import Map, checked_classes, present_rows
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from calibrant.recalibration.map import Array, Fields, Floats, Map, numbers, present_rows
 
 
 @final
@@ -44,10 +39,10 @@ class Curve:
         x = numbers("x", self.x, (None,))
         y = numbers("y", self.y, x.shape)
         if not x.size or (np.diff(x) <= 0).any():
-            raise ValueError(f"`x` must rise; found {shown(x.tolist())}.")
+            raise ValueError(f"`x` must rise; found {brief(x.tolist())}.")
         if (np.diff(y) < 0).any() or y[0] < 0 or y[-1] > 1:
             raise ValueError(
-                f"`y` must be between 0 and 1 and not fall; found {shown(y.tolist())}."
+                f"`y` must be between 0 and 1 and not fall; found {brief(y.tolist())}."
             )
         object.__setattr__(self, "x", x)
         object.__setattr__(self, "y", y)
@@ -91,7 +86,7 @@ class IsotonicMap(Map):
     curves: tuple[Curve, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", checked_classes(self.classes))
+        Map.__post_init__(self)
         found = [curve.column for curve in self.curves]
         if self.m == 2 and found in ([0], [1]):
             return
@@ -102,7 +97,6 @@ class IsotonicMap(Map):
             )
 
     def rows(self, probs: Array) -> Floats:
-        """Return what the functions make of rows (k, m)."""
         out = np.empty(probs.shape)
         for curve in self.curves:
             out[:, curve.column] = curve(probs[:, curve.column])
@@ -116,17 +110,11 @@ class IsotonicMap(Map):
         return out
 
     def fields(self) -> dict[str, Any]:
-        """Return the points of every function."""
-        return {
-            "curves": [
-                {"column": curve.column, "x": curve.x.tolist(), "y": curve.y.tolist()}
-                for curve in self.curves
-            ]
-        }
+        curves = [{"column": c.column, "x": c.x.tolist(), "y": c.y.tolist()} for c in self.curves]
+        return {"curves": curves}
 
     @classmethod
-    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> "IsotonicMap":
-        """Return the map of functions that are given by points."""
+    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
         curves = fields.many("curves")
         return cls(classes, tuple(Curve(each["column"], each["x"], each["y"]) for each in curves))
 
@@ -153,8 +141,7 @@ class Isotonic:
     Equal predictions are pooled first, then neighbours that fall: the pool-adjacent-violators
     algorithm, linear in the number of rows once they are sorted. Between predictions that were
     seen, f is a straight line; beyond them it is constant. It can be 0 or 1, so a new row may have
-    an infinite log loss. A class that never occurs gets 0. A row of which all f are 0 stays what
-    it was.
+    an infinite log loss. A class that never occurs gets 0. A row of which all f are 0 stays as is.
 
     References
     ----------

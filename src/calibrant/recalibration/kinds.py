@@ -3,12 +3,11 @@
 from os import PathLike
 from pathlib import Path
 
-from calibrant.checks.parameters import listed
-from calibrant.recalibration.document import SCHEMA, Fields, read, shown
+from calibrant.checks.parameters import brief, listed
 from calibrant.recalibration.histogram import HistogramMap
 from calibrant.recalibration.isotonic import IsotonicMap
-from calibrant.recalibration.log_linear import LogLinearMap
-from calibrant.recalibration.map import Chain, Map, checked_classes
+from calibrant.recalibration.map import SCHEMA, Chain, Fields, Map, checked_classes, read
+from calibrant.recalibration.scaling import LogLinearMap
 from calibrant.recalibration.temperature import TemperatureMap
 
 SINGLE: tuple[type[Map], ...] = (TemperatureMap, LogLinearMap, IsotonicMap, HistogramMap)
@@ -21,7 +20,6 @@ def load_map(path: str | PathLike[str]) -> Map:
     Examples
     --------
     >>> import os, tempfile
-    >>> from calibrant.recalibration import TemperatureMap, load_map
     >>> file = os.path.join(tempfile.mkdtemp(), "map.json")
     >>> TemperatureMap(("no", "yes"), 0.1).save(file)
     >>> load_map(file).temperature
@@ -29,29 +27,27 @@ def load_map(path: str | PathLike[str]) -> Map:
     """
     fields = read(path)
     try:
-        return _chain(fields) if fields.get("kind") == Chain.kind else _single(fields)
+        if fields.get("kind") != Chain.kind:
+            return _single(fields)
+        classes = _checked_classes(fields)  # and no map of a chain may be a chain
+        return Chain(classes, tuple(_single(each) for each in fields.many("maps")))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{Path(path)}: {error}") from None
 
 
-def _chain(fields: Fields) -> Map:
-    """Return the maps of a chain, none of which may be a chain."""
-    _check_schema(fields)
-    maps = [_single(each) for each in fields.many("maps")]
-    return Chain.from_fields(checked_classes(fields["classes"]), Fields(maps=maps))
-
-
 def _single(fields: Fields) -> Map:
-    _check_schema(fields)
+    classes = _checked_classes(fields)
     kind = fields["kind"]
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"`kind` must be one of {listed(KINDS)}; found {shown(kind)}.")
-    return KINDS[kind].from_fields(checked_classes(fields["classes"]), fields)
+        raise ValueError(f"`kind` must be one of {listed(KINDS)}; found {brief(kind)}.")
+    return KINDS[kind].from_fields(classes, fields)
 
 
-def _check_schema(fields: Fields) -> None:
+def _checked_classes(fields: Fields) -> tuple[str, ...]:
+    """Return the names of the classes, or refuse a file of another version."""
     if fields["schema"] != SCHEMA:
         raise ValueError(
-            f"`schema` must be {SCHEMA!r}; found {shown(fields['schema'])}. Another version of"
+            f"`schema` must be {SCHEMA!r}; found {brief(fields['schema'])}. Another version of"
             " calibrant may have written it."
         )
+    return checked_classes(fields["classes"])

@@ -1,23 +1,31 @@
-"""What every method of recalibration and every map is, and how two maps compose."""
+"""What every method of recalibration and every map is, how two maps compose, and a map's file.
 
+The file is a JSON object with a schema, written whole or not at all.
+"""
+
+import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar, Protocol, final, overload
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.checks.arrays import probabilities
+from calibrant.checks.files import as_path, whole_file
 from calibrant.checks.labels import class_names
 from calibrant.checks.parameters import brief, listed
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
-from calibrant.recalibration import document
 from calibrant.verbs import check_data
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Shape = tuple[int | None, ...]
+
+SCHEMA = "calibrant-map/1"
 
 # Times half the squared distance to the map that changes nothing, added to every mean log loss: it
 # gives separable data a smallest loss at finite parameters, and changes others in no digit shown.
@@ -38,6 +46,9 @@ class Map(ABC):
 
     kind: ClassVar[str]
     classes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", checked_classes(self.classes))
 
     @property
     def m(self) -> int:
@@ -84,18 +95,21 @@ class Map(ABC):
         """Return what was fitted, as plain numbers under their names."""
 
     @classmethod
-    @abstractmethod
-    def from_fields(cls, classes: tuple[str, ...], fields: "document.Fields") -> "Map":
+    def from_fields(cls, classes: tuple[str, ...], fields: "Fields") -> Self:
         """Return the map that has these fields."""
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `save` writes: kind, classes and the fields of the map."""
-        start = {"schema": document.SCHEMA, "kind": self.kind, "classes": list(self.classes)}
+        start = {"schema": SCHEMA, "kind": self.kind, "classes": list(self.classes)}
         return start | self.fields()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the map to a JSON file, whole or not at all; one that is there is replaced."""
-        document.write(path, self.to_dict())
+        # Numbers are the shortest decimals that give the same float64 when they are read.
+        text = json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False, indent=1)
+        with whole_file(Path(path)) as temporary:
+            temporary.write_text(f"{text}\n", encoding="utf-8")
 
     def __rshift__(self, then: "Map") -> "Map":
         """Apply this map, then `then`."""
@@ -145,7 +159,7 @@ class Chain(Map):
     maps: tuple[Map, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", checked_classes(self.classes))
+        Map.__post_init__(self)
         for stage in self.maps:
             if stage.classes != self.classes:
                 raise ValueError(
@@ -154,20 +168,13 @@ class Chain(Map):
                 )
 
     def rows(self, probs: Array) -> Floats:
-        """Apply every map to what the one before it gave."""
         found = probs
         for stage in self.maps:
             found = stage.rows(found)
         return np.asarray(found, np.float64)
 
     def fields(self) -> dict[str, Any]:
-        """Return every map as its own file would have it."""
         return {"maps": [stage.to_dict() for stage in self.maps]}
-
-    @classmethod
-    def from_fields(cls, classes: tuple[str, ...], fields: "document.Fields") -> "Chain":
-        """Return the chain of maps that were read already."""
-        return cls(classes, tuple(fields["maps"]))
 
     def __str__(self) -> str:
         return " >> ".join(str(stage) for stage in self.maps)
@@ -198,3 +205,102 @@ def present_rows(data: Any) -> Predictions:
             f" {rows.classes[occurring[0]]!r}."
         )
     return rows
+
+
+@final
+class Fields(dict[str, Any]):
+    """The fields of a file; one that is not there is refused in a sentence."""
+
+    def __missing__(self, key: str) -> Any:
+        raise ValueError(f"`{key}` must be there; it is missing.")
+
+    def number(self, key: str) -> float:
+        """Return a field that is a number."""
+        return float(numbers(key, self[key], ()))
+
+    def inside(self, key: str) -> "Fields":
+        """Return a field that has fields of its own."""
+        return _as_fields(key, self[key])
+
+    def many(self, key: str) -> list["Fields"]:
+        """Return a field that is a list of objects with fields of their own."""
+        value = self[key]
+        if not isinstance(value, list) or not value:
+            raise ValueError(f"`{key}` must be a list of objects; found {brief(value)}.")
+        return [_as_fields(key, item) for item in value]
+
+
+def _as_fields(key: str, value: Any) -> Fields:
+    """Return a JSON object as fields, or refuse what is none."""
+    if not isinstance(value, dict):
+        raise ValueError(f"`{key}` must be a JSON object; found {brief(value)}.")
+    return Fields(value)
+
+
+def numbers(name: str, value: Any, *shapes: Shape) -> Floats:
+    """Return finite numbers of one of these shapes as an array that cannot be written to.
+
+    None in a shape is any length of that axis.
+    """
+    array = _as_floats(name, value)
+    if not any(_fits(array, shape) for shape in shapes):
+        texts = [", ".join("any" if n is None else str(n) for n in shape) for shape in shapes]
+        wanted = " or ".join(f"({text})" for text in texts)
+        raise ValueError(f"`{name}` must be of shape {wanted}; found {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"`{name}` must be finite; found {array[~np.isfinite(array)][0]}.")
+    array.flags.writeable = False
+    return array
+
+
+def _as_floats(name: str, value: Any) -> Floats:
+    """Return a copy as float64; texts and truths are no numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"`{name}` must be numbers; found {brief(value)}.")
+    return np.array(array, np.float64, order="C")
+
+
+def _fits(array: Floats, shape: Shape) -> bool:
+    pairs = zip(array.shape, shape, strict=False)
+    return array.ndim == len(shape) and all(want in (None, have) for have, want in pairs)
+
+
+def integers(name: str, value: Any, shape: Shape) -> NDArray[np.int32]:
+    """Return whole numbers of a known shape."""
+    found = numbers(name, value, shape)
+    if not ((found == np.rint(found)) & (np.abs(found) < 2**31)).all():
+        raise ValueError(f"`{name}` must be whole numbers; found {brief(value)}.")
+    return found.astype(np.int32)
+
+
+def distributions(name: str, value: Any, shape: Shape) -> Floats:
+    """Return numbers whose rows are not negative and sum to 1 within rounding."""
+    rows = numbers(name, value, shape)
+    off = ~((rows >= 0).all(axis=-1) & (np.abs(rows.sum(axis=-1) - 1) <= 1e-9))
+    if off.any():
+        found = brief(rows[np.argmax(off)].tolist())
+        raise ValueError(f"`{name}` must not be negative and sum to 1; found {found}.")
+    return rows
+
+
+def read(path: str | PathLike[str]) -> Fields:
+    """Return the object in a file, or say in a sentence why there is none."""
+    place = as_path(path)
+    if not place.is_file():
+        what = "is a folder" if place.is_dir() else "does not exist"
+        raise FileNotFoundError(f"`path` must be a file; {str(place)!r} {what}.")
+    try:
+        found = json.loads(place.read_bytes(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{place}: must be a JSON file; it cannot be read ({error}).") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{place}: must hold a JSON object; found {brief(found)}.")
+    return Fields(found)
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")

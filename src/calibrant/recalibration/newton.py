@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self, final
+from typing import NamedTuple, Protocol, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,7 @@ ROUNDING = 1e-14  # by which two values of the function may differ though they a
 HALVINGS = 50
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Expansion:
+class Expansion(NamedTuple):
     """Value, gradient and curvature of a function at a point.
 
     ``solve(b)`` is the x with H x = b, where H is the matrix of second derivatives, or nearly so:

@@ -1,28 +1,89 @@
-"""Vector, matrix and Dirichlet scaling: logistic regression on log-probabilities."""
+"""Maps linear in log-probabilities, and what fits them: vector, matrix, Dirichlet and beta."""
 
 from dataclasses import dataclass
-from typing import final
+from functools import partial
+from typing import Any, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.checks.parameters import finite
+from calibrant.checks.parameters import finite, positive
 from calibrant.predictions import Predictions
-from calibrant.recalibration.designs import (
+from calibrant.recalibration.likelihood import (
     AllClasses,
+    Block,
+    Blocks,
     Design,
+    Likelihood,
     OwnClass,
     Penalty,
-    of_own_class,
-    off_diagonal_and_intercept,
+    log_probabilities,
+    softmax,
 )
-from calibrant.recalibration.likelihood import Blocks, Likelihood
-from calibrant.recalibration.log_linear import LogLinearMap
-from calibrant.recalibration.map import present_rows
-from calibrant.recalibration.newton import minimise
+from calibrant.recalibration.map import RIDGE, Array, Fields, Floats, Map, numbers, present_rows
+from calibrant.recalibration.newton import Expansion, minimise, solve_dense
 from calibrant.recalibration.temperature import inverse_temperature
 
-Floats = NDArray[np.float64]
+SIGNS = (-1.0, 1.0)  # of the logarithms of the two probabilities in the logit of the second
+FEWER = ((0,), (1,), ())  # the slopes that are left if one or both of them are 0
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LogLinearMap(Map):
+    r"""The softmax of a linear function of the log-probabilities.
+
+    .. math:: g(x) \mapsto \operatorname{softmax}(W \log \max(g(x), \text{floor}) + b)
+
+    Parameters
+    ----------
+    classes : tuple of str
+        Names of the m classes.
+    weights : array of shape (m, m) or (m,)
+        W; one dimension is its diagonal, and what is beside that is 0.
+    bias : array of shape (m,)
+        b.
+    floor : float
+        Smaller probabilities count as this one, so that zeros have a logarithm.
+
+    Examples
+    --------
+    >>> half = LogLinearMap(("no", "yes"), [1.0, 1.0], [0.0, np.log(3.0)], 1e-3)
+    >>> half([[0.5, 0.5]]).round(6).tolist()
+    [[0.25, 0.75]]
+    """
+
+    kind = "log_linear"
+
+    classes: tuple[str, ...]
+    weights: Floats
+    bias: Floats
+    floor: float
+
+    def __post_init__(self) -> None:
+        Map.__post_init__(self)
+        set_field = object.__setattr__
+        weights = numbers("weights", self.weights, (self.m,), (self.m, self.m))
+        set_field(self, "weights", weights)
+        set_field(self, "bias", numbers("bias", self.bias, (self.m,)))
+        set_field(self, "floor", float(positive("floor", self.floor)))
+
+    def rows(self, probs: Array) -> Floats:
+        logs = log_probabilities(probs, self.floor)
+        logits = logs * self.weights if self.weights.ndim == 1 else logs @ self.weights.T
+        logits += self.bias
+        return softmax(logits)
+
+    def fields(self) -> dict[str, Any]:
+        weights, bias = self.weights.tolist(), self.bias.tolist()
+        return {"weights": weights, "bias": bias, "floor": self.floor}
+
+    @classmethod
+    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
+        return cls(classes, fields["weights"], fields["bias"], fields.number("floor"))
+
+    def __str__(self) -> str:
+        each = "each class" if self.weights.ndim == 1 else "all classes"
+        return f"softmax, linear in the log-probabilities of {each}"
 
 
 @final
@@ -42,8 +103,7 @@ class Vector:
     where classes are separable or never occur. Of the b that give the same map, the one that sums
     to 0 is chosen.
 
-    Newton's method, on exact second derivatives up to 500 classes and with conjugate gradients
-    beyond.
+    Newton's method, on exact second derivatives up to 500 classes, else with conjugate gradients.
 
     Examples
     --------
@@ -55,8 +115,7 @@ class Vector:
     def fit(self, data: Predictions) -> LogLinearMap:
         """Find the slopes and intercepts of least log loss."""
         rows = present_rows(data)
-        design = OwnClass(rows.m)
-        theta, floor = regress(rows, design, of_own_class(design.identity))
+        theta, floor = regress(rows, OwnClass(), OwnClass().penalty(rows.m))
         return LogLinearMap(rows.classes, theta[:, 0], theta[:, 1], floor)
 
     def __str__(self) -> str:
@@ -79,8 +138,7 @@ class Matrix:
     and the answer is finite where classes are separable or never occur, as for `Vector`. Of the W
     and b that give the same map, those are chosen whose columns sum to 1, and to 0.
 
-    Newton's method, on exact second derivatives up to 31 classes and with conjugate gradients
-    beyond.
+    Newton's method, on exact second derivatives up to 31 classes, else with conjugate gradients.
 
     Examples
     --------
@@ -156,9 +214,8 @@ class Dirichlet:
 
 def fit_matrix(rows: Predictions, off_diagonal: float, intercept: float) -> LogLinearMap:
     """Find the matrix and the intercepts of least log loss with an ODIR penalty."""
-    design = AllClasses(rows.m)
-    penalty = off_diagonal_and_intercept(design.identity, off_diagonal, intercept)
-    theta, floor = regress(rows, design, penalty)
+    penalty = AllClasses().penalty(rows.m, off_diagonal, intercept)
+    theta, floor = regress(rows, AllClasses(), penalty)
     return LogLinearMap(rows.classes, theta[:, :-1], theta[:, -1], floor)
 
 
@@ -169,8 +226,112 @@ def regress(
 
     The start (m, k) does not change what is found. Default: temperature scaling.
     """
-    likelihood = Likelihood(Blocks.of(data, design.shape), design, penalty)
+    shape = penalty.centre.shape
+    likelihood = Likelihood(Blocks.of(data, shape), design, penalty)
     if start is None:
-        start = (inverse_temperature(data) or 1.0) * design.identity
+        start = (inverse_temperature(data) or 1.0) * penalty.centre
     theta = minimise(likelihood, start.ravel())
-    return theta.reshape(design.shape), likelihood.blocks.floor
+    return theta.reshape(shape), likelihood.blocks.floor
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Beta:
+    r"""Beta calibration: an increasing function of two slopes and an intercept (Kull et al. 2017).
+
+    .. math:: \operatorname{logit} q = a \log p - b \log(1 - p) + c, \qquad a, b \ge 0
+
+    with the a, b, c of least mean log loss. For two classes.
+
+    Notes
+    -----
+    This is `Vector` for two classes with slopes that are not negative. The map holds a as the
+    weight of the class that p is of, b as that of the other, and c is the difference of their
+    biases. log(1 - p) is taken from the other column, which has more digits where p is near 1.
+    Zeros are raised as `Vector` says; then ones have a finite logit too.
+
+    The loss is convex: if the best slopes are not negative they are the answer, otherwise it is
+    the best with one or both at 0.
+
+    References
+    ----------
+    M. Kull, T. Silva Filho, P. Flach, "Beta calibration: a well-founded and easily implemented
+    improvement on logistic calibration for binary classifiers", AISTATS 2017.
+
+    Examples
+    --------
+    >>> data = Predictions([0.9] * 4 + [0.5] * 4 + [0.1] * 4, [1, 1, 1, 0] * 2 + [0, 0, 0, 1])
+    >>> Beta().fit(data)([0.9, 0.5, 0.1])[:, 1].round(4).tolist()
+    [0.8013, 0.68, 0.2687]
+    """
+
+    def fit(self, data: Predictions) -> LogLinearMap:
+        """Find the slopes and the intercept of least log loss."""
+        rows = present_rows(data)
+        if rows.m != 2:
+            raise ValueError(
+                f"`Beta()` needs a problem with two classes; found {rows.m}. Look through a lens"
+                " such as `Marginal(…)`, or use `Dirichlet()`."
+            )
+        blocks = Blocks.of(rows, (3, 3))
+        slopes, intercept, _ = Sigmoid(blocks, (0, 1)).best()
+        if slopes.min() < 0:
+            others = [Sigmoid(blocks, steep).best() for steep in FEWER]
+            allowed = [found for found in others if found[0].min() >= 0]
+            slopes, intercept, _ = min(allowed, key=lambda found: found[2])
+        bias = np.array([-intercept, intercept]) / 2
+        return LogLinearMap(rows.classes, slopes, bias, blocks.floor)
+
+    def __str__(self) -> str:
+        return "beta"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Sigmoid:
+    r"""Mean log loss of two classes, with a penalty that keeps it unique.
+
+    .. math:: \operatorname{logit} q = a \log p_1 - b \log p_0 + c
+
+    `Likelihood` of two classes is the same function with one more parameter. This one takes a
+    logarithm and an exponential of a row instead of two each.
+    """
+
+    blocks: Blocks
+    steep: tuple[int, ...]  # classes of the slopes, others are 0; theta holds these, then c
+
+    @property
+    def start(self) -> Floats:
+        """The parameters with which the logit stays what it is, if both slopes are free."""
+        return np.array([1.0] * len(self.steep) + [0.0])
+
+    def best(self) -> tuple[Floats, float, float]:
+        """Return the best slopes (2,) of the two classes and intercept, and their mean log loss."""
+        theta = minimise(self, self.start)
+        slopes = np.zeros(2)
+        slopes[list(self.steep)] = theta[:-1]
+        return slopes, float(theta[-1]), self.value(theta)
+
+    def value(self, theta: Floats) -> float:
+        return self.expand(theta).value
+
+    def expand(self, theta: Floats) -> Expansion:
+        loss, gradient, hessian = self.blocks.mean(partial(self._work, theta))
+        away = theta - self.start
+        hessian[np.diag_indices_from(hessian)] += RIDGE
+        value = float(loss) + 0.5 * RIDGE * float(away @ away)
+        return Expansion(value, gradient + RIDGE * away, partial(solve_dense, hessian))
+
+    def _work(self, theta: Floats, block: Block) -> tuple[Floats, Floats, Floats]:
+        """Return loss, gradient and second derivatives of a block."""
+        inputs = np.ones((theta.size, len(block.labels)))
+        for row, j in enumerate(self.steep):
+            np.multiply(SIGNS[j], block.x[:, j], out=inputs[row])
+        towards = np.where(block.labels == 1, 1.0, -1.0)
+        logit = towards * (theta @ inputs)  # of the class that occurred
+        small = np.exp(-np.abs(logit))
+        loss = np.log1p(small) - np.minimum(logit, 0.0)
+        missed = np.where(logit >= 0, small, 1.0) / (1.0 + small)
+        gradient = inputs @ (-block.weights * towards * missed)
+        spread = block.weights * small / (1.0 + small) ** 2
+        return block.weights @ loss, gradient, (inputs * spread) @ inputs.T

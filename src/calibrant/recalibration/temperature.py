@@ -1,20 +1,15 @@
 """Temperature scaling: one number for all classes."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.checks.parameters import positive
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
-from calibrant.recalibration.document import Fields
-from calibrant.recalibration.log_linear import over_classes
-from calibrant.recalibration.map import RIDGE, Map, checked_classes, present_rows
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from calibrant.recalibration.likelihood import over_classes
+from calibrant.recalibration.map import RIDGE, Array, Fields, Floats, Map, present_rows
 
 LEAST, MOST = 1e-9, 1e9  # the inverse temperatures that are looked at
 CLOSE = 1e-4  # a step of the third order that is relatively shorter needs no other after it
@@ -46,11 +41,10 @@ class TemperatureMap(Map):
     temperature: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", checked_classes(self.classes))
+        Map.__post_init__(self)
         object.__setattr__(self, "temperature", float(positive("temperature", self.temperature)))
 
     def rows(self, probs: Array) -> Floats:
-        """Return the powers of rows (k, m), divided by their sums."""
         with np.errstate(divide="ignore", over="ignore"):
             powers = np.log(probs, dtype=np.float64)
             powers -= over_classes(np.maximum, powers)[:, None]
@@ -60,12 +54,10 @@ class TemperatureMap(Map):
         return np.asarray(powers)
 
     def fields(self) -> dict[str, Any]:
-        """Return the temperature."""
         return {"temperature": self.temperature}
 
     @classmethod
-    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> "TemperatureMap":
-        """Return the map of a temperature."""
+    def from_fields(cls, classes: tuple[str, ...], fields: Fields) -> Self:
         return cls(classes, fields.number("temperature"))
 
     def __str__(self) -> str:
@@ -85,10 +77,9 @@ class Temperature:
     Notes
     -----
     Zeros stay zeros. A row whose outcome was given probability 0 has an infinite loss whatever T
-    is, so it is left out; the log loss of the data then stays infinite. Other methods raise
-    zeros. To the mean log loss 1e-20 (1/T - 1)²/2 is added, which makes T finite if the most
-    probable class always occurs. If all predictions point the wrong way, T is 1e9 and they
-    become uniform.
+    is, so it is left out; the log loss of the data then stays infinite. Other methods raise zeros.
+    To the mean log loss 1e-20 (1/T - 1)²/2 is added, which makes T finite if the most probable
+    class always occurs. If all predictions point the wrong way, T is 1e9 and they become uniform.
 
     The loss is convex in 1/T. It is minimised by Halley's method, on three exact derivatives and
     within a bracket. A large array is read two or three times, a block of rows at a time.
@@ -203,18 +194,13 @@ def _sums(data: Predictions, rows: slice, beta: float) -> Floats:
     if np.isinf(logs.min()):
         logs[np.isinf(logs)] = 0.0  # where q is 0 too
     total = over_classes(np.add, q)
-    mean, square, cube = (found / total for found in _moments(q, logs))
+    moments = []
+    for _ in range(3):
+        q *= logs
+        moments.append(over_classes(np.add, q) / total)
+    mean, square, cube = moments
     variance = square - mean * mean
     skewness = cube - mean * (3 * square - 2 * mean * mean)
     weights = np.where(np.isfinite(own), data.weights[rows], 0.0)
     own = np.where(np.isfinite(own), own, 0.0)
     return np.array((weights.sum(), weights @ (mean - own), weights @ variance, weights @ skewness))
-
-
-def _moments(q: Floats, logs: Floats) -> list[Floats]:
-    """Return the sums of q times the first three powers of logs; q is overwritten."""
-    found = []
-    for _ in range(3):
-        q *= logs
-        found.append(over_classes(np.add, q))
-    return found

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from calibrant.inference import Comparison
-from calibrant.inference.verdicts.differences import Difference
+from calibrant.inference import Comparison, Difference
 from calibrant.lenses import Canonical, Lens
 from calibrant.words import capital, decimal, listed, many, score_name
 

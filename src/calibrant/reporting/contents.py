@@ -16,7 +16,7 @@ from calibrant.diagrams import (
     reliability_diagram,
 )
 from calibrant.inference import Classwise, Evaluation, Slices, classwise, slices
-from calibrant.inference.replicates.plan import Progress, part
+from calibrant.inference.replicates.problem import Progress, part
 from calibrant.inference.verdicts.groups import kept_columns
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth

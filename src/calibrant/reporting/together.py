@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inference import Classwise, EvaluationRow, Verdict
-from calibrant.inference.testing.pvalues import largest, pvalues_of_row, strongest
+from calibrant.inference.testing.families import largest, pvalues_of_row, strongest
 from calibrant.words import ALPHA
 
 if TYPE_CHECKING:

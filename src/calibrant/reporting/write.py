@@ -9,7 +9,7 @@ from calibrant.checks.seeds import Rng, as_seed
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.diagrams.problems import Models, named
 from calibrant.inference import Comparison, Evaluation, compare, evaluate
-from calibrant.inference.replicates.plan import Progress, check_resamples, part
+from calibrant.inference.replicates.problem import Progress, check_resamples, part
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.reporting.comparison import paragraphs

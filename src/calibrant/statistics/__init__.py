@@ -5,7 +5,7 @@ block of replicates. It may use `calibration` and what is below it; it has not h
 """
 
 from calibrant.calibration import Block, View
-from calibrant.statistics.clinical import Cox, CoxFit, Spiegelhalter
+from calibrant.statistics.cox import Cox, CoxFit
 from calibrant.statistics.cumulative import (
     AveragedTwoBin,
     CutoffMiscalibration,
@@ -19,11 +19,10 @@ from calibrant.statistics.miscalibration import (
     ece,
     grid,
 )
-from calibrant.statistics.of_score import ScoreMiscalibration
+from calibrant.statistics.of_score import ScoreMiscalibration, Spiegelhalter, Surprise
 from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import OfFunction, Statistic
-from calibrant.statistics.surprise import Surprise
 
 __all__ = [
     "AveragedTwoBin",

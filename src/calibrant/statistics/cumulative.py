@@ -5,15 +5,11 @@ from math import erfc, exp, inf, pi, sqrt
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, View
 from calibrant.predictions import Predictions
-from calibrant.statistics.statistic import Evaluate, Statistic
-from calibrant.statistics.ties import Ties
-
-Floats = NDArray[np.float64]
+from calibrant.statistics.statistic import Evaluate, Floats, Statistic, Ties
 
 EQUAL = 1e-12  # statistics that differ by less count as equal
 TERMS = 12  # of series whose terms fall like exp(-k^2)
@@ -33,9 +29,8 @@ class CutoffMiscalibration(Statistic):
     Notes
     -----
     Biased upwards: a calibrated model has about 1.6 times the root of Σ p (1 - p), over n. So
-    compare it with its distribution under calibration, not with 0. Nothing is to be chosen: no
-    bins, no width. A replicate costs one sweep over the different predictions. A weight of 2
-    counts as the row twice.
+    compare it with its distribution under calibration, not with 0. No bins and no width are to be
+    chosen. A replicate costs one sweep over the predictions. A weight of 2 counts as the row twice.
 
     References
     ----------
@@ -50,7 +45,6 @@ class CutoffMiscalibration(Statistic):
     """
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows by their predictions."""
         ties = Ties.of(self, view)
 
         def evaluate(block: Block) -> Floats:
@@ -106,7 +100,6 @@ class KolmogorovMiscalibration(Statistic):
     """
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows by their predictions."""
         ties = Ties.of(self, view)
 
         def evaluate(block: Block) -> Floats:
@@ -144,8 +137,7 @@ class KolmogorovMiscalibration(Statistic):
     def asymptotic_pvalue(self, data: Predictions) -> float:
         """Return the p-value if the path were Brownian motion, which it nearly is for many rows.
 
-        Conservative where predictions tie. It takes a weight of 2 for two rows, each with an
-        outcome of its own.
+        Conservative where predictions tie. A weight of 2 is two rows, each with its own outcome.
 
         Examples
         --------
@@ -188,7 +180,6 @@ class AveragedTwoBin(Statistic):
     """
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows by their predictions."""
         ties = Ties.of(self, view)
         everything = float(ties.predicted_so_far[-1])
 
@@ -281,5 +272,4 @@ def _above(x: float) -> float:
 
 
 def _decay(x: float) -> float:
-    """Return exp(-(π x)² / 2)."""
     return exp(-0.5 * (pi * x) ** 2)

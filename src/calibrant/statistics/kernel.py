@@ -4,25 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, View
 from calibrant.checks.parameters import brief, one_of, positive, truth, whole
 from calibrant.predictions import Predictions
-from calibrant.statistics import kernel_forms
-from calibrant.statistics.kernel_forms import (
-    Form,
-    FullForm,
-    LineForm,
-    LowRankForm,
-    Sample,
-    on_a_line,
-)
-from calibrant.statistics.outcomes import batches
-from calibrant.statistics.statistic import Evaluate, Statistic
-
-Floats = NDArray[np.float64]
+from calibrant.statistics.kernel_forms import Form, FullForm, LineForm, LowRankForm, Pairs, Sample
+from calibrant.statistics.statistic import Evaluate, Floats, Statistic, batches
 
 FULL = 20_000  # rows up to which all pairs are looked at
 KERNELS = {"exponential": 0, "gaussian": 1, "laplacian": 0}  # as the engine counts them
@@ -107,14 +95,12 @@ class KernelMiscalibration(Statistic):
             object.__setattr__(self, "bandwidth", tuple(self.bandwidth))
 
     def prepare(self, view: View) -> Evaluate:
-        """Find the bandwidth, and add up what does not depend on labels."""
-        sample, kernel = self._chosen(view)
-        form = self._form(sample, kernel)
-        pairs = sample.pairs(unbiased=self.unbiased)
+        pairs = self._pairs(view)
+        form, count = self._form(pairs), pairs.count
 
         def evaluate(block: Block) -> Floats:
             found = [form.sums(some) for some in batches(block, form.most)]
-            return np.concatenate(found) / pairs if pairs > 0 else np.zeros(block.size)
+            return np.concatenate(found) / count if count > 0 else np.zeros(block.size)
 
         return evaluate
 
@@ -123,7 +109,7 @@ class KernelMiscalibration(Statistic):
 
         With weights it is not: a row has one label, whatever its weight.
         """
-        return kernel_forms.null_mean(*self._chosen(View.of(data)), unbiased=self.unbiased)
+        return self._pairs(View.of(data)).null_mean()
 
     def null_spread(self, data: Predictions) -> float:
         r"""Return the standard deviation if labels are redrawn from the predictions.
@@ -133,18 +119,17 @@ class KernelMiscalibration(Statistic):
 
         It is that of all pairs, whatever the form.
         """
-        return kernel_forms.null_spread(*self._chosen(View.of(data)), unbiased=self.unbiased)
+        return self._pairs(View.of(data)).null_spread()
 
     def settled(self, data: Predictions) -> Self:
         """Return the statistic with what `data` make of it: bandwidths as numbers, and the form."""
-        sample, kernel = self._chosen(View.of(data))
-        scales = tuple(kernel.scales.tolist())
+        pairs = self._pairs(View.of(data))
+        scales = tuple(pairs.kernel.scales.tolist())
         bandwidth = scales[0] if len(scales) == 1 else scales
-        if self._compressed(sample, kernel):
-            return replace(self, bandwidth=bandwidth, form="low-rank")
-        return replace(self, bandwidth=bandwidth, form="full")
+        form: Any = "low-rank" if self._compressed(pairs) else "full"
+        return replace(self, bandwidth=bandwidth, form=form)
 
-    def _chosen(self, view: View) -> tuple[Sample, Any]:
+    def _pairs(self, view: View) -> Pairs:
         """Return the rows that count, and the kernel."""
         m = view.m
         if m < 2:
@@ -160,7 +145,7 @@ class KernelMiscalibration(Statistic):
             for chosen in parse_bandwidths(self.bandwidth)
         ]
         kind, distance = KERNELS[self.kernel], DISTANCES[self.distance]
-        return sample, engine.pairs.Kernel(kind, distance, np.array(scales))
+        return Pairs(sample, engine.pairs.Kernel(kind, distance, np.array(scales)), self.unbiased)
 
     def _median(self, view: View, sample: Sample) -> float:
         """Return the median distance, which statistics of one call share."""
@@ -177,18 +162,15 @@ class KernelMiscalibration(Statistic):
             " predictions are equal, so that their median distance is 0."
         )
 
-    def _compressed(self, sample: Sample, kernel: Any) -> bool:
-        """Whether the form is of low rank."""
+    def _compressed(self, pairs: Pairs) -> bool:
         if self.form != "auto":
             return self.form == "low-rank"
-        return sample.rows.size > FULL and not on_a_line(sample, kernel)
+        return pairs.sample.rows.size > FULL and not pairs.on_a_line
 
-    def _form(self, sample: Sample, kernel: Any) -> Form:
-        """Return a way to compute it."""
-        if self._compressed(sample, kernel):
-            return LowRankForm.of(sample, kernel, self.rank, self.seed, unbiased=self.unbiased)
-        form = LineForm if on_a_line(sample, kernel) else FullForm
-        return form.of(sample, kernel, unbiased=self.unbiased)
+    def _form(self, pairs: Pairs) -> Form:
+        if self._compressed(pairs):
+            return LowRankForm.of(pairs, self.rank, self.seed)
+        return LineForm.of(pairs) if pairs.on_a_line else FullForm.of(pairs)
 
     def __str__(self) -> str:
         scales = ", ".join(str(chosen) for chosen in parse_bandwidths(self.bandwidth))
@@ -212,28 +194,25 @@ class Bandwidth(NamedTuple):
 
 
 def parse_bandwidths(value: Any) -> tuple[Bandwidth, ...]:
-    """Return the bandwidths that somebody asked for.
-
-    A number, "median", ("median", share), or several of these.
-    """
-    if isinstance(value, tuple | list) and not _is_share(value):
-        if not value:
-            raise ValueError("`bandwidth` must name at least one; found none.")
-        return tuple(_bandwidth(item) for item in value)
-    return (_bandwidth(value),)
+    """Return the bandwidths of a number, "median", ("median", share), or several of these."""
+    if not isinstance(value, tuple | list) or _is_share(value):
+        return (_bandwidth(value),)
+    if not value:
+        raise ValueError("`bandwidth` must name at least one; found none.")
+    return tuple(_bandwidth(item) for item in value)
 
 
 def _is_share(value: Any) -> bool:
     """Whether this is ("median", a number)."""
-    return len(value) == 2 and value[0] == MEDIAN and not isinstance(value[1], str | tuple | list)
+    pair = isinstance(value, tuple | list) and len(value) == 2
+    return pair and value[0] == MEDIAN and not isinstance(value[1], str | tuple | list)
 
 
 def _bandwidth(value: Any) -> Bandwidth:
     """Return one bandwidth, or refuse it."""
-    if isinstance(value, str) and value == MEDIAN:
-        return Bandwidth(1.0, of_median=True)
-    if isinstance(value, tuple | list) and _is_share(value):
-        return Bandwidth(float(positive("bandwidth", value[1])), of_median=True)
+    share = (MEDIAN, 1.0) if isinstance(value, str) and value == MEDIAN else value
+    if _is_share(share):
+        return Bandwidth(float(positive("bandwidth", share[1])), of_median=True)
     if isinstance(value, str | tuple | list):
         raise ValueError(
             "`bandwidth` must be a number above 0, 'median', ('median', share) or several of"

@@ -7,16 +7,15 @@ were w rows and none paired with itself.
 
 from dataclasses import dataclass
 from math import fsum
-from typing import Any, Protocol, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.predictions import Predictions
-from calibrant.statistics.outcomes import Outcomes, spans, unit_for
+from calibrant.statistics.statistic import Floats, Outcomes, spans, unit_for
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 BATCH = 1 << 23  # outcomes of a batch, or sums of one
@@ -49,42 +48,73 @@ class Sample:
         """The weight of all rows."""
         return float(self.points.weights.sum())
 
-    def pairs(self, *, unbiased: bool) -> float:
-        """Return the number of pairs, if a row of weight w is w rows; 0 if there are none."""
-        if not unbiased:
-            return self.mass**2
-        return self.mass * (self.mass - 1) if self.mass >= 2 else 0.0
 
-    def own(self, *, unbiased: bool) -> Floats:
-        """Return how often each row is paired with its own prediction and label: (k,)."""
-        weights = self.points.weights
-        return np.asarray(weights * (weights - 1) if unbiased else weights**2)
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Pairs of rows and a kernel; a row of weight w is w rows that share one label."""
 
-
-def on_a_line(sample: Sample, kernel: Any) -> bool:
-    """Whether one sweep over sorted predictions does: two outcomes and exponential kernels."""
-    return sample.event is not None and bool(kernel.kind == engine.pairs.EXPONENTIAL)
-
-
-def decays(values: Floats, kernel: Any) -> Floats:
-    """Return what each scale leaves of a sum on the way from a value to the next: (scales, k)."""
-    gaps = np.append(np.diff(values), 0.0)
-    if kernel.distance == engine.pairs.EUCLIDEAN:
-        gaps = gaps * np.sqrt(2.0)
-    return np.asarray(np.exp(-gaps / kernel.scales[:, None]))
-
-
-class Form(Protocol):
-    """A way to compute the sums."""
+    sample: Sample
+    kernel: Any  # engine.pairs.Kernel
+    unbiased: bool  # whether no row is paired with itself
 
     @property
-    def most(self) -> int:
-        """The largest number of replicates of a batch."""
-        ...
+    def on_a_line(self) -> bool:
+        """Whether one sweep over sorted predictions does: two outcomes and exponential kernels."""
+        exponential = self.kernel.kind == engine.pairs.EXPONENTIAL
+        return self.sample.event is not None and bool(exponential)
 
-    def sums(self, outcomes: Outcomes) -> Floats:
-        """Return the sum over the pairs in each replicate: (size,)."""
-        ...
+    @property
+    def count(self) -> float:
+        """The number of pairs; 0 if there are none."""
+        mass = self.sample.mass
+        if not self.unbiased:
+            return mass**2
+        return mass * (mass - 1) if mass >= 2 else 0.0
+
+    @property
+    def own(self) -> Floats:
+        """How often each row is paired with its own prediction and label (k,)."""
+        weights = self.sample.points.weights
+        return np.asarray(weights * (weights - 1) if self.unbiased else weights**2)
+
+    def decays(self, values: Floats) -> Floats:
+        """Return what each scale leaves of a sum from a sorted value to the next: (scales, k)."""
+        gaps = np.append(np.diff(values), 0.0)
+        if self.kernel.distance == engine.pairs.EUCLIDEAN:
+            gaps = gaps * np.sqrt(2.0)
+        return np.asarray(np.exp(-gaps / self.kernel.scales[:, None]))
+
+    def null_mean(self) -> float:
+        """Return the mean under redrawn labels."""
+        variances = 1.0 - (self.sample.points.probs**2).sum(axis=1)  # tr C
+        summed = self.kernel.scales.size * (self.own * variances).sum()
+        return float(summed / self.count) if self.count else 0.0
+
+    def null_spread(self) -> float:
+        """Return the standard deviation under redrawn labels."""
+        if self.count == 0:
+            return 0.0
+        if self.on_a_line:
+            between = self._line_spread()
+        else:
+            between = engine.pairs.spread(self.sample.points, self.kernel)
+        p = self.sample.points.probs
+        lengths = 4 * ((p**3).sum(axis=1) - (p**2).sum(axis=1) ** 2)  # variance of |e_y - p|²
+        own = self.kernel.scales.size * self.own
+        return float(np.sqrt(4 * between + (own**2 * lengths).sum()) / self.count)
+
+    def _line_spread(self) -> float:
+        """Return what `engine.pairs.spread` does, for two outcomes and exponential kernels."""
+        probs, weights = self.sample.points
+        values, group = np.unique(probs[:, self.sample.event], return_inverse=True)
+        variances = values * (1.0 - values)
+        sums = np.bincount(group, weights**2) * variances
+        squares = np.bincount(group, weights**4) * variances**2
+        alike = self.kernel.scales.size**2 * (sums**2 - squares).sum() / 2
+        steps = self.decays(values)
+        apart = sum(engine.line.pair_sum(sums, one * two) for one in steps for two in steps)
+        return float(4 * (apart + alike))
 
 
 @final
@@ -98,8 +128,9 @@ class LineForm:
     unbiased: bool  # whether no row is paired with itself
 
     @classmethod
-    def of(cls, sample: Sample, kernel: Any, *, unbiased: bool) -> Self:
+    def of(cls, pairs: Pairs) -> Self:
         """Sort the rows."""
+        sample = pairs.sample
         event = sample.event or 0
         p = sample.points.probs[:, event]
         order = np.argsort(p, kind="stable")
@@ -107,8 +138,8 @@ class LineForm:
         ends = np.append(np.flatnonzero(np.diff(p)) + 1, p.size)
         mass = np.add.reduceat(weights, np.append(0, ends[:-1]))
         values = p[ends - 1]
-        line = engine.line.Line(weights, ends, values, mass, decays(values, kernel))
-        return cls(sample.rows[order], line, event, unbiased)
+        line = engine.line.Line(weights, ends, values, mass, pairs.decays(values))
+        return cls(sample.rows[order], line, event, pairs.unbiased)
 
     most = 512  # the largest number of replicates of a batch
 
@@ -137,28 +168,27 @@ class FullForm:
     unit: float
 
     @classmethod
-    def of(cls, sample: Sample, kernel: Any, *, unbiased: bool) -> Self:
+    def of(cls, pairs: Pairs) -> Self:
         """Add up the predictions."""
+        sample, kernel = pairs.sample, pairs.kernel
         probs, weights = sample.points
         alone = kernel.scales.size * weights  # of a row and itself
         g = engine.pairs.weighted_means(sample.points, kernel) * weights[:, None]
-        if unbiased:
+        if pairs.unbiased:
             g -= alone[:, None] * probs
-        own = kernel.scales.size * sample.own(unbiased=unbiased)
         pair = kernel.scales.size * float(weights.max()) ** 2
         unit = unit_for(max(pair * engine.pairs.BLOCK**2, float(g.max()), 1.0))
+        own = kernel.scales.size * pairs.own
         number = round(fsum(own) / unit) + round(fsum((probs * g).sum(axis=1)) / unit)
         return cls(sample, kernel, np.rint(g / unit).astype(np.int64), number, unit)
 
     @property
     def most(self) -> int:
-        """The largest number of replicates of a batch."""
         n, m = self.table.shape
         blocks = -(-n // engine.pairs.BLOCK)
         return int(max(1, BATCH // (n + blocks * (m + 1))))
 
     def sums(self, outcomes: Outcomes) -> Floats:
-        """Return the sum over the pairs in each replicate: (size,)."""
         matching = engine.pairs.Matching.empty(outcomes.size, *self.table.shape)
         entries = engine.pairs.Words.zeros(outcomes.size)
         for first in range(0, self.table.shape[0], engine.pairs.BLOCK):
@@ -176,48 +206,45 @@ class FullForm:
 class LowRankForm:
     """All pairs, as seen from a few landmarks."""
 
-    sample: Sample
-    kernel: Any  # engine.pairs.Kernel
+    pairs: Pairs
     landmarks: Any  # engine.landmarks.Landmarks
     expected: Any  # engine.landmarks.Expected: the predictions of all rows, seen from there
-    unbiased: bool  # whether no row is paired with itself
 
     @classmethod
-    def of(cls, sample: Sample, kernel: Any, rank: int, seed: int, *, unbiased: bool) -> Self:
+    def of(cls, pairs: Pairs, rank: int, seed: int) -> Self:
         """Choose the landmarks."""
-        rows = engine.landmarks.choose(sample.points.probs, rank, seed)
-        landmarks = engine.landmarks.place(sample.points.probs[rows], kernel)
-        expected = engine.landmarks.expected(sample.points, landmarks, kernel)
-        return cls(sample, kernel, landmarks, expected, unbiased)
+        points = pairs.sample.points
+        rows = engine.landmarks.choose(points.probs, rank, seed)
+        landmarks = engine.landmarks.place(points.probs[rows], pairs.kernel)
+        expected = engine.landmarks.expected(points, landmarks, pairs.kernel)
+        return cls(pairs, landmarks, expected)
 
     @property
     def most(self) -> int:
-        """The largest number of replicates of a batch."""
         return max(1, BATCH // int(self.expected.sums.size))
 
     def sums(self, outcomes: Outcomes) -> Floats:
-        """Return the sum over the pairs in each replicate: (size,)."""
+        sample, kernel = self.pairs.sample, self.pairs.kernel
         m, rank = self.expected.sums.shape
-        unit = unit_for(4 * self.kernel.scales.size * self.sample.mass)
+        unit = unit_for(4 * kernel.scales.size * sample.mass)
         sums = np.zeros((outcomes.size, m, rank), np.int64)
         own = engine.pairs.Words.zeros(outcomes.size)
-        for first in range(0, self.sample.rows.size, SPAN):
+        for first in range(0, sample.rows.size, SPAN):
             part = self._part(first)
-            drawn = outcomes.of(self.sample.rows[first : first + part.weights.size])
+            drawn = outcomes.of(sample.rows[first : first + part.weights.size])
             matching = engine.pairs.Matching.empty(outcomes.size, part.weights.size, m)
             engine.pairs.sort_outcomes(drawn, 0, matching)
-            engine.landmarks.add_rows(part, self.landmarks, (self.kernel, unit), matching, sums)
-            if self.unbiased:
+            engine.landmarks.add_rows(part, self.landmarks, (kernel, unit), matching, sums)
+            if self.pairs.unbiased:
                 engine.pairs.add_entries(self._lengths(first, unit), drawn, own)
-        found = engine.landmarks.squared_lengths(
-            sums, unit, self.expected.sums, self.landmarks.factor
-        )
+        expected, factor = self.expected.sums, self.landmarks.factor
+        found = engine.landmarks.squared_lengths(sums, unit, expected, factor)
         return np.asarray(found - own.value * unit)
 
     def _part(self, first: int) -> Any:
         """Return the predictions and weights of a block of rows."""
         block = slice(first, first + SPAN)
-        return engine.pairs.Points(*(part[block] for part in self.sample.points))
+        return engine.pairs.Points(*(part[block] for part in self.pairs.sample.points))
 
     def _lengths(self, first: int, unit: float) -> Whole:
         """Return w_i k(p_i, p_i) |e_y - p_i|² of a block of rows for each outcome: (rows, m)."""
@@ -227,39 +254,4 @@ class LowRankForm:
         return np.asarray((squares * (own / unit)[:, None]).astype(np.int64))
 
 
-def null_mean(sample: Sample, kernel: Any, *, unbiased: bool) -> float:
-    """Return the mean under redrawn labels; each row has one label, whatever its weight."""
-    pairs = sample.pairs(unbiased=unbiased)
-    if pairs == 0:
-        return 0.0
-    variances = 1.0 - (sample.points.probs**2).sum(axis=1)  # tr C
-    return float(kernel.scales.size * (sample.own(unbiased=unbiased) * variances).sum() / pairs)
-
-
-def null_spread(sample: Sample, kernel: Any, *, unbiased: bool) -> float:
-    """Return the standard deviation under redrawn labels; each row has one label."""
-    pairs = sample.pairs(unbiased=unbiased)
-    if pairs == 0:
-        return 0.0
-    if on_a_line(sample, kernel):
-        between = line_spread(sample, kernel)
-    else:
-        between = engine.pairs.spread(sample.points, kernel)
-    p = sample.points.probs
-    lengths = 4 * ((p**3).sum(axis=1) - (p**2).sum(axis=1) ** 2)  # variance of |e_y - p|²
-    own = kernel.scales.size * sample.own(unbiased=unbiased)
-    return float(np.sqrt(4 * between + (own**2 * lengths).sum()) / pairs)
-
-
-def line_spread(sample: Sample, kernel: Any) -> float:
-    """Return what `engine.pairs.spread` does, for two outcomes and exponential kernels."""
-    assert sample.event is not None
-    values, group = np.unique(sample.points.probs[:, sample.event], return_inverse=True)
-    weights = sample.points.weights
-    variances = values * (1.0 - values)
-    sums = np.bincount(group, weights**2) * variances
-    squares = np.bincount(group, weights**4) * variances**2
-    alike = kernel.scales.size**2 * (sums**2 - squares).sum() / 2
-    steps = decays(values, kernel)
-    apart = sum(engine.line.pair_sum(sums, one * two) for one in steps for two in steps)
-    return float(4 * (apart + alike))
+Form = LineForm | FullForm | LowRankForm

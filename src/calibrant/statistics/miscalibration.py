@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, Cells, View
@@ -16,10 +15,8 @@ from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
 from calibrant.spelling import as_distance, as_partition
-from calibrant.statistics.statistic import Evaluate, Statistic
+from calibrant.statistics.statistic import Evaluate, Floats, Statistic
 from calibrant.verbs import check_data, takes_arrays
-
-Floats = NDArray[np.float64]
 
 ROOM = 1 << 21  # numbers in a block of counts
 
@@ -34,10 +31,14 @@ class CellStatistic(Statistic):
 
     takes_changed_rows = True
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "partition", as_partition(self.partition))
+        object.__setattr__(self, "distance", as_distance(self.distance))
+
     @property
     def from_totals(self) -> bool:  # type: ignore[override]
         """Whether norms of the cells' deviations are enough: yes, if they give the distance."""
-        return getattr(self.distance, "norm", None) is not None
+        return norm_of(self.distance) is not None
 
     @abstractmethod
     def combine(self, distances: Floats, mass: Floats) -> Floats:
@@ -110,27 +111,20 @@ class ExpectedMiscalibration(CellStatistic):
 
     Examples
     --------
-    >>> from calibrant import Predictions, partitions
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
-    >>> ExpectedMiscalibration(partitions.EqualWidth(2))(data)
+    >>> ExpectedMiscalibration(EqualWidth(2))(data)
     0.25
     """
 
     partition: Partition
     distance: Distance = total_variation
 
-    def __post_init__(self) -> None:
-        _read(self)
-
     def combine(self, distances: Floats, mass: Floats) -> Floats:
-        """Average distances (cells, size) with the mass (cells,) of the cells."""
         held = mass > 0
         shares = mass[held] / mass.sum()
-        found: Floats = engine.totals.weighted_sum(distances[held], shares)
-        return found
+        return np.asarray(engine.totals.weighted_sum(distances[held], shares))
 
     def pick(self, totals: Any) -> Floats:
-        """Return the sums over the cells."""
         return np.asarray(totals.expected)
 
     def __str__(self) -> str:
@@ -158,9 +152,8 @@ class WorstMiscalibration(CellStatistic):
 
     Examples
     --------
-    >>> from calibrant import Predictions, partitions
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75, 0.75], [0, 1, 1, 1, 1])
-    >>> worst = WorstMiscalibration(partitions.EqualWidth(2))
+    >>> worst = WorstMiscalibration(EqualWidth(2))
     >>> worst(data)
     0.25
     >>> print(worst.locate(data))
@@ -170,15 +163,10 @@ class WorstMiscalibration(CellStatistic):
     partition: Partition
     distance: Distance = total_variation
 
-    def __post_init__(self) -> None:
-        _read(self)
-
     def combine(self, distances: Floats, mass: Floats) -> Floats:
-        """Return the largest of distances (cells, size) of cells that hold rows."""
         return np.asarray(distances[mass > 0].max(axis=0))
 
     def pick(self, totals: Any) -> Floats:
-        """Return the largest of the cells."""
         return np.asarray(totals.worst)
 
     def locate(self, data: Predictions) -> "WorstCell":
@@ -247,21 +235,13 @@ class WorstCell:
         return text if len(self.classes) <= 3 else f"{text}, …"
 
 
-def _read(statistic: CellStatistic) -> None:
-    """Check partition and distance, and read those that are texts."""
-    object.__setattr__(statistic, "partition", as_partition(statistic.partition))
-    object.__setattr__(statistic, "distance", as_distance(statistic.distance))
-
-
 def grid(
-    partitions: Iterable[Partition],
-    distances: Iterable[Distance] = (total_variation, euclidean),
+    partitions: Iterable[Partition], distances: Iterable[Distance] = (total_variation, euclidean)
 ) -> list[ExpectedMiscalibration]:
     """Return the expected miscalibration on each partition by each distance, as in Tables 3–5.
 
     Examples
     --------
-    >>> from calibrant.partitions import EqualWidth
     >>> [str(eta) for eta in grid([EqualWidth(10)])]
     ['expected total variation on 10 equal widths', 'expected euclidean on 10 equal widths']
     """

@@ -1,17 +1,181 @@
-"""The miscalibration part of a proper score."""
+"""Statistics of proper scores: how far one is from what the model expects; its miscalibration."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from math import erfc, inf, sqrt
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration import Block, View
+from calibrant import engine
+from calibrant.calibration import Block, View, observed
+from calibrant.predictions import Predictions
 from calibrant.scores import Score, brier_score, event_losses, least_loss
-from calibrant.statistics.statistic import Evaluate, Statistic
-from calibrant.statistics.ties import Ties
+from calibrant.statistics.statistic import (
+    Evaluate,
+    Floats,
+    Outcomes,
+    Statistic,
+    Ties,
+    batches,
+    spans,
+    unit_for,
+)
 
-Floats = NDArray[np.float64]
+MOST = 512  # replicates at a time
+LARGEST = 746.0  # -log of the smallest number above 0
+
+
+class SignedStatistic(Statistic):
+    """The modulus of a number that is above 0 if predictions are overconfident."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def signed(self, view: View) -> Evaluate:
+        """Do what `prepare` does, for the number with its sign."""
+
+    def prepare(self, view: View) -> Evaluate:
+        """Do what depends on the predictions alone."""
+        signed = self.signed(view)
+        return lambda block: np.abs(signed(block))
+
+    def z(self, data: Predictions) -> float:
+        """Return it with its sign: above 0 if predictions are overconfident."""
+        return float(self.signed(View.of(data))(observed(data))[0])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spiegelhalter(SignedStatistic):
+    r"""The modulus of Spiegelhalter's z: how far the Brier score is from what the model expects.
+
+    .. math:: z = \frac{\sum_i (y_i - p_i) (1 - 2 p_i)}{\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}}
+
+    Notes
+    -----
+    Under calibration z has mean 0 and variance 1. It is positive if predictions are overconfident,
+    negative if they are underconfident. It looks at one number: deviations whose contributions
+    cancel go unnoticed, such as those that mirror each other at 1/2. If no prediction can move it
+    (each is 0, 1/2 or 1), it is 0 when all predictions of 0 and 1 are right, and infinite
+    otherwise. A weight of 2 counts as the row twice.
+
+    References
+    ----------
+    Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical trials".
+
+    Examples
+    --------
+    >>> data = Predictions([0.1, 0.2, 0.3, 0.9], [0, 1, 0, 0])
+    >>> round(Spiegelhalter()(data), 6)
+    2.201127
+    >>> round(Spiegelhalter().z(Predictions([0.2, 0.8], [0, 1])), 6)
+    -0.707107
+    """
+
+    def signed(self, view: View) -> Evaluate:
+        ties = Ties.of(self, view)
+        factors = 1.0 - 2.0 * ties.values
+        scale = sqrt((factors**2 * ties.variance).sum())
+
+        def evaluate(block: Block) -> Floats:
+            (sums,) = ties.sums(block, factors[None])
+            if scale > 0.0:
+                return np.asarray(sums / scale)
+            return np.where(sums == 0.0, 0.0, inf)
+
+        return evaluate
+
+    def pvalue(self, data: Predictions) -> float:
+        """Return the two-sided p-value of z as a standard normal number.
+
+        It takes a weight of 2 for two rows, each with an outcome of its own; `calibration_test`
+        does not, and is exact.
+
+        Examples
+        --------
+        >>> round(Spiegelhalter().pvalue(Predictions([0.2, 0.8], [0, 1])), 6)
+        0.4795
+        """
+        return erfc(self(data) / sqrt(2.0))
+
+    def __str__(self) -> str:
+        return "Spiegelhalter's z"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Surprise(SignedStatistic):
+    r"""How far the log loss is from what the model expects, in standard deviations.
+
+    .. math:: \frac{|\sum_i (-\log p_{i, y_i} - H(p_i))|}
+              {\sqrt{\sum_i \mathrm{Var}_{p_i}(\log p_i)}}, \qquad H(p) = -\sum_k p_k \log p_k
+
+    Notes
+    -----
+    It is the score test of the temperature: large if predictions are over- or underconfident as a
+    whole, for any number of classes, with one degree of freedom. It sees nothing else. An outcome
+    that was given probability 0 makes it infinite. A weight of 2 counts as the row twice.
+
+    Examples
+    --------
+    >>> unsure = Predictions([[0.6, 0.3, 0.1]] * 40, [0] * 34 + [1] * 5 + [2])
+    >>> round(Surprise()(unsure), 3), round(Surprise().z(unsure), 3)
+    (2.88, -2.88)
+    """
+
+    def signed(self, view: View) -> Evaluate:
+        data = view.data
+        expected, variance = view.remember("surprise", lambda: _expected(data))
+        scale = float(np.sqrt(variance)) if variance > 0 else 1.0
+
+        def evaluate(block: Block) -> Floats:
+            found = [_surprise(data, some) for some in batches(block, MOST)]
+            with np.errstate(invalid="ignore"):
+                return np.asarray((np.concatenate(found) - expected) / scale)
+
+        return evaluate
+
+    def __str__(self) -> str:
+        return "log loss against expectation"
+
+
+def _expected(data: Predictions) -> tuple[float, float]:
+    """Return mean and variance of the summed surprise, if calibrated."""
+    means, squares = np.empty(data.n), np.empty(data.n)
+    for first, last in spans(data.n, data.m):
+        p, surprise, _ = _logs(data, slice(first, last))
+        means[first:last] = (p * surprise).sum(axis=1)
+        squares[first:last] = (p * surprise**2).sum(axis=1)
+    mean = float((data.weights * means).sum())
+    return mean, float((data.weights * (squares - means**2)).sum())
+
+
+def _surprise(data: Predictions, outcomes: Outcomes) -> Floats:
+    """Return the summed surprise of each replicate: (size,)."""
+    unit = unit_for(LARGEST * max(1.0, float(data.weights.max())))
+    words, impossible = (engine.pairs.Words.zeros(outcomes.size) for _ in range(2))
+    for start, stop in spans(data.n, data.m):
+        _, surprise, never = _logs(data, slice(start, stop))
+        table = np.rint(data.weights[start:stop, None] * surprise / unit).astype(np.int64)
+        zeros = never.astype(np.int64) if never.any() else None
+        for first, last in spans(stop - start, outcomes.size):
+            drawn = outcomes.of(np.arange(start + first, start + last))
+            engine.pairs.add_entries(table[first:last], drawn, words)
+            if zeros is not None:
+                engine.pairs.add_entries(zeros[first:last], drawn, impossible)
+    return np.where(impossible.value > 0, inf, words.value * unit)
+
+
+def _logs(data: Predictions, rows: slice) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return probabilities of rows, -log of those above 0, and which are 0 in rows that count."""
+    p = np.array(data.probs[rows], np.float64)
+    if data.event is not None:
+        p[:, 1 - data.event] = 1.0 - p[:, data.event]
+    zero = p <= 0
+    surprise = -np.log(np.where(zero, 1.0, p))
+    return p, surprise, zero & (data.weights[rows, None] > 0)
 
 
 @final
@@ -44,7 +208,6 @@ class ScoreMiscalibration(Statistic):
 
     Examples
     --------
-    >>> from calibrant import Predictions
     >>> round(ScoreMiscalibration()(Predictions([0.1, 0.4, 0.5, 0.8], [0, 1, 0, 1])), 6)
     0.08
     """
@@ -55,7 +218,6 @@ class ScoreMiscalibration(Statistic):
         event_losses(self.score, np.array([0.5]))  # refuses another score
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows by their predictions, and score each."""
         ties = Ties.of(self, view)
         losses = event_losses(self.score, ties.values)
 

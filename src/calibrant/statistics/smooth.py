@@ -8,10 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, View
-from calibrant.statistics.statistic import Evaluate, Statistic
-from calibrant.statistics.ties import Ties
-
-Floats = NDArray[np.float64]
+from calibrant.statistics.statistic import Evaluate, Floats, Statistic, Ties
 
 FEWEST, MOST = 1 << 6, 1 << 20  # steps of a grid
 BATCH = 1 << 22  # numbers in a table of nodes and replicates
@@ -47,13 +44,11 @@ class SmoothMiscalibration(Statistic):
     (values below 3e-6, of models that are nearly always certain and right, to 3e-6). A weight of
     2 counts as the row twice.
 
-    A replicate costs 25 operations for each different prediction, and about fifteen transforms of a
-    few thousand points.
+    A replicate costs 25 operations a different prediction, and some 15 transforms of thousands.
 
     References
     ----------
-    Błasiok and Nakkiran (2024), "Smooth ECE: Principled reliability diagrams via kernel
-    smoothing".
+    Błasiok and Nakkiran (2024), "Smooth ECE: Principled reliability diagrams via kernel smoothing".
 
     Examples
     --------
@@ -64,7 +59,6 @@ class SmoothMiscalibration(Statistic):
     """
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows by their predictions, and choose a grid."""
         ties = Ties.of(self, view)
         first = Grid.first(ties)
 

@@ -3,32 +3,23 @@
 from collections.abc import Callable
 from typing import Any
 
+from calibrant import statistics
 from calibrant.checks.parameters import brief
 from calibrant.spelling import as_partition, not_one, positive
-from calibrant.statistics.clinical import Cox, Spiegelhalter
-from calibrant.statistics.cumulative import (
-    AveragedTwoBin,
-    CutoffMiscalibration,
-    KolmogorovMiscalibration,
-)
-from calibrant.statistics.kernel import KernelMiscalibration
-from calibrant.statistics.smooth import SmoothMiscalibration
-from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import OfFunction, Statistic
-from calibrant.statistics.surprise import Surprise
 
 STATISTICS = (
     "kernel:0.1, cox, log, squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
 )
 PLAIN: dict[str, Callable[[], Statistic]] = {
-    "cox": Cox,
-    "cutoff": CutoffMiscalibration,
-    "kernel": lambda: KernelMiscalibration(0.1),
-    "kolmogorov": KolmogorovMiscalibration,
-    "log": Surprise,
-    "smooth": SmoothMiscalibration,
-    "spiegelhalter": Spiegelhalter,
-    "two-bin": AveragedTwoBin,
+    "cox": statistics.Cox,
+    "cutoff": statistics.CutoffMiscalibration,
+    "kernel": lambda: statistics.KernelMiscalibration(0.1),
+    "kolmogorov": statistics.KolmogorovMiscalibration,
+    "log": statistics.Surprise,
+    "smooth": statistics.SmoothMiscalibration,
+    "spiegelhalter": statistics.Spiegelhalter,
+    "two-bin": statistics.AveragedTwoBin,
 }
 
 
@@ -55,7 +46,7 @@ def _named(text: str) -> Statistic:
         return PLAIN[kind]()
     if kind == "kernel":
         width: Any = rest if rest == "median" else positive("statistic", text, rest)
-        return KernelMiscalibration(width)
+        return statistics.KernelMiscalibration(width)
     if kind == "squared" and rest:
-        return SquaredMiscalibration(as_partition(rest))
+        return statistics.SquaredMiscalibration(as_partition(rest))
     raise not_one("statistic", text, STATISTICS)

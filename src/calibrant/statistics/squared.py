@@ -1,5 +1,6 @@
 """The squared miscalibration on bins, without bias; its spread, and intervals for it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, NamedTuple, final
@@ -14,10 +15,7 @@ from calibrant.engine.tuples import Order
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.spelling import as_partition
-from calibrant.statistics.outcomes import Outcomes, batches, spans
-from calibrant.statistics.statistic import Evaluate, Statistic
-
-Floats = NDArray[np.float64]
+from calibrant.statistics.statistic import Evaluate, Floats, Outcomes, Statistic, batches, spans
 
 BATCH = 1 << 20  # counts of a cell in a batch of replicates
 MOST = 256  # outcomes up to which eigenvalues are computed in full
@@ -51,9 +49,8 @@ class SquaredMiscalibration(Statistic):
 
     Examples
     --------
-    >>> from calibrant import Predictions, partitions
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
-    >>> squared = SquaredMiscalibration(partitions.EqualWidth(2))
+    >>> squared = SquaredMiscalibration("width:2")
     >>> squared(data), squared.plugin(data), squared.share(data)
     (-0.125, 0.125, 1.0)
     """
@@ -64,7 +61,6 @@ class SquaredMiscalibration(Statistic):
         object.__setattr__(self, "partition", as_partition(partition))
 
     def prepare(self, view: View) -> Evaluate:
-        """Sort the rows into cells, and keep those of two rows or more."""
         data, kept = view.data, pairable(view.cells(self.partition))
         most = max(1, BATCH // data.m)
 
@@ -124,84 +120,98 @@ def _values(data: Predictions, cells: Any, outcomes: Outcomes) -> Floats:
     for span in spans(cells.order.rows.size, outcomes.size):
         drawn = outcomes.of(cells.order.rows[span[0] : span[1]])
         engine.squares.add_rows(data.rows, cells, span, drawn, state)
-    found: Floats = state.value
-    return found
+    return np.asarray(state.value)
 
 
 class Pieces(NamedTuple):
-    r"""The squared miscalibration and its spread; intervals are made of them.
+    """The squared miscalibration and its spread; intervals are made of them.
 
-    Gathered c have sizes n_c, residuals e_y - p, their mean u_c, second moment M_c and sample
+    Cells c have sizes n_c, residuals e_y - p, their mean u_c, second moment M_c and sample
     covariance S_c, whose divisor is n_c - 1.
     """
 
-    unbiased: float
-    """Mean over pairs of rows of one cell."""
-    plugin: float
-    """sum_c (n_c/n) |u_c|²."""
-    null_mean: float
-    """Mean of `unbiased` under redrawn labels: 0 without weights."""
-    null_sd: float
-    """Its standard deviation under redrawn labels."""
-    remainder: float
-    """sum_c 2 tr(S_c²) n_c / (n² (n_c - 1)): its variance where u_c is 0."""
+    unbiased: float  # mean over pairs of rows of one cell
+    plugin: float  # sum_c (n_c/n) |u_c|²
+    null_mean: float  # mean of `unbiased` under redrawn labels: 0 without weights
+    null_sd: float  # its standard deviation under redrawn labels
+    remainder: float  # sum_c 2 tr(S_c²) n_c / (n² (n_c - 1)): its variance where u_c is 0
+    # (4/n) sum_c (n_c/n) × the largest eigenvalue of S_c: how fast the variance grows at most
     slope: float
-    """(4/n) sum_c (n_c/n) × the largest eigenvalue of S_c: how fast the variance grows at most."""
-    steepest: float
-    """(4/n) × the largest eigenvalue of any S_c: the same in the worst cell."""
+    steepest: float  # (4/n) × the largest eigenvalue of any S_c: the same in the worst cell
+    # sum_c (n_c/n) (4 u_c' M_c u_c - 3 |u_c|⁴) - plugin²: n times its variance elsewhere
     sigma2: float
-    """sum_c (n_c/n) (4 u_c' M_c u_c - 3 |u_c|⁴) - plugin²: n times its variance elsewhere."""
-    between: float
-    """sum_c (n_c/n) |u_c|⁴ - plugin²: its part that is due to how rows fall into cells."""
-    mass: float
-    """Number of rows, or their weight."""
-    share: float
-    """Share of them in cells of two or more."""
+    between: float  # sum_c (n_c/n) |u_c|⁴ - plugin²: the part due to how rows fall into cells
+    mass: float  # number of rows, or their weight
+    share: float  # share of them in cells of two or more
 
 
 class _Rows(NamedTuple):
-    """Rows of positive weight, sorted by cell."""
+    """Rows of positive weight in some cells, sorted by cell."""
 
     numbers: NDArray[np.int64]  # (n,)
     residuals: Floats  # (n, m)
     probs: Floats  # (n, m)
     weights: Floats  # (n,)
     starts: NDArray[np.int64]  # (cells,) the first row of each
+    sizes: NDArray[np.int64]  # (cells,)
+
+    def sums(self, values: Floats) -> Floats:
+        """Add up values (n, …) over the rows of each cell."""
+        return np.asarray(np.add.reduceat(values, self.starts, axis=0))
+
+    def means(self) -> tuple[Floats, Floats]:
+        """Return the weight of each cell, and the mean of its residuals (cells, m)."""
+        mass = np.add.reduceat(self.weights, self.starts)
+        return mass, self.sums(self.weights[:, None] * self.residuals) / mass[:, None]
+
+
+def _sorted_rows(cells: Gathered) -> Iterator[_Rows]:
+    """Yield the rows that count, some cells at a time."""
+    data = cells.data
+    for first, last in cells.blocks():
+        order = cells.order.rows[cells.order.starts[first] : cells.order.starts[last]]
+        order = order[data.weights[order] > 0]
+        if order.size == 0:
+            continue
+        probs = np.array(data.probs[order], np.float64)
+        if data.event is not None:
+            probs[:, 1 - data.event] = 1.0 - probs[:, data.event]
+        residuals = -probs
+        residuals[np.arange(order.size), data.labels[order]] += 1.0
+        starts = np.flatnonzero(np.diff(cells.of_rows[order], prepend=-1))
+        sizes = np.diff(np.append(starts, order.size))
+        yield _Rows(order, residuals, probs, data.weights[order], starts, sizes)
 
 
 def pieces_of(cells: Gathered, unbiased: float) -> Pieces:
     """Return the pieces of data in cells whose unbiased value is known."""
     total = float(cells.mass.sum())
-    spread, found = _Spread(0.0, 0.0, 0.0, 0.0, 0.0), []
-    for first, last in cells.blocks():
-        rows = _sorted_rows(cells, first, last)
-        if rows.weights.size == 0:
-            continue
-        mass = np.add.reduceat(rows.weights, rows.starts)
-        means = _sums(rows.weights[:, None] * rows.residuals, rows) / mass[:, None]
+    spreads, found = [np.zeros(5)], []
+    for rows in _sorted_rows(cells):
+        mass, means = rows.means()
         norms = (means**2).sum(axis=1)
-        sizes = np.diff(np.append(rows.starts, rows.weights.size))
-        along = (rows.residuals * np.repeat(means, sizes, axis=0)).sum(axis=1) ** 2
-        fourth = 4 * _sums(rows.weights * along, rows) / mass - 3 * norms**2
+        along = (rows.residuals * np.repeat(means, rows.sizes, axis=0)).sum(axis=1) ** 2
+        fourth = 4 * rows.sums(rows.weights * along) / mass - 3 * norms**2
         found.append((mass, norms, fourth))
         for c in np.flatnonzero(mass >= 2):
-            part = slice(rows.starts[c], rows.starts[c] + sizes[c])
-            spread = spread.plus(_spread_of(rows, part, means[c], total))
+            part = slice(rows.starts[c], rows.starts[c] + rows.sizes[c])
+            spreads.append(_spread_of(rows, part, means[c], total))
     mass, norms, fourth = (np.concatenate(of_cells) for of_cells in zip(*found, strict=True))
     shares = mass / total
     plugin = float(shares @ norms)
+    null_mean, null_variance, remainder, slope, _ = np.cumsum(spreads, axis=0)[-1].tolist()
     return Pieces(
-        unbiased,
-        plugin,
-        spread.null_mean,
-        float(np.sqrt(spread.null_variance)),
-        spread.remainder,
-        spread.slope,
-        spread.steepest,
-        float(shares @ fourth) - plugin**2,
-        float(shares @ (norms - plugin) ** 2),
-        total,
-        float(shares[mass >= 2].sum()),
+        unbiased=unbiased,
+        plugin=plugin,
+        null_mean=null_mean,
+        null_sd=sqrt(null_variance),
+        remainder=remainder,
+        slope=slope,
+        steepest=float(np.max(spreads, axis=0)[-1]),
+        sigma2=float(shares @ fourth) - plugin**2,
+        between=float(shares @ (norms - plugin) ** 2),
+        mass=total,
+        share=float(shares[mass >= 2].sum()),
     )
 
 
@@ -212,73 +222,28 @@ def influence(cells: Gathered) -> Floats:
     large where deviations are small. Rows of weight 0 have 0.
     """
     out = np.zeros(cells.data.n)
-    for first, last in cells.blocks():
-        rows = _sorted_rows(cells, first, last)
-        if rows.weights.size:
-            mass = np.add.reduceat(rows.weights, rows.starts)
-            means = _sums(rows.weights[:, None] * rows.residuals, rows) / mass[:, None]
-            mine = np.repeat(means, np.diff(np.append(rows.starts, rows.weights.size)), axis=0)
-            out[rows.numbers] = (mine * (2 * rows.residuals - mine)).sum(axis=1)
+    for rows in _sorted_rows(cells):
+        mine = np.repeat(rows.means()[1], rows.sizes, axis=0)
+        out[rows.numbers] = (mine * (2 * rows.residuals - mine)).sum(axis=1)
     return out
 
 
-class _Spread(NamedTuple):
-    """What cells add to the pieces that are about spread."""
+def _spread_of(rows: _Rows, part: slice, mean: Floats, total: float) -> Floats:
+    """Return what a cell of weight 2 or more adds to null mean and variance, remainder and slope.
 
-    null_mean: float
-    null_variance: float
-    remainder: float
-    slope: float
-    steepest: float
-
-    def plus(self, other: "_Spread") -> "_Spread":
-        """Return what these cells and others add."""
-        return _Spread(
-            self.null_mean + other.null_mean,
-            self.null_variance + other.null_variance,
-            self.remainder + other.remainder,
-            self.slope + other.slope,
-            max(self.steepest, other.steepest),
-        )
-
-
-def _sorted_rows(cells: Gathered, first: int, last: int) -> _Rows:
-    """Sort the rows that count in cells first … last - 1 by cell."""
-    data = cells.data
-    order = cells.order.rows[cells.order.starts[first] : cells.order.starts[last]]
-    order = order[data.weights[order] > 0]
-    probs = np.array(data.probs[order], np.float64)
-    if data.event is not None:
-        probs[:, 1 - data.event] = 1.0 - probs[:, data.event]
-    residuals = -probs
-    residuals[np.arange(order.size), data.labels[order]] += 1.0
-    starts = np.flatnonzero(np.diff(cells.of_rows[order], prepend=-1))
-    return _Rows(order, residuals, probs, data.weights[order], starts)
-
-
-def _sums(values: Floats, rows: _Rows) -> Floats:
-    """Add up the rows of each cell."""
-    return np.asarray(np.add.reduceat(values, rows.starts, axis=0))
-
-
-def _spread_of(rows: _Rows, part: slice, mean: Floats, total: float) -> _Spread:
-    """Return what a cell of weight 2 or more adds."""
+    The last of the five numbers is its own slope, of which `steepest` is the largest.
+    """
     weights, residuals = rows.weights[part], rows.residuals[part]
     mass = float(weights.sum())
     about = (residuals - mean) * np.sqrt(weights / (mass - 1))[:, None]
     # A'A is the covariance. A A' has the same eigenvalues but for zeros, and may be far smaller.
     covariance = about.T @ about if about.shape[0] > about.shape[1] else about @ about.T
-    squared = float((covariance**2).sum())  # the trace of its square
+    remainder = 2 * float((covariance**2).sum()) * mass / (total**2 * (mass - 1))
     largest = _largest_eigenvalue(covariance)
+    slopes = 4 / total * (mass / total) * largest, 4 / total * largest
     null_mean, null_variance = _null_moments(rows.probs[part], weights)
     scale = 1.0 / (total * (mass - 1))
-    return _Spread(
-        null_mean * scale,
-        null_variance * scale**2,
-        2 * squared * mass / (total**2 * (mass - 1)),
-        4 / total * (mass / total) * largest,
-        4 / total * largest,
-    )
+    return np.array([null_mean * scale, null_variance * scale**2, remainder, *slopes])
 
 
 def _largest_eigenvalue(covariance: Floats) -> float:

@@ -1,20 +1,34 @@
-"""What every statistic is: it prepares what it can, and asks a block of replicates for the rest."""
+"""What every statistic is: it prepares what it can, and asks a block of replicates for the rest.
+
+Those that look at pairs of rows or at logarithms read `Outcomes`, a few replicates at a time; those
+that sort rows by the prediction of an event take its `Ties`.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from functools import cached_property
+from itertools import islice
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration import Block, View, observed
+from calibrant import engine
+from calibrant.calibration import Block, Gathered, View, observed
+from calibrant.checks.parameters import brief, short
+from calibrant.engine.tuples import Replicates
+from calibrant.partitions import FromFunction
+from calibrant.partitions.partition import FittedFunction
 from calibrant.predictions import Predictions
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
-
-
 Evaluate = Callable[[Block], Floats]
+
+STORED = 1 << 21  # labels that are laid out at a time where they cannot be drawn by the row
+READ = 1 << 17  # outcomes that are read at a time: they stay in the processor's cache
+BATCH = 1 << 20  # numbers in a block of events
 
 
 class Statistic(ABC):
@@ -72,31 +86,205 @@ class OfFunction(Statistic):
     threaded = False  # nobody has said that it may run on several
 
     def prepare(self, view: View) -> Evaluate:  # noqa: ARG002
-        """Prepare nothing: the function takes whole data sets."""
-        return lambda block: np.array(
-            [as_float(self.function(data), "a data set") for data in block.data_sets()]
-        )
+        return lambda block: np.array([_as_float(self.function(one)) for one in block.data_sets()])
 
     def __str__(self) -> str:
         return str(getattr(self.function, "__name__", "a function"))
 
 
-def as_float(value: Any, where: str) -> float:
-    """Return what a statistic gave as a float, or refuse it."""
+def _as_float(value: Any) -> float:
+    """Return what a function gave for a data set as a float, or refuse it."""
+    must = "`statistic` must return a number; for a data set it returned"
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
         found = None
     if found is None or isinstance(value, str | bytes):
-        raise TypeError(
-            f"`statistic` must return a number; for {where} it returned {_on_a_line(value)}."
-        )
+        raise TypeError(f"{must} {short(brief(value))}.")
     if np.isnan(found):
-        raise ValueError(f"`statistic` must return a number; for {where} it returned nan.")
+        raise ValueError(f"{must} nan.")
     return found
 
 
-def _on_a_line(value: Any) -> str:
-    """Write a value of any kind for a sentence."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:60] + "…"
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """Outcomes of a few replicates that were laid out."""
+
+    labels: Array  # (size, n)
+
+    @property
+    def size(self) -> int:
+        """Number of replicates."""
+        return int(self.labels.shape[0])
+
+    def of(self, rows: Array) -> NDArray[np.int32]:
+        """Return the outcomes of the rows with these numbers (k,): (k, size)."""
+        return np.ascontiguousarray(self.labels[:, rows].T)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Outcomes of a few replicates that are drawn when asked for: the same ones every time."""
+
+    drawing: Any  # engine.draws.Outcomes: what they are drawn from
+    replicates: Replicates
+
+    @property
+    def size(self) -> int:
+        return self.replicates.size
+
+    def of(self, rows: Array) -> NDArray[np.int32]:
+        """Return the outcomes of the rows with these numbers (k,): (k, size)."""
+        return np.asarray(engine.draws.draw_rows(self.drawing, rows, self.replicates))
+
+
+Outcomes = Stored | Drawn
+
+
+def batches(block: Block, most: int) -> Iterator[Outcomes]:
+    """Yield the replicates of a block, at most so many at a time."""
+    if block.drawing is not None:
+        first, last = block.replicates
+        for start in range(first, last, most):
+            yield Drawn(block.drawing, Replicates(start, min(start + most, last)))
+        return
+    labels = block.labels()
+    while found := list(islice(labels, 1)):
+        step = min(most, max(1, STORED // found[0].size))
+        yield Stored(np.stack([*found, *islice(labels, step - 1)]))
+
+
+def spans(n: int, size: int) -> Iterator[tuple[int, int]]:
+    """Cut n rows into spans whose outcomes in so many replicates are read at a time."""
+    step = max(1, READ // size)
+    for start in range(0, n, step):
+        yield start, min(start + step, n)
+
+
+def unit_for(largest: float) -> float:
+    """Return a power of 2 in which numbers up to `largest` are counted in 62 bits."""
+    return float(2.0 ** (np.ceil(np.log2(largest)) - 62))
+
+
+def _first_outcome(probs: Array) -> Array:
+    return probs[:, 0]
+
+
+def _second_outcome(probs: Array) -> Array:
+    return probs[:, 1]
+
+
+BY_EVENT = FromFunction(_first_outcome), FromFunction(_second_outcome)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """The different predictions of the event of two outcomes, in order, and the rows of each.
+
+    Equal predictions are taken together, so the order of rows does not matter, and a value that
+    depends on these rows alone is added up in one order.
+    """
+
+    cells: Gathered  # one for each value, in increasing order
+    event: int  # the outcome that the problem is about
+
+    @classmethod
+    def of(cls, statistic: Statistic, view: View) -> Self:
+        """Sort the rows of a problem of two outcomes by their predictions; refuse another one."""
+        event = view.event
+        if event is None:
+            raise ValueError(
+                f"`{type(statistic).__name__}()` needs a problem with two outcomes; found"
+                f" {view.m}. Look through a lens such as `TopLabel()` or `Marginal(…)`."
+            )
+        _ = view.data  # rows elsewhere refuse, before they are read for their values
+        return cls(view.cells(BY_EVENT[event]), event)
+
+    @cached_property
+    def _tallied(self) -> tuple[Floats, Floats, Floats]:
+        """The predictions, and the weight of the rows and of the events at each (cells,).
+
+        Without weights they are found by sorting, before any row is asked for its cell.
+        """
+        data = self.cells.data
+        occurred = data.labels == self.event
+        if not data.weighted:
+            values, mass, events = engine.isotonic.tally(data.probs[:, self.event], occurred)
+            return values, mass, events
+        fitted = self.cells.fitted
+        assert isinstance(fitted, FittedFunction)
+        held = np.bincount(self.cells.of_rows, data.weights * occurred, fitted.n_cells)
+        return fitted.names.astype(np.float64), self.cells.mass, held.astype(np.float64)
+
+    @property
+    def values(self) -> Floats:
+        """The predictions p, each once, in increasing order (cells,)."""
+        return self._tallied[0]
+
+    @property
+    def mass(self) -> Floats:
+        """Number of rows, or their weight, at each value (cells,)."""
+        return self._tallied[1]
+
+    @cached_property
+    def total(self) -> float:
+        """Number of rows, or their weight."""
+        return float(self.mass.sum())
+
+    @cached_property
+    def predicted(self) -> Floats:
+        """Number of events that were predicted at each value (cells,)."""
+        return self.mass * self.values
+
+    @cached_property
+    def predicted_so_far(self) -> Floats:
+        """Number of events that were predicted up to each value (cells,)."""
+        return np.asarray(engine.paths.running_totals(self.predicted))
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Variance of the number of events at each value, if calibrated (cells,)."""
+        return self.predicted * (1.0 - self.values)
+
+    @property
+    def path_scale(self) -> float:
+        """Standard deviation of the mean of y - p, if calibrated: √(Σ p (1 - p)) / n."""
+        return float(np.sqrt(self.variance.sum())) / self.total
+
+    def events(self, block: Block) -> Iterator[tuple[slice, Floats]]:
+        """Yield some values at a time, with the weight of the events: (values, size)."""
+        if block.data is self.cells.data:
+            yield slice(None), self._tallied[2][:, None]
+            return
+        step = max(1, BATCH // block.size)
+        for first in range(0, self.values.size, step):
+            last = min(first + step, self.values.size)
+            yield slice(first, last), block.events(self.cells, first, last)
+
+    def paths(self, block: Block) -> Any:
+        """Walk along the cumulative residuals of each replicate: `engine.paths.Paths`."""
+        paths, so_far = engine.paths.Paths.start(block.size), self.predicted_so_far
+        for part, events in self.events(block):
+            engine.paths.walk(events, part.start or 0, so_far, self.values, paths)
+        return paths
+
+    def pools(self, block: Block, losses: Floats) -> Any:
+        """Pool values until the frequencies of each replicate rise: `engine.isotonic.Pools`.
+
+        losses : (2, cells) of a row at each value, if the event occurs and if not
+        """
+        pools = engine.isotonic.Pools.start(block.size)
+        for part, events in self.events(block):
+            first, mass = part.start or 0, self.mass[part]
+            pools = engine.isotonic.pool(events, mass, losses[:, part], first, pools)
+        return pools
+
+    def sums(self, block: Block, factors: Floats) -> Floats:
+        """Return sums over the rows of (y - p) times factors (k, cells): (k, size)."""
+        out = np.zeros((factors.shape[0], block.size))
+        for part, events in self.events(block):
+            engine.paths.add_residuals(events, self.predicted[part], factors[:, part], out)
+        return out

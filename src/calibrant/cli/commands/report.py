@@ -72,7 +72,7 @@ def write_report(
 
     settings : seed, number of resamples, groups of classes, and the condition of the rows
     """
-    from calibrant.inference.replicates.plan import check_resamples  # noqa: PLC0415
+    from calibrant.inference.replicates.problem import check_resamples  # noqa: PLC0415
     from calibrant.reporting.contents import Settings  # noqa: PLC0415
     from calibrant.reporting.write import told_report  # noqa: PLC0415
 

@@ -4,23 +4,19 @@ The plain definition of replicate b is ``statistic(lens(resampler.draw(data, key
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.calibration import Block, observed
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates
-from calibrant.inference.replicates.plan import Plan, part
-from calibrant.inference.replicates.problem import Problem
+from calibrant.engine.tuples import Floats, Replicates
+from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.partitions import Partition
 from calibrant.statistics import Statistic
 from calibrant.statistics.statistic import Evaluate
 
-Floats = NDArray[np.float64]
 Found = tuple[list[float], Floats]  # statistics of the data, and of every replicate (…, B)
 
 SIZES = ((1 << 18, 512), (1 << 22, 256), (float("inf"), 128))  # of blocks, by what they read
@@ -32,7 +28,7 @@ class Task(NamedTuple):
 
     out: Floats  # (B,)
     evaluate: Evaluate
-    threaded: bool
+    threaded: bool = True
 
 
 def values_and_replicates(problem: Problem, statistics: Sequence[Statistic], plan: Plan) -> Found:
@@ -51,35 +47,40 @@ def of_all(
     also : cells that will be asked for, too, if there are two outcomes; no outcomes are drawn in
         them
     """
-    if problems[0].rows.held:
-        found = []
-        for number, (problem, some) in enumerate(zip(problems, statistics, strict=True)):
-            progress = part(plan.progress, number, len(problems))
-            one = plan if len(problems) == 1 else replace(plan, progress=progress)
-            found.append(_at_hand(problem, some, one))
-        return found
-    elsewhere = Elsewhere(problems, plan)
-    prepared = [
-        [statistic.prepare(problem.view) for statistic in some]
-        for problem, some in zip(problems, statistics, strict=True)
-    ]
-    elsewhere.choose(statistics, also)
-    out = [
-        (_values(mine, observed(None)), np.empty((len(mine), plan.n_resamples)))
-        for mine in prepared
-    ]
-    for blocks in elsewhere.blocks():
-        for block, mine, (_, nulls) in zip(blocks, prepared, out, strict=True):
-            for row, evaluate in zip(nulls, mine, strict=True):
-                row[block.replicates.start : block.replicates.stop] = numbers(evaluate, block)
-    return out
+    if not problems[0].rows.held:
+        return _elsewhere(problems, statistics, plan, also)
+    found = []
+    for number, (problem, some) in enumerate(zip(problems, statistics, strict=True)):
+        found.append(_at_hand(problem, some, plan.part(number, len(problems))))
+    return found
 
 
 def _at_hand(problem: Problem, statistics: Sequence[Statistic], plan: Plan) -> Found:
-    prepared = [statistic.prepare(problem.view) for statistic in statistics]
-    return _values(prepared, observed(problem.seen)), replicates(
-        problem, statistics, prepared, plan
-    )
+    prepared = _prepared(problem, statistics)
+    values = _values(prepared, observed(problem.seen))
+    return values, replicates(problem, statistics, prepared, plan)
+
+
+def _elsewhere(
+    problems: Sequence[Problem],
+    statistics: Sequence[Sequence[Statistic]],
+    plan: Plan,
+    also: Sequence[Partition],
+) -> list[Found]:
+    """Fill the tables that statistics ask for, and take replicates from them as they come."""
+    prepared = list(map(_prepared, problems, statistics))
+    elsewhere = Elsewhere(problems, plan)
+    elsewhere.choose(statistics, also)
+    size = plan.n_resamples
+    found = [(_values(mine, observed(None)), np.empty((len(mine), size))) for mine in prepared]
+    for blocks in elsewhere.blocks():
+        for block, mine, (_, nulls) in zip(blocks, prepared, found, strict=True):
+            _fill(block, list(map(Task, nulls, mine)))
+    return found
+
+
+def _prepared(problem: Problem, statistics: Sequence[Statistic]) -> list[Evaluate]:
+    return [statistic.prepare(problem.view) for statistic in statistics]
 
 
 def _values(prepared: Sequence[Evaluate], block: Block) -> list[float]:
@@ -102,7 +103,7 @@ def replicates(
         task = Task(row, _for_rows(problem, statistic, evaluate), statistic.threaded)
         (there if on_device and statistic.from_totals else here).append(task)
     if there:
-        _fill(Block(problem.draws, Replicates(0, plan.n_resamples)), there, 0)
+        _fill(Block(problem.draws, Replicates(0, plan.n_resamples)), there)
     if here:
         _on_host(problem, here, plan)
     elif plan.progress is not None:
@@ -115,7 +116,7 @@ def _on_host(problem: Problem, tasks: list[Task], plan: Plan) -> None:
     problem.draws.prepare(problem.view.asked)
 
     def work(start: int, stop: int) -> None:
-        _fill(Block(problem.draws, Replicates(start, stop)), tasks, start)
+        _fill(Block(problem.draws, Replicates(start, stop)), tasks)
 
     if all(task.threaded for task in tasks):
         threads.run(work, _spans(problem, plan.n_resamples), plan.progress)
@@ -123,10 +124,10 @@ def _on_host(problem: Problem, tasks: list[Task], plan: Plan) -> None:
         threads.run_here(work, threads.blocks(plan.n_resamples, FEW), plan.progress)
 
 
-def _fill(block: Block, tasks: list[Task], start: int) -> None:
-    """Write what statistics make of a block to their rows, from replicate `start` on."""
+def _fill(block: Block, tasks: Sequence[Task]) -> None:
+    """Write what statistics make of a block of replicates to their places."""
     for task in tasks:
-        task.out[start : start + block.size] = numbers(task.evaluate, block)
+        task.out[block.replicates.start : block.replicates.stop] = numbers(task.evaluate, block)
 
 
 def numbers(evaluate: Evaluate, block: Block) -> Floats:
@@ -146,18 +147,14 @@ def numbers(evaluate: Evaluate, block: Block) -> Floats:
 
 def _for_rows(problem: Problem, statistic: Statistic, prepared: Evaluate) -> Evaluate:
     """Return what handles the blocks of this problem: each data set apart, if need be."""
-    if not problem.rows_change or statistic.takes_changed_rows:
+    if not problem.draws.rows_change or statistic.takes_changed_rows:
         return prepared
-
-    def evaluate(block: Block) -> Floats:
-        return np.array([statistic(data) for data in block.data_sets()])
-
-    return evaluate
+    return lambda block: np.array([statistic(data) for data in block.data_sets()])
 
 
 def _spans(problem: Problem, n_resamples: int) -> list[tuple[int, int]]:
     """Cut replicates into blocks: long ones are faster, but progress is shown between them."""
-    if problem.rows_change:
+    if problem.draws.rows_change:
         return threads.blocks(n_resamples, FEW)
     entries = problem.rows.n * problem.rows.m
     size = next(size for limit, size in SIZES if entries < limit)

@@ -1,83 +1,135 @@
-"""A problem: rows, the lens they are seen through, and what replicates are drawn from."""
+"""What is tested, and with which replicates: a problem, and the plan of its draws."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Cells, Draws, View
+from calibrant.checks.parameters import function, whole
+from calibrant.checks.seeds import Rng, as_seed, make_key
+from calibrant.engine.tuples import Floats, Ints
 from calibrant.lenses import Lens
-from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
 from calibrant.resampling.draws.distributions import CountDistributions
 from calibrant.resampling.draws.labels import Labels, Redraw
+from calibrant.resampling.spelled import as_resampler
 from calibrant.rows import Batch, Rows
 from calibrant.verbs import as_rows
 
-Floats = NDArray[np.float64]
-Limbs = NDArray[np.int64]
-Moments = tuple[Floats, Floats]
+Progress = Callable[[int, int], None]
+Settings = Mapping[str, Any]
+
+MOST = 10**9  # resamples
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Which replicates to make, and how progress is shown."""
+
+    resampler: Resampler
+    n_resamples: int
+    seed: int
+    progress: Progress | None = None  # called with (done, total)
+
+    @property
+    def key(self) -> np.uint64:
+        """The key of the draws."""
+        return make_key(self.seed)
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        resampler: Resampler | str,
+        n_resamples: Any,
+        rng: Rng,
+        progress: Progress | None,
+        *,
+        least: int = 1,
+    ) -> Self:
+        """Check what most functions take, and respect the clusters of the data."""
+        if progress is not None:
+            function("progress", progress)
+        chosen = as_resampler(resampler)
+        count = check_resamples(n_resamples, least=least)
+        return cls(chosen.respecting(data), count, as_seed(rng), progress)
+
+    def look(self, data: Any, lens: Lens, *, distributions: bool = False) -> "Problem":
+        """Look at Predictions, or at a Scan, through a lens, and draw as planned."""
+        redraw = Redraw(lens, self.resampler, self.key)
+        return Problem(as_rows(data), redraw, distributions=distributions)
+
+    def part(self, number: int, parts: int) -> Self:
+        """Return the same plan for one of several parts, which shows its part of the progress."""
+        return self if parts == 1 else replace(self, progress=part(self.progress, number, parts))
+
+    def settings(self, **chosen: Any) -> dict[str, Any]:
+        """Return what a result was made with, as plain values, from which it can be made again."""
+        drawn = {"resampler": self.resampler, "n_resamples": self.n_resamples, "seed": self.seed}
+        return {name: _plain(value) for name, value in (chosen | drawn).items()}
+
+
+def part(progress: Progress | None, number: int, parts: int) -> Progress | None:
+    """Report the progress of one of several parts as progress of the whole, in thousandths."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(1000 * number + 1000 * done // total, 1000 * parts)
+
+
+def check_resamples(value: Any, *, least: int = 1) -> int:
+    """Return a number of data sets to draw."""
+    return whole("n_resamples", value, least=least, most=MOST)
+
+
+def fields(result: Any, *names: str) -> dict[str, Any]:
+    """Return attributes of a result as plain values, by their names."""
+    return {name: _plain(getattr(result, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and texts as they are, arrays as lists, results as dictionaries, or a text."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.to_dict() if hasattr(value, "to_dict") else str(value)
 
 
 @final
 class Problem:
     """Rows, the lens they are seen through, and what replicates are drawn from.
 
-    Parameters
-    ----------
-    rows : Rows
-        At hand or elsewhere.
-    redraw : Redraw
-        The lens, the resampler and the key.
-    view : View, optional
-        The rows as the lens shows them, if somebody has looked already.
-    distributions : bool, default False
-        Whether distributions of counts are going to be asked for, where they are known.
+    view : the rows as the lens shows them, if somebody has looked already
+    distributions : whether distributions of counts are going to be asked for, where they are known
     """
 
     def __init__(
         self, rows: Rows, redraw: Redraw, view: View | None = None, *, distributions: bool = False
     ) -> None:
         self.rows, self.redraw = rows, redraw
+        self.lens: Lens = redraw.lens  # what rows are seen through
+        self.resampler: Resampler = redraw.resampler  # the source of data sets
         self.view = View(rows, redraw.lens) if view is None else view
-        self._moments: dict[Cells, Moments] = {}
+        self._moments: dict[Cells, tuple[Floats, Floats]] = {}
         if not rows.held:
             _ = self.away  # it would refuse, before anything is read
             if self.exact_counts and (distributions or not self.away.entries):
                 self.view.event_probs = redraw.event_probs
 
-    @classmethod
-    def of(
-        cls,
-        data: Any,
-        lens: Lens,
-        resampler: Resampler,
-        key: np.uint64,
-        *,
-        distributions: bool = False,
-    ) -> "Problem":
-        """Look at Predictions, or at a Scan, through a lens."""
-        return cls(as_rows(data), Redraw(lens, resampler, key), distributions=distributions)
-
     def under(self, resampler: Resampler, key: np.uint64) -> "Problem":
         """Return the same rows and cells under another hypothesis."""
         return Problem(self.rows, Redraw(self.lens, resampler, key), self.view)
-
-    @property
-    def lens(self) -> Lens:
-        """What rows are seen through."""
-        return self.redraw.lens
-
-    @property
-    def resampler(self) -> Resampler:
-        """The source of data sets."""
-        found: Resampler = self.redraw.resampler
-        return found
 
     @property
     def seen(self) -> Predictions:
@@ -108,72 +160,64 @@ class Problem:
         return self.hypothesis.own
 
     @property
-    def rows_change(self) -> bool:
-        """Whether rows are drawn again, or may be, not only labels."""
-        return self.resampler.draws_data_sets or self.resampler.draws_rows
-
-    @property
     def redraws_labels(self) -> bool:
         """Whether labels of rows that stay are drawn, row by row."""
-        return self.lens.rowwise and not (self.rows_change or self.resampler.flips_signs)
+        drawn = self.draws if self.rows.held else self.away
+        return self.lens.rowwise and not (drawn.rows_change or self.resampler.flips_signs)
 
     @property
     def exact_counts(self) -> bool:
         """Whether the distribution of a cell's count is known: two outcomes and no weights."""
         return self.redraws_labels and self.view.m == 2 and not self.view.weighted
 
+    def check_hypothesis(self) -> None:
+        """Refuse a resampler that does not draw labels under a hypothesis."""
+        drawn = self.calibrated or self.resampler.draws_data_sets
+        if not drawn and self.hypothesis.probs is None:
+            raise ValueError(
+                "`resampler` must draw labels under the hypothesis, as Exact does;"
+                f" {type(self.resampler).__name__} keeps those that were observed. Use it in"
+                " estimate()."
+            )
+
     def event_distributions(self, cells: Cells) -> CountDistributions:
         """Return the exact distribution of the number of events in each cell."""
         return CountDistributions.of(cells.event_sums(lambda: self.hypothesis.event_probs))
 
-    def moments(self, cells: Any) -> Moments:
+    def moments(self, cells: Any) -> tuple[Floats, Floats]:
         """Return mean and standard deviation (cells, m) of the deviations under the hypothesis."""
         if cells not in self._moments:
-            find_moments([(self, cells.partition)])
+            if self.resampler.flips_signs:
+                self._moments[cells] = self.draws.moments(cells)  # type: ignore[attr-defined]
+            elif self.rows.held:
+                located = cells.of_rows, cells.n_cells
+                self.take_sums(cells, moment_sums(self.hypothesis, located, self.view.unit))
+            else:
+                find_moments([(self, cells)])
         return self._moments[cells]
 
-    def keep_moments(self, cells: Any, found: Moments) -> None:
-        """Remember the moments of cells."""
-        self._moments[cells] = found
+    def take_sums(self, cells: Any, limbs: Ints) -> None:
+        """Remember the moments of cells that follow from sums of w p and of w² p (1 - p)."""
+        divisor = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
+        mean, variance = engine.sums.value(limbs)
+        centre = np.zeros_like(mean)
+        if not self.calibrated:
+            centre = mean * self.view.unit / divisor - cells.means().predicted
+        self._moments[cells] = centre, np.sqrt(variance) * self.view.unit / divisor
 
 
-def find_moments(asked: Sequence[tuple[Problem, Partition]]) -> None:
-    """Find moments of cells of problems of the same rows, in one pass if these are elsewhere."""
-    pairs: list[tuple[Problem, Any]] = [(one, one.view.cells(cut)) for one, cut in asked]
-    away = [pair for pair in pairs if not pair[0].rows.held]
-    parts = [
-        problem.rows.part(MomentReduction.of(problem, cells), problem.lens)
-        for problem, cells in away
-    ]
-    states = iter(away[0][0].rows.fold(parts) if away else ())
-    for problem, cells in pairs:
-        if problem.resampler.flips_signs:
-            found = problem.draws.moments(cells)  # type: ignore[attr-defined]
-        elif problem.rows.held:
-            found = _moments(problem, cells, _moment_sums(problem, cells))
-        else:
-            found = _moments(problem, cells, next(states))
-        problem.keep_moments(cells, found)
+def find_moments(asked: Sequence[tuple[Problem, Any]]) -> None:
+    """Find moments of cells of problems of the same rows, which are elsewhere, in one pass."""
+    parts = []
+    for problem, cells in asked:
+        work = MomentReduction(problem.redraw, cells.cut, cells.fitted, cells.m, problem.view.unit)
+        parts.append(problem.rows.part(work, problem.lens))
+    states = asked[0][0].rows.fold(parts) if asked else []
+    for (problem, cells), limbs in zip(asked, states, strict=True):
+        problem.take_sums(cells, limbs)
 
 
-def _moments(problem: Problem, cells: Any, limbs: Limbs) -> Moments:
-    """Return mean and standard deviation (cells, m), from sums of w p and of w² p (1 - p)."""
-    divisor = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
-    mean, variance = engine.sums.value(limbs)
-    unit = problem.view.unit
-    centre = np.zeros_like(mean)
-    if not problem.calibrated:
-        centre = mean * unit / divisor - cells.means().predicted
-    return centre, np.sqrt(variance) * unit / divisor
-
-
-def _moment_sums(problem: Problem, cells: Any) -> Limbs:
-    """Add up rows that are at hand."""
-    unit = problem.view.unit
-    return moment_sums(problem.hypothesis, (cells.of_rows, cells.n_cells), unit)
-
-
-def moment_sums(labels: Labels, cells: tuple[NDArray[np.int32], int], unit: float) -> Limbs:
+def moment_sums(labels: Labels, cells: tuple[NDArray[np.int32], int], unit: float) -> Ints:
     """Return limbs of the sums of w p and of w² p (1 - p) in every cell: (3, 2, cells, m)."""
     of_rows, n_cells = cells
     seen, probs = labels.seen, labels.seen_probs
@@ -198,16 +242,11 @@ class MomentReduction:
     m: int  # outcomes
     unit: float  # of the weights
 
-    @classmethod
-    def of(cls, problem: Problem, cells: Any) -> "MomentReduction":
-        """Return what is added up for the cells of a problem."""
-        return cls(problem.redraw, cells.cut, cells.fitted, cells.m, problem.view.unit)
-
-    def zero(self) -> Limbs:
+    def zero(self) -> Ints:
         """Return the sums of no rows: (3, 2, cells, m)."""
         return np.zeros((3, 2, self.fitted.n_cells, self.m), np.int64)
 
-    def add(self, state: Limbs, batch: Batch) -> Limbs:
+    def add(self, state: Ints, batch: Batch) -> Ints:
         """Add up the rows of a batch."""
         mine, of_rows = self.partition.locate(batch.seen)
         _, _, at = self.fitted.join(mine)
@@ -215,17 +254,6 @@ class MomentReduction:
         state[:, :, at] += moment_sums(labels, (of_rows, mine.n_cells), self.unit)
         return state
 
-    def merge(self, a: Limbs, b: Limbs) -> Limbs:
+    def merge(self, a: Ints, b: Ints) -> Ints:
         """Return the sums of the rows of both."""
         return a + b
-
-
-def check_hypothesis(problem: Problem) -> None:
-    """Refuse a resampler that does not draw labels under a hypothesis."""
-    drawn = problem.calibrated or problem.resampler.draws_data_sets
-    if not drawn and problem.hypothesis.probs is None:
-        name = type(problem.resampler).__name__
-        raise ValueError(
-            f"`resampler` must draw labels under the hypothesis, as Exact does; {name} keeps those"
-            " that were observed. Use it in estimate()."
-        )

@@ -1,21 +1,33 @@
-"""Rows that are elsewhere: they fold tables of cells, or are shuffled to the owner of a cell."""
+"""Rows that are elsewhere: they fold tables of cells, or are shuffled to the owner of a cell.
+
+Where tables of all cells would not fit into memory, the driver never sees the cells: all rows of a
+cell come together, and totals are merged. An owner has all rows of its cells, in their order, so it
+does with them what is done in memory. Totals over cells are exact sums, so those of all owners are
+put together to the same bits.
+"""
 
 from collections.abc import Iterator, Sequence
-from itertools import product
 from typing import Any, NamedTuple, final
 
-from calibrant.calibration import Block, Tabled, fill
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.calibration import Block, Gathered, Tabled, fill
+from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.engine import threads
 from calibrant.engine.tuples import Replicates
-from calibrant.inference.replicates.exchange import CellTotals
-from calibrant.inference.replicates.plan import Plan, Progress
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.partitions import Partition
-from calibrant.rows import MEMORY
+from calibrant.resampling.draws.labels import joined
+from calibrant.resampling.draws.tables import CountReduction, table_totals
+from calibrant.rows import MEMORY, STAYS, Batch, Part
+from calibrant.rows.passes import Pass
 from calibrant.rows.rows import refuse_rows
 from calibrant.statistics import Statistic
 
 READING = 60  # replicates that take as long as reading and adding up a row
+TOGETHER = 1024  # replicates whose labels are drawn together
 ITEM, BESIDE = 8, 12  # bytes of a probability, and of the label and number of a row
 
 
@@ -42,34 +54,38 @@ class Elsewhere:
     """
 
     def __init__(self, problems: Sequence[Problem], plan: Plan) -> None:
-        self.problems, self.plan = problems, plan
-        self.rows = problems[0].rows
-        self.tables: list[tuple[Tabled, ...]] = []  # of each problem, that replicates fill
+        self.rows, self.plan = problems[0].rows, plan
+        # the tables of each problem that replicates fill: those that were asked for by now
+        self.tables: dict[Problem, list[Tabled]] = {one: one.view.asked for one in problems}
 
     def choose(
         self, statistics: Sequence[Sequence[Statistic]], also: Sequence[Partition] = ()
     ) -> None:
         """Fill all tables that were asked for; shuffle the rows of those with too many cells.
 
-        also : cells that will be asked for, too; no outcomes are drawn in them
+        also : cells that will be asked for, too, of two outcomes; no outcomes are drawn in them
         """
-        asked = [tuple(problem.view.asked) for problem in self.problems]
-        for problem, some in zip(self.problems, statistics, strict=True):
+        most: dict[Any, int | None] = {}
+        for (problem, tables), some in zip(self.tables.items(), statistics, strict=True):
             _check(problem, some)
-        for problem, partition in product(self.problems, also):
-            if problem.view.event is not None:
+            most |= dict.fromkeys(tables, most_cells(problem, some, self.plan.n_resamples))
+            for partition in also if problem.view.event is not None else ():
                 problem.view.cells(partition)
-        most = {
-            table: most_cells(problem, some, self.plan.n_resamples)
-            for problem, some, tables in zip(self.problems, statistics, asked, strict=True)
+        fill([problem.view for problem in self.tables], part_of(self.plan, 0, READING), most)
+        self._shuffle()
+
+    def _shuffle(self) -> None:
+        """Find the totals of tables with too many cells: no replicates are to fill them."""
+        large = [
+            (problem, table)
+            for problem, tables in self.tables.items()
             for table in tables
-        }
-        fill([problem.view for problem in self.problems], self._progress(0, READING), most)
-        self.tables = [tuple(t for t in tables if t.heaviest is None) for tables in asked]
-        for problem, tables in zip(self.problems, asked, strict=True):
-            for table in tables:
-                if table.heaviest is not None:
-                    self._exchange(problem, table)
+            if table.heaviest is not None
+        ]
+        for problem, table in large:
+            self.tables[problem].remove(table)
+        for problem, table in large:
+            self._exchange(problem, table)
 
     def _exchange(self, problem: Problem, table: Tabled) -> None:
         """Bring the rows of each cell together, and find the totals of all cells."""
@@ -79,50 +95,42 @@ class Elsewhere:
         assert table.heaviest is not None
         count = min(LIMITS.heaviest, LIMITS.table // (problem.away.entries * max(1, size)))
         heavy = table.heaviest.above(max(m, n / n_owners / 2), count)
-        work: Any = CellTotals(problem.redraw, table, heavy, n_owners, size, float(n))
-        alone = not any(self.tables)  # this is all there is to wait for
-        progress = self._progress(READING, size) if alone else None
+        work: Any = CellTotals(problem, table, heavy, n_owners, size)
+        alone = not any(self.tables.values())  # this is all there is to wait for
+        progress = part_of(self.plan, READING, size) if alone else None
         table.exchanged = problem.rows.exchange(work, problem.lens, progress)
 
     def blocks(self) -> Iterator[list[Block]]:
         """Yield all replicates of all problems, as many in a pass as tables have room for."""
         for start, stop in threads.blocks(self.plan.n_resamples, self._at_a_time()):
-            some = Replicates(start, stop)
-            drawn = [
-                (problem, tables, problem.away.reduction(tables, some) if tables else None)
-                for problem, tables in zip(self.problems, self.tables, strict=True)
-            ]
-            parts = [p.rows.part(work, p.lens) for p, _, work in drawn if work is not None]
-            progress = self._progress(READING + start, some.size)
-            states = iter(self.rows.fold(parts, progress) if parts else ())
+            some, drawn, parts = Replicates(start, stop), [], []
+            for problem, tables in self.tables.items():
+                work = problem.away.reduction(tables, some) if tables else None
+                if work is not None:
+                    drawn.append(problem)
+                    parts.append(problem.rows.part(work, problem.lens))
+            progress = part_of(self.plan, READING + start, some.size)
+            states = self.rows.fold(parts, progress) if parts else []
+            found = dict(zip(drawn, states, strict=True))
             yield [
-                Block(problem.away.over(_table_of(tables, work, states), some), some)
-                for problem, tables, work in drawn
+                Block(one.away.over(dict(zip(mine, found.get(one, ()), strict=False)), some), some)
+                for one, mine in self.tables.items()
             ]
 
     def _at_a_time(self) -> int:
         """Return how many replicates fit into the tables of one worker."""
         entries = sum(
             problem.away.entries * table.n_cells
-            for problem, tables in zip(self.problems, self.tables, strict=True)
-            if problem.away.entries
+            for problem, tables in self.tables.items()
             for table in tables
         )
         size = LIMITS.table // entries if entries else self.plan.n_resamples
         if size < min(LIMITS.least, self.plan.n_resamples):
             raise ValueError(
-                f"the tables of this test are too large for scanned data ({entries:,} cells times"
+                f"the tables of this test are too large for scanned data ({entries:,} bins times"
                 f" outcomes); use a coarser partition. {MEMORY}"
             )
         return size
-
-    def _progress(self, before: int, size: int) -> Progress | None:
-        return part_of(self.plan, before, size)
-
-
-def _table_of(tables: Sequence[Tabled], work: Any, states: Iterator[Any]) -> dict[Tabled, Any]:
-    """Return what was added up for the tables of a problem: the next of the states."""
-    return {} if work is None else dict(zip(tables, next(states), strict=True))
 
 
 def _check(problem: Problem, statistics: Sequence[Statistic]) -> None:
@@ -136,7 +144,7 @@ def _check(problem: Problem, statistics: Sequence[Statistic]) -> None:
         if problem.resampler.refit and not table.partition.fixed:
             raise ValueError(
                 "`partition` must not depend on the rows where scanned rows are drawn again;"
-                f" {table.partition} does. Keep its cells with Bootstrap(refit=False), or use"
+                f" {table.partition} does. Keep its bins with Bootstrap(refit=False), or use"
                 " EqualWidth(…)."
             )
 
@@ -161,3 +169,73 @@ def part_of(plan: Plan, before: int, size: int) -> Progress | None:
         return None
     report, total = plan.progress, READING + plan.n_resamples
     return lambda done, rows: report(1000 * before + 1000 * size * done // rows, 1000 * total)
+
+
+class Exchanged(NamedTuple):
+    """Totals of cells whose rows came together."""
+
+    observed: Any  # engine.totals.Totals of the data
+    null: Any  # of all replicates
+
+    def some(self, replicates: Replicates) -> Any:
+        """Return the totals of some replicates."""
+        parts = (part[:, replicates.start : replicates.stop] for part in self.null)
+        return engine.totals.Totals(*parts)
+
+
+@final
+class CellTotals:
+    """Work on all rows of a cell: totals of the data and of replicates.
+
+    A cell that has more rows than an owner should have is heavy: its outcomes are counted where its
+    rows are, and the counts are put together.
+    """
+
+    def __init__(
+        self, problem: Problem, table: Tabled, heavy: Any, n_owners: int, n_resamples: int
+    ) -> None:
+        self.redraw, self.whole = problem.redraw, float(problem.view.n)
+        self.cut, self.wanted = table.cut, table.wanted
+        self.outcomes = table.m, table.event
+        self.heavy, self.n_owners = heavy, n_owners
+        self.replicates = Replicates(0, n_resamples)
+
+    @property
+    def staying(self) -> Pass:
+        """What is added up over rows of heavy cells."""
+        counts = ((self.cut, self.heavy),), self.outcomes[0], self.replicates
+        sums = TableReduction((self.cut,), 1.0)
+        return Pass([Part(sums), Part(CountReduction(self.redraw, *counts))])
+
+    def owners(self, batch: Batch) -> NDArray[np.int32]:
+        """Return the owner of each row (n,), by its cell."""
+        fitted, cells = self.cut.locate(batch.seen)
+        marks = engine.draws.mix(fitted.marks)  # type: ignore[attr-defined]
+        owners = (marks % np.uint64(self.n_owners)).astype(np.int32)
+        if self.heavy is not None:
+            _, mine, heavy = fitted.join(self.heavy)  # type: ignore[attr-defined]
+            owners[np.isin(mine, heavy)] = STAYS
+        return np.asarray(owners[cells])
+
+    def finish(self, batch: Batch) -> Exchanged:
+        """Draw the outcomes of rows, and return the totals of their cells."""
+        seen = batch.seen
+        cells = Gathered(seen, self.cut, self.cut.locate(seen), self.whole)
+        cells.wanted = self.wanted
+        draws = self.redraw.resampler.redraw(batch, self.redraw)
+        spans = threads.blocks(self.replicates.size, TOGETHER)
+        null = [draws.totals(cells, Replicates(*span)) for span in spans]
+        return Exchanged(cells.totals(), joined(null))
+
+    def finish_staying(self, state: Any) -> Exchanged:
+        """Return the totals of heavy cells from what was counted."""
+        (found,), (counts,) = state
+        cells = Tabled(self.cut, self.outcomes, lambda: None, self.whole)  # it gets its state here
+        cells.wanted = self.wanted
+        sums = found.sums.placed(self.heavy.join(found.fitted)[2], self.heavy.n_cells)
+        cells.state = CellState(self.heavy, sums, None)
+        return Exchanged(cells.totals(), table_totals(cells, counts))
+
+    def merge(self, a: Exchanged, b: Exchanged) -> Exchanged:
+        """Return the totals of both."""
+        return Exchanged(*(engine.totals.merged(x, y) for x, y in zip(a, b, strict=True)))

@@ -7,18 +7,16 @@ from math import erfc, sqrt
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.calibration import Block, CalibrationFunction
+from calibrant.calibration import CalibrationFunction
 from calibrant.calibration.function import on_cells
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates
-from calibrant.inference.replicates.plan import Plan, Progress, Settings, part
-from calibrant.inference.replicates.problem import Problem, check_hypothesis
+from calibrant.engine.tuples import Floats, Replicates
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields, part
 from calibrant.inference.replicates.ways import Elsewhere
-from calibrant.inference.testing.pvalues import pvalue
+from calibrant.inference.testing.families import pvalue
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
@@ -29,8 +27,6 @@ from calibrant.spelling import as_lens, as_partition
 from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import be
 
-Floats = NDArray[np.float64]
-
 LAID_OUT = 1 << 21  # numbers in a block of frequencies
 SIDE = 256  # replicates that are drawn together
 OUTLINE = 49  # points of an ellipse, the first again at the end
@@ -39,36 +35,34 @@ OUTLINE = 49  # points of an ellipse, the first again at the end
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binwise:
-    r"""Deviations of every cell, and what they would be under the hypothesis.
+    r"""Deviations of every bin, and what they would be under the hypothesis.
 
     Parameters
     ----------
     function : CalibrationFunction
         The estimated calibration function.
-    lower : array of shape (cells, m)
-        Pointwise lower limits of each deviation under the hypothesis.
-    upper : array of shape (cells, m)
-        Upper limits.
+    lower, upper : array of shape (bins, m)
+        Pointwise limits of each deviation under the hypothesis.
     level : float
         Of these limits.
-    centre : array of shape (cells, m)
+    centre : array of shape (bins, m)
         Mean of the deviations under the hypothesis, exact.
-    spread : array of shape (cells, m)
+    spread : array of shape (bins, m)
         Their standard deviation, exact but for `Pooled`, whose pairs are taken as independent.
-    standardised : array of shape (cells,)
-        How far each cell is off: for two outcomes without weights the normal score of the exact
+    standardised : array of shape (bins,)
+        How far each bin is off: for two outcomes without weights the normal score of the exact
         p-value of its count, else the largest \|deviation - centre\| / spread over its outcomes.
     largest : array of shape (n_resamples,)
         The largest of these in each replicate.
-    regions : array of shape (cells, points, 3) or None
-        For three outcomes, an ellipse around the outcome frequencies that each cell would show
+    regions : array of shape (bins, points, 3) or None
+        For three outcomes, an ellipse around the outcome frequencies that each bin would show
         under the hypothesis, in a share `level` of the replicates.
     settings : mapping
         What it was made with.
     exact : callable, optional
-        Exact limits of all deviations at a level: (2, cells, m).
+        Exact limits of all deviations at a level: (2, bins, m).
     together : callable, optional
-        Adjusts p-values further, for what else is tested beside these cells.
+        Adjusts p-values further, for what else is tested beside these bins.
     """
 
     function: CalibrationFunction
@@ -86,9 +80,9 @@ class Binwise:
 
     @property
     def adjusted_pvalues(self) -> Floats:
-        """P-value of each cell (cells,), adjusted for the number of cells.
+        """P-value of each bin (bins,), adjusted for the number of bins.
 
-        The chance that any cell of a calibrated model falls below alpha is at most alpha.
+        The chance that any bin of a calibrated model falls below alpha is at most alpha.
         """
         found = np.asarray(pvalue(self.standardised, self.largest[None, :]))
         return found if self.together is None else self.together(found)
@@ -112,26 +106,16 @@ class Binwise:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        fn = self.function
-        return {
-            "classes": list(fn.classes),
-            "counts": fn.counts.tolist(),
-            "predicted": fn.predicted.tolist(),
-            "observed": fn.observed.tolist(),
-            "lower": self.lower.tolist(),
-            "upper": self.upper.tolist(),
-            "level": self.level,
-            "adjusted_pvalues": self.adjusted_pvalues.tolist(),
-            "n_resamples": self.largest.size,
-            "settings": dict(self.settings),
-        }
+        found = fields(self.function, "classes", "counts", "predicted", "observed")
+        found |= fields(self, "lower", "upper", "level", "adjusted_pvalues")
+        return found | {"n_resamples": self.largest.size, "settings": dict(self.settings)}
 
     def __repr__(self) -> str:
-        return f"<cells: {self}>"
+        return f"<bins: {self}>"
 
     def __str__(self) -> str:
         off = int((self.adjusted_pvalues <= 0.05).sum())
-        return f"{off} of {self.function.n_cells} cells {be(off)} off at 5 % (family-wise)"
+        return f"{off} of {self.function.n_cells} bins {be(off)} significant at 5% (family-wise)"
 
 
 @takes_arrays
@@ -146,12 +130,12 @@ def binwise(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Binwise:
-    """Return what each cell's deviation would be if the model were calibrated.
+    """Return what each bin's deviation would be if the model were calibrated.
 
-    Pointwise limits are quantiles of the deviation of each cell and outcome. For binary
+    Pointwise limits are quantiles of the deviation of each bin and outcome. For binary
     outcomes without weights they come from the exact Poisson-binomial distribution of the
-    count. The adjusted p-values compare how far a cell is off with the largest of all cells in
-    each replicate, so they hold for all cells at once: by the exact p-value of its count for
+    count. The adjusted p-values compare how far a bin is off with the largest of all bins in
+    each replicate, so they hold for all bins at once: by the exact p-value of its count for
     binary outcomes without weights (min-P), else by its standardised deviation, the largest over
     its outcomes (max-T).
 
@@ -160,19 +144,15 @@ def binwise(
     data : Predictions or Scan
         Predictions and outcomes.
     partition : Partition
-        The cells.
+        The bins.
     lens : Lens, default Canonical()
         What aspect of the predictions is looked at.
     resampler : Resampler, default Exact()
-        Draws data sets under the hypothesis; the cells stay those of the data.
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis.
+        Draws data sets under the hypothesis; the bins stay those of the data.
     level : float, default 0.9
         Of the pointwise limits, half of the rest on either side.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    n_resamples, rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -191,8 +171,8 @@ def binwise(
     check_data(data, scans=True)
     lens, partition = as_lens(lens, data), as_partition(partition)
     plan = Plan.of(data, resampler, n_resamples, rng, progress)
-    problem = Problem.of(data, lens, plan.resampler, plan.key, distributions=True)
-    check_hypothesis(problem)
+    problem = plan.look(data, lens, distributions=True)
+    problem.check_hypothesis()
     return of_problem(problem, partition, plan, fraction("level", level))
 
 
@@ -201,17 +181,21 @@ def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float)
     cells = problem.view.cells(partition)
     function = on_cells(problem.view, partition)
     centre, spread = problem.moments(cells)
-    summary = Summary.empty(function.predicted, centre, spread, plan.n_resamples, level)
-    exact = None
-    score = partial(_standardise, function, centre, spread)
-    event = problem.view.event
-    if problem.exact_counts and event is not None:
-        counts = problem.event_distributions(cells)
-        exact = partial(_exact_limits, counts, function, event)
-        score = partial(_scores, counts, cells, event)
+    counts = problem.event_distributions(cells) if problem.exact_counts else None
+
+    def score(first: int, last: int, found: Floats) -> Floats:
+        """Return how far cells with these frequencies (B, cells, m) are off: (B, cells)."""
+        here = slice(first, last)
+        if counts is not None:
+            return counts.scores(found[:, :, function.event] * cells.mass[here], first)
+        return standardise(found - function.predicted[here], centre[here], spread[here])
+
+    summary = Summary(function.predicted, centre, level, plan.n_resamples)
     for first, last, found in frequencies(problem, cells, plan):
         summary.add(first, last, found, score(first, last, found))
-    if exact is not None:
+    exact = None
+    if counts is not None:
+        exact = partial(_exact_limits, counts, function)
         summary.limits[:] = exact(level)
     return Binwise(
         function=function,
@@ -228,31 +212,11 @@ def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float)
     )
 
 
-def _standardise(
-    function: CalibrationFunction,
-    centre: Floats,
-    spread: Floats,
-    first: int,
-    last: int,
-    frequencies: Floats,
-) -> Floats:
-    """Return the largest standardised deviation of cells with these frequencies: (B, cells)."""
-    deviations = frequencies - function.predicted[first:last]
-    return standardise(deviations, centre[first:last], spread[first:last])
-
-
-def _scores(
-    counts: CountDistributions, cells: Any, event: int, first: int, last: int, frequencies: Floats
-) -> Floats:
-    """Return the normal scores of the counts of cells with these frequencies: (B, cells)."""
-    return counts.scores(frequencies[:, :, event] * cells.mass[first:last], first)
-
-
 def _exact_limits(
-    counts: CountDistributions, function: CalibrationFunction, event: int, level: float
+    counts: CountDistributions, function: CalibrationFunction, level: float
 ) -> Floats:
     """Return the Poisson-binomial limits of both outcomes: (2, cells, 2)."""
-    predicted = function.predicted
+    predicted, event = function.predicted, function.event or 0
     limits = np.empty((2, *predicted.shape))
     events = np.stack([counts.quantile(tail) for tail in ((1 - level) / 2, (1 + level) / 2)])
     share = events / function.counts
@@ -265,11 +229,12 @@ def frequencies(problem: Problem, cells: Any, plan: Plan) -> Iterator[tuple[int,
     """Yield the outcome frequencies (n_resamples, cells, m) of one span of cells after another."""
     mass = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
     if not problem.rows.held:
-        found = [block.counts(cells, 0, cells.n_cells) for block in _blocks(problem, plan)]
+        blocks = Elsewhere([problem], plan).blocks()
+        found = [block.counts(cells, 0, cells.n_cells) for (block,) in blocks]
         yield 0, cells.n_cells, np.concatenate(found) / mass
         return
     draws = problem.draws
-    if problem.rows_change or not (problem.lens.rowwise or problem.resampler.flips_signs):
+    if draws.rows_change or not (problem.lens.rowwise or problem.resampler.flips_signs):
         yield 0, cells.n_cells, _of_data_sets(problem, cells, plan)
         return
     m, size = problem.view.m, plan.n_resamples
@@ -286,14 +251,6 @@ def frequencies(problem: Problem, cells: Any, plan: Plan) -> Iterator[tuple[int,
         yield first, last, out
 
 
-def _blocks(problem: Problem, plan: Plan) -> Iterator[Block]:
-    """Yield the replicates of rows that are elsewhere."""
-    elsewhere = Elsewhere([problem], plan)
-    elsewhere.tables = [tuple(problem.view.asked)]
-    for (block,) in elsewhere.blocks():
-        yield block
-
-
 def _of_data_sets(problem: Problem, cells: Any, plan: Plan) -> Floats:
     """Return the frequencies where a lens mixes rows, or predictions are drawn again.
 
@@ -304,7 +261,7 @@ def _of_data_sets(problem: Problem, cells: Any, plan: Plan) -> Floats:
     predicted = cells.means().predicted
     for b in range(plan.n_resamples):
         (data,) = problem.draws.data_sets(Replicates(b, b + 1))
-        if problem.rows_change:
+        if problem.draws.rows_change:
             means = cells.same_of(data).means()
             off = np.where(means.mass[:, None] > 0, means.observed - means.predicted, np.nan)
             out[b] = predicted + off
@@ -327,33 +284,15 @@ def standardise(deviations: Floats, centre: Floats, spread: Floats) -> Floats:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Summary:
     """Limits, regions and the largest deviation, filled in block by block of cells."""
 
-    predicted: Floats
-    centre: Floats
-    spread: Floats
-    level: float
-    limits: Floats
-    largest: Floats
-    regions: Floats | None
-
-    @classmethod
-    def empty(
-        cls, predicted: Floats, centre: Floats, spread: Floats, n_resamples: int, level: float
-    ) -> "Summary":
-        """Return what is to be filled in."""
+    def __init__(self, predicted: Floats, centre: Floats, level: float, n_resamples: int) -> None:
         n_cells, m = predicted.shape
-        return cls(
-            predicted,
-            centre,
-            spread,
-            level,
-            np.empty((2, n_cells, m)),
-            np.zeros(n_resamples),
-            np.empty((n_cells, OUTLINE, 3)) if m == 3 else None,
-        )
+        self.predicted, self.centre, self.level = predicted, centre, level
+        self.limits = np.empty((2, n_cells, m))
+        self.largest = np.zeros(n_resamples)
+        self.regions = np.empty((n_cells, OUTLINE, 3)) if m == 3 else None
 
     def add(self, first: int, last: int, frequencies: Floats, scores: Floats) -> None:
         """Take in frequencies (n_resamples, cells, m) of some cells, and how far they are off."""

@@ -1,30 +1,22 @@
 """Every class at once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine, tables, words
-from calibrant.checks.seeds import Rng, as_seed
+from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.tuples import Array, Floats, Ints, Replicates, Source
 from calibrant.inference.replicates import ways
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import (
-    Plan,
-    Progress,
-    Settings,
-    check_progress,
-    check_resamples,
-    part,
-)
-from calibrant.inference.replicates.problem import Problem
-from calibrant.inference.testing.pvalues import max_t, pvalue
+from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
+from calibrant.inference.testing.families import max_t, pvalue
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
@@ -34,10 +26,11 @@ from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics import ExpectedMiscalibration, Statistic
 from calibrant.verbs import as_rows, check_data, takes_arrays
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-
 LAID_OUT = 1 << 21  # numbers in a block of counts
+
+HEADER = ("class", "estimate", "if calibrated", "p", "adjusted p")
+NAMES = ("class", "estimate", "null_mean", "pvalue", "adjusted_pvalue")
+FORMATS = ("", ".4f", ".4f", ".3g", ".3g")
 
 
 @final
@@ -90,54 +83,31 @@ class Classwise(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers; no p-values if only the estimates were asked for."""
-        found: dict[str, Any] = {
-            "classes": list(self.classes),
-            "values": self.values.tolist(),
-            "mean": self.mean,
-            "n_resamples": self.null.shape[1],
-            "settings": dict(self.settings),
-        }
+        found = fields(self, "classes", "values", "mean", "settings")
+        found["n_resamples"] = self.null.shape[1]
         if self.null.size:
-            found |= {
-                "null_means": self.null.mean(axis=1).tolist(),
-                "pvalues": self.pvalues.tolist(),
-                "adjusted_pvalues": self.adjusted_pvalues.tolist(),
-                "mean_pvalue": self.mean_pvalue,
-            }
+            found["null_means"] = self.null.mean(axis=1).tolist()
+            found |= fields(self, "pvalues", "adjusted_pvalues", "mean_pvalue")
         return found
-
-    def lines(self) -> tuple[list[str], list[list[str]]]:
-        """Return header and lines of the table, the worst class first."""
-        if not self.null.size:
-            order = np.argsort(-self.values, kind="stable")
-            return ["class", "estimate"], [
-                [self.classes[j], f"{self.values[j]:.4f}"] for j in order
-            ]
-        lines = [
-            [self.classes[j], f"{self.values[j]:.4f}", f"{null:.4f}", f"{p:.3g}", f"{q:.3g}"]
-            for j, null, p, q in zip(
-                range(len(self.classes)),
-                self.null.mean(axis=1),
-                self.pvalues,
-                self.adjusted_pvalues,
-                strict=True,
-            )
-        ]
-        order = np.lexsort((-self.values, self.adjusted_pvalues))
-        header = ["class", "estimate", "if calibrated", "p", "adjusted p"]
-        return header, [lines[j] for j in order]
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record a class."""
-        columns = {"class": list(self.classes), "estimate": self.values.tolist()}
+        columns: list[Any] = [self.classes, self.values.tolist()]
         if self.null.size:
-            columns |= {
-                "null_mean": self.null.mean(axis=1).tolist(),
-                "pvalue": self.pvalues.tolist(),
-                "adjusted_pvalue": self.adjusted_pvalues.tolist(),
-            }
-        rows = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+            tested = self.null.mean(axis=1), self.pvalues, self.adjusted_pvalues
+            columns += [column.tolist() for column in tested]
+        return [dict(zip(NAMES, row, strict=False)) for row in zip(*columns, strict=True)]
+
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table, the worst class first."""
+        worst_first = sorted(
+            self.records(), key=lambda one: (one.get("adjusted_pvalue", 0.0), -one["estimate"])
+        )
+        lines = [
+            [format(value, how) for value, how in zip(one.values(), FORMATS, strict=False)]
+            for one in worst_first
+        ]
+        return HEADER[: len(lines[0])], lines
 
     def __repr__(self) -> str:
         return f"<classes: {self}>"
@@ -169,17 +139,15 @@ def classwise(
     data : Predictions or Scan
         Predictions and outcomes.
     partition : Partition, default EqualWidth(15)
-        Cells of each marginal; for `EqualWidth` there is no loop over classes. A Scan takes no
+        Bins of each marginal; for `EqualWidth` there is no loop over classes. A Scan takes no
         other.
     distance : callable, default total_variation
         Function of two distributions.
     n_resamples : int, default 999
         Number of data sets with labels drawn from the predictions, jointly for all classes; 0
         for the estimates alone.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -194,9 +162,7 @@ def classwise(
     """
     check_data(data, scans=True)
     partition, distance = as_partition(partition), as_distance(distance)
-    check_progress(progress)
-    resampler = Exact().respecting(data)
-    plan = Plan(resampler, check_resamples(n_resamples, least=0), as_seed(rng), progress)
+    plan = Plan.of(data, Exact(), n_resamples, rng, progress, least=0)
     rows = as_rows(data)
     work = _at_hand if rows.held else _elsewhere
     values, null = work(rows, partition, distance, plan)
@@ -208,28 +174,27 @@ def _at_hand(
     rows: Rows, partition: Partition, distance: Distance, plan: Plan
 ) -> tuple[Floats, Floats]:
     """Return the expected distance of each class (m,), and in each replicate (m, B)."""
-    data = rows.at_hand("classwise").given
-    cells = ClassCells.of(data, partition)
-    values = cells.tables.distances(cells.observed, distance)[:, 0]
+    cells = ClassCells.of(rows.at_hand("classwise"), partition, rows.unit)
+    found = ClassTables(cells.offsets, cells.mass, engine.sums.value(cells.limbs) * rows.unit)
+    values = found.distances(cells.observed[:, None], distance)[:, 0]
     if plan.resampler.flips_signs:
-        return values, _flipped(data, ExpectedMiscalibration(partition, distance), plan)
-    null = np.empty((data.m, plan.n_resamples))
+        return values, _flipped(rows, ExpectedMiscalibration(partition, distance), plan)
+    null = np.empty((rows.m, plan.n_resamples))
 
     def work(b0: int, b1: int) -> None:
-        null[:, b0:b1] = cells.tables.distances(cells.drawn(plan.key, b0, b1), distance)
+        null[:, b0:b1] = found.distances(cells.drawn(plan.key, Replicates(b0, b1)), distance)
 
-    size = min(max(1, LAID_OUT // int(cells.tables.offsets[-1])), 128)
+    size = min(max(1, LAID_OUT // int(cells.offsets[-1])), 128)
     threads.run(work, threads.blocks(plan.n_resamples, size), plan.progress)
     return values, null
 
 
-def _flipped(data: Predictions, statistic: Statistic, plan: Plan) -> Floats:
+def _flipped(rows: Rows, statistic: Statistic, plan: Plan) -> Floats:
     """Return the null (m, n_resamples) of rows in clusters, whose signs all classes share."""
-    null = np.empty((data.m, plan.n_resamples))
-    for j in range(data.m if plan.n_resamples else 0):
-        mine = replace(plan, progress=part(plan.progress, j, data.m))
-        problem = Problem.of(data, Marginal(j), plan.resampler, plan.key)
-        null[j] = values_and_replicates(problem, [statistic], mine)[1][0]
+    null = np.empty((rows.m, plan.n_resamples))
+    for j in range(rows.m if plan.n_resamples else 0):
+        problem = plan.look(rows, Marginal(j))
+        null[j] = values_and_replicates(problem, [statistic], plan.part(j, rows.m))[1][0]
     return null
 
 
@@ -249,14 +214,13 @@ def _elsewhere(
     null = np.empty((rows.m, plan.n_resamples))
     values: Any = None
     for start, stop in threads.blocks(plan.n_resamples, size) or [(0, 0)]:
-        work = ClassReduction(rows.m, partition.k, rows.unit, plan.key, Replicates(start, stop))
+        work = ClassReduction(rows.m, partition, rows.unit, plan.key, Replicates(start, stop))
         before = start + ways.READING if start else 0
         progress = ways.part_of(plan, before, stop - before + ways.READING)
-        state: ClassState = rows.fold([rows.part(work)], progress)[0]
-        predicted = engine.sums.value(state.limbs) * rows.unit
-        found = ClassTables(offsets, state.mass, predicted)
-        null[:, start:stop] = found.distances(state.drawn, distance)
-        values = found.distances(state.observed[:, None], distance)[:, 0]
+        mass, limbs, observed, drawn = rows.fold([rows.part(work)], progress)[0]
+        found = ClassTables(offsets, mass, engine.sums.value(limbs) * rows.unit)
+        null[:, start:stop] = found.distances(drawn, distance)
+        values = found.distances(observed[:, None], distance)[:, 0]
     return values, null
 
 
@@ -265,7 +229,7 @@ def _elsewhere(
 class ClassTables:
     """What the cells of every class hold."""
 
-    offsets: NDArray[np.int64]  # (m + 1,) where the cells of each class begin
+    offsets: Ints  # (m + 1,) where the cells of each class begin
     mass: Floats  # (all cells,) weight
     predicted: Floats  # (all cells,) sum of predictions
 
@@ -304,59 +268,48 @@ class ClassTables:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassCells:
-    """The cell of every entry, among those of its class."""
+    """The cells of every class that rows lie in, and sums over them."""
 
-    data: Predictions
-    cells: Array  # (n, m)
-    tables: ClassTables
+    batch: Batch
+    of_entries: Array  # (n, m) the cell of every entry, among those of its class
+    offsets: Ints  # (m + 1,) where the cells of each class begin
+    mass: Floats  # (all cells,) weight
+    limbs: Ints  # (3, all cells) of the sums of predictions
 
     @classmethod
-    def of(cls, data: Predictions, partition: Partition) -> Self:
+    def of(cls, batch: Batch, partition: Partition, unit: float) -> Self:
         """Find the cells of all marginals; of equal widths in one sweep over the array."""
-        rows, unit = data.rows, engine.sums.unit_of(data.rows)
+        data = batch.given
         if isinstance(partition, EqualWidth):
             offsets = np.arange(data.m + 1) * partition.k
             edges = engine.grid.edges(partition.k)
-            cells, mass, limbs = engine.classes.class_boxes(rows, edges, unit)
-        else:
-            cells = np.empty((data.n, data.m), np.int32)
-            counts = np.empty(data.m, np.int64)
-            for j in range(data.m):
-                fitted, cells[:, j] = partition.locate(Marginal(j)(data))
-                counts[j] = fitted.n_cells
-            offsets = np.concatenate(([0], np.cumsum(counts)))
-            mass, limbs = engine.classes.class_sums(rows, cells, offsets, unit)
-        predicted = engine.sums.value(limbs) * unit
-        return cls(data, cells, ClassTables(offsets, mass, predicted))
+            cells, mass, limbs = engine.classes.class_boxes(data.rows, edges, unit)
+            return cls(batch, cells, offsets, mass, limbs)
+        cells = np.empty((data.n, data.m), np.int32)
+        counts = np.empty(data.m, np.int64)
+        for j in range(data.m):
+            fitted, cells[:, j] = partition.locate(Marginal(j)(data))
+            counts[j] = fitted.n_cells
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        return cls(
+            batch, cells, offsets, *engine.classes.class_sums(data.rows, cells, offsets, unit)
+        )
 
     @property
     def observed(self) -> Floats:
-        """Weight that occurred in each cell (all cells, 1)."""
-        return occurred(self.data, self.cells, self.tables.offsets)[:, None]
+        """Weight that occurred in each cell (all cells,)."""
+        data = self.batch.given
+        places = self.offsets[data.labels] + self.of_entries[np.arange(data.n), data.labels]
+        weights = data.weights if data.weighted else None
+        return np.bincount(places, weights, minlength=int(self.offsets[-1])).astype(np.float64)
 
-    def drawn(self, key: np.uint64, b0: int, b1: int) -> Floats:
+    def drawn(self, key: np.uint64, some: Replicates) -> Floats:
         """Return the weight that occurs in each cell in replicates: (all cells, replicates)."""
-        source = Source(self.data.probs, None, key, 0)
-        found: Floats = engine.classes.class_counts(
-            self.data.rows, self.cells, self.tables.offsets, source, Replicates(b0, b1)
-        )
+        data = self.batch.given
+        source = Source(data.probs, None, key, self.batch.first, self.batch.numbers)
+        place = data.rows, self.of_entries, self.offsets, source, some
+        found: Floats = engine.classes.class_counts(*place)
         return found
-
-
-def occurred(data: Predictions, cells: Array, offsets: NDArray[np.int64]) -> Floats:
-    """Return the weight that occurred in each cell (all cells,), given those of entries (n, m)."""
-    places = offsets[data.labels] + cells[np.arange(data.n), data.labels]
-    weights = data.weights if data.weighted else None
-    return np.bincount(places, weights, minlength=int(offsets[-1])).astype(np.float64)
-
-
-class ClassState(NamedTuple):
-    """Tables of all cells of all classes."""
-
-    mass: Floats
-    limbs: NDArray[np.int64]  # (3, all cells)
-    observed: Floats
-    drawn: Floats  # (all cells, replicates)
 
 
 @final
@@ -365,37 +318,30 @@ class ClassReduction:
     """Equal widths of all classes, and what is drawn in them in some replicates."""
 
     m: int  # classes
-    k: int  # intervals
+    partition: EqualWidth
     unit: float  # of the limbs of predictions
     key: np.uint64
     replicates: Replicates
 
-    def zero(self) -> ClassState:
-        """Return empty tables."""
-        size = self.m * self.k
-        limbs = np.zeros((3, size), np.int64)
+    def zero(self) -> list[Array]:
+        """Return empty tables: mass, limbs, what occurred, what is drawn."""
+        size = self.m * self.partition.k
         drawn = np.zeros((size, self.replicates.size))
-        return ClassState(np.zeros(size), limbs, np.zeros(size), drawn)
+        return [np.zeros(size), np.zeros((3, size), np.int64), np.zeros(size), drawn]
 
-    def add(self, state: ClassState, batch: Batch) -> ClassState:
+    def add(self, state: list[Array], batch: Batch) -> list[Array]:
         """Add up the rows of a batch, and draw their labels."""
-        data, offsets = batch.given, np.arange(self.m + 1) * self.k
-        edges = engine.grid.edges(self.k)
-        cells, mass, limbs = engine.classes.class_boxes(data.rows, edges, self.unit)
+        found = ClassCells.of(batch, self.partition, self.unit)
+        tables = [found.mass, found.limbs, found.observed]
         if self.replicates.size:
-            source = Source(data.probs, None, self.key, batch.first, batch.numbers)
-            state.drawn[:] += engine.classes.class_counts(
-                data.rows, cells, offsets, source, self.replicates
-            )
-        state.mass[:] += mass
-        state.limbs[:] += limbs
-        state.observed[:] += occurred(data, cells, offsets)
+            tables.append(found.drawn(self.key, self.replicates))
+        for mine, more in zip(state, tables, strict=False):
+            mine += more  # noqa: PLW2901 (in place)
         return state
 
-    def merge(self, a: ClassState, b: ClassState) -> ClassState:
+    def merge(self, a: list[Array], b: list[Array]) -> list[Array]:
         """Return the tables of the rows of both."""
-        pairs = zip(a, b, strict=True)
-        return ClassState(*(mine + theirs for mine, theirs in pairs))  # type: ignore[arg-type]
+        return [mine + theirs for mine, theirs in zip(a, b, strict=True)]
 
 
 def _both(events: Floats, mass: Floats) -> Floats:

@@ -1,17 +1,16 @@
-"""Which lenses and statistics are looked at if nobody chooses: the omnibus test."""
+"""Families of tests: which statistics are looked at if nobody chooses, and p-values of many."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrant.calibration import View
-from calibrant.checks.parameters import brief
 from calibrant.distances import squared_euclidean, total_variation
-from calibrant.lenses import Canonical, Lens, TopLabel
+from calibrant.engine.tuples import Floats
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
 from calibrant.predictions import Predictions
 from calibrant.rows import Rows
-from calibrant.spelling import as_lens
 from calibrant.statistics import (
     Cox,
     ExpectedMiscalibration,
@@ -19,7 +18,6 @@ from calibrant.statistics import (
     Statistic,
     Surprise,
 )
-from calibrant.statistics.spelled import as_statistic
 from calibrant.verbs import as_rows
 
 BANDWIDTH = 0.1  # in total variation
@@ -27,6 +25,8 @@ MANY = 32  # outcomes beyond which cells of several would be too many
 ALL_PAIRS = 4_000  # rows up to which the kernel of three outcomes or more looks at all pairs,
 PAIRED = 10 * ALL_PAIRS**2  # if these are no more numbers to compare
 RANKS = ((50_000, 128), (float("inf"), 64))  # rows, and landmarks that stand for all others
+UNITS = 1 << 16  # in the last place
+FINE = 40  # times as many columns as tests, from which p-values are fine enough to adjust by
 
 
 def omnibus(view: View) -> tuple[Statistic, ...]:
@@ -65,15 +65,7 @@ def _on_cells(m: int) -> tuple[Statistic, ...]:
 
 def said_of(rows: Rows) -> str:
     """Return what settings say of the statistics that nobody chose."""
-    return "omnibus" if rows.held else "omnibus on cells"
-
-
-def chosen_lenses(data: Any, lenses: Any) -> tuple[Lens, ...]:
-    """Return what somebody chose; else canonical and, for more than two classes, top label."""
-    if lenses is None:
-        return (Canonical(),) if data.m == 2 else (Canonical(), TopLabel())
-    chosen = (lenses,) if isinstance(lenses, str | Lens) else as_tuple("lenses", lenses)
-    return tuple(as_lens(lens, data) for lens in chosen)
+    return "omnibus" if rows.held else "omnibus on bins"
 
 
 def default_tree(data: Predictions) -> Partition:
@@ -96,23 +88,166 @@ def default_partitions(data: Any) -> list[Partition]:
     return [EqualWidth(10), default_tree(rows.at_hand("a tree").given)]
 
 
-def chosen_statistics(statistics: Any) -> tuple[Statistic, ...] | None:
-    """Return what somebody chose to test, functions as statistics; None for the omnibus test."""
-    if statistics is None:
-        return None
-    alone = isinstance(statistics, str | Statistic)
-    chosen = (statistics,) if alone else as_tuple("statistics", statistics)
-    return tuple(as_statistic(statistic) for statistic in chosen)
+def pvalue(observed: ArrayLike, null: Floats) -> Any:
+    """Return p = (1 + #{h* ≥ h}) / (B + 1) for observed (…) and null (…, B).
+
+    Values that agree up to rounding count as equal, see `rounding`. The observed value is one
+    of the B + 1 possible ones, so p is never 0. What is not a number counts against rejection.
+
+    Examples
+    --------
+    >>> pvalue(0.3, np.array([0.1, 0.3, 0.2]))
+    0.5
+    """
+    h = np.asarray(observed, np.float64)
+    hits = (~(null < (h - rounding(h))[..., None])).sum(axis=-1)
+    p = (1 + hits) / (null.shape[-1] + 1)
+    return float(p) if p.ndim == 0 else p
 
 
-def as_tuple(name: str, values: Any) -> tuple[Any, ...]:
-    """Return a list as a tuple; refuse an empty one, and what is no list."""
-    try:
-        found = tuple(values)
-    except TypeError:
-        found = None
-    if found is None or isinstance(values, str):
-        raise TypeError(f"`{name}` must be a list; found {brief(values)}.")
-    if not found:
-        raise ValueError(f"`{name}` must not be empty.")
-    return found
+def rounding(value: ArrayLike) -> Any:
+    """Return how far from `value` numbers may be that differ from it by rounding.
+
+    The same m terms, none of them negative, added in another order differ by at most 2 m
+    units in the last place. The limit of 65,536 units, a relative 1e-11, covers 30,000 classes.
+    """
+    finite = np.isfinite(value)
+    return np.where(finite, UNITS * np.spacing(np.abs(np.where(finite, value, 0.0))), 0.0)
+
+
+def spread(values: Floats, ddof: int = 0) -> float:
+    """Return the standard deviation (n,); nan of too few values, or where one is not finite."""
+    known = values.size > ddof and np.isfinite(values).all()
+    return float(values.std(ddof=ddof)) if known else float("nan")
+
+
+def summary_of(null: Floats) -> dict[str, float]:
+    """Return what dictionaries say of a null distribution (B,)."""
+    return {"null_mean": float(null.mean()), "null_sd": spread(null)}
+
+
+def adjust(values: Floats, null: Floats) -> Floats:
+    """Adjust statistics (tests,) with nulls (tests, B): `min_p` of a few, `max_t` of many.
+
+    Under `min_p` the strongest evidence may be worth no more than tests / (B + 1). Beyond one
+    in 40 tests are compared by their size instead, so that B need not grow with their number.
+    """
+    tests, size = null.shape
+    return (min_p if FINE * tests <= size + 1 else max_t)(values, null)
+
+
+def min_p(values: Floats, null: Floats) -> Floats:
+    """Adjust a few different statistics (tests,) with nulls (tests, B), by their p-values.
+
+    Every value of a row, observed or drawn, has a p-value: the share of the row that is at least
+    as large. The smallest p-value of all that are still in question is compared with the
+    smallest ones of the replicates. Rows with the same p-values throughout are the same test,
+    and count once without being told so.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> min_p(np.array([0.5, 2.5]), null).tolist()
+    [0.4, 0.6]
+    """
+    return _step_down(-_pvalues_of_all(values, null))
+
+
+def strongest(values: Floats, null: Floats) -> tuple[float, Floats]:
+    """Return the evidence of a few different statistics taken together, and its null (B,).
+
+    The evidence of a data set is -log10 of its smallest p-value. Its own p-value is the
+    smallest of those that `min_p` gives.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> value, drawn = strongest(np.array([0.5, 2.5]), null)
+    >>> round(value, 2), drawn.round(2).tolist()
+    (0.7, [0.7, 0.1, 0.4, 0.4])
+    """
+    evidence = -np.log10(_pvalues_of_all(values, null).min(axis=0))
+    return float(evidence[0]), evidence[1:]
+
+
+def max_t(values: Floats, null: Floats) -> Floats:
+    """Adjust many statistics that are alike (tests,) with nulls (tests, B), by their size.
+
+    Each is standardised with the mean and spread of its B + 1 values, the observed one among
+    them, so that the columns stay exchangeable. Use it where p-values are too coarse to tell
+    tests apart: with B = 999 none of 1000 classes could ever be significant by `min_p`.
+
+    Examples
+    --------
+    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    >>> max_t(np.array([9.0, 2.5]), null).tolist()
+    [0.2, 0.6]
+    """
+    return _step_down(_standardised(values, null))
+
+
+def largest(values: Floats, null: Floats) -> tuple[float, Floats]:
+    """Return the largest standardised statistic of `max_t`, and its null (B,)."""
+    found = _standardised(values, null).max(axis=0)
+    return float(found[0]), found[1:]
+
+
+def _standardised(values: Floats, null: Floats) -> Floats:
+    """Standardise statistics (tests,) and their nulls (tests, B), side by side: (tests, B + 1)."""
+    table = np.column_stack((values, null))
+    finite = np.isfinite(table)
+    known = np.where(finite, table, 0.0)
+    count = np.maximum(finite.sum(axis=1, keepdims=True), 1)
+    centred = np.where(finite, known - known.sum(axis=1, keepdims=True) / count, 0.0)
+    spread = np.sqrt((centred**2).sum(axis=1, keepdims=True) / count)
+    standard = np.divide(centred, spread, out=np.zeros_like(table), where=spread > 0)
+    return np.where(finite, standard, table)  # what is infinite is the strongest
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values (tests,) adjusted by Holm's step-down procedure.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    out = np.empty(p.size)
+    out[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)))
+    return out
+
+
+def _pvalues_of_all(values: Floats, null: Floats) -> Floats:
+    """Return the p-values of statistics and of their nulls, each in its row: (tests, B + 1)."""
+    return np.stack([pvalues_of_row(row) for row in np.column_stack((values, null))])
+
+
+def pvalues_of_row(row: Floats) -> Floats:
+    """Return the share of a row that is at least as large as each of its values (B + 1,).
+
+    Values that agree up to rounding count as equal.
+    """
+    order = np.argsort(row, kind="stable")
+    ranked = row[order]
+    new = np.ones(row.size, np.bool_)
+    with np.errstate(invalid="ignore"):
+        close = ranked[1:] - ranked[:-1] <= rounding(ranked[1:])
+    new[1:] = ~(close | (ranked[1:] == ranked[:-1]))
+    group = np.cumsum(new) - 1
+    at_least = row.size - np.flatnonzero(new)
+    out = np.empty(row.size)
+    out[order] = at_least[group] / row.size
+    return out
+
+
+def _step_down(evidence: Floats) -> Floats:
+    """Return adjusted p-values (tests,) from evidence (tests, B + 1), larger is stronger."""
+    order = np.argsort(-evidence[:, 0], kind="stable")
+    ranked = evidence[order]
+    strongest = np.maximum.accumulate(ranked[::-1], axis=0)[::-1]  # of a test and all after it
+    slack = rounding(ranked[:, :1])
+    share = (strongest >= ranked[:, :1] - slack).mean(axis=1)
+    out = np.empty(order.size)
+    out[order] = np.maximum.accumulate(share)
+    return out

@@ -4,28 +4,26 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant.calibration import Block, Gathered, observed
+from calibrant.calibration import Block, observed
 from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.checks.seeds import Rng, as_seed
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.tuples import Floats, Ints, Replicates
 from calibrant.inference.replicates.driver import numbers
-from calibrant.inference.replicates.plan import Plan, check_resamples
-from calibrant.inference.replicates.problem import Problem, check_hypothesis
-from calibrant.inference.testing.calibration import CalibrationTest
+from calibrant.inference.replicates.problem import Plan, Problem, check_resamples
+from calibrant.inference.testing.resampled import CalibrationTest
 from calibrant.lenses import Canonical, Lens
 from calibrant.partitions.partition import Fitted
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
-from calibrant.resampling.draws.labels import Labels, Redraw
+from calibrant.resampling.draws.labels import Redraw
+from calibrant.resampling.draws.tables import CountReduction
 from calibrant.resampling.spelled import as_resampler
 from calibrant.rows import Batch
 from calibrant.rows.rows import refuse_rows
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
-
-Floats = NDArray[np.float64]
 
 
 class Added(NamedTuple):
@@ -75,7 +73,7 @@ class Tally:
     Parameters
     ----------
     statistic : Statistic
-        On cells that do not depend on the rows, such as
+        On bins that do not depend on the rows, such as
         ``ExpectedMiscalibration(EqualWidth(15))``.
     lens : Lens, default Canonical()
         What aspect of the predictions is tested.
@@ -134,22 +132,12 @@ class Tally:
         problem = self._problem_of(data)
         partitions = tuple(cells.partition for cells in problem.view.asked)
         work = TableReduction(partitions, 1.0, problem.view.event_probs)
-        states = work.add(work.zero(), batch)
-        found = [
-            _Part(state, self._draw(batch, state))
-            for state in states
-            if isinstance(state, CellState)
-        ]
-        self._add(found, data.n)
+        states: list[Any] = work.add(work.zero(), batch)
+        self._add([_Part(state, self._draw(problem, batch, state)) for state in states], data.n)
 
     def merge(self, other: "Tally") -> None:
         """Add the rows of another tally of the same statistic, lens and draws."""
-        mine = (self.statistic, self.lens, self._plan.settings())
-        if not isinstance(other, Tally) or mine != (
-            other.statistic,
-            other.lens,
-            other._plan.settings(),
-        ):
+        if not isinstance(other, Tally) or self._settings != other._settings:
             raise ValueError("`other` must be a Tally of the same statistic, lens, draws and seed.")
         if not self._draws_counts and False in (self._numbered, other._numbered):
             raise ValueError(
@@ -179,17 +167,18 @@ class Tally:
 
     def _look(self, rows: Any) -> Problem:
         """Look at rows that were added."""
-        return Problem(rows, self._redraw)
+        return Problem(rows, Redraw(self.lens, self._plan.resampler, self._plan.key))
 
     @property
-    def _redraw(self) -> Redraw:
-        return Redraw(self.lens, self._plan.resampler, self._plan.key)
+    def _settings(self) -> tuple[Any, ...]:
+        """What tallies that are merged have in common."""
+        return self.statistic, self.lens, self._plan.settings()
 
     @property
     def _draws_counts(self) -> bool:
         return self._problem is not None and not self._problem.away.entries
 
-    def _numbers(self, rows: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
+    def _numbers(self, rows: ArrayLike | None, n: int) -> Ints | None:
         """Return the numbers of rows, given always or never."""
         if self._numbered is not None and self._numbered != (rows is not None):
             raise ValueError("`rows` must be given to every `update`, or to none.")
@@ -209,7 +198,7 @@ class Tally:
             )
         if self._problem is None:
             problem = self._look(Added(0, data.m, data.classes))
-            check_hypothesis(problem)
+            problem.check_hypothesis()
             self.statistic.prepare(problem.view)
             for cells in problem.view.asked:
                 if not cells.partition.fixed:
@@ -224,19 +213,14 @@ class Tally:
             )
         return self._problem
 
-    def _draw(self, batch: Batch, state: CellState) -> Floats | None:
+    def _draw(self, problem: Problem, batch: Batch, state: CellState) -> Floats | None:
         """Draw the outcomes of a batch in its cells."""
         if self._draws_counts:
             return None
-        seen, some = batch.seen, Replicates(0, self._plan.n_resamples)
-        inner = () if seen.m == 2 else (seen.m,)
-        table = np.zeros((state.fitted.n_cells, *inner, some.size))
-        located = state.fitted, state.fitted.assign(seen.probs)
-        at = np.arange(state.fitted.n_cells, dtype=np.int32)
-        Labels(batch, self._redraw).add_counts(
-            Gathered(seen, Fitted(state.fitted, ""), located), at, table, some
-        )
-        return table
+        cells = ((Fitted(state.fitted, ""), state.fitted),)
+        some = Replicates(0, self._plan.n_resamples)
+        work = CountReduction(problem.redraw, cells, problem.view.m, some)
+        return work.add(work.zero(), batch)[0]
 
     def _add(self, found: list[_Part], n: int) -> None:
         pairs = zip(self._parts, found, strict=True)

@@ -1,26 +1,128 @@
-"""Comparison of models, §4.3."""
+"""Comparison of models, §4.3: which is further off, without bias and without choosing by chance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from itertools import combinations
+from math import erfc, sqrt
+from typing import Any, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant import tables
 from calibrant.checks.parameters import truth
 from calibrant.checks.seeds import Rng
-from calibrant.inference.replicates.plan import Plan, Progress, Settings, part
-from calibrant.inference.replicates.problem import Problem
-from calibrant.inference.testing.families import chosen_lenses, chosen_statistics
-from calibrant.inference.verdicts.differences import Difference, differences, size_of
-from calibrant.inference.verdicts.evaluation import Evaluation, through_all
+from calibrant.engine.tuples import Floats
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
+from calibrant.inference.testing.families import holm
+from calibrant.inference.verdicts.evaluation import (
+    Evaluation,
+    chosen_lenses,
+    chosen_statistics,
+    through_all,
+)
+from calibrant.inference.verdicts.verdict import Verdict, squared_size
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores
+from calibrant.statistics.squared import influence
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_models
-from calibrant.words import decimal, score_name
+from calibrant.words import ALPHA, capital, decimal, pvalue, score_name
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Difference:
+    """How much further one model is off than another, as seen through a lens.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the models.
+    verdicts : tuple of Verdict
+        What is known of each.
+    value : float
+        Squared miscalibration of the first minus that of the second, both without bias.
+    standard_error : float
+        Of the difference; of the same rows, if the models are paired.
+    adjusted_pvalue : float
+        Two-sided, adjusted by Holm's procedure for all pairs and lenses of a comparison.
+    """
+
+    first: str
+    second: str
+    verdicts: tuple[Verdict, Verdict]
+    value: float
+    standard_error: float
+    adjusted_pvalue: float = 1.0
+
+    @property
+    def lens(self) -> Lens:
+        """The aspect that is compared."""
+        return self.verdicts[0].lens
+
+    @property
+    def pvalue(self) -> float:
+        """Two-sided p-value of a normal deviation of so many standard errors."""
+        if self.standard_error == 0:
+            return 1.0 if self.value == 0 else 0.0
+        return erfc(abs(self.value) / self.standard_error / sqrt(2.0))
+
+    @property
+    def worse(self) -> str | None:
+        """The model that is shown to be further off; None if neither is.
+
+        It must be shown to be miscalibrated, and further off than the other one.
+        """
+        more = 0 if self.value > 0 else 1
+        if self.adjusted_pvalue <= ALPHA and self.verdicts[more].rejected:
+            return (self.first, self.second)[more]
+        return None
+
+    @property
+    def conclusion(self) -> str:
+        """Say what may and what may not be concluded."""
+        names = self.first, self.second
+        off = [verdict.rejected for verdict in self.verdicts]
+        if self.worse is not None:
+            other = self.second if self.worse == self.first else self.first
+            return f"{self.worse} is further off than {other}"
+        if all(off):
+            which = " or ".join(names)
+            return f"both are off, and the data do not tell whether {which} is more so"
+        if any(off):
+            bad, other = names if off[0] else names[::-1]
+            return (
+                f"{bad} is shown to be miscalibrated and {other} is not, but the data do not tell"
+                f" that {bad} is further off"
+            )
+        if all(verdict.decided for verdict in self.verdicts):
+            return "neither is shown to be miscalibrated"
+        return "cannot tell whether either is miscalibrated"
+
+    @property
+    def sentence(self) -> str:
+        """The conclusion, with its numbers."""
+        first, second = self.verdicts
+        told = ""
+        if first.size is not None and second.size is not None:
+            told = f"{self.first} {first.amount}, {self.second} {second.amount}; "
+        p = pvalue(self.adjusted_pvalue)
+        return f"{capital(self.verdicts[0].subject)}: {self.conclusion} ({told}{p}, adjusted)."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        numbers = {"difference": self.value}
+        numbers |= fields(self, "standard_error", "pvalue", "adjusted_pvalue", "worse", "sentence")
+        return fields(self, "first", "second", "lens") | numbers
+
+    def __repr__(self) -> str:
+        return f"<difference {self.first} minus {self.second}, {self.lens}: {self.value:+.4g}>"
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 @final
@@ -47,14 +149,11 @@ class Comparison(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "models": {
-                name: {"scores": dict(self.scores[name]), **evaluation.to_dict()}
-                for name, evaluation in self.evaluations.items()
-            },
-            "differences": [difference.to_dict() for difference in self.differences],
-            "settings": dict(self.settings),
+        models = {
+            name: {"scores": dict(self.scores[name]), **evaluation.to_dict()}
+            for name, evaluation in self.evaluations.items()
         }
+        return {"models": models} | fields(self, "differences", "settings")
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record a model and test."""
@@ -64,7 +163,7 @@ class Comparison(tables.Tabular):
             for row in evaluation.rows
         ]
 
-    def lines(self) -> tuple[list[str], list[list[str]]]:
+    def lines(self) -> tables.Lines:
         """Return header and lines of the models' sizes, for each lens the furthest off first."""
         lines = []
         for verdicts in zip(*(e.verdicts for e in self.evaluations.values()), strict=True):
@@ -76,7 +175,7 @@ class Comparison(tables.Tabular):
             lines += [[str(verdict.lens), name, *verdict.cells()] for name, verdict in models]
         return ["lens", "model", "off by", "95 % interval", "bias", "adjusted p"], lines
 
-    def score_rows(self) -> tuple[list[str], list[list[str]]]:
+    def score_rows(self) -> tables.Lines:
         """Return header and lines of the scores."""
         names = next(iter(self.scores.values()))
         header = ["model", *(score_name(name) for name in names)]
@@ -107,8 +206,8 @@ def compare(
 ) -> Comparison:
     """Compare models without being fooled by raw estimates, §4.3.
 
-    Estimates on cells have different biases for different models, so each model is tested, and
-    sizes are compared that have none: the squared miscalibration on the cells of a tree. Of every
+    Estimates on bins have different biases for different models, so each model is tested, and
+    sizes are compared that have none: the squared miscalibration on the bins of a tree. Of every
     two models one is named as further off only if it is shown to be miscalibrated and the
     difference is significant, adjusted for all pairs and lenses.
 
@@ -116,18 +215,12 @@ def compare(
     ----------
     models : mapping of str to Predictions
         Names and predictions.
-    lenses : sequence of Lens, optional
+    lenses, statistics
         As in `evaluate`.
-    statistics : sequence of Statistic, optional
-        As in `evaluate`.
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis.
     paired : bool, default True
         Whether row i is the same for all models; then their labels must agree.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    n_resamples, rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -151,10 +244,8 @@ def compare(
     plan = Plan.of(smallest, Exact(), n_resamples, rng, progress)
     evaluations, sizes = {}, {}
     for number, (name, data) in enumerate(models.items()):
-        mine = replace(plan, progress=part(progress, number, len(models)))
-        evaluations[name] = through_all(data, chosen, tested, mine)
-        seen = [Problem.of(data, lens, plan.resampler, plan.key) for lens in chosen]
-        sizes[name] = [size_of(problem) for problem in seen]
+        evaluations[name] = through_all(data, chosen, tested, plan.part(number, len(models)))
+        sizes[name] = [size_of(plan.look(data, lens)) for lens in chosen]
     verdicts = {name: evaluation.verdicts for name, evaluation in evaluations.items()}
     scores = {name: all_scores(data) for name, data in models.items()}
     made_with = plan.settings(**evaluations[name].settings, paired=paired)
@@ -173,10 +264,6 @@ def _check_models(models: Any) -> None:
         raise ValueError(f"`models` must be at least two; found {len(models)}.")
     if len({data.clusters is None for data in models.values()}) > 1:
         raise ValueError("`models` must all have clusters, or none of them.")
-    _check_classes(models)
-
-
-def _check_classes(models: Mapping[str, Predictions]) -> None:
     (first, a), *others = models.items()
     for name, b in others:
         if a.classes != b.classes:
@@ -206,3 +293,53 @@ def _first_difference(a: Predictions, b: Predictions) -> str:
         return ""  # the same cases, of which each model has its own right
     differ = np.flatnonzero(a.labels != b.labels)
     return f"first at row {differ[0]}" if differ.size else ""
+
+
+class Size(NamedTuple):
+    """The squared miscalibration of a model through a lens, and what each row adds to it."""
+
+    value: float
+    influence: Floats  # (n,)
+    weights: Floats  # (n,)
+    clusters: NDArray[np.int32] | None  # (n,)
+
+
+def size_of(problem: Problem) -> Size:
+    """Return the squared miscalibration on the tree that verdicts use."""
+    cells, value = squared_size(problem)
+    return Size(value, influence(cells), problem.seen.weights, problem.view.clusters)
+
+
+def differences(
+    sizes: Mapping[str, Sequence[Size]],
+    verdicts: Mapping[str, Sequence[Verdict]],
+    *,
+    paired: bool,
+) -> tuple[Difference, ...]:
+    """Compare every two models through every lens, adjusted together."""
+    found = [
+        Difference(first, second, (va, vb), a.value - b.value, _standard_error(a, b, paired=paired))
+        for first, second in combinations(sizes, 2)
+        for a, b, va, vb in zip(
+            sizes[first], sizes[second], verdicts[first], verdicts[second], strict=True
+        )
+    ]
+    adjusted = holm(np.array([one.pvalue for one in found]))
+    pairs = zip(found, adjusted.tolist(), strict=True)
+    return tuple(replace(one, adjusted_pvalue=p) for one, p in pairs)
+
+
+def _standard_error(a: Size, b: Size, *, paired: bool) -> float:
+    """Return the standard error of the difference of two sizes."""
+    if paired and a.influence.size == b.influence.size:
+        return sqrt(_variance(a._replace(influence=a.influence - b.influence)))
+    return sqrt(_variance(a) + _variance(b))
+
+
+def _variance(size: Size) -> float:
+    """Return the variance of the weighted mean of the influence, from the scatter of clusters."""
+    values, weights, total = size.influence, size.weights, size.weights.sum()
+    gaps = weights * (values - weights @ values / total)
+    if size.clusters is not None:
+        gaps = np.bincount(size.clusters, gaps)
+    return float((gaps**2).sum() / total**2)

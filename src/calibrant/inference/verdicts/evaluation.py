@@ -1,36 +1,39 @@
 """Many tests at once, adjusted together, and what they say."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import tables
+from calibrant.checks.parameters import brief
 from calibrant.checks.seeds import Rng
 from calibrant.distances import Distance, name_of
+from calibrant.engine.tuples import Floats
 from calibrant.inference.replicates.driver import of_all
-from calibrant.inference.replicates.plan import Plan, Progress, Settings
-from calibrant.inference.replicates.problem import Problem, check_hypothesis
-from calibrant.inference.testing.families import chosen_lenses, chosen_statistics, omnibus, said_of
-from calibrant.inference.testing.pvalues import adjust, pvalue, spread
-from calibrant.inference.verdicts.detection import can_tell, detectable
-from calibrant.inference.verdicts.directions import CELLS_OF_VERDICTS, find_moments_away
-from calibrant.inference.verdicts.judging import judge
-from calibrant.inference.verdicts.verdict import Verdict
-from calibrant.lenses import Lens
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
+from calibrant.inference.testing.families import (
+    adjust,
+    omnibus,
+    pvalue,
+    said_of,
+    spread,
+    summary_of,
+)
+from calibrant.inference.verdicts.power import detectable
+from calibrant.inference.verdicts.verdict import CELLS, WHOLE, Verdict, find_moments_away, judge
+from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.rows import Scan
+from calibrant.spelling import as_lens
 from calibrant.statistics import Statistic
+from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import ALPHA
-
-Floats = NDArray[np.float64]
-Test = tuple[Lens, Statistic, float, Floats]  # lens, statistic, value and null
 
 HEADER = ("lens", "statistic", "value", "if calibrated", "p", "adjusted p")
 
@@ -68,7 +71,7 @@ class EvaluationRow:
 
     @property
     def partition(self) -> Partition | None:
-        """The cells; None if the statistic has none."""
+        """The bins; None if the statistic has none."""
         return getattr(self.statistic, "partition", None)
 
     @property
@@ -78,17 +81,10 @@ class EvaluationRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "lens": str(self.lens),
-            "statistic": str(self.statistic),
-            "partition": None if self.partition is None else str(self.partition),
-            "distance": name_of(self.distance) if callable(self.distance) else None,
-            "value": self.value,
-            "null_mean": float(self.null.mean()),
-            "null_sd": spread(self.null),
-            "pvalue": self.pvalue,
-            "adjusted_pvalue": self.adjusted_pvalue,
-        }
+        found = fields(self, "lens", "statistic", "partition")
+        found["distance"] = name_of(self.distance) if callable(self.distance) else None
+        found |= {"value": self.value} | summary_of(self.null)
+        return found | fields(self, "pvalue", "adjusted_pvalue")
 
     def cells(self) -> list[str]:
         """Return the texts of a line of the table."""
@@ -116,10 +112,8 @@ class Evaluation(tables.Tabular):
         One for each lens: whether probabilities are off, in which direction and how far.
     rows : tuple of EvaluationRow
         The tests, one for each lens and statistic.
-    n : int
-        Rows of the data.
-    m : int
-        Classes of the data.
+    n, m : int
+        Number of rows and of classes of the data.
     settings : mapping
         What it was made with.
     """
@@ -132,13 +126,7 @@ class Evaluation(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "n": self.n,
-            "m": self.m,
-            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
-            "rows": [row.to_dict() for row in self.rows],
-            "settings": dict(self.settings),
-        }
+        return fields(self, "n", "m", "verdicts", "rows", "settings")
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table."""
@@ -180,20 +168,14 @@ def evaluate(
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes. Of scanned rows, statistics on cells are tested if none are
+        Predictions and outcomes. Of scanned rows, statistics on bins are tested if none are
         chosen, and how far off they are is not worked out.
     lenses : sequence of Lens, optional
         Default: canonical and, for more than two classes, top label.
     statistics : sequence of Statistic, optional
         What to test through each lens instead; `statistics.grid` gives the tables of the paper.
-    resampler : Resampler, default Exact()
-        Draws data sets under the hypothesis.
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    resampler, n_resamples, rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -212,6 +194,32 @@ def evaluate(
     return through_all(data, chosen, tested, Plan.of(data, resampler, n_resamples, rng, progress))
 
 
+def chosen_lenses(data: Any, lenses: Any) -> tuple[Lens, ...]:
+    """Return what somebody chose; else canonical and, for more than two classes, top label."""
+    if lenses is None:
+        return (Canonical(),) if data.m == 2 else (Canonical(), TopLabel())
+    return tuple(as_lens(lens, data) for lens in _listed("lenses", lenses, Lens))
+
+
+def chosen_statistics(statistics: Any) -> tuple[Statistic, ...] | None:
+    """Return what somebody chose to test, functions as statistics; None for the omnibus test."""
+    if statistics is None:
+        return None
+    return tuple(as_statistic(one) for one in _listed("statistics", statistics, Statistic))
+
+
+def _listed(name: str, given: Any, kind: type) -> tuple[Any, ...]:
+    """Return one or a list of them as a tuple; refuse an empty list, and what is no list."""
+    if isinstance(given, str | kind):
+        return (given,)
+    if not isinstance(given, Iterable):
+        raise TypeError(f"`{name}` must be a list; found {brief(given)}.")
+    found = tuple(given)
+    if not found:
+        raise ValueError(f"`{name}` must not be empty.")
+    return found
+
+
 def through_all(
     data: Predictions | Scan,
     lenses: Sequence[Lens],
@@ -219,9 +227,7 @@ def through_all(
     plan: Plan,
 ) -> Evaluation:
     """Test statistics through lenses; the omnibus ones, if there are none."""
-    problems = [
-        Problem.of(data, lens, plan.resampler, plan.key, distributions=True) for lens in lenses
-    ]
+    problems = [plan.look(data, lens, distributions=True) for lens in lenses]
     rows, verdicts = judged(problems, statistics, plan)
     if statistics is None:
         pairs = zip(problems, verdicts, strict=True)
@@ -234,15 +240,28 @@ def through_all(
 def judged(
     problems: Sequence[Problem], statistics: Sequence[Statistic] | None, plan: Plan
 ) -> tuple[tuple[EvaluationRow, ...], tuple[Verdict, ...]]:
-    """Return the tests of all problems, adjusted together, and what they say of each problem."""
-    found = _examine_all(problems, statistics, plan)
-    rows = _adjusted([test for tests in found for test in tests])
-    if any(row.adjusted_pvalue <= ALPHA for row in rows):
+    """Return the tests of all problems, adjusted together, and what they say of each problem.
+
+    They are the omnibus ones, if no statistics are chosen.
+    """
+    for problem in problems:
+        problem.check_hypothesis()
+    tested = [omnibus(one.view) if statistics is None else statistics for one in problems]
+    found = of_all(problems, tested, plan, (CELLS, WHOLE))
+    tests = [
+        (problem.lens, *test)
+        for problem, some, (values, nulls) in zip(problems, tested, found, strict=True)
+        for test in zip(some, values, nulls, strict=True)
+    ]
+    _, _, values, nulls = zip(*tests, strict=True)
+    adjusted = adjust(np.array(values), np.stack(nulls)).tolist()
+    rows = tuple(EvaluationRow(*test, p) for test, p in zip(tests, adjusted, strict=True))
+    if min(adjusted) <= ALPHA:
         find_moments_away(problems)
-    left = iter(rows)
+    left = iter(adjusted)
     verdicts = tuple(
-        judge(problem, [next(left) for _ in tests], len(rows), plan.n_resamples)
-        for problem, tests in zip(problems, found, strict=True)
+        judge(problem, min(next(left) for _ in some), len(rows), plan.n_resamples)
+        for problem, some in zip(problems, tested, strict=True)
     )
     return rows, verdicts
 
@@ -251,28 +270,7 @@ def _with_detectable(
     problem: Problem, verdict: Verdict, rows: Sequence[EvaluationRow], n_lenses: int
 ) -> Verdict:
     """Add what would have been seen, where nothing was."""
-    if verdict.rejected or not can_tell(problem, verdict.n_resamples):
+    if verdict.rejected:
         return verdict
     tests = [(row.statistic, row.null) for row in rows if row.lens is problem.lens]
     return replace(verdict, detectable=detectable(problem, tests, ALPHA / n_lenses))
-
-
-def _examine_all(
-    problems: Sequence[Problem], statistics: Sequence[Statistic] | None, plan: Plan
-) -> list[list[Test]]:
-    """Return the tests of all problems; the omnibus ones, if no statistics are chosen."""
-    for problem in problems:
-        check_hypothesis(problem)
-    tested = [omnibus(p.view) if statistics is None else statistics for p in problems]
-    found = of_all(problems, tested, plan, CELLS_OF_VERDICTS)
-    return [
-        [(problem.lens, *one) for one in zip(some, *values, strict=True)]
-        for problem, some, values in zip(problems, tested, found, strict=True)
-    ]
-
-
-def _adjusted(tests: Sequence[Test]) -> tuple[EvaluationRow, ...]:
-    """Return the rows of all tests, adjusted together."""
-    values, nulls = np.array([test[2] for test in tests]), np.stack([test[3] for test in tests])
-    pairs = zip(tests, adjust(values, nulls), strict=True)
-    return tuple(EvaluationRow(*test, float(p)) for test, p in pairs)

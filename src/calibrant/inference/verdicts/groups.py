@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import tables
 from calibrant.checks.parameters import listed, whole
 from calibrant.checks.seeds import Rng
-from calibrant.inference.replicates.plan import Plan, Progress, Settings
-from calibrant.inference.replicates.problem import Problem
+from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.verdicts.evaluation import EvaluationRow, judged
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
@@ -54,7 +52,7 @@ class Slice:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {"column": self.column, "group": self.group, "n": self.n, **self.verdict.to_dict()}
+        return fields(self, "column", "group", "n") | self.verdict.to_dict()
 
     def __repr__(self) -> str:
         return f"<{self.column} = {self.group[:60]}: {self.verdict.sentence[:300]}>"
@@ -81,7 +79,7 @@ class Slices(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {"rows": [row.to_dict() for row in self.rows], "settings": dict(self.settings)}
+        return fields(self, "rows", "settings")
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table."""
@@ -122,7 +120,7 @@ def slices(
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes. Of scanned rows, statistics on cells are tested, and how far off
+        Predictions and outcomes. Of scanned rows, statistics on bins are tested, and how far off
         groups are is not worked out.
     by : mapping of str to sequence of length n, or names
         Columns that are known before the outcome, such as sex or hospital; rows of equal values
@@ -131,12 +129,8 @@ def slices(
         Default: the event of two classes, else the top label.
     least : int, default 50
         Groups of a column with fewer rows are gathered as "others".
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    n_resamples, rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -158,9 +152,7 @@ def slices(
     plan = Plan.of(data, Exact(), n_resamples, rng, progress)
     rows = as_rows(data)
     names, found = _at_hand(data, by, fewest) if rows.held else _elsewhere(data, by, fewest)
-    problems = [
-        Problem.of(one.rows, chosen, plan.resampler, plan.key, distributions=True) for one in found
-    ]
+    problems = [plan.look(one.rows, chosen, distributions=True) for one in found]
     tests, verdicts = judged(problems, None, plan)
     slices_found = tuple(
         Slice(one.column, one.name, one.n, verdict)
@@ -188,33 +180,40 @@ def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
 
     Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
     """
-    columns = _columns(data, by)
-    found = [
-        Found(column, name, int(rows.sum()), Memory(data.weighted_by(rows)))
-        for column, name, rows in _groups(data, columns, least)
-    ]
+    columns, found = _columns(data, by), []
+    for column, values in columns.items():
+        texts = np.array([str(value) for value in np.atleast_1d(values)])
+        if texts.shape != (data.n,):
+            raise ValueError(
+                f"`by` must have a value for each of the {data.n:,} rows; column {column!r} has"
+                f" {texts.size:,}."
+            )
+        names, of_rows, counts = np.unique(texts, return_inverse=True, return_counts=True)
+        known = dict(zip(names.tolist(), counts.tolist(), strict=True))
+        for name, shared, n in _gathered(known, least):
+            rows = np.isin(names, shared)[of_rows]
+            found.append(Found(str(column), name, n, Memory(data.weighted_by(rows))))
     return list(columns), found
 
 
 def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
     """Return the columns, and the groups of scanned rows; one pass counts them."""
-    names = _names(by)
+    names, found = _names(by), []
     scan = scan.keeping(names)
-    found = []
     counted: list[Counter[str]] = scan.fold([scan.part(Values(tuple(names)))])[0]
     for column, counts in zip(names, counted, strict=True):
-        for name, values in _gathered(counts, least):
-            n = sum(counts[value] for value in values)
-            found.append(Found(column, name, n, scan.only(Group(column, values), n)))
+        for name, shared, n in _gathered(counts, least):
+            found.append(Found(column, name, n, scan.only(Group(column, shared), n)))
     return names, found
 
 
-def _gathered(counts: Mapping[str, int], least: int) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the groups of a column and their values; those of few rows are one group."""
+def _gathered(counts: Mapping[str, int], least: int) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """Yield the groups of a column, their values and numbers of rows; those of few are one."""
     small = tuple(sorted(value for value, n in counts.items() if n < least))
-    large = sorted(set(counts) - set(small))
-    groups: list[tuple[str, tuple[str, ...]]] = [(value, (value,)) for value in large]
-    return [*groups, (OTHERS, small)] if small else groups
+    for value in sorted(set(counts) - set(small)):
+        yield value, (value,), counts[value]
+    if small:
+        yield OTHERS, small, sum(counts[value] for value in small)
 
 
 def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
@@ -234,29 +233,7 @@ def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
 def _names(by: Any) -> list[str]:
     """Return names of columns."""
     names = [by] if isinstance(by, str) else by
-    if not _are_names(names):
+    some = isinstance(names, list | tuple) and len(names) > 0
+    if not some or not all(isinstance(name, str) for name in names):
         raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}, or their names.")
     return list(names)
-
-
-def _are_names(value: Any) -> bool:
-    return isinstance(value, list | tuple) and {isinstance(name, str) for name in value} == {True}
-
-
-def _groups(
-    data: Predictions, by: Mapping[str, Any], least: int
-) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
-    """Yield column, group and which rows (n,) of every group; small ones together."""
-    for column, values in by.items():
-        texts = np.array([str(value) for value in np.atleast_1d(values)])
-        if texts.shape != (data.n,):
-            raise ValueError(
-                f"`by` must have a value for each of the {data.n:,} rows; column {column!r} has"
-                f" {texts.size:,}."
-            )
-        names, of_rows, counts = np.unique(texts, return_inverse=True, return_counts=True)
-        small = counts < least
-        for number in np.flatnonzero(~small):
-            yield str(column), str(names[number]), of_rows == number
-        if small.any():
-            yield str(column), OTHERS, small[of_rows]

@@ -1,31 +1,43 @@
-"""Is the data enough to tell? The power of a test for these predictions."""
+"""Is the data enough to tell? How often a test would reject if the model were off.
 
-from collections.abc import Callable, Mapping
+Labels are drawn from something else than the predictions, and tested as ever.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, sqrt
 from numbers import Real
 from typing import Any, final
 
+import numpy as np
+
 from calibrant import tables
 from calibrant.checks.parameters import fraction, function
-from calibrant.checks.seeds import Rng
-from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.plan import Plan, Progress, Settings, part
-from calibrant.inference.replicates.problem import Problem
-from calibrant.inference.testing.families import omnibus
-from calibrant.inference.verdicts.detection import LIMIT, POWER, Detector, Rho, too_confident
+from calibrant.checks.seeds import Rng, derive
+from calibrant.engine.tuples import Floats
+from calibrant.inference.replicates.driver import replicates, values_and_replicates
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
+from calibrant.inference.testing.families import omnibus, pvalue, strongest
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
-from calibrant.resampling import Exact
-from calibrant.resampling.alternatives import Shifted, Tempered
+from calibrant.resampling import Exact, Shifted, Tempered
 from calibrant.spelling import as_lens
+from calibrant.statistics import Statistic
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import listed, percent, points, signed
 
+Rho = Callable[[Any], Any]
+
 HEADER = ("if the model were", "truth", "off by", "bias", "power")
 BIAS = HEADER.index("bias")
+STEPS = 5  # halvings of the span of amounts in which the smallest one is looked for
+POWER = 0.8  # with which something is said to be seen
+LIMIT = 6.0  # the largest amount that is tried, of log temperature or log-odds
+LOOKED_AT = 1 << 20  # probabilities up to which evaluate says what it would have seen
+FINEST = 199  # resamples from which it does
+DATA_SETS = 50  # that are drawn for it at each step
 
 
 @final
@@ -72,8 +84,8 @@ class PowerRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        names = ("name", "size", "bias", "power", "standard_error", "n_data_sets", "found")
-        return {"truth": _said(self.truth)} | {name: getattr(self, name) for name in names}
+        numbers = "size", "bias", "power", "standard_error", "n_data_sets", "found"
+        return {"truth": _said(self.truth)} | fields(self, "name", *numbers)
 
     def cells(self) -> list[str]:
         """Return the texts of a line of the table."""
@@ -109,8 +121,7 @@ class Power(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        rows = [row.to_dict() for row in self.rows]
-        return {"n": self.n, "target": self.target, "rows": rows, "settings": dict(self.settings)}
+        return fields(self, "n", "target", "rows", "settings")
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table; without the bias where there is none."""
@@ -179,10 +190,8 @@ def power(
     n_resamples : int, default 999
         Size B of the null distribution. For each alternative, and each amount that is tried,
         (B + 1) / 5 data sets are drawn: 200, of which a power of 0.8 has a standard error of 0.03.
-    rng : int, Generator or None
-        The same seed gives the same draws.
-    progress : callable, optional
-        Function of (done, total), called now and then.
+    rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -201,31 +210,32 @@ def power(
     lens = as_lens(lens, data)
     alpha = fraction("alpha", alpha)
     searched, target = _searched(data, alternatives)
-    plan = Plan.of(_independent(data), Exact(), n_resamples, rng, progress)
-    problem = Problem.of(data, lens, plan.resampler, plan.key)
+    if data.clusters is not None:
+        raise ValueError(
+            "`data` must have independent rows: how outcomes of one cluster depend on each other is"
+            " not known, so they cannot be drawn."
+        )
+    plan = Plan.of(data, Exact(), n_resamples, rng, progress)
+    problem = plan.look(data, lens)
     one = None if statistic is None else (as_statistic(statistic),)
     tested = omnibus(problem.view) if one is None else one
     count = max(1, (plan.n_resamples + 1) // 5)
-    first = Plan(plan.resampler, plan.n_resamples, plan.seed, part(progress, 0, 1 + len(searched)))
-    _, nulls = values_and_replicates(problem, tested, first)
-    detector = Detector.of(problem, tested, nulls, alpha)
+    _, nulls = values_and_replicates(problem, tested, plan.part(0, 1 + len(searched)))
+    detector = Detector(problem, tested, nulls, alpha)
     rows = []
     for number, (name, family) in enumerate(searched.items(), 1):
         rows.append(_row(detector, name, family, target, count))
         if progress is not None:
             progress(1000 * (number + 1), 1000 * (1 + len(searched)))
-    settings = plan.settings(
-        lens=lens,
-        statistic="omnibus" if one is None else one[0],
-        alpha=alpha,
-        target=target,
-        n_data_sets=count,
+    said = "omnibus" if one is None else one[0]
+    made_with = plan.settings(
+        lens=lens, statistic=said, alpha=alpha, target=target, n_data_sets=count
     )
-    return Power(tuple(rows), data.n, target, settings)
+    return Power(tuple(rows), data.n, target, made_with)
 
 
 def _row(
-    detector: Detector, name: str, family: Callable[..., Any], target: float | None, count: int
+    detector: "Detector", name: str, family: Callable[..., Any], target: float | None, count: int
 ) -> PowerRow:
     """Return the power of an alternative, or the smallest of a family that reaches the target."""
     truth, found = family, False
@@ -269,16 +279,89 @@ def _searched(
     return {str(name): rho for name, rho in alternatives.items()}, None
 
 
-def _independent(data: Predictions) -> Predictions:
-    """Refuse clusters: how labels depend on each other within them is not known."""
-    if data.clusters is not None:
-        raise ValueError(
-            "`data` must have independent rows: how outcomes of one cluster depend on each other is"
-            " not known, so they cannot be drawn."
-        )
-    return data
-
-
 def _said(truth: Rho) -> str:
     """Return what labels would be drawn from, in a few words."""
     return str(truth) if isinstance(truth, Tempered | Shifted) else getattr(truth, "__name__", "")
+
+
+def too_confident(amount: float) -> Tempered:
+    """Return the truth of a model that is too confident by a logarithm of the temperature."""
+    return Tempered(exp(amount))
+
+
+@final
+class Detector:
+    """Tests that share one null distribution, and how often they would reject together.
+
+    problem : predictions as a lens shows them; their labels do not matter
+    nulls : (statistics, B)
+    alpha : level of the test
+    """
+
+    def __init__(
+        self, problem: Problem, statistics: Sequence[Statistic], nulls: Floats, alpha: float
+    ) -> None:
+        self.problem, self.statistics, self.nulls, self.alpha = problem, statistics, nulls, alpha
+        self._prepared = [statistic.prepare(problem.view) for statistic in statistics]
+
+    def power(self, rho: Rho, n_data_sets: int) -> float:
+        """Return the share of data sets that would be rejected if labels came from rho."""
+        other = self.problem.under(Exact(rho), derive(self.problem.redraw.key, 7))
+        plan = Plan(other.resampler, n_data_sets, 0)
+        drawn = replicates(other, self.statistics, self._prepared, plan)
+        return float(np.mean([self._pvalue(values) <= self.alpha for values in drawn.T]))
+
+    def _pvalue(self, values: Floats) -> float:
+        if len(self.statistics) == 1:
+            return float(pvalue(values[0], self.nulls[0]))
+        return float(pvalue(*strongest(values, self.nulls)))
+
+    def smallest(
+        self, family: Callable[[float], Rho], target: float, n_data_sets: int
+    ) -> float | None:
+        """Return the smallest amount that is seen with a power of `target`; None if none is.
+
+        All amounts see the same random numbers, so that power hardly ever falls with the amount.
+        """
+        low, high = 0.0, 0.05
+        while self.power(family(high), n_data_sets) < target:
+            if high >= LIMIT:
+                return None
+            low, high = high, min(2 * high, LIMIT)
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            if self.power(family(middle), n_data_sets) < target:
+                low = middle
+            else:
+                high = middle
+        return high
+
+    def size(self, rho: Rho) -> tuple[float | None, float | None]:
+        """Return how far predictions would be off, as verdicts say it: root mean square and bias.
+
+        None where a lens takes rows apart, and the bias of more than two outcomes.
+        """
+        problem, seen = self.problem, self.problem.seen
+        if not problem.lens.rowwise:
+            return None, None
+        other = problem.under(Exact(rho), problem.redraw.key)
+        gaps = seen.probs - np.asarray(other.hypothesis.seen_probs, np.float64)
+        share = seen.weights / seen.weights.sum()
+        bias = None if seen.event is None else float(share @ gaps[:, seen.event])
+        return sqrt(float(share @ (gaps**2).sum(axis=1)) / 2), bias
+
+
+def detectable(
+    problem: Problem, tests: Sequence[tuple[Statistic, Floats]], alpha: float
+) -> float | None:
+    """Return how far overconfident predictions would have to be off to be seen in 80 of 100.
+
+    None if they never are, and where it cannot be said, or not in reasonable time.
+    """
+    statistics, nulls = zip(*tests, strict=True)
+    few = problem.rows.n * problem.rows.m <= LOOKED_AT and nulls[0].size >= FINEST
+    if not (few and problem.rows.held and problem.redraws_labels and problem.calibrated):
+        return None
+    detector = Detector(problem, statistics, np.stack(nulls), alpha)
+    amount = detector.smallest(too_confident, POWER, DATA_SETS)
+    return None if amount is None else detector.size(too_confident(amount))[0]

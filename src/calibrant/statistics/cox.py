@@ -1,93 +1,20 @@
-"""Tests of calibration from medicine: Spiegelhalter's z, and Cox's intercept and slope."""
+"""Cox's intercept and slope: outcomes as a logistic regression on the log-odds."""
 
 from dataclasses import dataclass
-from math import erfc, exp, inf, nan, sqrt
-from typing import NamedTuple, final
+from math import exp, inf, nan, sqrt
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibration import Block, View, observed
 from calibrant.predictions import Predictions
-from calibrant.statistics.statistic import Evaluate, Statistic
-from calibrant.statistics.ties import Ties, ties_of
+from calibrant.statistics.statistic import Evaluate, Floats, Statistic, Ties
 
-Floats = NDArray[np.float64]
-Outcomes = tuple[Floats, Floats]  # (cells,) each: the weight of the events, and of the rest
+Counts = tuple[Floats, Floats]  # (cells,) each: the weight of the events, and of the rest
 
 ROUNDS = 200  # of Newton's method, which needs ten
 CLOSE = 1e-12  # relative change of an estimate
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Spiegelhalter(Statistic):
-    r"""The modulus of Spiegelhalter's z: how far the Brier score is from what the model expects.
-
-    .. math:: z = \frac{\sum_i (y_i - p_i) (1 - 2 p_i)}{\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}}
-
-    Notes
-    -----
-    Under calibration z has mean 0 and variance 1. It is positive if predictions are overconfident,
-    negative if they are underconfident. It looks at one number: deviations whose contributions
-    cancel go unnoticed, such as those that mirror each other at 1/2. If no prediction can move it
-    (each is 0, 1/2 or 1), it is 0 when all predictions of 0 and 1 are right, and infinite
-    otherwise. A weight of 2 counts as the row twice.
-
-    References
-    ----------
-    Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical trials".
-
-    Examples
-    --------
-    >>> data = Predictions([0.1, 0.2, 0.3, 0.9], [0, 1, 0, 0])
-    >>> round(Spiegelhalter()(data), 6)
-    2.201127
-    """
-
-    def prepare(self, view: View) -> Evaluate:
-        """Weigh the different predictions."""
-        signed = self._signed(view)
-        return lambda block: np.abs(signed(block))
-
-    def _signed(self, view: View) -> Evaluate:
-        ties = Ties.of(self, view)
-        factors = 1.0 - 2.0 * ties.values
-        scale = sqrt((factors**2 * ties.variance).sum())
-
-        def evaluate(block: Block) -> Floats:
-            (sums,) = ties.sums(block, factors[None])
-            if scale > 0.0:
-                return np.asarray(sums / scale)
-            return np.where(sums == 0.0, 0.0, inf)
-
-        return evaluate
-
-    def z(self, data: Predictions) -> float:
-        """Return z with its sign.
-
-        Examples
-        --------
-        >>> round(Spiegelhalter().z(Predictions([0.2, 0.8], [0, 1])), 6)
-        -0.707107
-        """
-        return float(self._signed(View.of(data))(observed(data))[0])
-
-    def pvalue(self, data: Predictions) -> float:
-        """Return the two-sided p-value of z as a standard normal number.
-
-        It takes a weight of 2 for two rows, each with an outcome of its own; `calibration_test`
-        does not, and is exact.
-
-        Examples
-        --------
-        >>> round(Spiegelhalter().pvalue(Predictions([0.2, 0.8], [0, 1])), 6)
-        0.4795
-        """
-        return erfc(self(data) / sqrt(2.0))
-
-    def __str__(self) -> str:
-        return "Spiegelhalter's z"
 
 
 @final
@@ -164,7 +91,6 @@ class Cox(Statistic):
     """
 
     def prepare(self, view: View) -> Evaluate:
-        """Weigh the different predictions."""
         ties = Ties.of(self, view)
         factors = np.stack((*_scores(ties), _certain(ties.values)))
 
@@ -188,23 +114,24 @@ class Cox(Statistic):
         >>> round(fit.slope, 6), round(fit.lr, 6)
         (1.10179, 0.034136)
         """
-        ties, events = ties_of(self, data)
+        ties = Ties.of(self, View.of(data))
+        ((_, found),) = ties.events(observed(data))
+        events = found[:, 0]
         certain = _certain(ties.values)
         if ((events - ties.predicted) * certain).sum() > 0.0:
             return CoxFit(nan, nan, nan, nan, nan, inf)
         held = (certain == 0.0) & (ties.mass > 0.0)
-        x, mass, events = _logit(ties.values[held]), ties.mass[held], events[held]
+        x, events, mass = _logit(ties.values[held]), events[held], ties.mass[held]
+        counts = events, mass - events
         _check_overlap(x, events > 0.0, events < mass)
-        outcomes = events, mass - events
-        line = fit_line(x, outcomes)
-        variances = np.diag(line.covariance)
+        intercept, slope, covariance = _fit_line(x, counts)
         return CoxFit(
-            intercept=line.intercept,
-            slope=line.slope,
-            intercept_se=sqrt(variances[0]),
-            slope_se=sqrt(variances[1]),
-            in_the_large=fit_intercept(x, outcomes),
-            lr=max(0.0, 2.0 * gain(x, line.intercept + line.slope * x, outcomes)),
+            intercept=intercept,
+            slope=slope,
+            intercept_se=sqrt(covariance[0, 0]),
+            slope_se=sqrt(covariance[1, 1]),
+            in_the_large=_fit_intercept(x, counts),
+            lr=max(0.0, 2.0 * _gain(x, intercept + slope * x, counts)),
         )
 
     def __str__(self) -> str:
@@ -247,42 +174,35 @@ def _check_overlap(x: Floats, occurs: NDArray[np.bool_], fails: NDArray[np.bool_
     )
 
 
-class Line(NamedTuple):
-    """Where the likelihood of log-odds intercept + slope · x is largest."""
-
-    intercept: float
-    slope: float
-    covariance: Floats  # (2, 2) of both, the inverse of the information
-
-
-def fit_line(x: Floats, outcomes: Outcomes) -> Line:
-    """Fit intercept and slope to outcomes at x (cells,) that overlap, so that there is a maximum.
+def _fit_line(x: Floats, counts: Counts) -> tuple[float, float, Floats]:
+    """Return intercept and slope at x (cells,), and their covariance, if outcomes overlap.
 
     Newton's method on x with mean 0 and variance 1, from slope 0; a step that is too long is
-    halved.
+    halved. The covariance (2, 2) is the inverse of the information.
     """
     centre, scale = x.mean(), x.std()
     design = np.stack((np.ones_like(x), (x - centre) / scale))
-    events, rest = outcomes
+    events, rest = counts
     theta = np.array([np.log(events.sum() / rest.sum()), 0.0])
     for _ in range(ROUNDS):
-        gradient, information = _derivatives(theta, design, outcomes)
+        p, q = _chances(theta @ design)
+        gradient = ((events * q - rest * p) * design).sum(axis=1)
+        information = ((events + rest) * p * q * design) @ design.T
         step = np.linalg.solve(information, gradient)
         if np.all(np.abs(step) <= CLOSE * (1.0 + np.abs(theta))):
             break
         here = theta @ design
-        while gain(here, (theta + step) @ design, outcomes) < -CLOSE * float(events.sum()):
+        while _gain(here, (theta + step) @ design, counts) < -CLOSE * float(events.sum()):
             step *= 0.5
         theta = theta + step
     back = np.array([[1.0, -centre / scale], [0.0, 1.0 / scale]])
     intercept, slope = back @ theta
-    covariance = back @ np.linalg.inv(information) @ back.T
-    return Line(float(intercept), float(slope), covariance)
+    return float(intercept), float(slope), back @ np.linalg.inv(information) @ back.T
 
 
-def fit_intercept(x: Floats, outcomes: Outcomes) -> float:
+def _fit_intercept(x: Floats, counts: Counts) -> float:
     """Fit the intercept if the slope is 1: between what the least and the largest x would need."""
-    events, rest = outcomes
+    events, rest = counts
     needed = float(np.log(events.sum() / rest.sum()))
     low, high = needed - float(x.max()), needed - float(x.min())
     intercept = 0.5 * (low + high)
@@ -299,20 +219,12 @@ def fit_intercept(x: Floats, outcomes: Outcomes) -> float:
     return intercept
 
 
-def gain(before: Floats, after: Floats, outcomes: Outcomes) -> float:
+def _gain(before: Floats, after: Floats, counts: Counts) -> float:
     """Return by how much the log-likelihood grows from some log-odds (cells,) to others."""
-    events, rest = outcomes
+    events, rest = counts
     up = np.logaddexp(0.0, -before) - np.logaddexp(0.0, -after)
     down = np.logaddexp(0.0, before) - np.logaddexp(0.0, after)
     return float((events * up + rest * down).sum())
-
-
-def _derivatives(theta: Floats, design: Floats, outcomes: Outcomes) -> tuple[Floats, Floats]:
-    """Return the gradient of the log-likelihood, and minus its matrix of second derivatives."""
-    events, rest = outcomes
-    p, q = _chances(theta @ design)
-    weights = (events + rest) * p * q
-    return ((events * q - rest * p) * design).sum(axis=1), (weights * design) @ design.T
 
 
 def _chances(logits: Floats) -> tuple[Floats, Floats]:
