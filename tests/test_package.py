@@ -87,6 +87,16 @@ def test_types_are_those_that_users_give():
     importlib.import_module("typed_calls")  # and the calls work
 
 
+def test_type_checkers_know_the_public_names_and_no_others():
+    tree = ast.parse(Path(calibrant.__file__).read_text())
+    (known,) = (node for node in tree.body if ast.unparse(node).startswith("if TYPE_CHECKING"))
+    names = {(one.module, alias.name) for one in known.body for alias in one.names}
+    assert sorted(name for _, name in names) == sorted(calibrant.__all__)
+    for module, name in names:  # and the homes are the same
+        owner = importlib.import_module(module)
+        assert getattr(owner, name) is getattr(calibrant, name)
+
+
 def test_the_names_of_the_map():
     wanted = {
         lenses: "Canonical TopLabel TopK Marginal Groups Pooled Induced",

@@ -14,122 +14,68 @@ A name is imported when it is first used, so that the command line answers at on
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from calibrant import (
-        datasets,
-        distances,
-        lenses,
-        partitions,
-        recalibration,
-        resampling,
-        scores,
-        statistics,
-    )
-    from calibrant.calibration import CalibrationFunction, calibration_function
-    from calibrant.cross_fitting import Recalibration, RecalibrationRow, recalibrate
-    from calibrant.diagrams import (
-        CurveDiagram,
-        ReliabilityDiagram,
-        ScorePlane,
-        cumulative_diagram,
-        isotonic_diagram,
-        reliability_diagram,
-        score_plane,
-        smooth_diagram,
-    )
-    from calibrant.inference import (
-        Binwise,
-        CalibrationTest,
-        Classwise,
-        Comparison,
-        Difference,
-        Estimate,
-        Evaluation,
-        EvaluationRow,
-        Power,
-        Slice,
-        Slices,
-        Tally,
-        Verdict,
-        binwise,
-        calibration_test,
-        classwise,
-        compare,
-        estimate,
-        evaluate,
-        power,
-        slices,
-    )
-    from calibrant.loading import load, load_models, scan
-    from calibrant.predictions import Predictions
-    from calibrant.reporting import report
-    from calibrant.rows import Scan
-    from calibrant.scores import accuracy, brier_score, decompose, log_score, spherical_score
-    from calibrant.statistics import ece
-    from calibrant.trajectory import Trajectory, TrajectoryRow
+if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is public
+    from calibrant import datasets as datasets
+    from calibrant import distances as distances
+    from calibrant import lenses as lenses
+    from calibrant import partitions as partitions
+    from calibrant import recalibration as recalibration
+    from calibrant import resampling as resampling
+    from calibrant import scores as scores
+    from calibrant import statistics as statistics
+    from calibrant.calibration import CalibrationFunction as CalibrationFunction
+    from calibrant.calibration import calibration_function as calibration_function
+    from calibrant.cross_fitting import Recalibration as Recalibration
+    from calibrant.cross_fitting import RecalibrationRow as RecalibrationRow
+    from calibrant.cross_fitting import recalibrate as recalibrate
+    from calibrant.diagrams import CurveDiagram as CurveDiagram
+    from calibrant.diagrams import ReliabilityDiagram as ReliabilityDiagram
+    from calibrant.diagrams import ScorePlane as ScorePlane
+    from calibrant.diagrams import cumulative_diagram as cumulative_diagram
+    from calibrant.diagrams import isotonic_diagram as isotonic_diagram
+    from calibrant.diagrams import reliability_diagram as reliability_diagram
+    from calibrant.diagrams import score_plane as score_plane
+    from calibrant.diagrams import smooth_diagram as smooth_diagram
+    from calibrant.inference import Binwise as Binwise
+    from calibrant.inference import CalibrationTest as CalibrationTest
+    from calibrant.inference import Classwise as Classwise
+    from calibrant.inference import Comparison as Comparison
+    from calibrant.inference import Difference as Difference
+    from calibrant.inference import Estimate as Estimate
+    from calibrant.inference import Evaluation as Evaluation
+    from calibrant.inference import EvaluationRow as EvaluationRow
+    from calibrant.inference import Power as Power
+    from calibrant.inference import Slice as Slice
+    from calibrant.inference import Slices as Slices
+    from calibrant.inference import Tally as Tally
+    from calibrant.inference import Verdict as Verdict
+    from calibrant.inference import binwise as binwise
+    from calibrant.inference import calibration_test as calibration_test
+    from calibrant.inference import classwise as classwise
+    from calibrant.inference import compare as compare
+    from calibrant.inference import estimate as estimate
+    from calibrant.inference import evaluate as evaluate
+    from calibrant.inference import power as power
+    from calibrant.inference import slices as slices
+    from calibrant.loading import load as load
+    from calibrant.loading import load_models as load_models
+    from calibrant.loading import scan as scan
+    from calibrant.predictions import Predictions as Predictions
+    from calibrant.reporting import report as report
+    from calibrant.rows import Scan as Scan
+    from calibrant.scores import accuracy as accuracy
+    from calibrant.scores import brier_score as brier_score
+    from calibrant.scores import decompose as decompose
+    from calibrant.scores import log_score as log_score
+    from calibrant.scores import spherical_score as spherical_score
+    from calibrant.statistics import ece as ece
+    from calibrant.trajectory import Trajectory as Trajectory
+    from calibrant.trajectory import TrajectoryRow as TrajectoryRow
 
 __version__ = "0.2.0.dev0"
 
-__all__ = [
-    "Binwise",
-    "CalibrationFunction",
-    "CalibrationTest",
-    "Classwise",
-    "Comparison",
-    "CurveDiagram",
-    "Difference",
-    "Estimate",
-    "Evaluation",
-    "EvaluationRow",
-    "Power",
-    "Predictions",
-    "Recalibration",
-    "RecalibrationRow",
-    "ReliabilityDiagram",
-    "Scan",
-    "ScorePlane",
-    "Slice",
-    "Slices",
-    "Tally",
-    "Trajectory",
-    "TrajectoryRow",
-    "Verdict",
-    "accuracy",
-    "binwise",
-    "brier_score",
-    "calibration_function",
-    "calibration_test",
-    "classwise",
-    "compare",
-    "cumulative_diagram",
-    "datasets",
-    "decompose",
-    "distances",
-    "ece",
-    "estimate",
-    "evaluate",
-    "isotonic_diagram",
-    "lenses",
-    "load",
-    "load_models",
-    "log_score",
-    "partitions",
-    "power",
-    "recalibrate",
-    "recalibration",
-    "reliability_diagram",
-    "report",
-    "resampling",
-    "scan",
-    "score_plane",
-    "scores",
-    "slices",
-    "smooth_diagram",
-    "spherical_score",
-    "statistics",
-]
-
-_HOMES = {
+_HOMES = {  # where public names live; "" for modules
+    "": "datasets distances lenses partitions recalibration resampling scores statistics",
     "calibration": "CalibrationFunction calibration_function",
     "cross_fitting": "Recalibration RecalibrationRow recalibrate",
     "diagrams": "CurveDiagram ReliabilityDiagram ScorePlane cumulative_diagram isotonic_diagram"
@@ -149,17 +95,17 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 
 
 if not TYPE_CHECKING:  # which knows the names from their imports, and no others
+    __all__ = sorted(_HOME_OF)  # noqa: PLE0605 (each name stands once, in the table above)
 
     def __getattr__(name: str) -> Any:
-        if name in _HOME_OF:
-            value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-        elif name in __all__:
-            value = import_module(f"{__name__}.{name}")
-        else:
+        if name not in _HOME_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if _HOME_OF[name]:
+            value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+        else:
+            value = import_module(f"{__name__}.{name}")
         globals()[name] = value
         return value
 
-
-def __dir__() -> list[str]:
-    return ["__version__", *__all__]
+    def __dir__() -> list[str]:
+        return ["__version__", *__all__]

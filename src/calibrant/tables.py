@@ -84,12 +84,6 @@ def grouped(
 
     Returns the header and the rule; and for each group its heading, and the lines of the successive
     rows that share it. `words` counts the columns that are left.
-
-    Examples
-    --------
-    >>> top, groups = grouped(["lens", "p"], [["top", "0.5"], ["top", "1"]], [0])
-    >>> groups
-    [('top', ['0.5', '  1'])]
     """
     kept = [c for c in range(len(header)) if c not in heading]
     narrow = [_pick(row, kept) for row in rows]
@@ -158,16 +152,7 @@ def _group(name: str, count: int) -> str:
 
 
 def frame(records: Sequence[Mapping[str, Any]], backend: Backend | None = None) -> Any:
-    """Return records as a data frame.
-
-    All records have the same keys, and each key is a column. Default: pandas if it was imported
-    before, else polars.
-
-    Examples
-    --------
-    >>> frame([{"step": 1, "p": 0.5}, {"step": 2, "p": 1.0}], backend="polars").columns
-    ['step', 'p']
-    """
+    """Return records, all with the same keys, as a data frame with a column for each key."""
     import narwhals as nw  # noqa: PLC0415 (takes a while to import)
 
     chosen = _installed(backend)

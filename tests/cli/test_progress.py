@@ -4,7 +4,7 @@ import io
 import logging
 import time
 
-from calibrant.cli.progress import progress_after
+from calibrant.cli.output import progress_after
 
 
 class Terminal(io.StringIO):

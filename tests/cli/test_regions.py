@@ -5,7 +5,7 @@ import pytest
 from typer import BadParameter
 
 from calibrant import Predictions
-from calibrant.cli.regions import parse_region
+from calibrant.cli.parsing import parse_region
 
 NAMES = ["black and white", "a:b", "2", "0-1", "x > y", "max 3"]
 

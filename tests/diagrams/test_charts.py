@@ -7,11 +7,10 @@ import pytest
 from models import EVIL, at, tempered
 
 from calibrant import Predictions, isotonic_diagram, reliability_diagram, slices
+from calibrant.diagrams.bins import BEYOND, bins_picture
 from calibrant.diagrams.charts import forest, spark
 from calibrant.diagrams.charts.svg import Scale, mark
-from calibrant.diagrams.pictures import bins_picture
-from calibrant.diagrams.pictures.binary import BEYOND
-from calibrant.diagrams.pictures.picture import SHAPES, round_ticks
+from calibrant.diagrams.picture import SHAPES, round_ticks
 from calibrant.lenses import Canonical, TopLabel
 
 SMALL = at((0.15, 500, 75), (0.55, 20, 14))  # deviations 0 and 0.15

@@ -18,8 +18,8 @@ from calibrant import (
     score_plane,
     smooth_diagram,
 )
-from calibrant.diagrams.pictures.plane import plane_lines, plane_ranges
-from calibrant.diagrams.static.looks import BLUE, VERMILLION
+from calibrant.diagrams.plane import plane_lines, plane_ranges
+from calibrant.diagrams.static.parts import BLUE, VERMILLION
 from calibrant.statistics import ScoreMiscalibration
 
 FEW = {"n_resamples": 99, "rng": 0}

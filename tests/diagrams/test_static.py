@@ -16,9 +16,9 @@ from matplotlib.text import Text
 
 from calibrant import Predictions, lenses, partitions
 from calibrant import reliability_diagram as diagram_of
-from calibrant.diagrams.pictures.picture import wrapped
-from calibrant.diagrams.pictures.simplex import TETRAHEDRON, TRIANGLE
-from calibrant.diagrams.static.looks import BLUE, CORNERS, GREEN, GREY, MUTED, SHARES, VERMILLION
+from calibrant.diagrams.bins import TETRAHEDRON, TRIANGLE
+from calibrant.diagrams.picture import wrapped
+from calibrant.diagrams.static.parts import BLUE, CORNERS, GREEN, GREY, MUTED, SHARES, VERMILLION
 
 PROJECTIONS = {2: None, 3: None, 4: "3d"}
 

@@ -25,7 +25,7 @@ def test_a_model_that_is_too_sure(tmp_path):
     for row in found.rows:
         for cell in row.cells():
             assert cell in text
-    code = re.search(r"<code>repaired = (.*?)</code>", text).group(1)
+    code = re.search(r"<code>recalibrated = (.*?)</code>", text).group(1)
     names = {"calibrant": cal, "data": data, "new": data.probs}
     assert np.array_equal(eval(code, names), found.map()(data.probs))
     assert "Before and after" in text

@@ -5,7 +5,7 @@ from models import at, tempered
 
 from calibrant import compare
 from calibrant.lenses import Canonical, TopLabel
-from calibrant.reporting.comparison import comparison_parts
+from calibrant.reporting.sentences import comparison_parts
 
 
 def known(**rates):

@@ -5,8 +5,7 @@ import pytest
 from chance import most, outcomes, wrap
 
 from calibrant import evaluate
-from calibrant.reporting import together
-from calibrant.reporting.contents import Settings, compute
+from calibrant.reporting.contents import Settings, adjustment, compute
 from calibrant.words import ALPHA
 
 TRIALS, B = 60, 39
@@ -59,7 +58,7 @@ def test_the_adjustment_by_plain_loops():
     for b in range(30):
         p = [np.mean(columns[f] >= columns[f, b]) for f in range(4)]
         smallest.append(min(p))
-    adjust = together.adjustment(families)
+    adjust = adjustment(families)
     for p in (1 / 30, 0.1, 0.5, 1.0):
         expected = np.mean([low <= p + 1e-9 for low in smallest])
         assert float(adjust(np.array(p))) == pytest.approx(expected)

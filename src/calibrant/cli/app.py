@@ -4,19 +4,15 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from calibrant.cli.commands.apply import apply
-from calibrant.cli.commands.compare import compare
-from calibrant.cli.commands.datasets import datasets
-from calibrant.cli.commands.demo import demo
-from calibrant.cli.commands.evaluate import evaluate
-from calibrant.cli.commands.plot import plot
-from calibrant.cli.commands.power import power
-from calibrant.cli.commands.recalibrate import recalibrate
-from calibrant.cli.commands.report import report
+from calibrant.cli.commands.draw import plot, report
+from calibrant.cli.commands.evaluate import compare, evaluate, power
+from calibrant.cli.commands.examples import datasets, demo
+from calibrant.cli.commands.recalibrate import apply, recalibrate
 from calibrant.cli.commands.test import run_test
 from calibrant.cli.errors import INTERRUPTED
 
@@ -38,57 +34,47 @@ def root(
 ) -> None:
     """Find out whether a classifier's probabilities can be trusted."""
     if version:
-        from calibrant import __version__  # noqa: PLC0415
+        from calibrant import __version__
 
         typer.echo(__version__)
         raise typer.Exit
 
 
-# function, what the list of commands says of it, and the example at the end of its help
-for _command, _short, _example in (
-    (
-        evaluate,
+# Of each command: what the list of commands says, and the example at the end of its help.
+COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
+    evaluate: (
         "Say whether probabilities are off, and how far.",
         "evaluate predictions.csv --lens top --lens class:dog",
     ),
-    (
-        run_test,
+    run_test: (
         "Test one aspect of calibration; gates for CI.",
         "test predictions.csv --lens top --fail-below 0.01",
     ),
-    (
-        compare,
-        "Say which model is further off.",
-        "compare lenet.csv resnet.csv --lens top",
-    ),
-    (
-        plot,
+    compare: ("Say which model is further off.", "compare lenet.csv resnet.csv --lens top"),
+    plot: (
         "Draw a reliability diagram of one or more models.",
         "plot predictions.csv --lens top -o diagram.png",
     ),
-    (
-        report,
+    report: (
         "Write a report: one HTML file that works offline.",
         "report predictions.parquet -o report.html",
     ),
-    (
-        power,
+    power: (
         "Say how far off a model must be for a file to show it.",
         "power predictions.csv --lens top --temperature 1.2",
     ),
-    (
-        recalibrate,
+    recalibrate: (
         "Find the calibrator that suits a file.",
         "recalibrate train.csv --save map.json",
     ),
-    (
-        apply,
+    apply: (
         "Recalibrate a file by a calibrator that was saved.",
         "apply map.json new.csv -o out.csv",
     ),
-    (demo, "Evaluate predictions that come with calibrant.", "demo"),
-    (datasets, "List or write these predictions.", "datasets lenet -o lenet.csv"),
-):
+    demo: ("Evaluate predictions that come with calibrant.", "demo"),
+    datasets: ("List or write these predictions.", "datasets lenet -o lenet.csv"),
+}
+for _command, (_short, _example) in COMMANDS.items():
     _name = _example.split()[0]
     app.command(_name, short_help=_short, epilog=f"Example: calibrant {_example}")(_command)
 
@@ -124,7 +110,7 @@ def return_large_arrays() -> None:
     """
     if sys.platform != "linux":
         return
-    import ctypes  # noqa: PLC0415 (only here)
+    import ctypes
 
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

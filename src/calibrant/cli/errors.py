@@ -1,54 +1,41 @@
 """Errors: one sentence in the words of the command line, and an exit code."""
 
+import os
 import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryFile
 
 import typer
 
 INTERRUPTED = 130  # the exit code, as shells have it
+STANDARD_ERROR = 2
 
 # What a user of Python writes, and what is written on the command line instead. In a sentence
 # of the library, code stands in backticks. It is translated as a whole; the rest stays.
+SAME = ["label", "probs", "classes", "weight", "model", "id", "cluster", "row", "engine"]
+SAME += ["ignore", "by", "folds", "shift", "classical", "regions"]
+PARTS = ("clusters", "labels", "weights", "groups", "statistic", "statistics")
 ON_THE_COMMAND_LINE = {
+    **{name: f"--{name}" for name in SAME},
+    **{name: f"the {name}" for name in PARTS},
     "path": "FILE",
     "paths": "FILE…",
+    "data": "the file",
     "models": "the files",
+    "scan": "the files",
     "paired=False": "--unpaired",
     "where": "--region",
-    "label": "--label",
-    "probs": "--probs",
-    "classes": "--classes",
-    "weight": "--weight",
     "values='logits'": "--logits",
     "values='rounded'": "--normalize",
-    "model": "--model",
-    "id": "--id",
-    "cluster": "--cluster",
-    "row": "--row",
-    "engine": "--engine",
-    "scan": "the files",
     "keep": "--by",
     "keep=…": "--ignore",
-    "ignore": "--ignore",
-    "by": "--by",
-    "clusters": "the clusters",
-    "labels": "the labels",
-    "weights": "the weights",
-    "groups": "the groups",
-    "statistic": "the statistic",
-    "statistics": "the statistics",
     "bandwidth": "the bandwidth of --statistic kernel:…",
     "k": "K",
     "split": "SPLIT of --partition tree:SIZE:SPLIT",
-    "data": "the file",
-    "folds": "--folds",
-    "shift": "--shift",
     "n_resamples": "--resamples",
     "rng": "--seed",
-    "classical": "--classical",
-    "regions": "--regions",
     "Canonical()": "--lens canonical",
     "TopLabel()": "--lens top",
     "TopK(2)": "--lens top:2",
@@ -62,13 +49,7 @@ CODE = re.compile(r"`([^`]+)`")
 
 
 def translated(sentence: str) -> str:
-    """Return a sentence of the library with its code as it is written on the command line.
-
-    Examples
-    --------
-    >>> translated("`where` must keep at least one row; it keeps none.")
-    '--region must keep at least one row; it keeps none.'
-    """
+    """Return a sentence of the library with its code as it is written on the command line."""
     return CODE.sub(lambda code: ON_THE_COMMAND_LINE.get(code[1], code[0]), sentence)
 
 
@@ -97,3 +78,29 @@ def _sentence(error: Exception) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}."
     return translated(" ".join(str(error).split())) or f"{type(error).__name__}."
+
+
+@contextmanager
+def without_panics() -> Iterator[None]:
+    """Keep what is printed while a file is read that cannot be read.
+
+    A compiled reader that panics prints where, straight to the file of standard error: many lines
+    that say nothing to a user, who gets a sentence. If all goes well, what was printed is shown
+    afterwards.
+    """
+    try:
+        before = os.dup(STANDARD_ERROR)
+    except OSError:  # there is no standard error
+        yield
+        return
+    try:
+        with TemporaryFile() as kept:
+            os.dup2(kept.fileno(), STANDARD_ERROR)
+            try:
+                yield
+            finally:
+                os.dup2(before, STANDARD_ERROR)
+            kept.seek(0)
+            os.write(before, kept.read())
+    finally:
+        os.close(before)

@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any, final, get_type_hints
 import typer
 
 from calibrant.cli import options
-from calibrant.cli.panics import without_panics
-from calibrant.cli.progress import progress_after
-from calibrant.cli.regions import parse_region
+from calibrant.cli.errors import without_panics
+from calibrant.cli.output import progress_after
 
 if TYPE_CHECKING:
     from calibrant import Predictions, Scan
-    from calibrant.loading.options import Values
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """How files are read: options that commands share, as the user wrote them.
+    """How much is drawn and how files are read: options that commands share, as users wrote them.
 
     `takes_inputs` makes options of a command of them.
     """
 
+    resamples: options.Resamples = 999
+    seed: options.Seed = 0
+    json: options.Json = False
     region: options.Region = None
     label: options.Label = None
     probs: options.Probs = None
@@ -43,20 +44,21 @@ class Inputs:
     row: options.Row = None
     engine: options.Engine = None
 
+    @property
+    def draws(self) -> dict[str, Any]:
+        """What the library is told of the draws."""
+        return {"n_resamples": self.resamples, "rng": self.seed}
+
     def open(self, file: Path) -> "Predictions | Scan":
         """Load the only model of a file, or look at files that are read in batches."""
         return self.scan(file) if self._streams(file) else self.load(file)
 
-    def open_all(self, file: Path) -> "dict[str, Predictions] | dict[str, Scan]":
-        """Load the models of a file, or look at files that are read in batches."""
-        if self._streams(file):
-            return {"": self.scan(file)}
-        return self.load_all([file], paired=False)
-
-    def open_models(self, files: list[Path]) -> Mapping[str, "Predictions | Scan"]:
+    def open_all(
+        self, files: list[Path], *, paired: bool = True
+    ) -> Mapping[str, "Predictions | Scan"]:
         """Load the models of files, or look at the only one if it is read in batches."""
         if not any(self._streams(file) for file in files):
-            return self.load_all(files)
+            return self.load_all(files, paired=paired)
         if len(files) > 1:
             raise typer.BadParameter(
                 "must be one folder, pattern or address: models whose rows are read in batches are"
@@ -73,7 +75,7 @@ class Inputs:
 
     def scan(self, file: Path) -> "Scan":
         """Look at the files of a folder, pattern or address, which are read when needed."""
-        from calibrant.loading import scan  # noqa: PLC0415
+        from calibrant.loading import scan
 
         for option in ("region", "ignore", "model", "id", "cluster"):
             if getattr(self, option) is not None:
@@ -82,17 +84,8 @@ class Inputs:
                     param_hint=f"--{option}",
                 )
         with progress_after(1.0, "reading footers"):
-            found = scan(
-                _address(file),
-                label=self.label,
-                probs=_split(self.probs),
-                classes=_split(self.classes),
-                weight=self.weight,
-                row=self.row,
-                values=self._values(),
-                engine=self.engine,
-            )
-            return found if self.by is None else found.keeping(_split(self.by) or ())
+            found = scan(_address(file), row=self.row, engine=self.engine, **self._columns())
+            return found if self.by is None else found.keeping(split(self.by) or ())
 
     def load(self, file: Path) -> "Predictions":
         """Load the only model of a file, and keep the rows of the region."""
@@ -107,7 +100,7 @@ class Inputs:
 
     def load_all(self, files: list[Path], *, paired: bool = True) -> dict[str, "Predictions"]:
         """Load the models of files under their names, and keep the rows of the region."""
-        from calibrant.loading import load_models  # noqa: PLC0415
+        from calibrant.loading import load_models
 
         if len({file.resolve() for file in files}) < len(files):
             raise typer.BadParameter("must differ from one another.", param_hint="FILE…")
@@ -117,35 +110,50 @@ class Inputs:
                 model=self.model,
                 id=self.id,
                 paired=paired,
-                label=self.label,
-                probs=_split(self.probs),
-                classes=_split(self.classes),
-                weight=self.weight,
-                values=self._values(),
-                ignore=_split(self.ignore) or (),
+                ignore=split(self.ignore) or (),
                 cluster=self.cluster,
-                keep=_split(self.by) or (),
+                keep=split(self.by) or (),
+                **self._columns(),
             )
-        return {name: self._within(data) for name, data in models.items()}
+        if self.region is None:
+            return models
+        from calibrant.cli.parsing import parse_region
 
-    def _values(self) -> "Values":
+        where = self.region
+        return {name: data.restrict(parse_region(where, data)) for name, data in models.items()}
+
+    def _columns(self) -> dict[str, Any]:
+        """Return what `load` and `scan` are told of the columns."""
         if self.logits and self.normalize:
             raise typer.BadParameter(
                 "must not be given with --logits: softmax rows sum to 1.", param_hint="--normalize"
             )
-        return "logits" if self.logits else "rounded" if self.normalize else "probabilities"
+        return {
+            "label": self.label,
+            "probs": split(self.probs),
+            "classes": split(self.classes),
+            "weight": self.weight,
+            "values": "logits" if self.logits else "rounded" if self.normalize else "probabilities",
+        }
 
-    def _within(self, data: "Predictions") -> "Predictions":
-        return data if self.region is None else data.restrict(parse_region(self.region, data))
+    def origin(
+        self, files: Path | list[Path], read: "Predictions | Scan | Mapping[str, Any]"
+    ) -> dict[str, Any]:
+        """Return for JSON what was read: one file or several, one model or several by name."""
+        told: dict[str, Any] = {"file": str(files)}
+        if isinstance(files, list):
+            told = {"files": [str(file) for file in files]}
+        told["region"] = self.region
+        if isinstance(read, Mapping):
+            readings = {name: data.reading for name, data in read.items() if data.reading}
+            return {**told, "readings": {name: r.to_dict() for name, r in readings.items()}}
+        return {**told, "reading": None if read.reading is None else read.reading.to_dict()}
 
 
 def takes_inputs(*more: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command, whose last parameter is `inputs`, the options that `Inputs` has.
 
-    Parameters
-    ----------
-    *more : str
-        Which of `id`, `by`, `row` and `engine` it takes as well.
+    more : which of `id`, `by`, `row` and `engine` it takes as well
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -177,10 +185,6 @@ def _address(file: Path) -> str:
     return re.sub("^file://", "file:///", text)
 
 
-def readings(models: Mapping[str, "Predictions | Scan"]) -> dict[str, Any]:
-    """Return what was read for each model, as plain values."""
-    return {name: data.reading.to_dict() for name, data in models.items() if data.reading}
-
-
-def _split(text: str | None) -> list[str] | None:
+def split(text: str | None) -> list[str] | None:
+    """Return the names that commas separate."""
     return None if text is None else [word.strip() for word in text.split(",")]

@@ -5,20 +5,24 @@ from typing import Annotated
 
 import typer
 
-File = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        help="Predictions and labels: CSV, TSV, Parquet, Arrow, NPZ, JSON or JSON lines;"
-        " - for standard input.",
-    ),
-]
+FORMATS = "CSV, TSV, Parquet, Arrow, NPZ, JSON or JSON lines; - for standard input"
+LENSES = "Aspect to look at: canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
+PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
+DISTANCES = "tv, euclidean or squared"
+STATISTICS = (  # as in statistics.spelled, which would load NumPy
+    "kernel:0.1, cox, log, squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
+)
+METHODS = (
+    "temperature, vector, matrix, dirichlet, dirichlet:0.1, isotonic, beta or histogram:width:10"
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help=f"Predictions and labels: {FORMATS}.")]
 FileOrFolder = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="Predictions and labels: CSV, TSV, Parquet, Arrow, NPZ, JSON or JSON lines;"
-        " - for standard input; or a folder or pattern of Parquet, which is read in batches.",
+        help=f"Predictions and labels: {FORMATS};"
+        " or a folder or pattern of Parquet, which is read in batches.",
     ),
 ]
 Files = Annotated[
@@ -32,8 +36,7 @@ Classes = Annotated[str | None, typer.Option(help="Names of the classes, separat
 Weight = Annotated[str | None, typer.Option(help="Column of the weights.")]
 Logits = Annotated[bool, typer.Option("--logits", help="The columns hold logits.")]
 Normalize = Annotated[
-    bool,
-    typer.Option("--normalize", help="The values were rounded: divide each row by its sum."),
+    bool, typer.Option("--normalize", help="The values were rounded: divide each row by its sum.")
 ]
 Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
 Model = Annotated[
@@ -62,38 +65,16 @@ By = Annotated[
 Region = Annotated[
     str | None, typer.Option(help='Only rows whose predictions fit, such as "dog > 0.1".')
 ]
-LensText = Annotated[
-    str,
-    typer.Option("--lens", help="canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled."),
-]
-LensTexts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--lens",
-        help="canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled; may be repeated.",
-    ),
-]
-PartitionText = Annotated[
-    str | None,
-    typer.Option(
-        "--partition", help="width:10, simplex:5, mass:15, tree:1000 or tree:1000:median."
-    ),
-]
+LensText = Annotated[str, typer.Option("--lens", help=f"{LENSES}.")]
+LensTexts = Annotated[list[str] | None, typer.Option("--lens", help=f"{LENSES}; may be repeated.")]
+PartitionText = Annotated[str | None, typer.Option("--partition", help=f"{PARTITIONS}.")]
 PartitionTexts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--partition",
-        help="width:10, simplex:5, mass:15, tree:1000 or tree:1000:median; may be repeated.",
-    ),
+    list[str] | None, typer.Option("--partition", help=f"{PARTITIONS}; may be repeated.")
 ]
-DistanceText = Annotated[str, typer.Option("--distance", help="tv, euclidean or squared.")]
+DistanceText = Annotated[str, typer.Option("--distance", help=f"{DISTANCES}.")]
 DistanceTexts = Annotated[
-    list[str] | None,
-    typer.Option("--distance", help="tv, euclidean or squared; may be repeated."),
+    list[str] | None, typer.Option("--distance", help=f"{DISTANCES}; may be repeated.")
 ]
-STATISTICS = (  # as in statistics.spelled, which would load NumPy
-    "kernel:0.1, cox, log, squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
-)
 StatisticText = Annotated[
     str | None,
     typer.Option("--statistic", help=f"{STATISTICS}. Default: a few of them, tested together."),

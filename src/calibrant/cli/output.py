@@ -1,10 +1,17 @@
-"""What a command writes to standard output: tables and JSON."""
+"""What a command writes: tables and JSON, and a bar for work that takes longer than a moment."""
 
 import json
+import logging
 import math
+import os
+import sys
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -19,6 +26,14 @@ SCHEMA = "calibrant/2"
 WIDTH = 100  # of sentences, and of tables that are not read in a terminal
 
 
+def check_ending(output: Path, *endings: str, option: str = "--output") -> None:
+    """Refuse a file to write whose name does not end in one of `endings`."""
+    if output.suffix.lower() not in endings:
+        raise typer.BadParameter(
+            f"must end in {' or '.join(endings)}; found {output.name!r}.", param_hint=option
+        )
+
+
 def print_json(command: str, body: dict[str, Any]) -> None:
     """Write one JSON object: the schema, the command, and its result.
 
@@ -27,19 +42,19 @@ def print_json(command: str, body: dict[str, Any]) -> None:
     typer.echo(json.dumps({"schema": SCHEMA, "command": command, **_plain(body)}, indent=2))
 
 
-def print_readings(models: Mapping[str, "Predictions | Scan"]) -> None:
+def print_readings(read: "Predictions | Scan | Mapping[str, Any]") -> None:
     """Write which columns were taken for what, once for models that were read alike."""
     alike: dict[str, list[str]] = {}
-    for name, data in models.items():
+    for name, data in (read if isinstance(read, Mapping) else {"": read}).items():
         if data.reading is not None:
             alike.setdefault(str(data.reading), []).append(name)
     for sentence, names in alike.items():
         of = f"{', '.join(names)}: " if len(alike) > 1 else ""
-        print_sentence(f"{of}{sentence}")
+        say(f"{of}{sentence}")
 
 
-def print_sentence(sentence: str) -> None:
-    """Write a sentence in lines of at most so many characters."""
+def say(sentence: str) -> None:
+    """Write a sentence, in lines of at most `WIDTH` characters."""
     typer.echo(textwrap.fill(sentence, WIDTH, break_on_hyphens=False, break_long_words=False))
 
 
@@ -77,13 +92,13 @@ def print_table(
 
 
 def _print_styled(console: "Console", line: str, style: str = "") -> None:
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text
 
     console.print(Text(line, style=style), soft_wrap=True)
 
 
 def _console() -> "Console":
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
     return Console(highlight=False)
 
@@ -96,3 +111,64 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+@contextmanager
+def progress_after(seconds: float, what: str) -> Iterator[Any]:
+    """Show work as a bar, beside a word, if it takes longer than so many seconds.
+
+    Yields a function of (done, total) to call now and then; the bar says nothing of how much is
+    done before. If standard error is not a terminal, yields None, and nothing is shown.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    terminal = _terminal()
+    bar = Progress(console=Console(file=terminal), transient=True)
+    task = bar.add_task(what, total=None)
+    timer = threading.Timer(seconds, bar.start)
+    timer.daemon = True
+    began = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if time.monotonic() - began > seconds:
+            bar.start()
+
+    timer.start()
+    try:
+        with _notes(lambda note: bar.update(task, description=f"{what} ({note})")):
+            yield report
+    finally:
+        timer.cancel()
+        timer.join()  # a bar that is just being started is stopped
+        bar.stop()
+        if terminal is not sys.stderr:
+            terminal.close()
+
+
+@contextmanager
+def _notes(show: Callable[[str], None]) -> Iterator[None]:
+    """Show what the library notes in its log: which way was taken, and what takes long."""
+    handler = logging.Handler(logging.DEBUG)
+    handler.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]
+    log = logging.getLogger("calibrant")
+    level = log.level
+    log.setLevel(logging.DEBUG)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+
+def _terminal() -> TextIO:
+    """Return standard error, also while its file is put aside for a reader that may panic."""
+    try:
+        return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8", errors="replace")
+    except (OSError, ValueError):  # not a file, as in tests
+        return sys.stderr

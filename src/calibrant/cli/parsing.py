@@ -1,116 +1,94 @@
 """Texts of the command line become objects, as `calibrant.spelling` reads them.
 
-Only methods of recalibration are read here: ``temperature``, ``dirichlet:0.1``, ``isotonic``,
-``histogram:width:10`` with any partition, and so on. What is refused is a mistake in an option.
-Regions have a module of their own.
+Methods of recalibration and regions are read here. What is refused is a mistake in an option.
+This module loads what computes, so commands import it when they run.
 """
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import typer
 
+from calibrant import distances, lenses, partitions, recalibration, spelling, statistics
 from calibrant.cli.errors import translated
-
-if TYPE_CHECKING:
-    from calibrant import Predictions, Scan
-    from calibrant.distances import Distance
-    from calibrant.lenses import Lens
-    from calibrant.partitions import Partition
-    from calibrant.recalibration import Method
-    from calibrant.statistics import Statistic
+from calibrant.cli.options import METHODS
+from calibrant.inference.testing.families import default_partitions
+from calibrant.predictions import Predictions
+from calibrant.rows import Scan
+from calibrant.statistics.spelled import as_statistic
 
 T = TypeVar("T")
+Where = Callable[[Any], Any]  # from predictions (n, m) to which rows are kept
 
-METHODS = (
-    "temperature, vector, matrix, dirichlet, dirichlet:0.1, isotonic, beta or histogram:width:10"
-)
 SUBJECT = re.compile(r"^`(lens|partition|distance|statistic)` (?=must be )")
 
+# A condition, up to the next one or the end. The name may hold anything, even "and" or ">".
+CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)(?:\s+and\s+(?=\S)|\s*$)")
+OPERATORS: dict[str, Callable[[Any, float], Any]] = {
+    ">=": lambda p, x: p >= x,
+    "<=": lambda p, x: p <= x,
+    ">": lambda p, x: p > x,
+    "<": lambda p, x: p < x,
+}
 
-def parse_lens(text: str, data: "Predictions | Scan") -> "Lens":
+
+def parse_lens(text: str, data: Predictions | Scan) -> lenses.Lens:
     """Return the lens that a text names."""
-    from calibrant.spelling import as_lens  # noqa: PLC0415
-
-    return said("--lens", lambda: as_lens(text, data))
+    return said("--lens", lambda: spelling.as_lens(text, data))
 
 
-def parse_groups(text: str, data: "Predictions | Scan") -> "Lens":
-    """Return the lens of groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
-    from calibrant.spelling import as_groups  # noqa: PLC0415
+def parse_groups(text: str, data: Predictions | Scan) -> lenses.Lens:
+    """Return the lens of two to four groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
+    lens = said("--groups", lambda: spelling.as_groups("lens", text, data))
+    if text.count("|") > 3:
+        raise typer.BadParameter(
+            f"must be two, three or four groups, to be drawn; found {text.count('|') + 1}.",
+            param_hint="--groups",
+        )
+    return lens
 
-    return said("--groups", lambda: as_groups("lens", text, data))
 
-
-def parse_partition(text: str, option: str = "--partition") -> "Partition":
+def parse_partition(text: str, option: str = "--partition") -> partitions.Partition:
     """Return the partition that a text names, such as ``width:10``."""
-    from calibrant.spelling import as_partition  # noqa: PLC0415
-
-    return said(option, lambda: as_partition(text))
+    return said(option, lambda: spelling.as_partition(text))
 
 
-def parse_distance(text: str) -> "Distance":
+def parse_distance(text: str) -> distances.Distance:
     """Return the distance that a text names, such as ``tv``."""
-    from calibrant.spelling import as_distance  # noqa: PLC0415
-
-    return said("--distance", lambda: as_distance(text))
+    return said("--distance", lambda: spelling.as_distance(text))
 
 
-def parse_statistic(text: str) -> "Statistic":
+def parse_statistic(text: str) -> statistics.Statistic:
     """Return the statistic that a text names, such as ``kernel:0.1`` or ``squared:width:15``."""
-    from calibrant.statistics.spelled import as_statistic  # noqa: PLC0415
-
     return said("--statistic", lambda: as_statistic(text))
 
 
-def named_class(option: str, word: str, data: "Predictions | Scan") -> str:
-    """Return the name of a class that is given by name, or by index."""
-    from calibrant import spelling  # noqa: PLC0415
-
-    return said(option, lambda: spelling.named_class("lens", word, data))
-
-
 def parse_questions(
-    data: "Predictions | Scan",
+    data: Predictions | Scan,
     lens: Sequence[str] | None,
     statistic: Sequence[str] | None,
     partition: Sequence[str] | None,
     distance: Sequence[str] | None,
 ) -> dict[str, Any]:
     """Return the lenses and statistics that were asked for; None where nothing was."""
-    from calibrant import distances, statistics  # noqa: PLC0415
-    from calibrant.inference.testing.families import default_partitions  # noqa: PLC0415
-
     if statistic and (partition or distance):
         raise typer.BadParameter(
             "must stand alone, without --partition and --distance.", param_hint="--statistic"
         )
-    lenses = distinct("--lens", lens, lambda text: parse_lens(text, data))
+    looks = distinct("--lens", lens, lambda text: parse_lens(text, data))
     chosen = distinct("--statistic", statistic, parse_statistic)
     if partition or distance:
-        cells = distinct("--partition", partition, parse_partition)
+        bins = distinct("--partition", partition, parse_partition)
         measures = distinct("--distance", distance, parse_distance)
-        found = statistics.grid(
-            cells or default_partitions(data),
-            measures or [distances.total_variation, distances.euclidean],
-        )
-        chosen = list(found)
-    return {"lenses": lenses, "statistics": chosen}
+        both = [distances.total_variation, distances.euclidean]
+        chosen = list(statistics.grid(bins or default_partitions(data), measures or both))
+    return {"lenses": looks, "statistics": chosen}
 
 
-def parse_methods(texts: Sequence[str] | None, data: "Predictions") -> "list[Method] | None":
-    """Return the methods that texts name; None for the default."""
-    if not texts:
-        return None
-    return distinct("--method", texts, lambda text: parse_method(text, data))
-
-
-def parse_method(text: str, data: "Predictions") -> "Method":
-    """Return the method that a text names."""
-    from calibrant import recalibration  # noqa: PLC0415
-
-    whole: dict[str, Callable[[], Method]] = {
+def parse_method(text: str, data: Predictions) -> recalibration.Method:
+    """Return the method that a text names: ``temperature``, ``dirichlet:0.1``, and so on."""
+    whole: dict[str, Callable[[], recalibration.Method]] = {
         "temperature": recalibration.Temperature,
         "vector": recalibration.Vector,
         "matrix": recalibration.Matrix,
@@ -128,6 +106,40 @@ def parse_method(text: str, data: "Predictions") -> "Method":
     if kind == "histogram" and rest:
         return recalibration.Histogram(parse_partition(rest, "--method"))
     raise bad_value("--method", text, METHODS)
+
+
+def parse_region(text: str, data: Predictions) -> Where:
+    """Return the mask function of conditions such as ``dog > 0.1 and max < 0.9``."""
+    conditions: list[Where] = []
+    start = 0
+    while start < len(text) or not conditions:
+        found = CONDITION.match(text, start)
+        if found is None:
+            raise bad_value("--region", text, 'conditions such as "dog > 0.1 and max < 0.9"')
+        conditions.append(_condition(found, text, data))
+        start = found.end()
+
+    def where(probs: Any) -> Any:
+        mask = conditions[0](probs)
+        for condition in conditions[1:]:
+            mask = mask & condition(probs)
+        return mask
+
+    return where
+
+
+def _condition(found: re.Match[str], text: str, data: Predictions) -> Where:
+    name, sign, written = found.groups()
+    try:
+        limit = float(written)
+    except ValueError:
+        raise bad_value("--region", text, f"conditions with numbers, not {written!r}") from None
+    compare = OPERATORS[sign]
+    if name == "max" and "max" not in data.classes:
+        return lambda probs: compare(probs.max(axis=1), limit)
+    known = said("--region", lambda: spelling.named_class("lens", name, data))
+    j = data.classes.index(known)
+    return lambda probs: compare(probs[:, j], limit)
 
 
 def distinct(option: str, texts: Sequence[str] | None, parse: Callable[[str], T]) -> list[T] | None:

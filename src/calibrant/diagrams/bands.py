@@ -34,15 +34,14 @@ SLACK = 1e-9  # for rounding in a product that is a whole number
 MOST_GROUPS = 100  # of rows with neighbouring predictions; each two bound an interval
 
 
-def check_level(level: float, n_resamples: int) -> float:
-    """Return the level of a band, or say how many replicates it needs."""
+def check_level(level: float, n_resamples: int) -> None:
+    """Refuse the level of a band that needs more replicates."""
     fraction("level", level)
     needed = ceil(2 / (1 - level) - SLACK) - 1
     if n_resamples < needed:
         raise ValueError(
             f"`level` of {level:g} needs at least {needed} resamples; found {n_resamples}."
         )
-    return level
 
 
 def band_of(
@@ -62,8 +61,11 @@ def band_of(
     rank = ceil(level * (largest.size + 1) - SLACK)
     reach = np.sort(largest)[rank - 1]
     off = _standardised(curve, centre, scales)
+    # A point is below, or above, its limits with probability (1 - level) / 2 at most.
+    side, size = floor((1 - level) / 2 * (largest.size + 1) + SLACK), largest.size
+    ordered = np.partition(counted, [side - 1, size - side], axis=0)
     found = Band(
-        pointwise=_pointwise(counted, level),
+        pointwise=(ordered[side - 1].copy(), ordered[size - side].copy()),
         whole=(centre - reach * scales[0], centre + reach * scales[1]),
         pvalues=np.asarray(pvalue(off, largest[None, :])),
         level=level,
@@ -93,10 +95,7 @@ def _standardised(curves: Floats, centre: Floats, scales: tuple[Floats, Floats])
 def _null_curves(
     evaluate: Evaluate, problem: Problem, plan: Plan, shape: tuple[int, int]
 ) -> Floats:
-    """Return the curves of the replicates that count, then of further ones.
-
-    shape : number of further replicates, and of points
-    """
+    """Return curves of replicates that count, then of further ones; so many, of so many points."""
     problem.draws.prepare(problem.view.asked)
     further, points = shape
     out = np.empty((further + plan.n_resamples, points))
@@ -106,14 +105,6 @@ def _null_curves(
 
     threads.run(work, threads.even_blocks(out.shape[0], SIDE), plan.progress)
     return out
-
-
-def _pointwise(curves: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return limits that a point is below, or above, with probability (1 - level) / 2 at most."""
-    size = curves.shape[0]
-    rank = floor((1 - level) / 2 * (size + 1) + SLACK)
-    found = np.partition(curves, [rank - 1, size - rank], axis=0)
-    return found[rank - 1].copy(), found[size - rank].copy()
 
 
 def confidence_band(
@@ -148,7 +139,8 @@ def confidence_band(
         np.add.reduceat(each, starts) for each in (found.mass, found.events, squares)
     )
     first, last = np.triu_indices(size)
-    n, k, n2 = (_between(each, first, last) for each in (mass, events, square))
+    totals = (np.concatenate(([0.0], np.cumsum(each))) for each in (mass, events, square))
+    n, k, n2 = (total[last + 1] - total[first] for total in totals)  # of each interval
     plain = bool((squares == found.mass).all())
     lower, upper = _counted(n, k, tail) if plain else _weighed(n, k, n2, tail)
     # The best limit that ends at each group, and then of all groups before it; likewise after.
@@ -169,11 +161,6 @@ def group_ends(mass: Floats, most: int) -> NDArray[np.int64]:
     total = np.cumsum(mass)
     ends = np.searchsorted(total, total[-1] * np.arange(1, most) / most)
     return np.unique(np.append(ends, mass.size - 1))
-
-
-def _between(amounts: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
-    total = np.concatenate(([0.0], np.cumsum(amounts)))
-    return np.asarray(total[last + 1] - total[first])
 
 
 def _counted(mass: Floats, events: Floats, tail: float) -> tuple[Floats, Floats]:

@@ -1,23 +1,29 @@
-"""A curve over the predictions of two outcomes, with what chance does to it, as data."""
+"""A curve over the predictions of two outcomes, with what chance does to it, as data.
 
-from collections.abc import Mapping
+`curve_picture` says what of it is drawn where.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant.diagrams import picture
+from calibrant.diagrams.picture import Floats, Frame, Key, Lines, Marks, Part, Picture
 from calibrant.diagrams.problems import named_sentences
-from calibrant.words import pvalue
+from calibrant.words import capital, percent, pvalue
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
-    from calibrant.diagrams.pictures import Picture
     from calibrant.diagrams.static import Axes
 
-Floats = NDArray[np.float64]
 Limits = tuple[Floats, Floats]
+
+FEW = 12  # points of a curve, each of which gets a mark
+NOTES = 24  # places along a longer one, about, that say more on hovering
+TICKS = 6  # predictions above a curve over the share of rows
 
 
 @final
@@ -46,30 +52,14 @@ CUMULATIVE = Kind(
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """What a curve would be if the model were calibrated.
+    """What a curve would be if the model were calibrated."""
 
-    Parameters
-    ----------
-    pointwise : pair of arrays of shape (points,)
-        Limits between which each point, taken by itself, is with probability `level` or more.
-    whole : pair of arrays of shape (points,)
-        Limits between which all points are at once with probability `level` or more.
-    pvalues : array of shape (points,)
-        P-value of each point, adjusted for all of them.
-    level : float
-        Of the limits.
-    farthest : float
-        How far the point that is furthest off is off, in units of the band.
-    largest : array of shape (n_resamples,)
-        The same in each replicate.
-    """
-
-    pointwise: Limits
-    whole: Limits
-    pvalues: Floats
-    level: float
-    farthest: float
-    largest: Floats
+    pointwise: Limits  # (points,) each point by itself is between them with probability `level`
+    whole: Limits  # (points,) and all points at once
+    pvalues: Floats  # (points,) of each point, adjusted for all of them
+    level: float  # of the limits
+    farthest: float  # how far the point that is furthest off is off, in units of the band
+    largest: Floats  # (n_resamples,) the same in each replicate
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -86,37 +76,17 @@ class Band:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CurveSeries:
-    """The curve of one model.
+    """The curve of one model."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the model; "" if it is the only one.
-    x, y : array of shape (points,)
-        The curve.
-    predictions : array of shape (points,)
-        The prediction that each point belongs to; x, unless that is a share of the rows.
-    shares : array of shape (points,)
-        About what share of the rows decides a point.
-    band : Band
-        What the curve would be if the model were calibrated.
-    density : array of shape (bins,) or None
-        How the predictions are distributed, over even bins from 0 to 1; each is a share.
-    confidence : pair of arrays of shape (points,) or None
-        Limits between which the true curve is, all of it, with probability `level` or more.
-    step : float or None
-        Distance of neighbouring points, if they are even; where it is longer, there is a gap.
-    """
-
-    name: str
-    x: Floats
+    name: str  # of the model; "" if it is the only one
+    x: Floats  # (points,) the curve
     y: Floats
-    predictions: Floats
-    shares: Floats
-    band: Band
-    density: Floats | None = None
-    confidence: Limits | None = None
-    step: float | None = None
+    predictions: Floats  # (points,) that they belong to; x, unless that is a share of the rows
+    shares: Floats  # (points,) of the rows: about how much of them decides a point
+    band: Band  # what the curve would be if the model were calibrated
+    density: Floats | None = None  # (bins,) shares of predictions in even bins from 0 to 1
+    confidence: Limits | None = None  # between which all of the true curve is, at the same level
+    step: float | None = None  # between even points; where it is longer, there is a gap
 
     @property
     def pieces(self) -> list[slice]:
@@ -217,9 +187,7 @@ class CurveDiagram:
 
         return chart(self._picture(confidence), self.sentence)
 
-    def _picture(self, confidence: bool) -> "Picture":
-        from calibrant.diagrams.pictures import curve_picture  # noqa: PLC0415
-
+    def _picture(self, confidence: bool) -> Picture:
         if confidence and any(series.confidence is None for series in self.series):
             raise ValueError(
                 "`confidence` needs an isotonic curve through a lens that keeps a row for a row;"
@@ -258,3 +226,123 @@ class CurveDiagram:
 
     def __repr__(self) -> str:
         return f"<{self}>"
+
+
+def curve_picture(diagram: CurveDiagram, *, confidence: bool = False) -> Picture:
+    """Show the curve of each model on its band, what is significant in front.
+
+    confidence : whether to show the confidence band, in place of the consistency band
+    """
+    kind, models = diagram.kind, range(len(diagram.series))
+    limits = [series.limits(kind, confidence=confidence) for series in diagram.series]
+    curves = chain(*(_band_and_curve(diagram, i, limits[i]) for i in models))
+    told = [_places_told(diagram, i, limits[i], confidence) for i in models]
+    prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
+    horizontal = kind.horizontal.format(prediction)
+    frame = Frame(horizontal, kind.vertical, picture.SQUARE, picture.SQUARE, square=True)
+    if not kind.diagonal:
+        ends = [np.zeros(1), *chain(*limits), *(series.y for series in diagram.series)]
+        above = _predictions(diagram)
+        frame = Frame(
+            horizontal, kind.vertical, picture.SQUARE, picture.with_margins(ends), above=above
+        )
+    return Picture(
+        label=f"{capital(kind.vertical)}, over the {horizontal}.",
+        parts=(picture.reference(float(kind.diagonal)), *curves, *told),
+        keys=tuple(_curve_keys(diagram, confidence)),
+        frame=frame,
+        strip=picture.present(series.density for series in diagram.series),
+    )
+
+
+def _band_and_curve(diagram: CurveDiagram, i: int, limits: Limits) -> list[Part]:
+    """Return the band and the curve of model i between its gaps, and what of it is off."""
+    series = diagram.series[i]
+    model = None if len(diagram.series) == 1 else i
+    off = series.band.pvalues <= diagram.alpha
+    bands: list[Part] = []
+    curves: list[Part] = []
+    for piece in series.pieces:
+        x = series.x[piece]
+        lower, upper, points = (np.stack((x, each[piece]), axis=1) for each in (*limits, series.y))
+        bands.append(picture.Areas(np.concatenate((lower, upper[::-1]))[None], "band", model))
+        curves.append(Lines(points[None], "curve", model))
+        for start, stop in runs(off[piece]):
+            curves.append(Lines(points[None, start:stop], "curve off", model))
+    return [*bands, *curves]
+
+
+def _places_told(diagram: CurveDiagram, i: int, limits: Limits, confidence: bool) -> Marks:
+    """Return places that say their numbers on hovering: all of few points, which are marks too."""
+    series = diagram.series[i]
+    few = series.x.size <= FEW
+    chosen = np.unique(np.searchsorted(series.x, np.linspace(0, 1, NOTES + 1)))
+    told = np.arange(series.x.size) if few else chosen[chosen < series.x.size]
+    what = "observed" if diagram.kind.diagonal else "cumulative difference"
+    band = _band_name(diagram, confidence)
+    notes = []
+    for t in told.tolist():
+        y, low, high = (f"{each[t]:.4g}".replace("-", "−") for each in (series.y, *limits))
+        p = pvalue(float(series.band.pvalues[t]), series.band.largest.size)
+        lines = [
+            *filter(None, [series.name]),
+            f"predicted {series.predictions[t]:.3f}, {what} {y}",
+            f"{band}: {low} to {high}",
+            f"adjusted {p}",
+        ]
+        notes.append("\n".join(lines))
+    return Marks(
+        at=np.stack((series.x[told], series.y[told]), axis=1),
+        off=series.band.pvalues[told] <= diagram.alpha,
+        notes=tuple(notes),
+        sizes=np.full(told.size, 0.3 if few else 1.0),
+        shapes=("circle",) * told.size,
+        look="mark" if few else "spot",
+        model=i if len(diagram.series) > 1 else None,
+    )
+
+
+def _predictions(diagram: CurveDiagram) -> tuple[tuple[float, str], ...]:
+    """Return predictions for an axis above shares of the rows; models would differ in them."""
+    series, *others = diagram.series
+    if others:
+        return ()
+    ticks = np.linspace(0, 1, TICKS)
+    at = np.searchsorted(series.x, ticks).clip(max=series.x.size - 1)
+    told = [f"{p:.2f}" for p in series.predictions[at]]
+    return tuple(zip(ticks.tolist(), told, strict=True))
+
+
+def _band_name(diagram: CurveDiagram, confidence: bool) -> str:
+    level = diagram.series[0].band.level
+    if confidence:
+        return f"{percent(level)} confidence band (whole curve)"
+    return f"{picture.band_name(level)} ({'whole curve' if diagram.kind.whole else 'each point'})"
+
+
+def _curve_keys(diagram: CurveDiagram, confidence: bool) -> Iterator[Key]:
+    """Name the parts, in the order in which they are read."""
+    alone = len(diagram.series) == 1
+    if alone:
+        yield Key(diagram.kind.name, "line", "curve")
+    else:
+        for i, series in enumerate(diagram.series):
+            yield Key(series.name, "line", "curve", i)
+    significant = picture.significant_name(diagram.alpha, "whole curve")
+    yield Key(significant, "line", "curve off", None if alone else picture.ANY)
+    yield Key(_band_name(diagram, confidence), "area", "band")
+    if alone and diagram.series[0].density is not None:
+        yield Key("share of predictions", "area", "bar")
+
+
+def runs(marked: picture.Mask) -> list[tuple[int, int]]:
+    """Return start and end of each run of neighbours that are marked.
+
+    Examples
+    --------
+    >>> runs(np.array([True, True, False, True]))
+    [(0, 2), (3, 4)]
+    """
+    steps = np.diff(np.concatenate(([0], marked.astype(int), [0])))
+    starts, stops = (np.flatnonzero(steps == step).tolist() for step in (1, -1))
+    return list(zip(starts, stops, strict=True))

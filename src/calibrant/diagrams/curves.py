@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +11,7 @@ from calibrant.calibration import isotonic
 from calibrant.checks.parameters import brief, positive
 from calibrant.checks.seeds import Rng
 from calibrant.diagrams.bands import band_of, check_level, confidence_band, group_ends
-from calibrant.diagrams.curve import (
-    CUMULATIVE,
-    ISOTONIC,
-    SMOOTH,
-    CurveDiagram,
-    CurveSeries,
-    Kind,
-)
+from calibrant.diagrams.curve import CUMULATIVE, ISOTONIC, SMOOTH, CurveDiagram, CurveSeries, Kind
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, part
 from calibrant.lenses import Lens
@@ -50,7 +44,7 @@ def isotonic_diagram(
 ) -> CurveDiagram:
     r"""Draw the increasing function of the prediction that is nearest to what occurred.
 
-    The isotonic regression of the outcomes, as data. No cells are to be chosen (CORP).
+    The isotonic regression of the outcomes, as data. No bins are to be chosen (CORP).
 
     Parameters
     ----------
@@ -136,11 +130,10 @@ def smooth_diagram(
     >>> print(smooth_diagram(data, rng=0))
     smooth curve, p ≤ 0.001 for the whole curve
     """
-    width = None if bandwidth is None else _checked_width(bandwidth)
-
-    def make(name: str, problem: Problem, plan: Plan, level: float) -> CurveSeries:
-        return _smooth_series(name, problem, plan, level, width)
-
+    width = None if bandwidth is None else float(positive("bandwidth", bandwidth))
+    if width is not None and not 1e-3 <= width <= 1:
+        raise ValueError(f"`bandwidth` must be from 0.001 to 1; found {brief(bandwidth)}.")
+    make = partial(_smooth_series, width=width)
     plan = Plan.of(first(data), Exact(), n_resamples, rng, progress)
     return _diagram(SMOOTH, make, data, lens, plan, level, bandwidth=width)
 
@@ -160,7 +153,7 @@ def cumulative_diagram(
     .. math:: C(v) = \frac1n \sum_{i : p_i \le v} (y_i - p_i)
 
     over the share of the rows with :math:`p_i \le v`. The slope of the curve is how far off the
-    rows are there; no width or cells are to be chosen.
+    rows are there; no width or bins are to be chosen.
 
     Parameters
     ----------
@@ -225,13 +218,6 @@ def _diagram(
     )
 
 
-def _checked_width(bandwidth: float) -> float:
-    width = float(positive("bandwidth", bandwidth))
-    if not 1e-3 <= width <= 1:
-        raise ValueError(f"`bandwidth` must be from 0.001 to 1; found {brief(bandwidth)}.")
-    return width
-
-
 def _ties(problem: Problem) -> Ties:
     event = problem.seen.event
     assert event is not None
@@ -251,6 +237,7 @@ def _isotonic_series(name: str, problem: Problem, plan: Plan, level: float) -> C
 
     y, band = band_of(evaluate, problem, plan, level)
     x = ties.values[at]
+    bars = np.histogram(ties.values, BINS, (0.0, 1.0), weights=ties.mass)[0]
     nearest = np.searchsorted((x[1:] + x[:-1]) / 2, ties.values)
     confidence = None
     if problem.lens.rowwise:
@@ -264,7 +251,7 @@ def _isotonic_series(name: str, problem: Problem, plan: Plan, level: float) -> C
         predictions=x,
         shares=np.bincount(nearest, ties.mass, x.size) / ties.total,
         band=band,
-        density=_histogram(ties),
+        density=np.asarray(bars / ties.total),
         confidence=confidence,
     )
 
@@ -276,11 +263,6 @@ def _spread_out(values: Floats) -> NDArray[np.int64]:
     ranks = np.linspace(0, values.size - 1, POINTS // 2).round().astype(np.int64)
     places = np.linspace(values[0], values[-1], POINTS // 2)
     return np.unique(np.concatenate((ranks, np.searchsorted(values, places))))
-
-
-def _histogram(ties: Ties) -> Floats:
-    counts = np.histogram(ties.values, BINS, (0.0, 1.0), weights=ties.mass)[0]
-    return np.asarray(counts / ties.total)
 
 
 def _smooth_series(
@@ -317,7 +299,11 @@ def _cumulative_series(name: str, problem: Problem, plan: Plan, level: float) ->
     ties = _ties(problem)
     ends = group_ends(ties.mass, POINTS)
     last = ties.values[ends]
-    cells = problem.view.cells(FromFunction(_group(last, ties.event)))
+
+    def group(probs: Floats) -> NDArray[np.int64]:
+        return np.searchsorted(last, probs[:, ties.event].astype(np.float64))
+
+    cells = problem.view.cells(FromFunction(group))
     predicted = np.cumsum(np.add.reduceat(ties.predicted, np.concatenate(([0], ends[:-1] + 1))))
 
     def evaluate(block: Block) -> Floats:
@@ -335,12 +321,3 @@ def _cumulative_series(name: str, problem: Problem, plan: Plan, level: float) ->
         shares=np.diff(x, prepend=0.0),
         band=band,
     )
-
-
-def _group(last: Floats, event: int) -> Callable[[Floats], NDArray[np.int64]]:
-    """Return a function of predictions that gives the number of the group of each."""
-
-    def group(probs: Floats) -> NDArray[np.int64]:
-        return np.searchsorted(last, probs[:, event].astype(np.float64))
-
-    return group

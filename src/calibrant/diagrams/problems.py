@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from calibrant.calibration import View
 from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
@@ -61,22 +60,19 @@ def look(models: Mapping[str, Any], lens: Lens, plan: Plan) -> dict[str, Any]:
     (_, first), *others = problems.items()
     first.check_hypothesis()
     for name, other in others:
-        _check_same_outcomes(name, other.view, first.view)
+        views = other.view, first.view
+        about, wanted = (view.classes[view.event or 0] for view in views)
+        if views[0].event != views[1].event:
+            raise ValueError(
+                f"Models in one picture must be about the same outcome; {name!r} is about"
+                f" {about!r}, not {wanted!r}."
+            )
+        if views[0].classes != views[1].classes:
+            raise ValueError(
+                f"Models in one picture must have the same outcomes; {name!r} has"
+                f" {views[0].classes}, not {views[1].classes}."
+            )
     return problems
-
-
-def _check_same_outcomes(name: str, model: View, first: View) -> None:
-    if model.event != first.event:
-        about, other = (one.classes[one.event or 0] for one in (model, first))
-        raise ValueError(
-            f"Models in one picture must be about the same outcome; {name!r} is about {about!r},"
-            f" not {other!r}."
-        )
-    if model.classes != first.classes:
-        raise ValueError(
-            f"Models in one picture must have the same outcomes; {name!r} has"
-            f" {model.classes}, not {first.classes}."
-        )
 
 
 def named_sentences(told: Iterable[tuple[str, str]]) -> str:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.calibration import CalibrationFunction
 from calibrant.checks.parameters import fraction
 from calibrant.checks.seeds import Rng
+from calibrant.diagrams.bins import Truth, bins_picture, simplex_picture
+from calibrant.diagrams.picture import Floats, Mask, Picture
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, named_sentences
 from calibrant.inference import Binwise
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, part
@@ -23,12 +24,7 @@ from calibrant.words import NEEDED, be, many, percent, too_few
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
-    from calibrant.diagrams.pictures import Picture
     from calibrant.diagrams.static import Axes
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Truth = Callable[[Floats], Floats]
 
 ALPHA = 0.05  # family-wise level at which a bin counts as significant
 MOST_BINS = 50  # of the histogram: more are too thin to be seen
@@ -39,24 +35,12 @@ LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Series:
-    """The bins of one model.
+    """The bins of one model."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the model; "" if it is the only one.
-    cells : Binwise
-        The deviations of all bins, with limits and adjusted p-values.
-    histogram : array of shape (bins,) or None
-        Share of the predictions of the event in each bin, for two outcomes.
-    corners : array of shape (bins, m, m) or None
-        The corners of each bin, where the bins are simplices.
-    """
-
-    name: str
-    cells: Binwise
-    histogram: Floats | None
-    corners: Floats | None
+    name: str  # of the model; "" if it is the only one
+    cells: Binwise  # the deviations of all bins, with limits and adjusted p-values
+    histogram: Floats | None  # (bins,) of two outcomes: share of the predictions of the event
+    corners: Floats | None  # (bins, m, m) of each bin, where the bins are simplices
 
     @property
     def function(self) -> CalibrationFunction:
@@ -214,17 +198,15 @@ class ReliabilityDiagram:
 
     def _picture(
         self, classical: bool, truth: Truth | None, regions: bool, summary: bool
-    ) -> "Picture":
-        from calibrant.diagrams import pictures  # noqa: PLC0415
-
+    ) -> Picture:
         self._check_option("classical", classical, 2)
         self._check_option("truth", truth is not None, 2)
         self._check_option("regions", regions, 3)
         if summary and not classical:
             raise ValueError("`summary` is for the classical view: set `classical` too.")
         if self.n_outcomes > 2:
-            return pictures.simplex_picture(self, regions=regions)
-        return pictures.bins_picture(self, classical=classical, truth=truth, summary=summary)
+            return simplex_picture(self, regions=regions)
+        return bins_picture(self, classical=classical, truth=truth, summary=summary)
 
     def _check_option(self, name: str, given: bool, needed: int) -> None:
         if given and self.n_outcomes != needed:
@@ -332,8 +314,10 @@ def reliability_diagram(
     problems = look(models, chosen, plan)
     seen = next(iter(problems.values())).view
     _check_number_of_outcomes(seen.m, len(models))
-    cut = as_partition(default_partition(seen.m) if partition is None else partition)
-    edges = _edges(cut)
+    usual = EqualWidth(10) if seen.m == 2 else SimplexBins(5 if seen.m == 3 else 4)
+    cut = as_partition(usual if partition is None else partition)
+    n_bars = min(cut.k, MOST_BINS) if isinstance(cut, EqualWidth) else OTHER_BINS
+    edges = np.arange(n_bars + 1) / n_bars  # those of EqualWidth, to the last bit
     series = []
     for i, (name, problem) in enumerate(problems.items()):
         mine = replace(plan, progress=part(progress, i, len(models)))
@@ -351,11 +335,6 @@ def reliability_diagram(
     )
 
 
-def default_partition(m: int) -> Partition:
-    """Return the bins of a diagram of m outcomes."""
-    return EqualWidth(10) if m == 2 else SimplexBins(5 if m == 3 else 4)
-
-
 def _check_number_of_outcomes(m: int, n_models: int) -> None:
     if m > LARGEST:
         raise ValueError(
@@ -368,12 +347,6 @@ def _check_number_of_outcomes(m: int, n_models: int) -> None:
             f"Models can share a picture only if there are two outcomes; found {m}. Draw one"
             " diagram for each."
         )
-
-
-def _edges(partition: Partition) -> Floats:
-    """Return the limits of the bins of the histogram: those of EqualWidth, to the last bit."""
-    bins = min(partition.k, MOST_BINS) if isinstance(partition, EqualWidth) else OTHER_BINS
-    return np.arange(bins + 1) / bins
 
 
 def _histogram(problem: Problem, edges: Floats) -> Callable[[], Floats | None]:

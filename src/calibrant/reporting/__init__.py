@@ -1,5 +1,5 @@
 """The report: one HTML file that works offline."""
 
-from calibrant.reporting.write import report
+from calibrant.reporting.page import report
 
 __all__ = ["report"]

@@ -1,39 +1,40 @@
-"""What the report on one model holds: computed here, drawn elsewhere."""
+"""What the report on one model holds: computed and judged here, drawn elsewhere.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+There is one adjustment for all that a page says about a model. Tests, bins, classes, groups and
+the curve of a page see the same draws. Each of these boxes has a strongest piece of evidence, in
+the data and in every replicate, and so a p-value that is adjusted within the box. If the model is
+calibrated, data and replicates are exchangeable. So the share of them in which some box has a
+p-value of at most p is a p-value for the whole page (Westfall and Young), and the chance of any
+significant claim on the page of a calibrated model is at most 5 %.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from calibrant import diagrams, inference
 from calibrant.calibration import calibration_function
 from calibrant.cross_fitting import Recalibration, recalibrate
 from calibrant.cross_fitting.result import AS_IT_IS
-from calibrant.diagrams import (
-    CurveDiagram,
-    ReliabilityDiagram,
-    isotonic_diagram,
-    reliability_diagram,
-)
-from calibrant.inference import Classwise, Evaluation, Slices, classwise, slices
 from calibrant.inference.replicates.problem import Progress, part
+from calibrant.inference.testing.families import largest, pvalues_of_row, strongest
 from calibrant.inference.verdicts.groups import kept_columns
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
-from calibrant.reporting.sentences import (
-    Line,
-    bin_sentences,
-    classes_verdict,
-    line_of,
-    spoken_outcomes,
-)
-from calibrant.reporting.together import judged_together
+from calibrant.reporting import sentences
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
 from calibrant.verbs import as_rows
-from calibrant.words import NEEDED, capital
+from calibrant.words import ALPHA, NEEDED, capital
+
+Floats = NDArray[np.float64]
+Evidence = tuple[float, Floats]  # of the data, and of every replicate: larger is stronger
+Adjust = Callable[[Floats], Floats]
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
 MOST_WORST = 10  # worst bins in words
@@ -53,8 +54,8 @@ class Settings:
 
     seed: int  # that the user gave, or one drawn from the generator
     n_resamples: int
-    groups: Lens | None  # for the triangle or tetrahedron of groups; None for the default
-    region: str | None  # condition that the rows were chosen by; None for all rows
+    groups: Lens | None = None  # for the triangle or tetrahedron of groups; None for the default
+    region: str | None = None  # condition that the rows were chosen by; None for all rows
 
     def draws(self, progress: Progress | None = None) -> dict[str, Any]:
         """Return arguments by which all of a page see the same draws."""
@@ -68,7 +69,7 @@ class Drawing:
 
     name: str  # for links
     title: str  # of its section
-    diagram: ReliabilityDiagram
+    diagram: diagrams.ReliabilityDiagram
     outcomes: Sequence[str]  # as a sentence names them
 
 
@@ -79,76 +80,69 @@ class Remedy:
 
     advice: str  # what to do, in a sentence
     found: Recalibration | None = None  # the methods; None if the rows do not allow it
-    diagram: ReliabilityDiagram | None = None  # before and after the recommended method, if any
+    diagram: diagrams.ReliabilityDiagram | None = None  # before and after what is recommended
     code: str = ""  # the line of Python that does it
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Contents:
     """Everything the report says about one model."""
 
     name: str  # "" if it is the only one
     data: Predictions | Scan
     scores: dict[str, float]
-    evaluation: Evaluation
+    evaluation: inference.Evaluation
     drawings: tuple[Drawing, ...]
-    curve: CurveDiagram | None  # None if there are too few resamples, clusters, or a scan
-    classes: Classwise | None  # None if there are two
+    curve: diagrams.CurveDiagram | None  # None if there are too few resamples, clusters, or a scan
+    classes: inference.Classwise | None  # None if there are two
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
-    slices: Slices | None  # None if no columns were kept beside the predictions
+    slices: inference.Slices | None  # None if no columns were kept beside the predictions
 
     @property
-    def main_lens(self) -> Lens:
-        """The aspect that comes first: the event of two classes, the top label of more."""
-        return Canonical() if self.data.m == 2 else TopLabel()
-
-    @property
-    def verdicts(self) -> list[Line]:
+    def verdicts(self) -> list[sentences.Line]:
         """What the tests mean: the main aspect first, single classes last."""
-        main, diagram = self.main_lens, self.drawings[0].diagram
+        main, diagram = main_lens(self.data), self.drawings[0].diagram
         found = sorted(self.evaluation.verdicts, key=lambda verdict: verdict.lens != main)
-        lines = [line_of(v, diagram if v.lens == main else None) for v in found]
-        return lines if self.classes is None else [*lines, classes_verdict(self.classes)]
+        lines = [sentences.line_of(v, diagram if v.lens == main else None) for v in found]
+        return lines if self.classes is None else [*lines, sentences.classes_verdict(self.classes)]
 
     def worst_bins(self) -> list[str]:
         """Return sentences about the bins that matter most: share times deviation."""
         found = []
         for drawing in self.drawings:
-            for size, sentence in bin_sentences(drawing.diagram, drawing.outcomes, MOST_WORST):
-                found.append((size, capital(f"{drawing.title}: {sentence}")))
-        largest = sorted(found, key=lambda pair: -pair[0])[:MOST_WORST]
-        return [sentence for _, sentence in largest]
+            told = sentences.bin_sentences(drawing.diagram, drawing.outcomes, MOST_WORST)
+            found += [(size, capital(f"{drawing.title}: {text}")) for size, text in told]
+        return [text for _, text in sorted(found, key=lambda pair: -pair[0])[:MOST_WORST]]
 
-    def __repr__(self) -> str:
-        return f"Contents(name={self.name[:60]!r}, data={self.data!r})"
+
+def main_lens(data: Predictions | Scan) -> Lens:
+    """Return the aspect that comes first: the event of two classes, the top label of more."""
+    return Canonical() if data.m == 2 else TopLabel()
 
 
 def compute(
     name: str,
     data: Predictions | Scan,
-    evaluation: Evaluation,
+    evaluation: inference.Evaluation,
     settings: Settings,
     progress: Progress | None = None,
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
     columns = kept_columns(data)
     n_stages = (3 if data.m == 2 else 5) + bool(columns)
-    drawings = _drawings(
-        data, _wanted(data, settings.groups), settings, part(progress, 0, n_stages)
-    )
-    curve = _curve(data, settings, part(progress, 1, n_stages))
+    stages = [part(progress, i, n_stages) for i in range(n_stages)]
+    drawings = _drawings(data, _wanted(data, settings.groups), settings, stages[0])
+    curve = _curve(data, settings, stages[1])
     classes = None
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
-        classes = classwise(data, BINS, **settings.draws(part(progress, 2, n_stages)))
-        wanted = _worst_classes(classes)
-        class_drawings = _drawings(data, wanted, settings, part(progress, 3, n_stages))
+        classes = inference.classwise(data, BINS, **settings.draws(stages[2]))
+        class_drawings = _drawings(data, _worst_classes(classes), settings, stages[3])
     groups = None
     if columns:
-        now = part(progress, n_stages - 2, n_stages)
-        groups = slices(data, columns, **settings.draws(now))
+        groups = inference.slices(data, columns, **settings.draws(stages[-2]))
     found = Contents(
         name=name,
         data=data,
@@ -158,7 +152,7 @@ def compute(
         curve=curve,
         classes=classes,
         class_drawings=class_drawings,
-        remedy=remedy(data, settings, part(progress, n_stages - 1, n_stages)),
+        remedy=remedy(data, settings, stages[-1]),
         slices=groups,
     )
     return judged_together(found)
@@ -174,28 +168,25 @@ def _drawings(
     drawings = []
     for i, (name, title, lens) in enumerate(wanted):
         draws = settings.draws(part(progress, i, len(wanted)))
-        diagram = reliability_diagram(data, lens=lens, **draws)
-        outcomes = RANKS if lens == TopK(2) else spoken_outcomes(diagram)
+        diagram = diagrams.reliability_diagram(data, lens=lens, **draws)
+        outcomes = RANKS if lens == TopK(2) else sentences.spoken_outcomes(diagram)
         drawings.append(Drawing(name, title, diagram, outcomes))
     return tuple(drawings)
 
 
 def _curve(
     data: Predictions | Scan, settings: Settings, progress: Progress | None
-) -> CurveDiagram | None:
+) -> diagrams.CurveDiagram | None:
     """Draw an isotonic curve of the event, or the predicted class; with the draws of the bins."""
     if not as_rows(data).held or settings.n_resamples < NEEDED or data.clusters is not None:
         return None
-    return isotonic_diagram(data, **settings.draws(progress))
+    return diagrams.isotonic_diagram(data, **settings.draws(progress))
 
 
 def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, str, Lens]]:
     """Return the name, title and lens of each diagram; the main one first."""
-    wanted: list[tuple[str, str, Lens]] = []
-    if data.m == 2:
-        wanted.append(("main", f"Probability of “{data.classes[1]}”", Canonical()))
-    else:
-        wanted.append(("main", "Confidence", TopLabel()))
+    title = f"Probability of “{data.classes[1]}”" if data.m == 2 else "Confidence"
+    wanted = [("main", title, main_lens(data))]
     if data.m in (3, 4):
         wanted.append(("simplex", "All classes", Canonical()))
     if data.m > 4:
@@ -226,7 +217,7 @@ def default_groups(data: Predictions | Scan) -> Groups:
     return Groups({**names, rest: others})
 
 
-def _worst_classes(classes: Classwise) -> list[tuple[str, str, Lens]]:
+def _worst_classes(classes: inference.Classwise) -> list[tuple[str, str, Lens]]:
     """Return the classes with the strongest evidence, in the order of their table."""
     worst = np.lexsort((-classes.values, classes.adjusted_pvalues))[:MOST_CLASSES]
     return [(f"class{j}", classes.classes[j], Marginal(j)) for j in worst.tolist()]
@@ -249,7 +240,112 @@ def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> R
     if found.recommended == AS_IT_IS:
         return Remedy(found.recommendation, found)
     models = {AS_IT_IS: data, f"after {found.recommended}": found.predictions()}
-    lens: Lens = Canonical() if data.m == 2 else TopLabel()
-    diagram = reliability_diagram(models, lens=lens, **settings.draws())
-    code = f"repaired = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
+    diagram = diagrams.reliability_diagram(models, lens=main_lens(data), **settings.draws())
+    code = f"recalibrated = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
     return Remedy(found.recommendation, found, diagram, code)
+
+
+def judged_together(found: Contents) -> Contents:
+    """Adjust all boxes together; bins of a class are judged if the class is shown to be off."""
+    n_tests, evidence = _of_page(found)
+    adjust = adjustment(evidence)
+    tests, curve, classes, groups = found.evaluation, found.curve, found.classes, found.slices
+    tests = replace(
+        tests,
+        verdicts=tuple(_judged_verdict(verdict, adjust, n_tests) for verdict in tests.verdicts),
+        rows=tuple(
+            replace(row, adjusted_pvalue=float(adjust(np.array(row.adjusted_pvalue))))
+            for row in tests.rows
+        ),
+    )
+    if curve is not None:
+        (series,) = curve.series
+        band = replace(series.band, pvalues=adjust(series.band.pvalues))
+        curve = replace(curve, series=(replace(series, band=band),))
+    if classes is not None:
+        classes = replace(classes, together=adjust)
+    if groups is not None:
+        rows = [
+            replace(row, verdict=_judged_verdict(row.verdict, adjust, n_tests))
+            for row in groups.rows
+        ]
+        groups = replace(groups, rows=tuple(rows))
+    return replace(
+        found,
+        evaluation=tests,
+        drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
+        curve=curve,
+        classes=classes,
+        class_drawings=_judged_classes(found.class_drawings, classes),
+        slices=groups,
+    )
+
+
+def adjustment(families: Iterable[Evidence]) -> Adjust:
+    """Return what makes p-values of boxes p-values of the page.
+
+    Examples
+    --------
+    >>> one = 3.0, np.array([1.0, 2.0, 4.0])
+    >>> two = 1.0, np.array([3.0, 2.0, 4.0])
+    >>> adjustment([one, two])(np.array([0.5, 0.25])).tolist()
+    [0.75, 0.25]
+    """
+    table = np.stack([pvalues_of_row(np.append(value, null)) for value, null in families])
+    smallest = np.sort(table.min(axis=0))
+
+    def adjust(p: Floats) -> Floats:
+        return np.searchsorted(smallest, np.asarray(p) * (1 + 1e-12), "right") / smallest.size
+
+    return adjust
+
+
+def _of_tests(rows: Sequence[inference.EvaluationRow]) -> Evidence:
+    """Return the strongest evidence of tests."""
+    values = np.array([row.value for row in rows])
+    return strongest(values, np.stack([row.null for row in rows]))
+
+
+def _of_page(found: Contents) -> tuple[int, list[Evidence]]:
+    """Return the number of tests of a page, and the evidence of its boxes."""
+    evidence = [_of_tests(found.evaluation.rows)]
+    n_tests = len(found.evaluation.rows)
+    for drawing in found.drawings:
+        cells = drawing.diagram.series[0].cells
+        evidence.append((float(cells.standardised.max()), cells.largest))
+        n_tests += cells.function.n_cells
+    if found.curve is not None:
+        band = found.curve.series[0].band
+        evidence.append((band.farthest, band.largest))
+        n_tests += 1
+    if found.classes is not None:  # the class that is furthest off, and the mean of all
+        evidence.append(largest(found.classes.values, found.classes.null))
+        evidence.append((found.classes.mean, found.classes.null.mean(axis=0)))
+        n_tests += len(found.classes.classes) + 1
+    if found.slices is not None:
+        evidence.append(_of_tests(found.slices.tests))
+        n_tests += len(found.slices.tests)
+    return n_tests, evidence
+
+
+def _judged_verdict(verdict: inference.Verdict, adjust: Adjust, n_tests: int) -> inference.Verdict:
+    """Return what tests say as part of a page with so many tests."""
+    found = replace(verdict, pvalue=float(adjust(np.array(verdict.pvalue))), n_tests=n_tests)
+    return found if found.rejected else replace(found, direction=None)
+
+
+def _judged(drawing: Drawing, adjust: Adjust) -> Drawing:
+    """Return a diagram whose bins are judged as part of a page."""
+    (series,) = drawing.diagram.series
+    judged = replace(series, cells=replace(series.cells, together=adjust))
+    return replace(drawing, diagram=replace(drawing.diagram, series=(judged,)))
+
+
+def _judged_classes(
+    drawings: tuple[Drawing, ...], classes: inference.Classwise | None
+) -> tuple[Drawing, ...]:
+    """Mark no bin of a class that is not shown to be off."""
+    if classes is None:
+        return drawings
+    p = dict(zip(classes.classes, classes.adjusted_pvalues.tolist(), strict=True))
+    return tuple(one if p[one.title] <= ALPHA else _judged(one, np.ones_like) for one in drawings)

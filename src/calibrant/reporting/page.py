@@ -1,43 +1,148 @@
-"""What was computed becomes a page of HTML, with enough to compute every number again."""
+"""From predictions to a page of HTML, with enough to compute every number again."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from calibrant import tables
+from calibrant.checks.files import whole_file
+from calibrant.checks.seeds import Rng, as_seed
 from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
 from calibrant.cross_fitting.result import NOTE
-from calibrant.diagrams import CurveDiagram, ReliabilityDiagram
+from calibrant.diagrams import CurveDiagram, ReliabilityDiagram, reliability_diagram
+from calibrant.diagrams.bins import bins_picture, simplex_picture
 from calibrant.diagrams.charts import chart, forest, spark
-from calibrant.diagrams.charts.chart import Chart, asset, policy
-from calibrant.diagrams.pictures import bins_picture, curve_picture, simplex_picture
-from calibrant.inference import Comparison, Slices
+from calibrant.diagrams.charts.chart import asset, policy
+from calibrant.diagrams.curve import curve_picture
+from calibrant.diagrams.problems import Models, named
+from calibrant.inference import Comparison, Evaluation, Slices, compare, evaluate
+from calibrant.inference.replicates.problem import Progress, check_resamples, part
 from calibrant.inference.verdicts.evaluation import HEADER
 from calibrant.inference.verdicts.groups import HEADER as SLICE_HEADER
-from calibrant.lenses import TopLabel
+from calibrant.lenses import Lens, TopLabel
 from calibrant.predictions import Predictions
-from calibrant.reporting.comparison import comparison_parts
-from calibrant.reporting.contents import (
-    BINS,
-    MOST_CLASSES,
-    Contents,
-    Drawing,
-    Remedy,
-    Settings,
-)
+from calibrant.reporting import contents as of_model
+from calibrant.reporting.contents import Contents, Settings, main_lens
+from calibrant.reporting.sentences import comparison_parts, paragraphs
 from calibrant.rows import Scan
-from calibrant.verbs import as_rows
+from calibrant.spelling import as_lens
+from calibrant.verbs import as_rows, takes_models
 from calibrant.words import capital, decimal, many, score_name
 
 MOST_ROWS = 50  # groups in the table
 MOST_GROUPS = 30  # of a column, in its chart
 
 
-def render(
+@takes_models
+def report(
+    data: Models,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    groups: Lens | str | None = None,
+    region: str | None = None,
+    n_resamples: int = 999,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a report: verdicts in words, tables, diagrams, worst bins, scores, provenance.
+
+    One HTML file that needs no network. The same data, seed and settings give the same bytes.
+
+    Parameters
+    ----------
+    data : Predictions, Scan, or mapping of str to such
+        The predictions; more than one model by name. Models of the same rows are compared. Columns
+        that `load` kept beside them become groups of rows with a section of their own. Of scanned
+        rows there is everything but the curve, how far off they are, and recalibration.
+    path : str or Path
+        File to write.
+    title : str, optional
+        Title of the report. Default: "Calibration report".
+    groups : Lens, optional
+        Lens of three or four outcomes to draw. Default: the two most frequent classes and the
+        others.
+    region : str, optional
+        Condition that the rows of `data` were chosen by, to be named in the report.
+    n_resamples : int, default 999
+        Number of data sets drawn under the hypothesis of calibration.
+    rng : int, numpy.random.Generator or None, default None
+        Seed, generator, or None for fresh entropy.
+    progress : function of (done, total), optional
+        Called now and then.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+    """
+    first = next(iter(_models(data).values()))
+    lens = None if groups is None else as_lens(groups, first)
+    settings = Settings(as_seed(rng), check_resamples(n_resamples), lens, region)
+    told_report(data, path, title or "Calibration report", settings, progress)
+    return Path(path)
+
+
+def told_report(
+    data: Models, path: str | Path, title: str, settings: Settings, progress: Progress | None = None
+) -> list[str]:
+    """Write a report, as `report` does, and return the sentences with which it begins."""
+    models = _models(data)
+    try:
+        title.encode("utf-8")
+    except UnicodeEncodeError as error:
+        found = repr(error.object[error.start])
+        raise ValueError(f"`title` must be text that UTF-8 can hold; found {found}.") from None
+    evaluations, comparison = _evaluate(models, settings, part(progress, 0, 2))
+    second_half = part(progress, 1, 2)
+    contents = []
+    for i, (name, model) in enumerate(models.items()):
+        now = part(second_half, i, len(models))
+        contents.append(of_model.compute(name, model, evaluations[name], settings, now))
+    page = _render(title, contents, comparison, settings)
+    with whole_file(Path(path)) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    if comparison is not None:
+        return [f"{subject}: {text}" for subject, text in paragraphs(comparison[0])]
+    return [line.text for line in contents[0].verdicts]
+
+
+def _models(data: Models) -> Mapping[str, Any]:
+    """Return models by their names; one may be a scan."""
+    return named(data, scans=not isinstance(data, Mapping) or len(data) == 1)
+
+
+def _evaluate(
+    models: Mapping[str, Any], settings: Settings, progress: Progress | None
+) -> tuple[Mapping[str, Evaluation], tuple[Comparison, ReliabilityDiagram] | None]:
+    """Evaluate each model; compare more than one, with one diagram of all."""
+    draws = settings.draws(progress)
+    if len(models) == 1:
+        ((name, model),) = models.items()
+        return {name: evaluate(model, **draws)}, None
+    comparison = compare(models, paired=same_rows(models), **draws)
+    lens = main_lens(next(iter(models.values())))
+    picture = reliability_diagram(models, lens=lens, **settings.draws())
+    return comparison.evaluations, (comparison, picture)
+
+
+def same_rows(models: Mapping[str, Predictions]) -> bool:
+    """Return whether the labels and weights of all models agree row by row."""
+    first, *others = models.values()
+    return all(
+        other.n == first.n
+        and bool((other.labels == first.labels).all())
+        and bool((other.weights == first.weights).all())
+        for other in others
+    )
+
+
+def _render(
     title: str,
     contents: Sequence[Contents],
     comparison: tuple[Comparison, ReliabilityDiagram] | None,
@@ -56,7 +161,7 @@ def render(
     compared, together = None, None
     if comparison is not None:
         found, together = comparison
-        compared = comparison_parts(found, contents[0].main_lens)
+        compared = comparison_parts(found, main_lens(contents[0].data))
         compared["drawn"] = _figure(together, "comparison-figure")
     models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
     script = asset("chart.js") + files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
@@ -102,27 +207,23 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "remedy": _remedy(contents.remedy, element),
         **_sparks(contents.class_drawings),
         "classes": contents.classes,
-        "most_classes": MOST_CLASSES,
+        "most_classes": of_model.MOST_CLASSES,
         **_slices(contents.slices, element),
     }
 
 
 def _size(data: Predictions | Scan) -> str:
     weighted = ", weighted" if data.weighted else ""
-    within = (
-        "" if data.clusters is None else f" in {many(np.unique(data.clusters).size, 'cluster')}"
-    )
+    within = ""
+    if data.clusters is not None:
+        within = f" in {many(np.unique(data.clusters).size, 'cluster')}"
     return f"{many(data.n, 'row')}{within}, {data.m:,} classes{weighted}"
 
 
 def _figure(
     diagram: ReliabilityDiagram | CurveDiagram, element: str, found: str = ""
 ) -> dict[str, Any]:
-    """Return what the page needs to show a diagram.
-
-    element : identifies it on the page
-    found : what it shows, in a sentence
-    """
+    """Return what the page needs to show a diagram; `found` is what it shows, in a sentence."""
     if isinstance(diagram, CurveDiagram):
         kind, picture = "curve", curve_picture(diagram)
     elif diagram.n_outcomes > 2:
@@ -134,7 +235,8 @@ def _figure(
     told = "the probabilities were too high"
     if diagram.subject == TopLabel().subject:
         told = "the model was overconfident"
-    return _parts(kind, element, chart(picture, found), found, told)
+    drawn = {"kind": kind, "id": element, "chart": chart(picture, found)}
+    return {**drawn, "summary": found, "too_high": told}
 
 
 def _forest(found: Slices, column: str, element: str) -> dict[str, Any]:
@@ -143,14 +245,10 @@ def _forest(found: Slices, column: str, element: str) -> dict[str, Any]:
     off = [row.group for row in groups if row.verdict.rejected]
     told = f"Shown to be off: {', '.join(off)}." if off else "No group is shown to be off."
     drawn = forest(groups, f"How far off the groups of {column} are. {told}")
-    return {"title": column, **_parts("forest", element, drawn, told)}
+    return {"title": column, "kind": "forest", "id": element, "chart": drawn, "summary": told}
 
 
-def _parts(kind: str, element: str, drawn: Chart, found: str, told: str = "") -> dict[str, Any]:
-    return {"kind": kind, "id": element, "chart": drawn, "summary": found, "too_high": told}
-
-
-def _sparks(drawings: Sequence[Drawing]) -> dict[str, Any]:
+def _sparks(drawings: Sequence[of_model.Drawing]) -> dict[str, Any]:
     reach = _common_reach([drawing.diagram for drawing in drawings])
     pictures = []
     for one in drawings:
@@ -186,7 +284,7 @@ def _slices(found: Slices | None, element: str) -> dict[str, Any]:
     }
 
 
-def _remedy(remedy: Remedy, element: str) -> dict[str, Any]:
+def _remedy(remedy: of_model.Remedy, element: str) -> dict[str, Any]:
     shown: dict[str, Any] = {"advice": remedy.advice, "code": remedy.code, "note": NOTE}
     if remedy.found is not None:
         shown["rows"] = [row.cells() for row in remedy.found.rows]
@@ -226,7 +324,7 @@ def _origin_of(contents: Contents) -> dict[str, Any]:
         "settings": dict(contents.evaluation.settings),
         "diagrams": [dict(drawing.diagram.settings) for drawing in contents.drawings],
         "curve": None if contents.curve is None else dict(contents.curve.settings),
-        "classwise": None if contents.classes is None else str(BINS),
+        "classwise": None if contents.classes is None else str(of_model.BINS),
         "class_diagrams": [dict(drawing.diagram.settings) for drawing in contents.class_drawings],
         "slices": None if contents.slices is None else dict(contents.slices.settings),
         "evaluation": contents.evaluation.to_dict()["rows"],
@@ -236,17 +334,12 @@ def _origin_of(contents: Contents) -> dict[str, Any]:
 
 def _origin(data: Any) -> dict[str, Any]:
     """Return what identifies the rows: a hash of them, or where they were read from."""
-    if as_rows(data).held:
-        return {"dtype": str(data.probs.dtype), "sha256": _digest(data)}
-    dtype = "float32" if data.columns.single else "float64"
-    return {"dtype": dtype, "scanned": repr(data), "row": data.columns.row}
-
-
-def _digest(data: Predictions) -> str:
-    """Return the SHA-256 of the classes, probabilities, labels and weights."""
+    if not as_rows(data).held:
+        dtype = "float32" if data.columns.single else "float64"
+        return {"dtype": dtype, "scanned": repr(data), "row": data.columns.row}
     state = sha256()
     pieces: list[Any] = ["\x1f".join(data.classes).encode(), str(data.probs.dtype).encode()]
     pieces += [data.probs, data.labels, np.ascontiguousarray(data.weights)]
     for piece in pieces:
         state.update(piece)
-    return state.hexdigest()
+    return {"dtype": str(data.probs.dtype), "sha256": state.hexdigest()}

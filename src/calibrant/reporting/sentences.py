@@ -1,18 +1,20 @@
-"""What tests and diagrams show, in plain words."""
+"""What tests, diagrams and comparisons of models show, in plain words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import words
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.diagrams.pictures.binary import runs
-from calibrant.inference import Classwise, Verdict
-from calibrant.lenses import TopLabel
-from calibrant.words import ALPHA, NEEDED, apart, be, many, pvalue, rows_of, too_few
+from calibrant.diagrams.curve import runs
+from calibrant.inference import Classwise, Comparison, Difference, Verdict
+from calibrant.lenses import Canonical, Lens, TopLabel
+from calibrant.words import ALPHA, NEEDED, capital, many, pvalue
 
+SIZES = ("off by", "adjusted p")  # columns of each lens, in the table of models
 SMALL = 0.01  # share of the rows below which a bin is not called the worst
 
 
@@ -47,16 +49,16 @@ def classes_verdict(found: Classwise) -> Line:
     undecided = n_resamples < NEEDED
     if found.mean_pvalue <= ALPHA:
         lead = "The classes are off when each is looked at alone, all of them taken together"
-        mean, expected = apart(found.mean, float(found.null.mean()))
+        mean, expected = words.apart(found.mean, float(found.null.mean()))
         facts = (
             f"{mean} in the mean of {m:,} classes, where {expected} would be expected of"
             f" calibrated ones; {pvalue(found.mean_pvalue, n_resamples)}. No single class is shown"
             f" to be off; {strongest}"
         )
-        return Line(lead, facts + (f"; {too_few()}" if undecided else ""), off=True)
+        return Line(lead, facts + (f"; {words.too_few()}" if undecided else ""), off=True)
     if undecided:
         lead = f"Single classes cannot be judged with {many(n_resamples, 'resample')}"
-        return Line(lead, f"{too_few()}; {strongest}", off=False)
+        return Line(lead, f"{words.too_few()}; {strongest}", off=False)
     lead = "No class shows a sign of miscalibration when each is looked at alone"
     return Line(lead, strongest, off=False)
 
@@ -67,8 +69,8 @@ def _some_classes(found: Classwise) -> Line:
     count, m = int(off.sum()), len(found.classes)
     j = int(np.argmax(np.where(off, found.values, -1.0)))
     which = "All" if count == m else f"{count:,} of"
-    lead = f"{which} {m:,} classes {be(count)} off when each is looked at alone"
-    value, expected = apart(float(found.values[j]), float(found.null[j].mean()))
+    lead = f"{which} {m:,} classes {words.be(count)} off when each is looked at alone"
+    value, expected = words.apart(float(found.values[j]), float(found.null[j].mean()))
     p = pvalue(float(found.adjusted_pvalues[j]), found.null.shape[1])
     facts = (
         f"most of all “{found.classes[j]}” by {value} on average, where {expected} would be"
@@ -89,10 +91,9 @@ def spoken_outcomes(diagram: ReliabilityDiagram) -> list[str]:
 def bin_sentences(
     diagram: ReliabilityDiagram, names: Sequence[str], most: int
 ) -> list[tuple[float, str]]:
-    """Describe the significant bins of one model: share times deviation, and a sentence.
+    """Describe the significant bins of one model, the `most` that matter, outcomes by `names`.
 
-    names : the outcomes as a sentence names them
-    most : number of bins to describe, the largest first
+    Of each: share times deviation, and a sentence.
     """
     series = diagram.series[0]
     fn, p, n_resamples = series.function, series.cells.adjusted_pvalues, series.cells.largest.size
@@ -104,27 +105,12 @@ def bin_sentences(
         if names[j] == TopLabel().subject:
             says = "the confidence was {1:.1%} on average and the accuracy {2:.1%}"
         text = (
-            f"in {rows_of(float(fn.counts[c]), fn.weighted)}"
+            f"in {words.rows_of(float(fn.counts[c]), fn.weighted)}"
             f" {says.format(names[j], fn.predicted[c, j], fn.observed[c, j])};"
             f" {pvalue(float(p[c]), n_resamples)}, adjusted for all tests of the page."
         )
         found.append((float(fn.proportions[c] * np.abs(gaps).sum() / 2), text))
     return sorted(found, key=lambda pair: -pair[0])[:most]
-
-
-def _common_sign(diagram: ReliabilityDiagram) -> int:
-    """Return the sign of the deviations, 0 if both are common.
-
-    Bins that are significant decide, if there are any.
-    """
-    series = diagram.series[0]
-    off = series.significant(diagram.alpha)
-    mass = series.function.proportions * (off if off.any() else 1.0)
-    deviations = series.function.deviations[:, diagram.event]
-    net = float(mass @ deviations)
-    if abs(net) < 0.5 * float(mass @ np.abs(deviations)):
-        return 0
-    return 1 if net > 0 else -1
 
 
 def worst_range(diagram: ReliabilityDiagram) -> str:
@@ -150,12 +136,102 @@ def worst_range(diagram: ReliabilityDiagram) -> str:
 
 
 def _candidates(diagram: ReliabilityDiagram) -> NDArray[np.bool_]:
-    """Return which bins (bins,) may be called the worst."""
+    """Return which bins (bins,) may be called the worst: significant ones of the common sign.
+
+    If both signs are common, all that are significant may.
+    """
     series = diagram.series[0]
     gaps = series.function.deviations[:, diagram.event]
-    sign = _common_sign(diagram)
-    off = series.significant(diagram.alpha) & (gaps != 0)
-    if sign != 0:
-        off &= gaps * sign > 0
+    significant = series.significant(diagram.alpha)
+    mass = series.function.proportions * significant
+    net = float(mass @ gaps)
+    off = significant & (gaps != 0)
+    if abs(net) >= 0.5 * float(mass @ np.abs(gaps)):
+        off &= gaps * np.sign(net) > 0
     big: NDArray[np.bool_] = off & (series.function.proportions >= SMALL)
     return big if big.any() else off
+
+
+def comparison_parts(found: Comparison, main: Lens) -> dict[str, Any]:
+    """Return the table of models, the furthest off by the `main` lens first, and paragraphs."""
+    subjects = _subjects(found)
+    lenses = sorted(subjects, key=lambda lens: lens != main)
+    order = _ranked(found, lenses[0])
+    scores = list(next(iter(found.scores.values())))
+    groups = [("", 1), *((_short(lens, subjects[lens]), len(SIZES)) for lens in lenses)]
+    return {
+        "header": [
+            "model",
+            *SIZES * len(lenses),
+            *(words.score_name(score).removesuffix(" score") for score in scores),
+        ],
+        "groups": [*groups, ("scores", len(scores))],
+        "rows": [_row(found, name, lenses) for name in order],
+        "paragraphs": paragraphs(found, lenses),
+    }
+
+
+def paragraphs(found: Comparison, lenses: Sequence[Lens] = ()) -> list[tuple[str, str]]:
+    """Say through each lens who is further off than whom: what it is about, and what is known."""
+    subjects = _subjects(found)
+    return [
+        (capital(subjects[lens]), _paragraph(found, lens, _ranked(found, lens)))
+        for lens in lenses or subjects
+    ]
+
+
+def _subjects(found: Comparison) -> dict[Lens, str]:
+    """Return what each lens is about."""
+    first = next(iter(found.evaluations.values()))
+    return {verdict.lens: verdict.subject for verdict in first.verdicts}
+
+
+def _short(lens: Lens, subject: str) -> str:
+    """Name a lens above its columns."""
+    if lens == Canonical() and subject.startswith("the full"):
+        return "full distributions"
+    return subject.removeprefix("the probabilities of ").removeprefix("the ")
+
+
+def _ranked(found: Comparison, lens: Lens) -> list[str]:
+    """Return the models, the furthest off first; those of unknown size last."""
+
+    def size(name: str) -> float:
+        (verdict,) = (v for v in found.evaluations[name].verdicts if v.lens == lens)
+        return -1.0 if verdict.size is None else verdict.size
+
+    return sorted(found.evaluations, key=size, reverse=True)
+
+
+def _row(found: Comparison, name: str, lenses: Sequence[Lens]) -> list[str]:
+    verdicts = {v.lens: v for v in found.evaluations[name].verdicts}
+    cells = [name]
+    for lens in lenses:
+        size, interval, _, p = verdicts[lens].cells()
+        cells += [f"{size.removesuffix(' points')} ({interval})" if interval else size, p]
+    return [*cells, *map(words.decimal, found.scores[name].values())]
+
+
+def _paragraph(found: Comparison, lens: Lens, order: Sequence[str]) -> str:
+    """Say through one lens who is further off than whom."""
+    pairs = [one for one in found.differences if one.lens == lens]
+    told = list(filter(None, (_further_off(pairs, worse, order) for worse in order)))
+    unsure = [one for one in pairs if one.worse is None]
+    if unsure:
+        told.append(f"the data do not tell {_unsure(unsure, not told)}")
+    return f"{'; '.join(told)}."
+
+
+def _further_off(pairs: Sequence[Difference], worse: str, order: Sequence[str]) -> str:
+    """Say which models one is further off than; nothing if there are none."""
+    better = [{one.first, one.second} - {worse} for one in pairs if one.worse == worse]
+    names = words.listed(sorted(set().union(*better), key=order.index))
+    return f"{worse} is further off than {names}" if names else ""
+
+
+def _unsure(pairs: Sequence[Difference], all_of_them: bool) -> str:
+    """Say of which pairs it is not known which one is further off."""
+    if len(pairs) == 1:
+        return f"whether {pairs[0].first} or {pairs[0].second} is further off"
+    rest = "any two" if all_of_them else f"the other {many(len(pairs), 'pair')}"
+    return f"which of {rest} is further off"

@@ -1,1 +1,1 @@
-"""The commands, one in a file. What computes is imported when a command runs, not before."""
+"""The commands. What computes is imported when a command runs, not before."""

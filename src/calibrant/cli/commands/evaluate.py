@@ -1,111 +1,97 @@
-"""``calibrant evaluate``."""
+"""``calibrant evaluate``, ``compare`` and ``power``: what is found, in sentences and tables."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrant.cli import options, output
 from calibrant.cli.errors import one_sentence_errors
-from calibrant.cli.inputs import Inputs, readings, takes_inputs
-from calibrant.cli.options import (
-    DistanceTexts,
-    FileOrFolder,
-    Json,
-    LensTexts,
-    PartitionTexts,
-    Resamples,
-    Seed,
-    StatisticTexts,
-)
-from calibrant.cli.output import (
-    drawn,
-    print_json,
-    print_readings,
-    print_sentence,
-    print_table,
-    print_title,
-)
-from calibrant.cli.parsing import parse_questions
-from calibrant.cli.progress import progress_after
+from calibrant.cli.inputs import Inputs, takes_inputs
+from calibrant.cli.output import drawn, print_json, print_readings, print_table, progress_after, say
 
 if TYPE_CHECKING:
-    from calibrant import Evaluation, Predictions, Scan
-    from calibrant.inference import Slices
+    from calibrant import Comparison, Evaluation, Predictions, Scan, Slices
 
 MOST = 30  # groups that are printed
+
+Unpaired = Annotated[bool, typer.Option("--unpaired", help="The files hold different rows.")]
+Temperatures = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--temperature",
+        help="Power against labels from predictions at this temperature: above 1 for an"
+        " overconfident model; may be repeated.",
+    ),
+]
+Shifts = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--shift",
+        help="Power against log-odds of the event, or of the most probable class, that are higher"
+        " by this than predicted; may be repeated.",
+    ),
+]
+Share = Annotated[
+    float, typer.Option(min=0.01, max=0.99, help="Power that is asked for, without alternatives.")
+]
+Level = Annotated[float, typer.Option(min=0.0001, max=0.5, help="Level of the test.")]
 
 
 @takes_inputs("by", "row", "engine")
 def evaluate(
-    file: FileOrFolder,
-    lens: LensTexts = None,
-    statistic: StatisticTexts = None,
-    partition: PartitionTexts = None,
-    distance: DistanceTexts = None,
-    resamples: Resamples = 999,
-    seed: Seed = 0,
-    json: Json = False,
+    file: options.FileOrFolder,
+    lens: options.LensTexts = None,
+    statistic: options.StatisticTexts = None,
+    partition: options.PartitionTexts = None,
+    distance: options.DistanceTexts = None,
     *,
     inputs: Inputs,
 ) -> None:
     """Say whether probabilities are off in several respects, and how far."""
     with one_sentence_errors():
-        import calibrant as cal  # noqa: PLC0415
+        import calibrant as cal
+        from calibrant.cli.parsing import parse_questions
 
-        models = inputs.open_all(file)
+        models = inputs.open_all([file], paired=False)
         bodies = {}
         for name, data in models.items():
             asked = parse_questions(data, lens, statistic, partition, distance)
             with progress_after(1.0, "resampling") as progress:
-                found = cal.evaluate(
-                    data, **asked, n_resamples=resamples, rng=seed, progress=progress
-                )
+                found = cal.evaluate(data, **asked, **inputs.draws, progress=progress)
             scores = cal.scores.all_scores(data)
             bodies[name] = {"scores": scores, **drawn(found.settings), **found.to_dict()}
-            groups = _slices(data, resamples, seed)
+            groups = _slices(data, inputs.draws)
             if groups is not None:
                 bodies[name]["slices"] = groups.to_dict()["rows"]
-            if not json:
+            if not inputs.json:
                 of = "" if len(models) == 1 else name
                 print_evaluation(str(file), scores, found, inputs.region, of)
-                _print_slices(groups)
-        if json:
-            _print_json({"file": str(file), "region": inputs.region}, models, bodies)
-        else:
+                if groups is not None:
+                    _print_slices(groups)
+        if not inputs.json:
             print_readings(models)
+        elif len(models) == 1:
+            print_json("evaluate", {**inputs.origin(file, data), **bodies[name]})
+        else:
+            print_json("evaluate", {**inputs.origin(file, models), "models": bodies})
 
 
-def _slices(data: "Predictions | Scan", resamples: int, seed: int) -> "Slices | None":
+def _slices(data: "Predictions | Scan", draws: dict[str, Any]) -> "Slices | None":
     """Look at the groups that --by asks for."""
-    from calibrant.inference.verdicts.groups import kept_columns, slices  # noqa: PLC0415
+    from calibrant.inference.verdicts.groups import kept_columns, slices
 
     names = kept_columns(data)
     if not names:
         return None
     with progress_after(1.0, "groups") as progress:
-        return slices(data, names, n_resamples=resamples, rng=seed, progress=progress)
+        return slices(data, names, **draws, progress=progress)
 
 
-def _print_slices(groups: "Slices | None") -> None:
-    if groups is not None:
-        print_sentence(f"{groups}.")
-        header, lines = groups.lines()
-        title = "Groups" if len(lines) <= MOST else f"The first {MOST} groups"
-        print_table(title, header, lines[:MOST], heading=(0, 1))
-
-
-def _print_json(
-    body: dict[str, Any],
-    models: Mapping[str, "Predictions | Scan"],
-    found: Mapping[str, dict[str, Any]],
-) -> None:
-    """Write what was found of the only model, or of each model of a long file."""
-    read = readings(models)
-    if len(found) == 1:
-        (name,) = found
-        print_json("evaluate", {**body, "reading": read.get(name), **found[name]})
-    else:
-        print_json("evaluate", {**body, "readings": read, "models": dict(found)})
+def _print_slices(groups: "Slices") -> None:
+    say(f"{groups}.")
+    header, lines = groups.lines()
+    title = "Groups" if len(lines) <= MOST else f"The first {MOST} groups"
+    print_table(title, header, lines[:MOST], heading=(0, 1))
 
 
 def print_evaluation(
@@ -115,21 +101,123 @@ def print_evaluation(
     region: str | None = None,
     model: str = "",
 ) -> None:
-    """Write the verdicts, the scores and the table.
-
-    `name` is what was evaluated, `region` the condition that its rows were chosen by, and `model`
-    which of several models of a file it is.
-    """
-    from calibrant.words import BOTH_OUTCOMES, capital, decimal, many, score_name  # noqa: PLC0415
+    """Write the verdicts, the scores and the table: of `model`, if `name` has several."""
+    from calibrant.words import BOTH_OUTCOMES, capital, decimal, many, score_name
 
     for verdict in found.verdicts:
-        print_sentence(f"{model}: {verdict.sentence}" if model else verdict.sentence)
+        say(f"{model}: {verdict.sentence}" if model else verdict.sentence)
     where = "" if region is None else f", only where {region}"
     of = f", {model}" if model else ""
     typer.echo()
-    print_title(f"{name}{of}: {many(found.n, 'row')}, {found.m:,} classes{where}")
+    output.print_title(f"{name}{of}: {many(found.n, 'row')}, {found.m:,} classes{where}")
     written = ", ".join(f"{score_name(key)} {decimal(v)}" for key, v in scores.items())
     if written:
-        print_sentence(f"{capital(written)}." + (f" {BOTH_OUTCOMES}" if found.m == 2 else ""))
+        say(f"{capital(written)}." + (f" {BOTH_OUTCOMES}" if found.m == 2 else ""))
     typer.echo()
     print_table("Tests", *found.lines(), heading=(0,))
+
+
+@takes_inputs("id")
+def compare(
+    files: options.Files,
+    lens: options.LensTexts = None,
+    statistic: options.StatisticTexts = None,
+    partition: options.PartitionTexts = None,
+    distance: options.DistanceTexts = None,
+    unpaired: Unpaired = False,
+    *,
+    inputs: Inputs,
+) -> None:
+    """Compare models: each with its test, and the differences of every two."""
+    if len(files) < 2 and inputs.model is None:
+        raise typer.BadParameter(
+            "compare needs at least two files, or one with --model.", param_hint="FILE…"
+        )
+    with one_sentence_errors():
+        import calibrant as cal
+        from calibrant.cli.parsing import parse_questions
+
+        models = inputs.load_all(files, paired=not unpaired)
+        first = next(iter(models.values()))
+        asked = parse_questions(first, lens, statistic, partition, distance)
+        how = {**asked, **inputs.draws, "paired": not unpaired}
+        with progress_after(1.0, "resampling") as progress:
+            found = cal.compare(models, **how, progress=progress)
+        if inputs.json:
+            body = inputs.origin(files, models)
+            print_json("compare", {**body, **drawn(found.settings), **found.to_dict()})
+        else:
+            _print_comparison(found)
+            print_readings(models)
+
+
+def _print_comparison(found: "Comparison") -> None:
+    from calibrant.reporting.sentences import paragraphs
+    from calibrant.words import BOTH_OUTCOMES
+
+    if len(found.evaluations) == 2:
+        sentences = [difference.sentence for difference in found.differences]
+    else:
+        sentences = [f"{subject}: {text}" for subject, text in paragraphs(found)]
+    for sentence in sentences:
+        say(sentence)
+    typer.echo()
+    print_table("How far off", *found.lines(), heading=(0,))
+    print_table("Scores", *found.score_rows())
+    if next(iter(found.evaluations.values())).m == 2:
+        say(BOTH_OUTCOMES)
+
+
+@takes_inputs()
+def power(
+    file: options.File,
+    lens: options.LensText = "canonical",
+    statistic: options.StatisticText = None,
+    temperature: Temperatures = None,
+    shift: Shifts = None,
+    target: Share = 0.8,
+    alpha: Level = 0.05,
+    *,
+    inputs: Inputs,
+) -> None:
+    """Say how far off the model would have to be for this file to show it."""
+    with one_sentence_errors():
+        import calibrant as cal
+        from calibrant.cli.parsing import parse_lens, parse_statistic
+
+        data = inputs.load(file)
+        with progress_after(1.0, "drawing") as progress:
+            found = cal.power(
+                data,
+                _alternatives(data, temperature or [], shift or []) or target,
+                lens=parse_lens(lens, data),
+                statistic=None if statistic is None else parse_statistic(statistic),
+                alpha=alpha,
+                **inputs.draws,
+                progress=progress,
+            )
+    if inputs.json:
+        body = inputs.origin(file, data)
+        print_json("power", {**body, **drawn(found.settings), **found.to_dict()})
+    else:
+        say(f"{found}.")
+        typer.echo()
+        print_table("Power", *found.lines())
+        print_readings(data)
+
+
+def _alternatives(
+    data: "Predictions", temperatures: list[float], shifts: list[float]
+) -> dict[str, Any]:
+    """Return what to draw labels from, by name; nothing for a search."""
+    from calibrant.inference.verdicts.power import shifted_class
+    from calibrant.resampling import Shifted, Tempered
+
+    found: dict[str, Any] = {}
+    for value in temperatures:
+        name = f"{'over' if value > 1 else 'under'}confident by a temperature of {value:g}"
+        found[name] = Tempered(value)
+    for value in shifts:
+        name = f"too {'low' if value > 0 else 'high'} by log-odds of {abs(value):g}"
+        found[name] = Shifted(shifted_class(data), value)
+    return found

@@ -1,4 +1,4 @@
-"""``calibrant recalibrate``."""
+"""``calibrant recalibrate`` and ``apply``: find a calibrator, and use one that was saved."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -7,21 +7,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrant.checks.files import whole_file
+from calibrant.cli import options
 from calibrant.cli.errors import one_sentence_errors
-from calibrant.cli.files import check_ending
-from calibrant.cli.inputs import Inputs, readings, takes_inputs
-from calibrant.cli.options import File, Json, Resamples, Seed
-from calibrant.cli.output import print_json, print_readings, print_sentence, print_table
-from calibrant.cli.parsing import METHODS, parse_methods
-from calibrant.cli.progress import progress_after
+from calibrant.cli.inputs import Inputs, split, takes_inputs
+from calibrant.cli.output import (
+    check_ending,
+    print_json,
+    print_readings,
+    print_table,
+    progress_after,
+    say,
+)
+from calibrant.words import BOTH_OUTCOMES, many
 
 if TYPE_CHECKING:
     from calibrant import Recalibration
+    from calibrant.recalibration import Map
 
 MethodTexts = Annotated[
     list[str] | None,
-    typer.Option("--method", help=f"{METHODS}; the simplest first, may be repeated."),
+    typer.Option("--method", help=f"{options.METHODS}; the simplest first, may be repeated."),
 ]
+Folds = Annotated[int, typer.Option(min=2, help="Number of folds.")]
 Save = Annotated[
     Path | None,
     typer.Option(
@@ -29,17 +36,25 @@ Save = Annotated[
         " fitted to all rows."
     ),
 ]
+MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="JSON file of a calibrator.")]
+NewFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Predictions: CSV, TSV, Parquet, Arrow or JSON lines; no labels needed.",
+    ),
+]
+NewOutput = Annotated[
+    Path, typer.Option("--output", "-o", help="File to write, with the ending of FILE.")
+]
 
 
 @takes_inputs()
 def recalibrate(
-    file: File,
+    file: options.File,
     method: MethodTexts = None,
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    folds: Folds = 5,
     save: Save = None,
-    resamples: Resamples = 999,
-    seed: Seed = 0,
-    json: Json = False,
     *,
     inputs: Inputs,
 ) -> None:
@@ -47,45 +62,81 @@ def recalibrate(
     if save is not None:
         check_ending(save, ".json", option="--save")
     with one_sentence_errors(), whole_file(save) if save else nullcontext() as temporary:
-        import calibrant as cal  # noqa: PLC0415
+        import calibrant as cal
+        from calibrant.cli.parsing import distinct, parse_method
 
         data = inputs.load(file)
-        methods = parse_methods(method, data)
+        methods = distinct("--method", method, lambda text: parse_method(text, data))
         with progress_after(1.0, "recalibrating") as progress:
-            found = cal.recalibrate(
-                data, methods, folds=folds, n_resamples=resamples, rng=seed, progress=progress
-            )
+            found = cal.recalibrate(data, methods, folds=folds, **inputs.draws, progress=progress)
         saved = found.rows[1].name if len(found.rows) == 2 else found.recommended
         if temporary is not None:
             found.map(saved).save(temporary)
-    if json:
-        read = readings({"": data}).get("")
-        body = {"file": str(file), "region": inputs.region, "reading": read}
-        body["save"] = None if save is None else str(save)
+    if inputs.json:
+        body = {**inputs.origin(file, data), "save": None if save is None else str(save)}
         print_json("recalibrate", {**body, **found.to_dict()})
     else:
         _print(str(file), found)
         if save is not None:
-            print_sentence(f"Written to {save}: {_described(found, saved)}.")
-        print_readings({"": data})
+            say(f"Written to {save}: {_described(found, saved)}.")
+        print_readings(data)
 
 
 def _print(name: str, found: "Recalibration") -> None:
-    from calibrant.cross_fitting.result import NOTE  # noqa: PLC0415
-    from calibrant.words import BOTH_OUTCOMES, many  # noqa: PLC0415
+    from calibrant.cross_fitting.result import NOTE
 
-    print_sentence(found.recommendation)
+    say(found.recommendation)
     typer.echo()
     rows = f"{many(found.data.n, 'row')}, {found.data.m:,} classes"
     title = f"{name}: {rows}, cross-fitted with {found.settings['folds']} folds"
     print_table(title, *found.lines())
-    print_sentence(f"{NOTE} {BOTH_OUTCOMES}" if found.data.m == 2 else NOTE)
+    say(f"{NOTE} {BOTH_OUTCOMES}" if found.data.m == 2 else NOTE)
     typer.echo()
 
 
 def _described(found: "Recalibration", saved: str) -> str:
-    from calibrant.cross_fitting.result import AS_IT_IS  # noqa: PLC0415
+    from calibrant.cross_fitting.result import AS_IT_IS
 
     if saved == AS_IT_IS:
         return "a calibrator that changes nothing"
     return f"the calibrator of {saved!r}, fitted to all rows ({found.map(saved)})"
+
+
+def apply(
+    map_file: MapFile,
+    file: NewFile,
+    output: NewOutput,
+    json: options.Json = False,
+    probs: options.Probs = None,
+    logits: options.Logits = False,
+) -> None:
+    """Recalibrate the probabilities of a file by a calibrator; all other columns stay."""
+    check_ending(output, file.suffix.lower())
+    with one_sentence_errors(), whole_file(output) as temporary:
+        from calibrant.loading.options import Options
+        from calibrant.loading.reading import few
+        from calibrant.loading.rewriting import Rewriting
+
+        fitted = _load(map_file)
+        how = Options(probs=split(probs), values="logits" if logits else "probabilities")
+        n, changed = Rewriting(file, fitted.classes, how).write(temporary, fitted)
+    if json:
+        body = {"map": str(map_file), "file": str(file), "output": str(output), "n": n}
+        print_json("apply", {**body, "classes": list(fitted.classes)})
+    else:
+        say(
+            f"Written to {output}: {many(n, 'row')}, with {few(changed)} recalibrated by {fitted}."
+            " All other columns are as they were."
+        )
+
+
+def _load(path: Path) -> "Map":
+    """Read a map; its fields have names that are also those of options, but mean themselves."""
+    from calibrant.recalibration import load_map
+
+    try:
+        return load_map(path)
+    except ValueError as error:
+        raise ValueError(str(error).replace("`", "'")) from None
+    except FileNotFoundError as error:
+        raise FileNotFoundError(str(error).replace("`path`", "MAP")) from None

@@ -1,85 +1,76 @@
-"""``calibrant test``."""
+"""``calibrant test``, with gates for scripts: what a verdict must meet, and why it does not."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
+from calibrant.cli import options
 from calibrant.cli.errors import one_sentence_errors
-from calibrant.cli.gates import FailAbove, FailBelow, Gates, RequireBelow
-from calibrant.cli.inputs import Inputs, readings, takes_inputs
-from calibrant.cli.options import (
-    DistanceText,
-    FileOrFolder,
-    Json,
-    LensText,
-    PartitionText,
-    Resamples,
-    Seed,
-    StatisticText,
-)
-from calibrant.cli.output import drawn, print_json, print_readings, print_sentence, print_table
-from calibrant.cli.parsing import parse_distance, parse_lens, parse_partition, parse_statistic
-from calibrant.cli.progress import progress_after
+from calibrant.cli.inputs import Inputs, takes_inputs
+from calibrant.cli.output import drawn, print_json, print_readings, print_table, progress_after, say
 
 if TYPE_CHECKING:
-    from calibrant import Predictions, Scan
-    from calibrant.inference import Evaluation
+    from calibrant import Evaluation, Predictions, Scan, Verdict
     from calibrant.statistics import Statistic
 
 REJECTED = 3  # the exit code
 
 Worst = Annotated[bool, typer.Option("--worst", help="Test the worst bin instead of the mean.")]
 Null = Annotated[bool, typer.Option("--null", help="Put the null distributions into the JSON.")]
+FailBelow = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=1.0, help="Exit with code 3 if p is below this, for use in CI."),
+]
+FailAbove = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=1.0, help="Exit with code 3 if shown to be off by more than this."),
+]
+RequireBelow = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=1.0, help="Exit with code 3 unless shown to be off by less."),
+]
 
 
 @takes_inputs("row", "engine")
 def run_test(
-    file: FileOrFolder,
-    lens: LensText = "canonical",
-    statistic: StatisticText = None,
-    partition: PartitionText = None,
-    distance: DistanceText = "tv",
+    file: options.FileOrFolder,
+    lens: options.LensText = "canonical",
+    statistic: options.StatisticText = None,
+    partition: options.PartitionText = None,
+    distance: options.DistanceText = "tv",
     worst: Worst = False,
     fail_below: FailBelow = None,
     fail_above: FailAbove = None,
     require_below: RequireBelow = None,
-    resamples: Resamples = 999,
-    seed: Seed = 0,
-    json: Json = False,
     null: Null = False,
     *,
     inputs: Inputs,
 ) -> None:
     """Test whether the predictions are calibrated, and how far off they are."""
     gates = Gates(fail_below, fail_above, require_below)
-    gates.check(resamples)
+    gates.check(inputs.resamples)
     with one_sentence_errors():
-        import calibrant as cal  # noqa: PLC0415
+        import calibrant as cal
+        from calibrant.cli.parsing import parse_lens
 
         data = inputs.open(file)
         gates.check_rows(data)
-        chosen = parse_lens(lens, data)
-        tested = _statistics(data, statistic, partition, distance, worst)
+        asked: dict[str, Any] = {"lenses": [parse_lens(lens, data)]}
+        asked["statistics"] = _statistics(data, statistic, partition, distance, worst)
         with progress_after(1.0, "resampling") as progress:
-            found = cal.evaluate(
-                data,
-                lenses=[chosen],
-                statistics=tested,
-                n_resamples=resamples,
-                rng=seed,
-                progress=progress,
-            )
+            found = cal.evaluate(data, **asked, **inputs.draws, progress=progress)
     failed = gates.failures(found.verdicts[0])
-    if json:
-        body = {"file": str(file), "region": inputs.region, "reading": readings({"": data}).get("")}
-        print_json("test", {**body, "failed": failed, **_plain(found, null)})
+    if inputs.json:
+        body = {**inputs.origin(file, data), "failed": failed}
+        print_json("test", {**body, **_plain(found, null)})
     else:
-        print_sentence(found.verdicts[0].sentence)
+        say(found.verdicts[0].sentence)
         typer.echo()
         print_table("Tests", *found.lines(), heading=(0,))
         for why in failed:
-            print_sentence(why)
-        print_readings({"": data})
+            say(why)
+        print_readings(data)
     if failed:
         raise typer.Exit(REJECTED)
 
@@ -101,8 +92,9 @@ def _statistics(
     worst: bool,
 ) -> "list[Statistic] | None":
     """Return what to test; None for the default, a few statistics together."""
-    from calibrant import statistics  # noqa: PLC0415
-    from calibrant.inference.testing.families import default_partitions  # noqa: PLC0415
+    from calibrant import statistics
+    from calibrant.cli.parsing import parse_distance, parse_partition, parse_statistic
+    from calibrant.inference.testing.families import default_partitions
 
     measure = parse_distance(distance)
     chosen = bool(partition or worst)
@@ -114,6 +106,70 @@ def _statistics(
         return [parse_statistic(statistic)]
     if not chosen and distance == "tv":
         return None
-    cells = default_partitions(data)[-1] if partition is None else parse_partition(partition)
+    bins = default_partitions(data)[-1] if partition is None else parse_partition(partition)
     kind = statistics.WorstMiscalibration if worst else statistics.ExpectedMiscalibration
-    return [kind(cells, measure)]
+    return [kind(bins, measure)]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """Limits of a verdict; None for those that were not set."""
+
+    fail_below: float | None  # of the p-value
+    fail_above: float | None  # of the lower end of the interval of the size
+    require_below: float | None  # of its upper end
+
+    def check(self, resamples: int) -> None:
+        """Refuse a limit that no p-value can be below: the smallest one is 1 / (resamples + 1)."""
+        limit = self.fail_below
+        if limit is None or 1.0 / (resamples + 1) < limit:
+            return
+        if limit == 0.0:
+            raise typer.BadParameter(
+                "must be greater than 0: no p-value is below 0.", param_hint="--fail-below"
+            )
+        needed = int(1.0 / limit)  # up to rounding, which the loop settles
+        while 1.0 / (needed + 1) >= limit:
+            needed += 1
+        raise typer.BadParameter(
+            f"{limit:g} needs at least {needed} resamples:"
+            f" with {resamples} no p-value is below {limit:g}.",
+            param_hint="--fail-below",
+        )
+
+    def check_rows(self, data: "Predictions | Scan") -> None:
+        """Refuse limits of the size for rows that are read in batches, of which it is not known."""
+        if hasattr(data, "fragments"):
+            for option in ("fail_above", "require_below"):
+                if getattr(self, option) is not None:
+                    raise typer.BadParameter(
+                        "needs all rows at once; those of folders are read in batches.",
+                        param_hint=f"--{option.replace('_', '-')}",
+                    )
+
+    def failures(self, verdict: "Verdict") -> list[str]:
+        """Say why gates are closed."""
+        from calibrant.words import points
+
+        why = []
+        limit = self.fail_below
+        if limit is not None and verdict.pvalue < limit:
+            why.append(f"Failed --fail-below: p is {verdict.pvalue:.3g}, below {limit:g}.")
+        limit = self.fail_above
+        if limit is not None and verdict.interval is not None and verdict.shown_above(limit):
+            off = f"off by at least {points(verdict.interval[0])}, more than {points(limit)}"
+            why.append(f"Failed --fail-above: shown to be {off}.")
+        limit = self.require_below
+        if limit is not None and not verdict.shown_below(limit):
+            why.append(f"Failed --require-below: {_not_shown(verdict, limit)}.")
+        return why
+
+
+def _not_shown(verdict: "Verdict", limit: float) -> str:
+    from calibrant.words import points
+
+    if verdict.interval is not None:
+        return f"may be off by {points(verdict.interval[1])}, not shown to be below {points(limit)}"
+    why = "bins hold too few rows" if verdict.size is None else "clusters allow no interval"
+    return f"{why} to say how far off they are"

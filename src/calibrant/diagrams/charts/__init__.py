@@ -4,11 +4,10 @@
 """
 
 from calibrant.diagrams.charts.chart import Chart
-from calibrant.diagrams.charts.forest import forest
 from calibrant.diagrams.charts.parts import drawn_keys
-from calibrant.diagrams.charts.plain import plain_chart, spark
+from calibrant.diagrams.charts.plain import forest, plain_chart, spark
 from calibrant.diagrams.charts.simplex import tetrahedron_chart, triangle_chart
-from calibrant.diagrams.pictures.picture import Picture
+from calibrant.diagrams.picture import Picture
 
 __all__ = ["Chart", "chart", "forest", "spark"]
 
@@ -18,5 +17,5 @@ def chart(picture: Picture, found: str = "") -> Chart:
     label, keys = f"{picture.label} {found}".strip(), drawn_keys(picture)
     if picture.frame is not None:
         return plain_chart(picture, picture.frame, label, keys)
-    draw = triangle_chart if picture.labels[0].at.size == 2 else tetrahedron_chart
+    draw = tetrahedron_chart if picture.in_space else triangle_chart
     return draw(picture, label, keys)

@@ -12,7 +12,7 @@ from typing import final
 
 from calibrant.checks.files import whole_file
 from calibrant.diagrams.charts.svg import element, text
-from calibrant.diagrams.pictures.picture import wrapped
+from calibrant.diagrams.picture import wrapped
 
 Key = tuple[str, str]  # a small drawing, and what it means
 
@@ -118,18 +118,7 @@ class Chart:
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write the chart to a file: .html answers the mouse, .svg is a drawing.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to write; its ending names the format.
-
-        Returns
-        -------
-        Path
-            The file that was written.
-        """
+        """Write a file and return its path: .svg is a drawing, .html answers the mouse."""
         path = Path(path)
         written = {".html": "html", ".htm": "html", ".svg": "svg"}.get(path.suffix.lower())
         if written is None:

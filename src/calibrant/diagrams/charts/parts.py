@@ -2,24 +2,11 @@
 
 from collections.abc import Callable
 
+from calibrant.diagrams import picture as pictures
 from calibrant.diagrams.charts import chart, svg
 from calibrant.diagrams.charts.chart import LETTER, WIDTH
 from calibrant.diagrams.charts.svg import Point, element
-from calibrant.diagrams.pictures.picture import (
-    ANY,
-    Areas,
-    Arrows,
-    Dots,
-    Floats,
-    Key,
-    Label,
-    Lines,
-    Marks,
-    Part,
-    Picture,
-    rounded_percent,
-    wrapped,
-)
+from calibrant.diagrams.picture import Areas, Arrows, Dots, Floats, Key, Label, Lines, Marks, Part
 
 Place = Callable[[Floats], list[Point]]  # from points (n, 2) of a picture to the page
 
@@ -49,7 +36,7 @@ def draw(part: Part, place: Place, top: float = 0.0, size: float = 1.0) -> str:
         return "".join(dot(at, share / top, note) for at, share, note in rows)
     if isinstance(part, Arrows):
         pairs = map(place, part.at)
-        return "".join(svg.arrow(start, stop, arrow_class(part)) for start, stop in pairs)
+        return "".join(svg.arrow(start, stop, part.look) for start, stop in pairs)
     return _label(part, place)
 
 
@@ -96,16 +83,11 @@ def dot(place: Point, share: float, note: str, at: str = "") -> str:
     return element("circle", svg.title(note), cx=x, cy=y, r=3 + 7 * share**0.5, **look)
 
 
-def arrow_class(part: Arrows) -> str:
-    """Return the class of arrows."""
-    return "arrow off" if part.off else "arrow faded" if part.faded else "arrow"
-
-
 def label_lines(part: Label) -> list[str]:
     """Break the name of a corner into lines; other texts have one."""
     if not part.look.startswith("corner"):
         return [part.text]
-    return wrapped(part.text, 50 if part.away[1] > 0 else 24, LINES)
+    return pictures.wrapped(part.text, 50 if part.away[1] > 0 else 24, LINES)
 
 
 def _label(part: Label, place: Place) -> str:
@@ -133,12 +115,12 @@ def _fitted(x: float, side: str, lines: list[str]) -> tuple[float, str, list[str
     return x, {"left": "end", "center": "middle", "right": "start"}[side], lines
 
 
-def drawn_keys(picture: Picture) -> tuple[chart.Key, ...]:
+def drawn_keys(picture: pictures.Picture) -> tuple[chart.Key, ...]:
     """Draw the keys of a picture, and a scale if it has shades."""
     keys = [(_of_model(key.model, _sample(key)), key.name) for key in picture.keys]
     largest = picture.largest_share
     if largest > 0:
-        keys.append((_scale(), f"share of predictions, 0 to {rounded_percent(largest)}"))
+        keys.append((_scale(), f"share of predictions, 0 to {pictures.rounded_percent(largest)}"))
     return tuple(keys)
 
 
@@ -146,7 +128,7 @@ def model_class(model: int | None) -> str:
     """Return the class that gives a model its colour; one that is alone has colours by meaning."""
     if model is None:
         return ""
-    return "of any" if model == ANY else f"of m{model % COLOURS}"
+    return "of any" if model == pictures.ANY else f"of m{model % COLOURS}"
 
 
 def shade(part: float) -> str:

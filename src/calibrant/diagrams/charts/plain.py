@@ -1,26 +1,28 @@
-"""Charts with two axes: bins and curves of two outcomes, and the score plane."""
+"""Charts with axes: pictures of two outcomes, the score plane, and groups below each other."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from calibrant.diagrams.charts import svg
-from calibrant.diagrams.charts.chart import Chart, Key
+from calibrant.diagrams.charts.chart import WIDTH, Chart, Key
 from calibrant.diagrams.charts.parts import Place, draw, model_class
 from calibrant.diagrams.charts.svg import Point, Scale, element
-from calibrant.diagrams.pictures.picture import (
-    Floats,
-    Frame,
-    Picture,
-    round_ticks,
-    rounded_percent,
-)
+from calibrant.diagrams.picture import Floats, Frame, Picture, round_ticks, rounded_percent
+from calibrant.inference import Slice
+from calibrant.words import ALPHA, percent, points, pvalue
 
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 430.0, 10.0, 310.0  # of the drawing
 STRIP = 324.0, 366.0  # upper and lower end of the distribution of predictions
 WIDEST_TOLD = 50  # bins of a strip: more have no notes
 SPARK = 180.0, 110.0  # width and height of a small chart
 SHRUNK = 0.55  # marks of a small chart
+
+NAMES = 150.0  # width of the names of groups
+LETTERS = 18  # of such a name
+LEAST = 0.01  # that the axis of groups reaches to
+UPPER, STEP = 8.0, 24.0  # where groups begin, and how far apart they are
+RADIUS = 5.0  # of their marks
 
 
 def plain_chart(picture: Picture, frame: Frame, label: str, keys: tuple[Key, ...]) -> Chart:
@@ -104,3 +106,53 @@ def _strip(x: Scale, histograms: Sequence[Floats]) -> list[str]:
         model = None if len(histograms) == 1 else i
         parts.append(element("g", "".join(told), class_=model_class(model)))
     return parts
+
+
+def forest(groups: Sequence[Slice], label: str) -> Chart:
+    """Draw a mark and an interval for each group; filled where it is shown to be off."""
+    ends = [one.verdict.interval[1] for one in groups if one.verdict.interval is not None]
+    sizes = [one.verdict.size for one in groups if one.verdict.size is not None]
+    x = Scale(0.0, 1.04 * max([LEAST, *ends, *sizes]), NAMES, WIDTH - 14)
+    bottom = UPPER + STEP * len(groups)
+    parts = []
+    percents = round_ticks(0.0, 100 * x.high, 5)
+    for value in percents:
+        at = x(value / 100)
+        parts.append(svg.line((at, UPPER), (at, bottom), "grid"))
+        parts.append(svg.text((at, bottom + 16), number(value, percents)))
+    parts.append(svg.line((x(0), UPPER), (x(0), bottom), "zero"))
+    for i, one in enumerate(groups):
+        parts += _row(one, UPPER + STEP * (i + 0.5), x)
+    shown = f"shown to be off at {percent(ALPHA)}, adjusted for all groups"
+    keys = (
+        (svg.mark("circle", (14, 7), RADIUS, "mark off"), shown),
+        (svg.mark("circle", (14, 7), RADIUS, "mark"), "not shown to be off"),
+        (svg.line((2, 7), (26, 7), "limits"), "95\N{NO-BREAK SPACE}% interval"),
+    )
+    size = "off by, percentage points (root mean square)"
+    return Chart("".join(parts), label, 0.0, bottom + 26, keys, below=size)
+
+
+def _row(one: Slice, y: float, x: Scale) -> list[str]:
+    """Draw one group at a height."""
+    verdict = one.verdict
+    name = one.group if len(one.group) <= LETTERS else f"{one.group[: LETTERS - 1]}…"
+    parts = [svg.text((NAMES - 10, y + 4), name, "end")]
+    if verdict.interval is not None:
+        low, high = verdict.interval
+        parts.append(svg.line((x(low), y), (x(high), y), "limits"))
+    if verdict.size is not None:
+        look = "mark off" if verdict.rejected else "mark"
+        parts.append(svg.mark("circle", (x(verdict.size), y), RADIUS, look, _note(one)))
+    return parts
+
+
+def _note(one: Slice) -> str:
+    """Describe a group, for hovering."""
+    verdict = one.verdict
+    size = "" if verdict.size is None else f"off by {points(verdict.size)}"
+    bias = "" if verdict.bias is None else f"mean prediction minus rate {points(verdict.bias)}"
+    lines = [f"{one.column}: {one.group}, {one.n:,} rows", size, bias]
+    return "\n".join(
+        [*filter(None, lines), f"adjusted {pvalue(verdict.pvalue, verdict.n_resamples)}"]
+    )

@@ -9,29 +9,12 @@ from zlib import crc32
 
 import numpy as np
 
+from calibrant.diagrams.bins import TETRAHEDRON, TRIANGLE
 from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.chart import WIDTH, Chart, Key
-from calibrant.diagrams.charts.parts import (
-    GAP,
-    LEADING,
-    LINES,
-    arrow_class,
-    dot,
-    draw,
-    label_lines,
-)
+from calibrant.diagrams.charts.parts import GAP, LEADING, LINES, dot, draw, label_lines
 from calibrant.diagrams.charts.svg import Point, element
-from calibrant.diagrams.pictures.picture import (
-    Arrows,
-    Dots,
-    Floats,
-    Label,
-    Lines,
-    Part,
-    Picture,
-    wrapped,
-)
-from calibrant.diagrams.pictures.simplex import TETRAHEDRON, TRIANGLE
+from calibrant.diagrams.picture import Arrows, Dots, Floats, Label, Lines, Part, Picture, wrapped
 
 SIDE, LEFT, BASE = 330.0, 55.0, 286.0  # of the triangle: length, left end and lower end
 ROOM = 14.0  # above and below the names
@@ -105,7 +88,7 @@ def _in_space(part: Part) -> Iterator[tuple[float, str]]:
             if isinstance(part, Lines):
                 yield -np.inf, svg.line(start, stop, "edge", _at(ends))
             else:
-                arrow = svg.arrow(start, stop, arrow_class(part))
+                arrow = svg.arrow(start, stop, part.look)
                 yield depth, element("g", arrow, data_at=_at(ends))
 
 

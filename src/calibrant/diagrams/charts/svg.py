@@ -104,13 +104,7 @@ def mark(shape: str, at: Point, radius: float, class_: str, note: str = "") -> s
 @final
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A straight map of numbers to places on the page.
-
-    Examples
-    --------
-    >>> Scale(0, 1, 50, 250)(0.5)
-    150.0
-    """
+    """A straight map of numbers to places on the page."""
 
     low: float  # the range of the numbers
     high: float

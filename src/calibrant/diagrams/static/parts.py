@@ -1,25 +1,92 @@
-"""The parts of a picture as artists of matplotlib, on a plain Axes."""
+"""The parts of a picture as artists of matplotlib, their looks, and what surrounds them.
 
+The colours are those of Okabe and Ito, which people with any colour vision tell apart. What
+is significant also differs in shape or width, and models differ in shape, so that it shows
+in grey.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
-from calibrant.diagrams.pictures.picture import Areas, Arrows, Dots, Label, Lines, Marks, Part
-from calibrant.diagrams.static.keys import GAP, PER_INCH, fit, inches
-from calibrant.diagrams.static.looks import (
-    FADED,
-    GREY,
-    MARKERS,
-    SHARE_COLOURS,
-    mark_colours,
-    style_of,
-)
+from calibrant.diagrams import picture
+from calibrant.diagrams.picture import Areas, Arrows, Dots, Key, Label, Lines, Marks, Part
+from calibrant.words import percent
 
+PER_INCH = 72  # points
+GAP = 4.0  # points between a text and its point
+FEWEST = 10  # letters on a line, even where they do not fit
 SMALLEST, LARGEST = 3.0, 8.0  # points across a mark
 ASIDE = 2.5  # points between the marks of models
+
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
+GREEN = "#009E73"
+GREY = "#8A8A8A"
+MUTED = "#767676"
+PALE = "#BFD7EA"
+INK = "#222222"
+MODELS = (BLUE, "#E69F00", GREEN, "#CC79A7", "#56B4E9", "#000000")
+CORNERS = ("#00598C", "#00694C", "#8F3D68")  # of a triangle: top, left, right; ticks have them too
+SHARES = ("#EDF4FA", "#A6CBE5", "#5A9BCB")  # ends early, so that arrows show on every bin
+SHARE_COLOURS = LinearSegmentedColormap.from_list("shares", SHARES)
+
+MARKERS = dict(zip(picture.SHAPES, "os^DvPX", strict=True))
+
+LOOKS: dict[str, dict[str, Any]] = {  # of lines, areas and texts
+    "zero": {"color": INK, "lw": 0.8},
+    "limits": {"color": GREY, "lw": 3.5, "alpha": 0.55},
+    "true": {"color": GREEN, "lw": 1.4},
+    "band": {"color": GREY, "lw": 0, "alpha": 0.3},
+    "bar": {"color": PALE, "lw": 0},
+    "curve": {"color": BLUE, "lw": 1.4},
+    "curve off": {"color": VERMILLION, "lw": 2.6},
+    "equal": {"color": PALE, "lw": 0.8},
+    "chance": {"color": GREY, "lw": 1.0, "alpha": 0.6},
+    "leader": {"color": GREY, "lw": 0.5},
+    "region": {"color": INK, "lw": 0.7, "ls": ":"},
+    "outline": {"color": INK, "lw": 0.8},
+    "arrow": {"color": MUTED, "lw": 1.0},
+    "arrow faded": {"color": MUTED, "lw": 1.0, "alpha": 0.3},
+    "arrow off": {"color": VERMILLION, "lw": 2.0},
+    "name": {"color": INK},
+    "small": {"color": MUTED},
+    **{f"corner{k}": {"color": colour, "lw": 0.8} for k, colour in enumerate(CORNERS)},
+}
+LEGEND: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "frameon": False}
+LEGEND |= {"fontsize": "x-small", "title_fontsize": "x-small", "borderaxespad": 0.3}
+LEGEND |= {"handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.2}
+OF_MODELS: dict[str, dict[str, Any]] = {"limits": {"lw": 2.0}, "band": {"alpha": 0.12}}
+
+
+def model_colour(model: int) -> str:
+    """Return the colour of a model; there are six."""
+    return INK if model == picture.ANY else MODELS[model % len(MODELS)]
+
+
+def style_of(look: str, model: int | None) -> dict[str, Any]:
+    """Return colour, width, opacity and dashes of lines or areas."""
+    style = {"ls": "-", "alpha": 1.0, **LOOKS[look]}
+    if model is None:
+        return style
+    return {**style, **OF_MODELS.get(look, {}), "color": model_colour(model)}
+
+
+def mark_colours(off: bool, model: int | None) -> tuple[str, str]:
+    """Return the colours of the edge and of the inside of a mark."""
+    edge = VERMILLION if off else BLUE
+    if model is not None:
+        edge = model_colour(model)
+    return edge, edge if off else "white"
 
 
 def draw(ax: Axes, part: Part, zorder: float) -> Any:
@@ -55,10 +122,7 @@ def _draw_lines(ax: Axes, part: Lines, zorder: float) -> LineCollection:
         style["lw"] = max(0.6, style["lw"] * _thin(ax, len(part.at)))
     lines = LineCollection(
         list(part.at),
-        colors=style["color"],
-        linewidths=style["lw"],
-        linestyles=style["ls"],
-        alpha=style["alpha"],
+        **style,
         capstyle="round" if part.look == "curve off" else "butt",
         joinstyle="round",
         zorder=zorder,
@@ -119,7 +183,7 @@ def draw_dots(ax: Any, part: Dots, sizes: tuple[float, float], **look: Any) -> A
 
 def _draw_arrows(ax: Axes, part: Arrows, zorder: float) -> Any:
     """Draw arrows edged in white, so that they show on dark bins; many are thin."""
-    style = style_of("arrow off" if part.off else "arrow", None)
+    style = style_of(part.look, None)
     size = min(1.6, inches(ax) / 3) * min(1.0, 7 / np.sqrt(part.of))
     start, stop = part.at[:, 0], part.at[:, 1]
     return ax.quiver(
@@ -138,7 +202,7 @@ def _draw_arrows(ax: Axes, part: Arrows, zorder: float) -> Any:
         linewidths=0.4 * size,
         zorder=zorder,
         color=style["color"],
-        alpha=FADED if part.faded else 1.0,
+        alpha=style["alpha"],
     )
 
 
@@ -159,3 +223,94 @@ def _draw_label(ax: Axes, part: Label) -> Any:
     )
     fit(text, part.text, 0.35 * inches(ax) if part.look == corner else np.inf)
     return text
+
+
+def inches(ax: Axes) -> float:
+    """Return the width of an Axes in inches."""
+    return float(ax.bbox.width) / _dpi(ax)
+
+
+def fit(text: Text, name: str, widest: float) -> None:
+    """Set a text as it is, without formulas, on as few lines as fit into `widest` inches."""
+    text.set_parse_math(False)
+    for width in range(max(len(name), FEWEST), FEWEST - 1, -1):
+        lines = "\n".join(picture.wrapped(name, width))
+        if lines != text.get_text():
+            text.set_text(lines)
+            if _width(text) <= widest:
+                return
+
+
+def add_legend(ax: Axes, keys: Sequence[Key], title: str = "") -> None:
+    """Explain the marks below an Axes, in as many columns as fit; titles stay free above it.
+
+    Names are set as they are: a leading underscore hides nothing.
+    """
+    outer = ax.get_tightbbox()  # also settles the aspect, which the next lines rely on
+    drop = 0.0 if outer is None else ax.bbox.y0 - outer.y0
+    shift = ScaledTranslation(0, -drop / _dpi(ax), ax.figure.dpi_scale_trans)
+    for columns in (4, 3, 2, 1):
+        legend = ax.legend(
+            handles=[_handle(key) for key in keys],
+            labels=["x"] * len(keys),
+            title=title,
+            bbox_transform=ax.transAxes + shift,
+            ncols=min(columns, len(keys)),
+            **LEGEND,
+        )
+        for text, key in zip(legend.get_texts(), keys, strict=True):
+            fit(text, key.name, 3.0)
+        if _width(legend) <= 1.15 * inches(ax):
+            break
+
+
+def _handle(key: Key) -> Any:
+    """Return the sample of a key."""
+    if key.sample == "dot":
+        return Line2D([], [], ls="none", marker="o", ms=3, mfc="white", mec=GREY, mew=0.6)
+    if key.sample == "mark":
+        edge, inside = mark_colours("off" in key.look, key.model)
+        return Line2D([], [], ls="none", marker=MARKERS[key.shape], ms=5.0, mfc=inside, mec=edge)
+    style = style_of(key.look, key.model)
+    if key.sample == "area":
+        return Patch(color=style["color"], alpha=style["alpha"], lw=0)
+    return Line2D([], [], **style)
+
+
+def add_scale(ax: Axes, shares: Any) -> None:
+    """Draw the scale of the colours on the right."""
+    size: Any = {"shrink": 0.6, "fraction": 0.05, "pad": 0.06, "aspect": 18}
+    numbers: Any = {
+        "ticks": MaxNLocator(5),
+        "format": FuncFormatter(lambda share, _: percent(share)),
+    }
+    bar = ax.figure.colorbar(shares, ax=ax, **size, **numbers)
+    ax.set_anchor("C")  # the bar moves it to the right, away from space that names may need
+    bar.set_label("share of predictions", fontsize="x-small")
+    bar.ax.tick_params(labelsize="x-small")
+    bar.outline.set_visible(False)
+
+
+def keep_inside(ax: Axes) -> None:
+    """Make an Axes smaller if labels would be cut off and no layout engine takes care of it."""
+    figure = ax.figure
+    if figure.get_layout_engine() is not None:
+        return
+    for _ in range(2):  # a smaller Axes changes what its labels cover
+        outer = ax.get_tightbbox()
+        if outer is None:
+            return
+        outer = outer.transformed(figure.transSubfigure.inverted())
+        place = ax.get_position(original=True)
+        x0, x1 = place.x0 + max(0.0, -outer.x0), place.x1 - max(0.0, outer.x1 - 1)
+        y0, y1 = place.y0 + max(0.0, -outer.y0), place.y1 - max(0.0, outer.y1 - 1)
+        if x0 < x1 and y0 < y1:
+            ax.set_position((x0, y0, x1 - x0, y1 - y0))
+
+
+def _dpi(artist: Any) -> float:
+    return float(artist.figure.dpi)
+
+
+def _width(artist: Any) -> float:
+    return float(artist.get_window_extent().width) / _dpi(artist)

@@ -8,11 +8,9 @@ from matplotlib.patches import FancyArrowPatch, Polygon
 from matplotlib.text import Annotation
 from mpl_toolkits.mplot3d import proj3d
 
-from calibrant.diagrams.pictures.picture import Areas, Arrows, Dots, Floats, Label, Lines, Picture
-from calibrant.diagrams.pictures.simplex import TRIANGLE
-from calibrant.diagrams.static.keys import GAP, add_legend, add_scale, fit, inches
-from calibrant.diagrams.static.looks import GREY, style_of
-from calibrant.diagrams.static.parts import draw, draw_dots
+from calibrant.diagrams.bins import TRIANGLE
+from calibrant.diagrams.picture import Areas, Arrows, Dots, Floats, Label, Lines, Picture
+from calibrant.diagrams.static import parts
 
 ARROWS = "arrows: from prediction to frequency"
 SMALL = 2.8  # inches: a smaller triangle has no space for numbers along its sides
@@ -35,12 +33,12 @@ def draw_triangle(picture: Picture, ax: Axes) -> None:
     ax.set_aspect("equal")
     ax.set_xlim(-0.06, 1.06)
     ax.set_ylim(bottom=-0.02)
-    numbers = inches(ax) > SMALL
+    numbers = parts.inches(ax) > SMALL
     for zorder, part in enumerate(picture.parts, 1):
         if isinstance(part, Label):
             _write(ax, part, numbers)
             continue
-        drawn = draw(ax, part, zorder)
+        drawn = parts.draw(ax, part, zorder)
         if isinstance(part, Areas | Dots):
             shares = drawn
         elif isinstance(part, Arrows) or part.look == "region":
@@ -48,8 +46,8 @@ def draw_triangle(picture: Picture, ax: Axes) -> None:
             drawn.set_clip_on(True)
             drawn.set_clip_path(Polygon(TRIANGLE, transform=ax.transData))
             drawn.set_in_layout(False)  # the extent of arrows is wrong by a factor of the dpi
-    add_scale(ax, shares)
-    add_legend(ax, picture.keys, ARROWS)
+    parts.add_scale(ax, shares)
+    parts.add_legend(ax, picture.keys, ARROWS)
 
 
 def _write(ax: Axes, part: Label, numbers: bool) -> None:
@@ -59,7 +57,7 @@ def _write(ax: Axes, part: Label, numbers: bool) -> None:
         if part.look.startswith("small"):
             return
         part = part._replace(away=(right, max(up, -1.5)))
-    text = draw(ax, part, 0)
+    text = parts.draw(ax, part, 0)
     if part.look == "corner0":  # a title has its place above the name
         height = text.get_window_extent().height / ax.bbox.width
         ax.set_ylim(top=TRIANGLE[0, 1] + 0.05 + 1.4 * height)
@@ -70,20 +68,20 @@ def draw_tetrahedron(picture: Picture, ax: Any) -> None:
     for part in picture.parts:
         if isinstance(part, Lines):
             for edge, dashes in zip(part.at, EDGES, strict=True):
-                ax.plot(*edge.T, color=GREY, lw=0.8, ls=dashes, zorder=0)
+                ax.plot(*edge.T, color=parts.GREY, lw=0.8, ls=dashes, zorder=0)
         elif isinstance(part, Dots):
-            dots = draw_dots(ax, part, (4, 45), lw=0.4, alpha=0.85, depthshade=False)
+            dots = parts.draw_dots(ax, part, (4, 45), lw=0.4, alpha=0.85, depthshade=False)
         elif isinstance(part, Arrows):
             _draw_arrows(ax, part)
     _set_view(ax)
     _write_names(ax, picture.labels)
-    add_scale(ax, dots)
-    add_legend(ax, picture.keys, ARROWS)
+    parts.add_scale(ax, dots)
+    parts.add_legend(ax, picture.keys, ARROWS)
 
 
 def _draw_arrows(ax: Any, part: Arrows) -> None:
     style = {"lw": 1.6} if part.off else {"lw": 0.8, "alpha": 0.8}
-    style["color"] = style_of("arrow off" if part.off else "arrow", None)["color"]
+    style["color"] = parts.style_of(part.look, None)["color"]
     for ends in part.at:
         ax.add_artist(_Arrow(ends, in_front=part.off, **style))
 
@@ -132,13 +130,13 @@ def _write_names(ax: Any, labels: list[Label]) -> None:
     for label, (x, y), beside in zip(labels, place, aside, strict=True):
         if beside:
             side = "left" if x > 0 else "right"
-            text = _Name("", (0, 0), (GAP * np.sign(x), 0), ha=side, va="center", **NAME)
+            text = _Name("", (0, 0), (parts.GAP * np.sign(x), 0), ha=side, va="center", **NAME)
         else:
             side = "bottom" if y > 0 else "top"
-            text = _Name("", (0, 0), (0, GAP * np.sign(y)), ha="center", va=side, **NAME)
+            text = _Name("", (0, 0), (0, parts.GAP * np.sign(y)), ha="center", va=side, **NAME)
         text.corner = label.at
         ax.add_artist(text)
-        fit(text, label.text, (0.2 if beside else 0.6) * inches(ax))
+        parts.fit(text, label.text, (0.2 if beside else 0.6) * parts.inches(ax))
         box = text.get_window_extent()
         width, height = np.array([box.width, box.height]) / (REMAINS * ax.bbox.width)
         if beside:

@@ -1,6 +1,6 @@
-"""The parts of a picture.
+"""Pictures as data: parts that are drawn somewhere in some look, and what is said about them.
 
-Places are in units of the axes, or of `simplex.TRIANGLE` and `simplex.TETRAHEDRON`. A look is a
+Places are in units of the axes, or of `bins.TRIANGLE` and `bins.TETRAHEDRON`. A look is a
 word, such as "limits", that every renderer has a style for. A part belongs to a model and has its
 colour, or to none, and then has the colour of its look.
 """
@@ -14,6 +14,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.lenses import TopLabel
 from calibrant.words import percent
 
 Floats = NDArray[np.float64]
@@ -75,6 +76,11 @@ class Arrows(NamedTuple):
     off: bool  # whether they are significant
     faded: bool  # whether their bins hold few rows
 
+    @property
+    def look(self) -> str:
+        """What they look like."""
+        return "arrow off" if self.off else "arrow faded" if self.faded else "arrow"
+
 
 class Label(NamedTuple):
     """A text beside a point."""
@@ -133,10 +139,32 @@ class Picture:
         return [part for part in self.parts if isinstance(part, Label)]
 
     @property
+    def in_space(self) -> bool:
+        """Whether it has three dimensions."""
+        return any(label.at.size == 3 for label in self.labels)
+
+    @property
     def largest_share(self) -> float:
         """The largest share of predictions that colours stand for; 0 if there are none."""
         shares = present(p.shares for p in self.parts if isinstance(p, Areas | Dots))
         return max((float(each.max()) for each in shares), default=0.0)
+
+
+def prediction_name(subject: str | None, event: str) -> str:
+    """Return what predictions of an event are called, if the diagram is about this subject."""
+    if subject == TopLabel().subject:
+        return "confidence"
+    return f"predicted probability of {subject or f'class {event}'}"
+
+
+def significant_name(alpha: float, family: str) -> str:
+    """Say what is marked, for the legend; `family` is what its p-value is adjusted for."""
+    return f"significant ({percent(alpha)}, {family})"
+
+
+def band_name(level: float) -> str:
+    """Say what consistency limits are, for the legend."""
+    return f"{percent(level)} consistency band"
 
 
 def reference(slope: float) -> Lines:
@@ -155,13 +183,7 @@ def model_shape(model: int | None) -> str:
 
 
 def round_ticks(low: float, high: float, most: int = 7) -> list[float]:
-    """Return round numbers within a range, at most so many.
-
-    Examples
-    --------
-    >>> round_ticks(-0.03, 0.21)
-    [0.0, 0.05, 0.1, 0.15, 0.2]
-    """
+    """Return round numbers within a range, at most so many."""
     least = (high - low) / most
     power = 10.0 ** floor(log10(least))
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= least * (1 - 1e-9))

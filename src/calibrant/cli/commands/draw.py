@@ -1,0 +1,163 @@
+"""``calibrant plot`` and ``report``: pictures, alone or on a page."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrant.checks.files import whole_file
+from calibrant.cli import options
+from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.inputs import Inputs, takes_inputs
+from calibrant.cli.output import check_ending, print_json, print_readings, progress_after, say
+
+if TYPE_CHECKING:
+    from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
+
+    Diagram = CurveDiagram | ReliabilityDiagram
+
+
+class Kind(StrEnum):
+    """What is drawn."""
+
+    bins = "bins"
+    smooth = "smooth"
+    cumulative = "cumulative"
+    isotonic = "isotonic"
+
+
+OPTIONS = {  # that only some kinds have
+    Kind.bins: ("--partition", "--classical", "--regions"),
+    Kind.isotonic: ("--confidence",),
+}
+
+KindOption = Annotated[
+    Kind,
+    typer.Option(
+        "--kind", help="Bins, or for two outcomes a curve that needs none: isotonic is CORP."
+    ),
+]
+LensText = Annotated[
+    str | None,
+    typer.Option(
+        "--lens",
+        help=f"{options.LENSES}. Default: all of up to four classes, the predicted class of more.",
+    ),
+]
+Classical = Annotated[
+    bool, typer.Option("--classical", help="Frequency over prediction, with the diagonal, n and p.")
+]
+Regions = Annotated[
+    bool, typer.Option("--regions", help="Draw the consistency region of each bin.")
+]
+Confidence = Annotated[
+    bool, typer.Option("--confidence", help="Draw the confidence band of an isotonic curve.")
+]
+Title = Annotated[str | None, typer.Option(help="Title of the report.")]
+GroupsText = Annotated[
+    str | None, typer.Option("--groups", help="Groups of classes to draw, such as 0-2|3-5|6-9.")
+]
+
+
+@takes_inputs()
+def plot(
+    files: options.Files,
+    output: options.Output = Path("reliability.png"),
+    kind: KindOption = Kind.bins,
+    lens: LensText = None,
+    partition: options.PartitionText = None,
+    classical: Classical = False,
+    regions: Regions = False,
+    confidence: Confidence = False,
+    *,
+    inputs: Inputs,
+) -> None:
+    """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
+    check_ending(output, ".png", ".svg", ".pdf", ".html")
+    of_bins = {"--partition": partition, "--classical": classical, "--regions": regions}
+    _check_options(kind, {**of_bins, "--confidence": confidence})
+    with one_sentence_errors(), whole_file(output) as temporary:
+        import calibrant as cal
+
+        make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
+        models = inputs.load_all(files, paired=False)
+        settings = _settings(models, lens, partition, classical)
+        data = models if len(models) > 1 else next(iter(models.values()))
+        with progress_after(1.0, "resampling") as progress:
+            diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
+        look = {"classical": classical, "regions": regions, "summary": classical}
+        _draw(diagram, temporary, **(look if kind is Kind.bins else {"confidence": confidence}))
+    if inputs.json:
+        body = inputs.origin(files[0] if len(files) == 1 else files, data)
+        body |= {"output": str(output), "seed": inputs.seed, "lens": diagram.settings["lens"]}
+        print_json("plot", {**body, **diagram.to_dict()})
+    else:
+        say(diagram.sentence)
+        typer.echo(f"Written to {output}.")
+        print_readings(models)
+
+
+def _check_options(kind: Kind, given: dict[str, Any]) -> None:
+    """Refuse options that the kind of picture does not have."""
+    for name, value in given.items():
+        if value and name not in OPTIONS.get(kind, ()):
+            of = next(other.value for other, names in OPTIONS.items() if name in names)
+            raise typer.BadParameter(
+                f"is for --kind {of}; found --kind {kind.value}.", param_hint=name
+            )
+
+
+def _settings(
+    models: "dict[str, Predictions]", lens: str | None, partition: str | None, classical: bool
+) -> dict[str, Any]:
+    """Return the lens and the bins that were asked for; the classical view has two outcomes."""
+    from calibrant.cli.parsing import parse_lens, parse_partition
+    from calibrant.diagrams.problems import default_lens
+
+    chosen = default_lens(models) if classical else None
+    if lens is not None:
+        chosen = parse_lens(lens, next(iter(models.values())))
+    return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
+
+
+def _draw(diagram: "Diagram", path: Path, **look: Any) -> None:
+    from calibrant.diagrams import static
+
+    if path.suffix.lower() == ".html":
+        diagram.figure(**look).save(path)
+        return
+    static.draw_without_window()
+    static.save(diagram.plot(**look), path)
+
+
+@takes_inputs("id", "by", "row", "engine")
+def report(
+    files: options.Files,
+    output: options.Output = Path("calibrant-report.html"),
+    title: Title = None,
+    groups: GroupsText = None,
+    *,
+    inputs: Inputs,
+) -> None:
+    """Write a report: one HTML file that works offline."""
+    check_ending(output, ".html", ".htm")
+    with one_sentence_errors(), whole_file(output) as temporary:
+        from calibrant.cli.parsing import parse_groups
+        from calibrant.reporting.contents import Settings
+        from calibrant.reporting.page import told_report
+
+        models = inputs.open_all(files)
+        lens = None if groups is None else parse_groups(groups, next(iter(models.values())))
+        title = title or f"Calibration of {', '.join(models)}"
+        settings = Settings(inputs.seed, inputs.resamples, lens, inputs.region)
+        with progress_after(1.0, "report") as progress:
+            told = told_report(models, temporary, title, settings, progress)
+    if inputs.json:
+        body = {**inputs.origin(files, models), "output": str(output)}
+        print_json("report", {**body, "seed": inputs.seed, "n_resamples": inputs.resamples})
+    else:
+        for sentence in told:
+            say(sentence)
+        typer.echo(f"\nWritten to {output}: open it in a browser.")
+        print_readings(models)
