@@ -83,12 +83,14 @@ class CrossFit:
         Rows as a lens shows them.
     seed : int
         Deals out rows to folds.
+    clusters : array of shape (n,), optional
+        The cluster of each row; default: those of the data, if it has any.
     """
 
-    def __init__(self, data: Predictions, seed: int) -> None:
-        self.sample, self.clusters = sample_of(data)
+    def __init__(self, data: Predictions, seed: int, clusters: NDArray[Any] | None = None) -> None:
+        self.sample, self.clusters = sample_of(data, clusters)
         n, m = self.sample.probs.shape
-        self.folds, order = _deal(n, self.clusters, seed)
+        self.folds, order = _deal(self.sample, self.clusters, seed)
         learning = np.zeros(n, bool)
         learning[order[: max(FEWEST, LEARN // m)]] = True
         self._parts = [np.flatnonzero(learning & (self.folds == k)) for k in range(FOLDS)]
@@ -227,7 +229,9 @@ def combination(gains: Floats, products: Floats) -> Floats:
     return shares
 
 
-def sample_of(data: Predictions) -> tuple[Sample, Ints | None]:
+def sample_of(
+    data: Predictions, clusters: NDArray[Any] | None = None
+) -> tuple[Sample, Ints | None]:
     """Return the rows of positive weight, and the numbers of their clusters.
 
     Weights add up to the effective number of rows, (sum w)² / sum w²: their unit is no matter.
@@ -242,22 +246,31 @@ def sample_of(data: Predictions) -> tuple[Sample, Ints | None]:
         event = data.probs[kept, data.event].astype(np.float64)
         probs = np.stack((1.0 - event, event), axis=1)
         labels = (labels == data.event).astype(np.intp)
-    clusters: Any = None
-    if data.clusters is not None:
-        _, clusters = np.unique(data.clusters[kept], return_inverse=True)
-    return Sample(probs, labels, weights), clusters
+    of_rows = data.clusters if clusters is None else clusters
+    numbers = None if of_rows is None else np.unique(of_rows[kept], return_inverse=True)[1]
+    return Sample(probs, labels, weights), numbers
 
 
-def _deal(n: int, clusters: Ints | None, seed: int) -> tuple[Ints, Ints]:
-    """Deal rows, or whole clusters, out to folds: the fold of each row, and a random order."""
+def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[Ints, Ints]:
+    """Deal rows, or whole clusters, out to folds: the fold of each row, and a random order.
+
+    What a row says decides, not where it stands or how classes are numbered: another order of rows
+    or of classes gives the same folds.
+    """
     rng = generator(seed)
-    count = n if clusters is None else int(clusters.max()) + 1
-    order = rng.permutation(count)
-    folds = np.empty(count, np.intp)
-    folds[order] = np.arange(count) % FOLDS
+    n = sample.labels.size
+    own, top = sample.probs[np.arange(n), sample.labels], sample.probs.max(axis=1)
+    by_row = np.lexsort((sample.weights, top, own))
+    shuffled = by_row[rng.permutation(n)]
+    folds = np.empty(n, np.intp)
     if clusters is None:
-        return folds, order
-    return folds[clusters], rng.permutation(n)
+        folds[shuffled] = np.arange(n) % FOLDS
+        return folds, shuffled
+    count = int(clusters.max()) + 1
+    by_cluster = np.lexsort((np.bincount(clusters, top), np.bincount(clusters, own)))
+    of_cluster = np.empty(count, np.intp)
+    of_cluster[by_cluster[rng.permutation(count)]] = np.arange(count) % FOLDS
+    return of_cluster[clusters], shuffled
 
 
 def _combined(directions: list[Direction], shares: Floats, probs: Floats) -> Floats:
