@@ -178,9 +178,9 @@ def calls() -> str:
     """Return what it costs to call kernels that have nothing to do."""
     import numpy as np
 
-    from calibrant.engine import counts, grid, line, null, sums
+    from calibrant.engine import grid, line, null, sums
+    from calibrant.engine.arrays import Order, Replicates, Source, blank
     from calibrant.engine.draws import replicate_keys
-    from calibrant.engine.tuples import Order, Replicates, Source
 
     data = data_of(10, 3)
     keys = replicate_keys(np.uint64(0), Replicates(0, 5))
@@ -192,14 +192,14 @@ def calls() -> str:
     tables = sums.Tables(np.zeros(4), np.zeros((4, 3)), np.zeros((3, 4, 3)))
     of_rows, cuts = np.zeros(10, np.int32), np.zeros((10, 2), np.int64)
     room, totals = null.Room.of(3, 3, 5), null.Totals.zeros(5)
-    known = line.Walk.zeros(2, 5)
+    known = blank(line.Walk, scales=2, size=5)
     outcomes = np.zeros((0, 5), np.int32)
     edges, seen = grid.edges(4), np.zeros(4, bool)
     counted = np.zeros((0, 5), np.int64)
     none = 0, 0
     tasks = {
         "grid: 4 arrays": lambda: grid._intervals(data.probs, 0, edges, none, of_rows, seen),
-        "counts of events: 6 arrays": lambda: counts._event_counts(
+        "counts of events: 6 arrays": lambda: null._event_counts(
             cuts, weighed, order, (np.uint64(0), keys), none, counted
         ),
         "sums: 7 arrays": lambda: sums._add_rows(data.rows, of_rows, none, 0, 1.0, tables),

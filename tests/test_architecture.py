@@ -51,3 +51,10 @@ def names(source, step):
     package, _, module = step.partition(".")
     here = rf"from calibrant\.{package}(\.{module})? import|{package}\.{module}\.|\b{module}\("
     return bool(re.search(here, text))
+
+
+def test_what_the_page_answers_is_there():
+    rows = re.findall(r"^\| (.+\?) \| `([a-z_/]+\.py)` \|$", PAGE, re.MULTILINE)
+    assert len(rows) >= 10
+    for question, path in rows:
+        assert (ROOT / "src" / "calibrant" / path).is_file(), question

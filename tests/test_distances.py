@@ -94,7 +94,7 @@ def test_the_norm_of_a_distance_is_the_distance(distance):
 
 
 def test_the_engine_counts_norms_as_distances_do():
-    totals = engine.totals
+    totals = engine.norms
     assert (ONE, TWO, SQUARED) == (totals.ONE, totals.TWO, totals.SQUARED)
 
 

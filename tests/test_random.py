@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.checks.seeds import derive, make_key
+from calibrant.checks.parameters import derive, make_key
 
 
 def test_a_seed_is_a_key():

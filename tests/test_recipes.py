@@ -21,7 +21,7 @@ from calibrant import (
     recalibrate,
     reliability_diagram,
 )
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.distances import ONE, SQUARED, from_norm, squared_euclidean, total_variation
 from calibrant.lenses import Canonical, Groups, Induced, Lens, Outcomes, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree

@@ -7,8 +7,8 @@ from scipy.stats import binom, norm, poisson
 
 from calibrant import Predictions, engine
 from calibrant.calibration import Gathered
-from calibrant.checks.seeds import make_key
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.checks.parameters import make_key
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Bootstrap, Consistency, Exact, Resampler

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions, Trajectory, calibration_test, datasets, scores
-from calibrant.checks.seeds import derive, make_key
+from calibrant.checks.parameters import derive, make_key
 from calibrant.lenses import Canonical, Groups, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import device, engine
-from calibrant.checks import arrays, tensors
+from calibrant.checks import arrays
 from calibrant.checks.convert import check_columns, column_names, columns, refuse_other_rows
-from calibrant.checks.labels import as_tuple, class_index, class_names, cluster_codes
-from calibrant.engine.tuples import Rows
+from calibrant.checks.labels import Classes, class_index, class_names, cluster_codes, outcomes
+from calibrant.engine.arrays import Rows
 
 if TYPE_CHECKING:
     from calibrant.loading.reading import Reading
@@ -85,8 +85,8 @@ class Predictions:
     """
 
     __slots__ = (
-        "_labels", "_probs", "_top", "_weights", "beside", "classes", "event", "ranked", "reading",
-        "there",
+        "_labels", "_probs", "_top", "_weights", "beside", "classes", "event", "on_device",
+        "ranked", "reading",
     )  # fmt: skip
 
     _probs: Array | None
@@ -98,7 +98,7 @@ class Predictions:
     event: int | None
     reading: "Reading | None"
     ranked: "engine.rows.Ranked | None"  # what probs and labels are made of, until asked for
-    there: "device.rows.Rows | None"  # probs and labels on a GPU, copied when they are asked for
+    on_device: "device.rows.Rows | None"  # probs and labels on a GPU, copied when asked for
 
     def __init__(
         self,
@@ -110,19 +110,18 @@ class Predictions:
     ) -> None:
         refuse_other_rows(probs, labels=labels, weights=weights, clusters=clusters)
         classes = column_names(probs) if classes is None else classes
-        self._check(*tensors.checked(probs), labels, classes, weights, clusters)
+        self._check(*arrays.checked_anywhere(probs), labels, classes, weights, clusters)
 
     def _check(
         self, probs: Array, top: Top, labels: Any, classes: Any, weights: Any, clusters: Any
     ) -> None:
         n, m = probs.shape
-        if classes is not None and not isinstance(classes, str):
-            classes = as_tuple(classes)
-        names = class_names(classes, m)
-        codes = tensors.codes(labels, (n, m), classes, device.stays(probs))
+        known = Classes(class_names(classes, m), given=classes is not None)
+        codes = outcomes(labels, n, known, on_device=device.stays(probs))
         checked = None if weights is None else arrays.weights(weights, n)
         beside = Beside(None if clusters is None else cluster_codes(clusters, n))
-        self._set((probs, codes, names, checked, 1, None, beside), top)
+        self._set(probs, codes, known.names, checked, 1, None, beside)
+        self.know_top(top)
 
     @classmethod
     def from_logits(
@@ -198,11 +197,11 @@ class Predictions:
         )
         return self
 
-    def _set(self, parts: tuple[Any, ...], top: Top = None) -> None:
+    def _set(self, *parts: Any) -> None:
         probs, labels, classes, weights, event, reading, beside = parts
         put = partial(object.__setattr__, self)
         away = not isinstance(probs, np.ndarray | None) and device.stays(probs)
-        put("there", device.rows.rows_of(probs, labels, weights) if away else None)
+        put("on_device", device.rows.rows_of(probs, labels, weights) if away else None)
         put("_probs", None if away else frozen(probs))
         put("_labels", None if away else frozen(labels))
         put("classes", classes)
@@ -210,7 +209,7 @@ class Predictions:
         put("event", event if len(classes) == 2 else None)
         put("reading", reading)
         put("beside", beside)
-        put("_top", top)
+        put("_top", None)
         put("ranked", None)
 
     @classmethod
@@ -232,7 +231,7 @@ class Predictions:
         columns of a file these are.
         """
         self = cls.__new__(cls)
-        self._set((probs, labels, classes, weights, event, reading, beside))
+        self._set(probs, labels, classes, weights, event, reading, beside)
         return self
 
     def know_top(self, top: Top) -> Self:
@@ -253,8 +252,8 @@ class Predictions:
     def _arrays(self) -> tuple[Array, NDArray[np.int32]]:
         """Return probs and labels, which may have to be made or copied when they are first used."""
         if self._probs is None:
-            if self.there is not None:
-                probs, labels = self.there.pulled()
+            if self.on_device is not None:
+                probs, labels = self.on_device.pulled()
             else:
                 assert self.ranked is not None
                 probs, labels = engine.rows.against_top(self.ranked)
@@ -267,8 +266,8 @@ class Predictions:
     @property
     def n(self) -> int:
         """Number of rows."""
-        if self.there is not None:
-            return self.there.shape[0]
+        if self.on_device is not None:
+            return self.on_device.shape[0]
         return len(self.labels if self.ranked is None else self.ranked.labels)
 
     @property
@@ -359,10 +358,10 @@ class Predictions:
         object.__setattr__(found, "ranked", engine.rows.Ranked(self.labels, self.top))
         return found
 
-    def induced_there(self, rows: "device.rows.Rows", classes: tuple[str, ...]) -> Self:
+    def induced_on_device(self, rows: "device.rows.Rows", classes: tuple[str, ...]) -> Self:
         """Return what a lens made of rows on a device; its event is outcome 0."""
         found = self.induced(None, None, classes)
-        object.__setattr__(found, "there", rows)
+        object.__setattr__(found, "on_device", rows)
         return found
 
     def with_labels(self, labels: Array) -> Self:

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
 from calibrant.calibration import isotonic
 from calibrant.checks.parameters import short
 from calibrant.engine import threads
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.rows import Batch, Scan
-from calibrant.spelling import as_lens
-from calibrant.verbs import as_rows, check_data, takes_arrays
 
 __all__ = [
     "Decomposition",

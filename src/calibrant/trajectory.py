@@ -4,8 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from calibrant import tables, words
-from calibrant.checks.parameters import finite, fraction
-from calibrant.checks.seeds import Rng, as_seed, derive, make_key
+from calibrant.checks.parameters import Rng, as_seed, derive, finite, fraction, make_key
 from calibrant.inference import calibration_test
 from calibrant.inference.replicates.problem import Plan
 from calibrant.inference.testing.families import spread
@@ -13,7 +12,7 @@ from calibrant.lenses import Lens, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
-from calibrant.resampling.spelled import as_resampler
+from calibrant.resampling.resamplers import as_resampler
 from calibrant.scores import accuracy, log_score
 from calibrant.statistics import ExpectedMiscalibration
 from calibrant.statistics.statistic import AnyStatistic

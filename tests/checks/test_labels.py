@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Predictions, load
-from calibrant.checks.labels import class_names
-from calibrant.checks.meaning import meaning
+from calibrant.checks.labels import class_names, meaning
 from calibrant.loading import from_frame
 
 HUGE = 10**30

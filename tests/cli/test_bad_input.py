@@ -107,7 +107,10 @@ BAD_USAGE = {
     "unknown command": (["evaluat", "GOOD"], "evaluat"),
     "unknown option": (["evaluate", "GOOD", "--lenses", "top"], "--lenses"),
     "lens": (["evaluate", "GOOD", "--lens", "topp"], "'topp'"),
-    "lens without a class": (["evaluate", "GOOD", "--lens", "class:"], "'class:'"),
+    "lens without a class": (
+        ["evaluate", "GOOD", "--lens", "class:"],
+        "must be a class of the data: cat",
+    ),
     "lens of an unknown class": (["evaluate", "GOOD", "--lens", "class:fish"], "'fish'"),
     "lens of an index too high": (["evaluate", "GOOD", "--lens", "class:3"], "'3'"),
     "lens with an odd ending": (["evaluate", "GOOD", "--lens", "canonical:3"], "'canonical:3'"),

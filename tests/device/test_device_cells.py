@@ -1,21 +1,27 @@
 """Cells on a device: every bit of the totals of the data and of replicates."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
 import torch
-from calibrant.inference.label_blocks import LabelBlock
 from tensors import DEVICES, on, problem, there
 
-from calibrant import Predictions, distances, lenses, partitions, resampling, statistics
-from calibrant.checks.seeds import make_key
+from calibrant import (
+    Predictions,
+    calibration_test,
+    distances,
+    lenses,
+    partitions,
+    statistics,
+)
 from calibrant.device import cells, grid, norms
-from calibrant.engine.tuples import Replicates
-from calibrant.inference.replicates.problem import Problem
 
-KEY = make_key(5)
+DRAWN = cells.Cells.null_totals
+DISTANCES = [distances.total_variation, distances.euclidean, distances.squared_euclidean]
 LENSES = [lenses.Canonical(), lenses.TopLabel(), lenses.Marginal(1)]
 PROBLEMS = {
     "few outcomes": problem(300, 10),
@@ -32,20 +38,21 @@ PROBLEMS = {
 
 
 def both(kind, name, lens, partition):
-    """Return the totals of the data and of seven replicates, on the host and on a device."""
+    """Return statistics of all norms and seven replicates of each, on the host and on a device."""
+    asked = [
+        *(statistics.ExpectedMiscalibration(partition, distance) for distance in DISTANCES),
+        statistics.WorstMiscalibration(partition),
+    ]
     found = []
-    for data in (
-        Predictions(*PROBLEMS[name][:2], weights=PROBLEMS[name][2]),
-        there(kind, *PROBLEMS[name]),
-    ):
-        asked = Problem.of(data, lens, resampling.Exact(), KEY)
-        eta = statistics.ExpectedMiscalibration(partition, distances.total_variation)
-        eta.prepare(asked.shared)
-        chosen = asked.shared.cells(partition)
-        asked.shared.want(chosen, 2)
-        block = LabelBlock(asked, Replicates(3, 10), {})
-        found.append((*chosen.totals(asked.seen), *block.totals(chosen)))
-    assert asked.there
+    with mock.patch.object(cells.Cells, "null_totals", autospec=True, side_effect=DRAWN) as drawn:
+        for data in (
+            Predictions(*PROBLEMS[name][:2], weights=PROBLEMS[name][2]),
+            there(kind, *PROBLEMS[name]),
+        ):
+            assert not drawn.called
+            tests = [calibration_test(data, eta, lens=lens, n_resamples=7, rng=5) for eta in asked]
+            found.append([np.append(test.null, test.statistic) for test in tests])
+    assert drawn.call_count >= len(asked)
     return found
 
 
@@ -68,7 +75,8 @@ def test_what_is_laid_out_at_a_time_shows_in_no_bit(kind, monkeypatch):
     monkeypatch.setattr(cells, "ENTRIES", 2000)
     monkeypatch.setattr(cells, "EVENTS", 2000)
     monkeypatch.setattr(cells, "SIDE", 3)
-    monkeypatch.setattr(norms, "ENTRIES", 2000)
+    monkeypatch.setattr(norms, "COLUMNS", 2000)
+    monkeypatch.setattr(norms, "TERMS", 2000)
     monkeypatch.setattr(grid, "ENTRIES", 2000)
     for name in names:
         for one, other in zip(

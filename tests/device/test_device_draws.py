@@ -10,9 +10,9 @@ from integers import replicate_key, row_key, uniform
 from tensors import DEVICES, problem
 
 from calibrant import engine
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.device import draws, grid, rows
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 
 KEYS = [np.uint64(0), np.uint64(2**64 - 1), make_key(3)]
 SHAPES = [(60, 2), (60, 3), (90, 32), (90, 33), (60, 200)]

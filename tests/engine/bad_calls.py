@@ -9,8 +9,8 @@ from apart import tell
 
 from calibrant import Predictions
 from calibrant.engine import (
+    arrays,
     classes,
-    counts,
     draws,
     grid,
     isotonic,
@@ -19,10 +19,12 @@ from calibrant.engine import (
     resample,
     rows,
     sums,
-    totals,
     tree,
 )
-from calibrant.engine.tuples import Order, Replicates, Source
+from calibrant.engine import (
+    norms as of_cells,
+)
+from calibrant.engine.arrays import Order, Replicates, Source
 
 N, M, CELLS = 20, 3, 4
 FAR = 10**9
@@ -83,18 +85,25 @@ def redrawn(order=ORDER, some=ROWS, times=ONCE, event=None, table=None):
 
 
 def event_counts(order=ORDER, cuts=CUTS, span=(0, CELLS), some=BINARY):
-    return counts.event_counts(some, order, cuts, KEYS, span)
+    return null.event_counts(some, order, cuts, KEYS, span)
 
 
 def cell_counts(order=ORDER, source=SOURCE, span=(0, CELLS), some=ROWS):
-    return counts.cell_counts(some, order, source, REPLICATES, span)
+    return null.cell_counts(some, order, source, REPLICATES, span)
 
 
 def add_counts(order=ORDER, source=None, at=None, tables=None):
     at = np.arange(CELLS) if at is None else at
     tables = np.zeros((CELLS, M, REPLICATES.size)) if tables is None else tables
     source = SOURCE if source is None else source
-    return counts.add_counts(ROWS, order, source, REPLICATES, (at, tables))
+    return null.add_counts(ROWS, order, source, REPLICATES, (at, tables))
+
+
+def add_squares(order=ORDER, span=(0, N), rows=N, outcome=0):
+    cells = null.Cells(order, MASS, float(N))
+    squares = arrays.blank(null.Squares, m=M, size=2)
+    outcomes = np.full((rows, 2), outcome, np.int32)
+    return null.add_squares(ROWS, cells, span, outcomes, squares)
 
 
 def class_counts(cells=OF_ENTRIES, offsets=OFFSETS, source=SOURCE, some=ROWS):
@@ -276,10 +285,10 @@ CALLS = {
     "add_counts, few numbers": lambda: add_counts(
         source=source_of()._replace(numbers=np.arange(3))
     ),
-    "table_totals, few cells": lambda: counts.table_totals(
+    "table_totals, few cells": lambda: null.table_totals(
         np.zeros((CELLS, M, 2)), np.zeros((2, M)), MASS, (0, 3)
     ),
-    "table_totals, few masses": lambda: counts.table_totals(
+    "table_totals, few masses": lambda: null.table_totals(
         np.zeros((CELLS, M, 2)), np.zeros((CELLS, M)), MASS[:1], (0, 3)
     ),
     # poisson_binomial
@@ -302,6 +311,12 @@ CALLS = {
     "redrawn_totals, an event of many": lambda: redrawn(event=np.array([1])),
     "redrawn_totals, few events": lambda: redrawn(event=np.zeros(5, int)),
     "redrawn_totals, no outcome": lambda: redrawn(table=np.full((1, M), M)),
+    "reach, sizes below 0": lambda: poisson_binomial.reach(
+        np.ones(2), np.array([2, -1]), np.ones(2), 1.0
+    ),
+    "reach, few sizes": lambda: poisson_binomial.reach(
+        np.ones(2), np.ones(1, int), np.ones(2), 1.0
+    ),
     "poisson_times, below 0": lambda: resample.poisson_times(-1, 0, KEY, 0),
     # classes
     "class_boxes, one edge": lambda: classes.class_boxes(ROWS, EDGES[:1], 1.0),
@@ -320,10 +335,16 @@ CALLS = {
         some=ROWS._replace(probs=np.tile(PROBS, (200, 1)))
     ),
     "class_counts, no class": lambda: class_counts(source=source_of(table=FALSE_TABLE)),
+    # squares
+    "add_squares, span": lambda: add_squares(span=(0, FAR)),
+    "add_squares, few outcomes": lambda: add_squares(rows=3),
+    "add_squares, no outcome": lambda: add_squares(outcome=FAR),
+    "add_squares, no rows": lambda: add_squares(BEYOND),
+    "add_squares, few cells": lambda: add_squares(FEW),
     # totals
-    "weighted_sum, few shares": lambda: totals.weighted_sum(np.ones((4, 2)), np.ones(3)),
-    "add_cells, more replicates": lambda: totals.add_cells(
-        totals.Totals.zeros(2), 0, np.ones((4, 3)), np.ones((4, 1))
+    "weighted_sum, few shares": lambda: of_cells.weighted_sum(np.ones((4, 2)), np.ones(3)),
+    "add_cells, more replicates": lambda: of_cells.add_cells(
+        of_cells.Totals.zeros(2), 0, np.ones((4, 3)), np.ones((4, 1))
     ),
     # tree
     "grow, columns": lambda: tree.grow(ROWS, (0, FAR), 2.0, medians=False),

@@ -10,8 +10,8 @@ import polars as pl
 
 import calibrant as cal
 from calibrant import engine, lenses, partitions, resampling, statistics
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.engine.kernel import Kernel
-from calibrant.engine.tuples import Replicates, Source
 
 FEW = {"n_resamples": 3, "rng": 0}
 ON_CELLS = [
@@ -84,7 +84,7 @@ def work_with_few_rows(data):
     engine.poisson_binomial.add_values(p, cells, 4)
     events, mass = np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0]]), np.array([2.0, 3.0, 1.0])
     engine.isotonic.pool(events, mass, np.ones((2, 3)), 0, engine.isotonic.Pools.start(2))
-    engine.paths.reach(np.array([0.2, 0.7]), np.array([3, 2]), np.array([0.6, 2.0]), 1.2)
+    engine.poisson_binomial.reach(np.array([0.2, 0.7]), np.array([3, 2]), np.array([0.6, 2.0]), 1.2)
     engine.line.pair_sum(p, p)
 
 

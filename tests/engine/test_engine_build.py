@@ -23,17 +23,18 @@ def _printed(x):
 
 
 def test_a_kernel_becomes_machine_code(tmp_path):
-    module = build.Entry(_scaled, _scaled.variants[0]).compiled()
-    code = build.optimised(module, _scaled.variants[0].symbol, "")
+    (symbol,) = _scaled.variants
+    code = build.optimised(build.Entry(_scaled, symbol).compiled(), symbol, "")
     (tmp_path / "scaled.o").write_bytes(code)
     path = build.link([tmp_path / "scaled.o"], tmp_path / "scaled.so")
-    assert _scaled.variants[0].symbol.encode() in path.read_bytes()
+    assert symbol.encode() in path.read_bytes()
 
 
 def test_a_kernel_that_needs_python_is_not_built():
-    entry = build.Entry(_printed, _printed.variants[0])
+    (symbol,) = _printed.variants
+    module = build.Entry(_printed, symbol).compiled()
     with pytest.raises(RuntimeError, match="_printed must do without "):
-        build.optimised(entry.compiled(), _printed.variants[0].symbol, "")
+        build.optimised(module, symbol, "")
 
 
 def test_a_linker_that_fails_is_quoted(tmp_path):

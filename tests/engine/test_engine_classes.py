@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from calibrant import engine
-from calibrant.checks.seeds import make_key
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.checks.parameters import make_key
+from calibrant.engine.arrays import Replicates, Source
 
 CLASSES = engine.classes
 KEY = make_key(5)

@@ -10,8 +10,8 @@ from scipy.stats import chi2
 from strategies import problems
 
 from calibrant import Predictions, engine
-from calibrant.checks.seeds import make_key
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.checks.parameters import make_key
+from calibrant.engine.arrays import Replicates, Source
 
 DRAWS = engine.draws
 KEY = make_key(0)

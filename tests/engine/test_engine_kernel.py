@@ -10,8 +10,8 @@ import pytest
 import recorded
 
 from calibrant import Predictions, engine
+from calibrant.engine.arrays import Order, Replicates, Source
 from calibrant.engine.kernel import Declared, Kernel, f8, flatten, i8, kernel
-from calibrant.engine.tuples import Order, Replicates, Source
 
 FOLDER = Path(engine.__file__).parent
 MODULES = sorted(path.stem for path in FOLDER.glob("[a-z]*.py") if path.stem != "build")
@@ -38,10 +38,12 @@ def test_every_module_can_be_named():
         assert getattr(engine, name).__name__ == f"calibrant.engine.{name}"
 
 
-def test_kernels_are_private():
-    """What a user could reach checks its arguments; a compiled loop does not."""
+def test_kernels_that_take_whole_numbers_are_private():
+    """What others can reach looks at indices; a compiled loop does not."""
     assert len(KERNELS) > 50
-    assert all(name.partition(".")[2].startswith("_") for name in KERNELS)
+    for name, found in KERNELS.items():
+        if not name.partition(".")[2].startswith("_"):
+            assert {kind for leaf in found.leaves for kind in leaf.types} <= {"f4", "f8"}
 
 
 def test_every_kernel_is_called_by_what_is_recorded(calls):
@@ -64,8 +66,8 @@ def in_python(kernel, types, arguments):
             return type(argument)(*parts) if hasattr(argument, "_fields") else tuple(parts)
         leaf, name = next(chosen)
         if argument is None:
-            return np.empty((0,) * len(leaf.declared.shape), name)
-        return np.float64(argument) if leaf.declared is f8 else argument
+            return np.empty((0,) * len(leaf.shape), name)
+        return np.float64(argument) if leaf.types == ("f8",) else argument
 
     with np.errstate(all="ignore"):
         return kernel.function(*filled(arguments))
@@ -75,12 +77,11 @@ def in_python(kernel, types, arguments):
 def test_the_library_does_what_python_does(calls, name):
     """For every choice of types, each number that is returned or written has the same bits."""
     found, kept = calls[name]
-    for variant in found.variants:
+    for symbol, types in found.variants.items():
         for arguments in kept:
-            ours = recorded.copied(arguments, variant.types)
-            theirs = recorded.copied(arguments, variant.types)
-            assert found(*ours) == in_python(found, variant.types, theirs), variant.symbol
-            assert bits(ours) == bits(theirs), variant.symbol
+            ours, theirs = (recorded.copied(arguments, types) for _ in range(2))
+            assert found(*ours) == in_python(found, types, theirs), symbol
+            assert bits(ours) == bits(theirs), symbol
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -90,10 +91,10 @@ def test_lengths_that_do_not_fit_are_refused(calls, name):
     values = []
     flatten(kept[0], values)
     pairs = zip(found.leaves, values, strict=True)
-    there = [leaf.declared for leaf, value in pairs if value is not None]
+    there = [leaf for leaf, value in pairs if value is not None]
     names = [length for each in there for length in each.shape or ()]
     for k, (leaf, value) in enumerate(zip(found.leaves, values, strict=True)):
-        for axis, length in enumerate(leaf.declared.shape or ()):
+        for axis, length in enumerate(leaf.shape or ()):
             shared = length.isdigit() or (length != "_" and names.count(length) > 1)
             if shared and value is not None and value.shape[axis] > 0:
                 short = np.ascontiguousarray(np.delete(value, 0, axis))
@@ -163,7 +164,7 @@ def test_narrow_and_wide_arguments_become_wide():
         data = Predictions(probs.astype(rows), labels).rows
         some = Order(order.rows.astype(row_type), order.starts)
         drawn = Source(probs.astype(source), table.astype(outcome_type), np.uint64(7), 0)
-        found.append(engine.counts.cell_counts(data, some, drawn, Replicates(0, 4), (0, 3)))
+        found.append(engine.null.cell_counts(data, some, drawn, Replicates(0, 4), (0, 3)))
     assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
 
 
@@ -172,11 +173,11 @@ def test_kernels_let_other_threads_run():
     done = threading.Event()
     probs = np.random.default_rng(0).dirichlet(np.ones(30), 3000)
     points = engine.pairs.Points(probs, np.ones(3000))
-    block = engine.pairs.Room.of(3000), np.zeros((4, 3000))
-    chosen = engine.pairs.plain(engine.pairs.Kernel(0, 0, np.ones(1)))
+    chosen = engine.pairs.Kernel(0, 0, np.ones(1))
+    pairs = engine.pairs.Pairs.of(points, np.ascontiguousarray(probs.T), chosen)
 
     def work():
-        engine.pairs._spread(points, points.columns(0, 3000), chosen, 0, *block)
+        engine.pairs._spread(pairs, *np.zeros((3, 3000)))
         done.set()
 
     thread = threading.Thread(target=work)
@@ -201,10 +202,10 @@ def test_names_of_leaves_and_variants():
     def walked(order, pair, probs):  # noqa: ARG001
         return 0.0
 
-    assert [name for name, _ in walked.leaves] == [
+    assert [leaf.name for leaf in walked.leaves] == [
         *("order.rows", "order.starts", "pair[0]", "pair[1]", "probs"),
     ]
-    endings = [variant.symbol.rpartition("walked_")[2] for variant in walked.variants]
+    endings = [symbol.rpartition("walked_")[2] for symbol in walked.variants]
     assert endings == ["i4_f4", "i4_f8", "i8_f4", "i8_f8"]
 
 
@@ -213,12 +214,9 @@ def test_helpers_are_plain_functions():
     draws, sums, grid = engine.draws, engine.sums, engine.grid
     assert sums.cut(0.75) == (0.75, 0.0, 0.0)
     assert grid.interval(0.35, grid.edges(10)) == 3
-    assert engine.resample.times_drawn(np.int64(5), np.array([1, 4, 9])) == 2
+    assert draws.reached(np.int64(5), np.array([1, 4, 9])) == 2
     assert engine.tree.extreme(np.array([0.2, 0.7, 0.1]), 0, 3, -1.0) == 0.1
-    labels = np.array([0, 2, 1])
-    draws.see(np.array([[5, 6, 7]]), 4, labels)
-    assert labels.tolist() == [5, 7, 6]
-    assert inspect.isfunction(draws.see)
+    assert inspect.isfunction(sums.cut)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

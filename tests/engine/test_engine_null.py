@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from calibrant import Predictions, engine
-from calibrant.checks.seeds import make_key
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.checks.parameters import make_key
+from calibrant.engine.arrays import Replicates, Source
 
 KEY = make_key(3)
 REPLICATES = Replicates(2, 9)
@@ -125,5 +125,25 @@ def test_counts_are_those_of_labels(data, n_cells, draw):
     order = engine.sums.sort_rows(cells, n_cells)
     expected = plain_counts(data, cells, n_cells, source, outcomes)
     for span in ((0, n_cells), (n_cells - 1, n_cells)):
-        found = engine.counts.cell_counts(seen.rows, order, source, REPLICATES, span)
+        found = engine.null.cell_counts(seen.rows, order, source, REPLICATES, span)
         np.testing.assert_array_equal(found, expected[:, slice(*span)])
+
+
+@given(problems(), st.data())
+def test_counts_of_an_event_are_those_of_labels(data, draw):
+    """Of any class against the rest, weights and all."""
+    event = np.array([draw.draw(st.integers(0, data.m - 1))])
+    cells = np.arange(data.n, dtype=np.int32) % 3
+    order = engine.sums.sort_rows(cells, 3)
+    cuts = engine.draws.event_cuts(data.probs, event)
+    keys = KEY, engine.draws.replicate_keys(KEY, REPLICATES)
+    first = draw.draw(st.sampled_from((0, 5)))
+    rows = data.rows._replace(first=first)
+    labels = engine.draws.draw_labels(Source(data.probs, None, KEY, first), REPLICATES)
+    expected = np.zeros((3, REPLICATES.size))
+    for t, drawn in enumerate(labels):
+        expected[:, t] = np.bincount(cells, data.weights * (drawn == event), 3)
+    for span in ((0, 3), (1, 3), (2, 2)):
+        found = engine.null.event_counts(rows, order, cuts, keys, span)
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, expected[slice(*span)])

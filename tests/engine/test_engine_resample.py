@@ -13,8 +13,8 @@ from scipy.stats import poisson
 
 from calibrant import Predictions, engine
 from calibrant.calibration import Gathered
-from calibrant.checks.seeds import make_key
-from calibrant.engine.tuples import Replicates
+from calibrant.checks.parameters import make_key
+from calibrant.engine.arrays import Replicates
 from calibrant.partitions import FromFunction
 
 RESAMPLE = engine.resample

@@ -11,7 +11,7 @@ from chance import BUDGET, TRIALS, agrees, fewest, models, most, wrap
 from scipy.stats import binom, ks_2samp, norm
 
 from calibrant import Predictions, binwise, calibration_function, calibration_test
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, VarianceTree
 from calibrant.resampling import Consistency, Exact, Resampler

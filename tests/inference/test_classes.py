@@ -14,7 +14,7 @@ from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBin
 from calibrant.resampling import Exact
 from calibrant.statistics import ExpectedMiscalibration
 
-from calibrant.checks.seeds import make_key  # isort: skip
+from calibrant.checks.parameters import make_key  # isort: skip
 
 RNG = np.random.default_rng(0)
 DISTANCES = (total_variation, euclidean, squared_euclidean)

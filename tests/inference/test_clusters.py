@@ -91,7 +91,7 @@ def some_data(m=3, n=120, seed=4, weights=True):
 def signs_of(key, count, size):
     """Return what `SignBlock` draws, from the definition: the hash of (key, b, cluster)."""
     from calibrant import engine
-    from calibrant.engine.tuples import Replicates
+    from calibrant.engine.arrays import Replicates
 
     keys = engine.draws.replicate_keys(key, Replicates(0, size))
     return np.where(engine.draws.uniforms(key, (0, count), keys) < 0.5, -1, 1)

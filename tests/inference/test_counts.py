@@ -9,13 +9,13 @@ from chance import agrees
 
 from calibrant import Predictions, calibration_test, engine
 from calibrant.calibration import Gathered
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Bootstrap, Exact
-from calibrant.resampling.draws import distributions as module
-from calibrant.resampling.draws.distributions import CountDistributions, cell_counts
+from calibrant.resampling.draws import counts as module
+from calibrant.resampling.draws.counts import CountDistributions, cell_counts
 from calibrant.statistics import ExpectedMiscalibration
 
 RNG = np.random.default_rng(0)

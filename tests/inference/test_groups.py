@@ -8,7 +8,7 @@ from chance import models, most
 
 from calibrant import Predictions, slices
 from calibrant.calibration import View
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.inference.testing.families import adjust, omnibus
 from calibrant.lenses import Marginal, TopLabel
 from calibrant.resampling import Exact

@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from calibrant import Predictions, calibration_test, evaluate
 from calibrant.calibration import View
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.inference.testing.families import omnibus
 from calibrant.lenses import Canonical, Marginal, TopLabel
 from calibrant.partitions import EqualWidth

@@ -6,7 +6,7 @@ from chance import BUDGET, most
 from scipy.stats import fisher_exact
 
 from calibrant import Predictions, calibration_test, power
-from calibrant.checks.seeds import derive, make_key
+from calibrant.checks.parameters import derive, make_key
 from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact, Shifted, Tempered

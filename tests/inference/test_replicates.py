@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions, binwise, calibration_test, classwise, estimate, evaluate
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.problem import Plan

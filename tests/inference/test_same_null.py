@@ -15,7 +15,7 @@ from calibrant import (
     evaluate,
 )
 from calibrant.calibration import calibration_function
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.inference.replicates.problem import Plan
 from calibrant.inference.testing.binwise import frequencies

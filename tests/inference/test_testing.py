@@ -203,7 +203,7 @@ def test_an_empty_restriction_is_refused():
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 95, float("nan")])
 def test_levels_are_between_0_and_1(level):
-    message = rf"`level` must be between 0 and 1; found {level}"
+    message = rf"`level` must be (between 0 and 1|finite); found {level}"
     found = estimate(DATA, ETA, n_resamples=9, rng=0)
     for call in (
         found.interval,

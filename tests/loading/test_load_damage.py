@@ -17,10 +17,9 @@ import pyarrow.parquet
 import pytest
 
 from calibrant import Predictions, load
-from calibrant.loading.arrow_structure import check_arrow
-from calibrant.loading.failures import one_sentence
-from calibrant.loading.parquet_structure import ParquetStructure
+from calibrant.loading.plain_files import one_sentence
 from calibrant.loading.roles import present
+from calibrant.loading.stated_sizes import ParquetSizes, check_arrow
 
 CSV = "label,prob_a,prob_b\na,0.75,0.25\nb,0.25,0.75\n"
 LINE = '{"label":"a","prob_a":0.75,"prob_b":0.25}\n'
@@ -67,6 +66,15 @@ def test_files_that_ended_the_process(tmp_path, name):
     assert done.stderr == ""
 
 
+def test_a_dictionary_of_more_values_than_bytes(tmp_path):
+    """With a large number in this place, polars asks for so much memory that the process ends."""
+    path = tmp_path / "x.parquet"
+    content = fuzzing.arrow_parquet(compression="none", write_statistics=False)
+    path.write_bytes(replaced(content, b"\x4c\x15\x04", b"\x4c\x15\x7e"))  # 2 labels, 63
+    with pytest.raises(ValueError, match=r"a page states a number of values that it cannot have"):
+        load(path)
+
+
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_sizes_of_good_files_are_believed(tmp_path, kind):
     path = tmp_path / f"x.{kind}"
@@ -75,7 +83,7 @@ def test_sizes_of_good_files_are_believed(tmp_path, kind):
         if kind == "arrow":
             check_arrow(path)
             continue
-        found = ParquetStructure(path)
+        found = ParquetSizes(path)
         found.check({chunk.column for chunk in found.chunks})
         metadata = pyarrow.parquet.read_metadata(path)
         columns = [

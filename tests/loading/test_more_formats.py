@@ -5,13 +5,14 @@ import io
 import json
 import os
 import sys
+import time
 
 import numpy as np
 import polars as pl
 import pytest
 
 from calibrant import load, load_models
-from calibrant.loading import unpacking
+from calibrant.loading import plain_files
 
 RNG = np.random.default_rng(7)
 N = 500
@@ -171,6 +172,37 @@ def test_bad_json(tmp_path, content):
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize("late", [1, 150])
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_a_key_that_a_row_lacks_is_a_gap(tmp_path, ending, late):
+    """Also in the first row, and where the key comes later than the lines that are looked at."""
+
+    def save(rows):
+        lines = [json.dumps(row) for row in rows]
+        content = "\n".join(lines) if ending == "jsonl" else f"[{','.join(lines)}]"
+        return written(tmp_path / f"x.{ending}", content)
+
+    rows = [{"y": k % 2, "p": 0.5} for k in range(late)]
+    data = load(save([*rows, {"site": "a", "p": 0.25, "y": 1}]))
+    assert data.n == late + 1
+    assert data.probs[-1, 1] == 0.25
+    assert data.reading.left_out == ("site",)
+    with pytest.raises(ValueError, match=r"row 0 (\(line 1\) )?has none in column 'weight'"):
+        load(save([*rows, {"y": 1, "p": 0.25, "weight": 2}]))
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_the_time_for_many_keys_grows_with_their_number(tmp_path, ending):
+    """Each key was looked for in the whole file: a thousand in 2,000 lines took a minute."""
+    probs = RNG.dirichlet(np.ones(1000), 300)
+    frame = pl.DataFrame({f"prob_{j}": probs[:, j] for j in range(1000)} | {"y": [0] * 300})
+    path = tmp_path / f"x.{ending}"
+    (frame.write_ndjson if ending == "jsonl" else frame.write_json)(path)
+    start = time.process_time()
+    assert load(path).m == 1000
+    assert time.process_time() - start < 4  # a sixth of this is usual
+
+
 def test_bad_lists_in_lines(tmp_path):
     rows = '{"y": 0, "probs": [0.75, 0.25]}\n' * 150
     for last, sentence in (
@@ -185,7 +217,7 @@ def test_bad_lists_in_lines(tmp_path):
 
 
 def test_what_is_expanded_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacking, "LEAST", 1 << 20)
+    monkeypatch.setattr(plain_files, "LEAST", 1 << 20)
     bomb = gzip.compress(b"label,prob_a,prob_b\n" + b"0" * (1 << 22))
     path = written(tmp_path / "bomb.csv.gz", bomb)
     with pytest.raises(

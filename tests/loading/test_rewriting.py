@@ -92,6 +92,39 @@ def test_json_lines_and_compressed_files(tmp_path):
     assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == b"cat,dog\n0.75,0.25\n"
 
 
+TABLES = {
+    "rows": [{"id": "ä", "cat": 0.25, "dog": 0.75, "x": [1]}, {"cat": 1, "dog": 0, "z": None}],
+    "columns": {"cat": [0.25, 1], "id": ["ä", None], "dog": [0.75, 0]},
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_json_stays_what_it_is(tmp_path, name):
+    (tmp_path / "in.json").write_text(json.dumps(TABLES[name]))
+    assert rewrite(tmp_path / "in.json", tmp_path / "out.json") == 2
+    found = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    if name == "rows":
+        first, second = TABLES[name]
+        assert found == [first | {"cat": 0.75, "dog": 0.25}, second | {"cat": 0.0, "dog": 1.0}]
+    else:
+        assert found == TABLES[name] | {"cat": [0.75, 0.0], "dog": [0.25, 1.0]}
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "jsonl", "json"])
+def test_lists_stay_lists(tmp_path, ending):
+    frame = pl.DataFrame({"id": [1, 2], "probs": [[0.25, 0.75], [1.0, 0.0]]})
+    path, output = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
+    names = {"arrow": "ipc", "jsonl": "ndjson"}
+    getattr(frame, f"write_{names.get(ending, ending)}")(path)
+    assert rewrite(path, output) == 2
+    found = getattr(pl, f"read_{names.get(ending, ending)}")(output)
+    assert found.columns == ["id", "probs"]
+    assert found["probs"].dtype == pl.List(pl.Float64)
+    assert found["probs"].to_list() == [[0.75, 0.25], [0.0, 1.0]]
+    with pytest.raises(ValueError, match="fitted to, 'a', 'b', 'c'; found '2 entries in each list"):
+        rewrite(path, output, classes=("a", "b", "c"))
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [

@@ -8,7 +8,7 @@ from folders import predictions, rows_of, table, write
 
 import calibrant as cal
 from calibrant import engine
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.distances import euclidean, squared_euclidean, total_variation
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBins

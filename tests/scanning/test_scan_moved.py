@@ -15,8 +15,8 @@ from calibrant.inference.replicates import ways
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBins, VarianceTree
 from calibrant.rows.passes import Shuffle
-from calibrant.rows.workers.futures import Futures
-from calibrant.rows.workers.spill import split_alone
+from calibrant.rows.workers.local import Futures
+from calibrant.rows.workers.workers import split_alone
 from calibrant.statistics import ExpectedMiscalibration, WorstMiscalibration
 
 FEW = {"n_resamples": 19, "rng": 1}

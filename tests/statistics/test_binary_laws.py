@@ -12,7 +12,7 @@ from strategies import any_weights, problems
 
 from calibrant import Predictions, calibration_test, estimate
 from calibrant.calibration import observed
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel

@@ -14,7 +14,7 @@ from places import SHARED
 from strategies import integer_weights, problems
 
 from calibrant import Predictions, calibration_test, estimate
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.lenses import Canonical, Groups, Induced, Marginal, Pooled, TopLabel
 from calibrant.resampling import Bootstrap, Exact
 from calibrant.statistics import KernelMiscalibration

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from strategies import integer_weights, problems, well_spread
 
 from calibrant import Predictions, calibration_test, estimate, lenses, partitions
-from calibrant.checks.seeds import make_key
+from calibrant.checks.parameters import make_key
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact

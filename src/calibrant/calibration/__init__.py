@@ -6,26 +6,17 @@ replicates is asked. It may use rows, partitions, `predictions` and the engine; 
 to it. It has not heard of statistics or resampling.
 """
 
-from calibrant.calibration.cells import Cells, Gathered
-from calibrant.calibration.function import CalibrationFunction, calibration_function
-from calibrant.calibration.isotonic import IsotonicFunction, isotonic
-from calibrant.calibration.sums import CellSums, EventSums
+from calibrant.calibration.cells import Cells, CellSums, EventSums, Gathered
+from calibrant.calibration.function import (
+    CalibrationFunction,
+    IsotonicFunction,
+    calibration_function,
+    isotonic,
+)
 from calibrant.calibration.tables import Tabled
 from calibrant.calibration.view import Block, Draws, View, fill, observed
 
 __all__ = [
-    "Block",
-    "CalibrationFunction",
-    "CellSums",
-    "Cells",
-    "Draws",
-    "EventSums",
-    "Gathered",
-    "IsotonicFunction",
-    "Tabled",
-    "View",
-    "calibration_function",
-    "fill",
-    "isotonic",
-    "observed",
-]
+    "Block", "CalibrationFunction", "CellSums", "Cells", "Draws", "EventSums", "Gathered",
+    "IsotonicFunction", "Tabled", "View", "calibration_function", "fill", "isotonic", "observed",
+]  # fmt: skip

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibration.cells import Cells, totals_of
-from calibrant.calibration.sums import CellSums, EventSums, Means
+from calibrant.calibration.cells import Cells, CellSums, EventSums
 from calibrant.partitions import FittedPartition, Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
@@ -31,8 +29,10 @@ class Heaviest(NamedTuple):
     rows: Floats  # (cells,)
 
     @classmethod
-    def of(cls, state: "CellState") -> "Heaviest":
+    def of(cls, state: "CellState | Heaviest") -> "Heaviest":
         """Keep the heaviest cells."""
+        if isinstance(state, Heaviest):
+            return state
         return cls(state.fitted, np.asarray(state.sums.sums.mass)).limited()
 
     def limited(self) -> "Heaviest":
@@ -108,42 +108,31 @@ class TableReduction:
     def merge(self, a: list[State], b: list[State]) -> list[State]:
         """Return the cells and sums of the rows of both."""
         most = self.most or (None,) * len(a)
-        return [_limited(_both(x, y), limit) for x, y, limit in zip(a, b, most, strict=True)]
+        return [_merged(x, y, limit) for x, y, limit in zip(a, b, most, strict=True)]
 
 
-def _limited(state: State, most: int | None) -> State:
-    """Keep the heaviest cells alone if there are too many."""
-    few = most is None or not isinstance(state, CellState) or state.fitted.n_cells <= most
-    return state if few else _heaviest(state)
+def _merged(a: State, b: State, most: int | None) -> State:
+    """Return the cells and sums of the rows of both: the heaviest alone if there are too many."""
+    found = _both(a, b)
+    if isinstance(found, CellState) and most is not None and found.fitted.n_cells > most:
+        return Heaviest.of(found)
+    return found
 
 
 def _both(a: State, b: State) -> State:
-    """Return the cells and sums of the rows of both."""
     if a is None or b is None:
         return b if a is None else a
     if isinstance(a, CellState) and isinstance(b, CellState):
         return a.merge(b)
-    return _heaviest(a).merge(_heaviest(b))
-
-
-def _heaviest(state: Any) -> Heaviest:
-    return state if isinstance(state, Heaviest) else Heaviest.of(state)
+    return Heaviest.of(a).merge(Heaviest.of(b))
 
 
 @final
 class Tabled(Cells):
-    """The cells of rows that are elsewhere.
+    """The cells of rows that are elsewhere, filled with all tables that are open by `fill`.
 
-    Parameters
-    ----------
-    partition : Partition
-        The cells.
-    outcomes : tuple of int, and int or None
-        Number of outcomes, and the event.
-    fill : function
-        Fills this table with all others that are open.
-    whole : float, optional
-        The weight of all rows, if these are some of them.
+    outcomes : how many there are, and the event
+    whole : the weight of all rows, if these are some of them
     """
 
     def __init__(
@@ -153,12 +142,16 @@ class Tabled(Cells):
         fill: Callable[[], None],
         whole: float | None = None,
     ) -> None:
-        self.partition, (self.m, self.event), self._fill = partition, outcomes, fill
-        self.wanted = set()
+        super().__init__(partition, *outcomes, whole)
+        self._fill = fill
         self.cut = partition  # what rows are located with: bins that depend on rows, once found
         self.state: State = None
         self.exchanged: Any = None  # totals of data and replicates, once rows were exchanged
-        self._whole = whole
+
+    @property
+    def open(self) -> bool:  # type: ignore[override]
+        """Whether a fold over the rows has to come first."""
+        return self.state is None
 
     @property
     def found(self) -> CellState:
@@ -183,35 +176,13 @@ class Tabled(Cells):
         fitted: FittedPartition = self.found.fitted
         return fitted
 
-    @property
-    def mass(self) -> Floats:
-        """Number of rows of each cell, or their weight (cells,)."""
-        return np.asarray(self.found.sums.sums.mass)
-
-    @property
-    def total(self) -> float:
-        """The weight of all rows, of which shares are."""
-        return float(self.mass.sum()) if self._whole is None else self._whole
-
-    @cached_property
-    def predictions(self) -> Floats:
-        """Sums of the predictions of every cell (cells, m)."""
-        return self.found.sums.predictions()
-
-    def means(self) -> Means:
-        """Return weight, mean prediction and outcome frequencies of every cell."""
-        return self.found.sums.finish()
-
-    def sums_of(self, first: int, last: int) -> Means:
-        """Return weight and sums of cells first … last - 1."""
-        sums = self.found.sums.sums
-        return Means(sums.mass[first:last], self.predictions[first:last], sums.observed[first:last])
+    def sums(self) -> CellSums:
+        """Return weight, predictions and outcomes, added up in every cell."""
+        return self.found.sums
 
     def totals(self) -> Any:
         """Return norms of the deviations, summed over the cells and largest."""
-        if self.exchanged is not None:
-            return self.exchanged.observed
-        return totals_of(self.mass, *self.found.sums.norms(), self._whole)
+        return super().totals() if self.exchanged is None else self.exchanged.observed
 
     def event_sums(self, probs: Any) -> EventSums:  # noqa: ARG002
         """Return what distributions of the number of events follow from: found by the fold."""

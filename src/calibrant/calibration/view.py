@@ -1,10 +1,9 @@
 """What statistics see: rows as a lens shows them, with their cells, and blocks of replicates."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, cast, final
+from typing import Any, NoReturn, Self, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,44 +11,22 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.calibration.cells import Cells, Gathered
 from calibrant.calibration.tables import Tabled, TableReduction, check_foldable
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
-from calibrant.rows import Batch, Memory, Rows
+from calibrant.rows import Batch, Memory, Part, Rows
 from calibrant.rows.rows import Lens, Progress, refuse_rows
 
 Floats = NDArray[np.float64]
 EventProbs = Callable[[Batch], Floats]
 
 
-class Outline(NamedTuple):
-    """What is known of rows that are elsewhere, as a lens shows them."""
-
-    n: int
-    classes: tuple[str, ...]
-    event: int | None
-    weighted: bool
-    clusters: None = None
-
-    @property
-    def m(self) -> int:
-        """Number of outcomes."""
-        return len(self.classes)
-
-
 @final
 class View:
-    """Rows as a lens shows them, and their cells.
+    """Rows, at hand or elsewhere, as a lens shows them, and their cells.
 
-    Parameters
-    ----------
-    rows : Rows
-        At hand or elsewhere.
-    lens : callable, optional
-        What they are seen through; default: as they are.
-    event_probs : callable, optional
-        The probability that each row of a batch draws the event (n,), if distributions of counts
-        are going to be asked for.
+    event_probs : the probability that each row of a batch draws the event (n,), if distributions of
+        counts are going to be asked for
     """
 
     def __init__(
@@ -58,6 +35,14 @@ class View:
         self.rows, self.lens, self.event_probs = rows, lens, event_probs
         self._cells: list[Cells] = []
         self._known: dict[Any, Any] = {}
+        if rows.held:
+            seen = self.data
+            self.n, self.weighted = seen.n, seen.weighted
+        else:
+            seen = self.sample.seen
+            self.n, self.weighted = rows.n * seen.n, rows.weighted
+        self.classes, self.m, self.event = seen.classes, seen.m, seen.event
+        self.clusters = seen.clusters  # (n,) number of each row's; None if rows are independent
 
     @classmethod
     def of(cls, data: Predictions) -> Self:
@@ -81,44 +66,6 @@ class View:
         one = Predictions.trusted(row, np.zeros(1, np.int32), self.rows.classes, None, 1)
         return Batch(one, one).through(self.lens)
 
-    @cached_property
-    def outline(self) -> Any:
-        """What is known of the rows without reading them."""
-        if self.rows.held:
-            return self.data
-        one = self.sample.seen
-        return Outline(self.rows.n * one.n, one.classes, one.event, self.rows.weighted)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.outline.n)
-
-    @property
-    def m(self) -> int:
-        """Number of outcomes."""
-        return int(self.outline.m)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Names of the outcomes."""
-        return cast(tuple[str, ...], self.outline.classes)
-
-    @property
-    def event(self) -> int | None:
-        """The one of two outcomes that the problem is about."""
-        return cast(int | None, self.outline.event)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows have weights."""
-        return bool(self.outline.weighted)
-
-    @property
-    def clusters(self) -> NDArray[np.int32] | None:
-        """Number of the cluster of each row (n,); None if rows are independent."""
-        return cast(NDArray[np.int32] | None, self.outline.clusters)
-
     @property
     def unit(self) -> float:
         """The smallest power of 2 that no weight exceeds."""
@@ -133,7 +80,7 @@ class View:
         if self.rows.held:
             found = Gathered(self.data, partition)
         else:
-            check_foldable(partition, self.outline)
+            check_foldable(partition, self)
             found = Tabled(partition, (self.m, self.event), lambda: fill([self]))
         self._cells.append(found)
         return found
@@ -146,7 +93,19 @@ class View:
     @property
     def open(self) -> list[Tabled]:
         """The tables that were asked for and are not filled yet."""
-        return [one for one in self._cells if isinstance(one, Tabled) and one.state is None]
+        return [cast(Tabled, one) for one in self._cells if one.open]
+
+    def filling(self, most: Mapping[Cells, int | None]) -> Part:
+        """Return what fills the open tables, as a part of a pass over the rows."""
+        cuts = tuple(table.cut for table in self.open)
+        limits = [most.get(table) for table in self.open]
+        work = TableReduction(cuts, self.rows.unit, self.event_probs, limits)
+        return self.rows.part(work, self.lens)
+
+    def keep(self, states: Sequence[Any]) -> None:
+        """Fill the open tables with what was added up."""
+        for table, state in zip(self.open, states, strict=True):
+            table.state = state
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what is known under a key, or make it."""
@@ -167,17 +126,10 @@ def fill(
     waiting = [view for view in views if view.open]
     if not waiting:
         return
-    rows = waiting[0].rows
     _fit([(view, table) for view in waiting for table in view.open])
-    parts = []
-    for view in waiting:
-        cuts = tuple(table.cut for table in view.open)
-        limits = [most.get(table) for table in view.open]
-        reduction = TableReduction(cuts, rows.unit, view.event_probs, limits)
-        parts.append(view.rows.part(reduction, view.lens))
-    for view, states in zip(waiting, rows.fold(parts, progress), strict=True):
-        for table, state in zip(view.open, states, strict=True):
-            table.state = state
+    states = waiting[0].rows.fold([view.filling(most) for view in waiting], progress)
+    for view, found in zip(waiting, states, strict=True):
+        view.keep(found)
 
 
 def _fit(tables: Sequence[tuple[View, Tabled]]) -> None:
@@ -185,7 +137,7 @@ def _fit(tables: Sequence[tuple[View, Tabled]]) -> None:
     asked = []
     for view, table in tables:
         if not table.partition.fixed:
-            talk = table.partition.fitting(view.outline, view.rows.unit)  # type: ignore[attr-defined]
+            talk = table.partition.fitting(view, view.rows.unit)  # type: ignore[attr-defined]
             asked.append((view, table, talk, next(talk)))
     while asked:
         parts = [view.rows.part(reduction, view.lens) for view, _, _, reduction in asked]
@@ -213,12 +165,13 @@ class Draws:
     refit = False  # whether a partition that looks at the data is fitted to each replicate
     hypothesis: Any = None  # what labels are drawn from
     drawing: Any = None  # engine.draws.Outcomes of outcomes by the row; None if there is none
+    data: Predictions | None = None  # the data, if they are what is looked at
 
     def prepare(self, cells: list[Any]) -> None:
         """Work out, before there are threads, what all replicates need of these cells."""
 
     def totals(self, cells: Any, some: Replicates) -> Any:
-        """Return `engine.totals.Totals`: norms of the cells' deviations, summed and largest."""
+        """Return `engine.norms.Totals`: norms of the cells' deviations, summed and largest."""
         raise NotImplementedError
 
     def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:
@@ -229,50 +182,43 @@ class Draws:
         """Return the weight of the event of two outcomes in these cells: (cells, size)."""
         return np.ascontiguousarray(self.counts(cells, some, first, last)[:, :, cells.event].T)
 
-    def labels(self, some: Replicates) -> Labels:  # noqa: ARG002
-        """Yield the labels (n,) of each replicate; refused of rows that are elsewhere."""
+    def counts_of_events(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:
+        """Return the weight of both of two outcomes, of which one is the event: as `counts`."""
+        events = self.events(cells, some, first, last).T
+        out = np.empty((*events.shape, 2))
+        out[..., cells.event] = events
+        out[..., 1 - cells.event] = cells.mass[first:last] - events
+        return out
+
+    def refuse_labels(self) -> NoReturn:
+        """Say why there are no labels to look at: rows are elsewhere."""
         refuse_rows("`statistic`")
 
+    def labels(self, some: Replicates) -> Labels:  # noqa: ARG002
+        """Yield the labels (n,) of each replicate, if there are any."""
+        self.refuse_labels()
+
     def data_sets(self, some: Replicates) -> Iterator[Predictions]:  # noqa: ARG002
-        """Yield each replicate as a data set; refused of rows that are elsewhere."""
-        refuse_rows("`statistic`")
+        """Yield each replicate as a data set, if it has labels."""
+        self.refuse_labels()
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """Consecutive replicates of the problem that a statistic was prepared for.
 
     Labels differ between replicates. If `rows_change`, so does how often each row stands in
-    one; and then `refit` says whether partitions are fitted again.
+    one; and then `refit` says whether partitions are fitted again. `data` are the data, if they are
+    what is looked at; None of replicates.
     """
 
-    draws: Draws
-    replicates: Replicates
-    _totals: dict[Cells, Any] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """Number of replicates."""
-        return self.replicates.size
-
-    @property
-    def rows_change(self) -> bool:
-        """Whether rows are drawn again, not only labels."""
-        return self.draws.rows_change
-
-    @property
-    def refit(self) -> bool:
-        """Whether a partition that looks at the data is fitted to each replicate."""
-        return self.draws.refit
-
-    @property
-    def data(self) -> Predictions | None:
-        """The data, if they are what is looked at; None of replicates."""
-        return self.draws.data if isinstance(self.draws, Observed) else None
+    def __init__(self, draws: Draws, replicates: Replicates) -> None:
+        self.draws, self.replicates, self.size = draws, replicates, replicates.size
+        self.rows_change, self.refit, self.data = draws.rows_change, draws.refit, draws.data
+        self._totals: dict[Cells, Any] = {}
 
     def totals(self, cells: Any) -> Any:
-        """Return `engine.totals.Totals`: norms of the cells' deviations, summed and largest."""
+        """Return `engine.norms.Totals`: norms of the cells' deviations, summed and largest."""
         if cells not in self._totals:
             self._totals[cells] = self.draws.totals(cells, self.replicates)
         return self._totals[cells]
@@ -305,18 +251,15 @@ class Observed(Draws):
 
     def __init__(self, data: Predictions | None) -> None:
         self.data = data
-
-    def _of_rows(self) -> tuple[Predictions, ...]:
-        """Return the data as an argument to cells, none of rows that are elsewhere."""
-        return () if self.data is None else (self.data,)
+        self._rows = () if data is None else (data,)  # as an argument to cells
 
     def totals(self, cells: Any, some: Replicates) -> Any:  # noqa: ARG002
         """Return the totals of the data."""
-        return cells.totals(*self._of_rows())
+        return cells.totals(*self._rows)
 
     def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
         """Return the weight of each outcome in cells first … last - 1: (1, cells, m)."""
-        found: Floats = cells.sums_of(first, last, *self._of_rows()).observed
+        found: Floats = cells.sums_of(first, last, *self._rows).observed
         return found[None]
 
     def labels(self, some: Replicates) -> Labels:
@@ -327,7 +270,7 @@ class Observed(Draws):
     def data_sets(self, some: Replicates) -> Iterator[Predictions]:  # noqa: ARG002
         """Yield the data."""
         if self.data is None:
-            refuse_rows("`statistic`")
+            self.refuse_labels()
         yield self.data
 
 

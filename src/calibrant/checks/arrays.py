@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import engine
+from calibrant import device, engine
 from calibrant.checks.convert import is_bfloat16, to_numpy
 from calibrant.checks.parameters import ARRAYS, Source, more
 from calibrant.engine import threads
@@ -19,22 +19,20 @@ ROUNDED = 0.5  # how far from 1 a sum may be of which the user says that its ter
 BFLOAT16_TOLERANCE = 2.0**-8  # entries are rounded by up to 2^-9 of their size
 
 
-def probabilities(
-    value: Any, *, owned: bool = False, source: Source = ARRAYS, normalize: bool = False
-) -> Array:
-    """Return rows that sum to 1 to rounding, as float32 or float64 (n, m) in C order.
-
-    Nothing is copied that has this form already. With `owned`, `value` is an array that nobody
-    else holds: it is changed in place where rows must be divided by their sum. With `normalize`,
-    sums may be between 0.5 and 1.5.
-    """
-    return checked(value, owned=owned, source=source, normalize=normalize)[0]
+def probabilities(value: Any, **how: Any) -> Array:
+    """Return the rows of `checked` alone."""
+    return checked(value, **how)[0]
 
 
 def checked(
     value: Any, *, owned: bool = False, source: Source = ARRAYS, normalize: bool = False
 ) -> tuple[Array, "engine.rows.Top | None"]:
-    """Return what `probabilities` does, and the most probable class of every row if known."""
+    """Return rows that sum to 1 to rounding, as float32 or float64 (n, m) in C order.
+
+    Nothing is copied that has this form already, and then the most probable class of every row is
+    returned, too. With `owned`, `value` is an array that nobody else holds: it is changed in place
+    where rows must be divided by their sum. With `normalize`, sums may be between 0.5 and 1.5.
+    """
     array = _floats("probs", value)
     if array.ndim == 1:
         return _binary(array, source), None
@@ -50,6 +48,20 @@ def checked(
         rescale(probs, rounding)
         return probs, None
     return probs, found.top
+
+
+def checked_anywhere(value: Any) -> tuple[Any, Any]:
+    """Return what `checked` does, of a tensor on a GPU one that is there.
+
+    One without a fault is not copied to the host. Others are, so that they are refused in the same
+    words, or divided by their sums to the same bits.
+    """
+    if not device.stays(value):
+        return checked(value)
+    found = device.rows.probabilities(value)
+    if found is None:
+        found = device.rows.pushed(checked(value)[0], value.device)
+    return found, None
 
 
 def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Array:
@@ -157,10 +169,12 @@ def _binary(event: Array, source: Source) -> Array:
     """Return (1 - p, p) of P(class 1)."""
     bad = np.flatnonzero(~((event >= 0) & (event <= 1 + TOLERANCE)))
     if bad.size:
-        value = event[bad[0]]
-        what = "finite" if not np.isfinite(value) else "between 0 and 1"
-        hint = "" if not np.isfinite(value) else f" {_cause_of_numbers(event, source)}"
-        where = source.row(int(bad[0]))
+        value, where = event[bad[0]], source.row(int(bad[0]))
+        what, hint = "finite", ""
+        if np.isfinite(value):
+            percentages = event.min() >= 0 and 2 < event.max() <= 100
+            what = "between 0 and 1"
+            hint = f" {source.percent_hint if percentages else source.hint}"
         raise ValueError(
             f"{source.probs} must be {what}; {where} is {value}{more(bad.size)}.{hint}"
         )
@@ -205,12 +219,6 @@ def _cause_of_sum(row: Array, total: float, source: Source) -> str:
         return source.percent_hint
     rounded = abs(total - 1) <= ROUNDED and row.max() <= 1
     return source.rounded_hint if rounded else source.hint
-
-
-def _cause_of_numbers(event: Array, source: Source) -> str:
-    """Return why numbers of which one is above 1 may not be probabilities."""
-    percentages = event.min() >= 0 and 2 < event.max() <= 100
-    return source.percent_hint if percentages else source.hint
 
 
 def totals(rows: Array) -> NDArray[np.float64]:

@@ -7,11 +7,11 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from calibrant.checks.parameters import brief
-
 
 def as_path(path: Any) -> Path:
     """Return a path, or refuse what cannot be one."""
+    from calibrant.checks.parameters import brief  # noqa: PLC0415 (with NumPy: not for --help)
+
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"`path` must be the path of a file; found {brief(path)}.")
     found = Path(path)

@@ -1,10 +1,19 @@
-"""Checks of parameters: one sentence that says what must hold and what was found."""
+"""Parameters: one sentence that says what must hold and what was found, or the value.
+
+Randomness is one of them: whatever the user gives becomes one 64-bit key. Kernels turn (key,
+replicate, row) into a number by hashing, so the same key gives the same draws whatever the number
+of threads, the order of the work or the size of its pieces.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isfinite
 from operator import index
 from typing import Any, final
+
+import numpy as np
+
+Rng = int | np.random.Generator | None
 
 
 def whole(name: str, value: Any, *, least: int, most: int | None = None) -> int:
@@ -43,10 +52,7 @@ def positive(name: str, value: Any) -> float:
 
 def fraction(name: str, value: Any) -> float:
     """Return `value` as a float if it is strictly between 0 and 1."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"`{name}` must be a number; found {brief(value)}.") from None
+    number = finite(name, value)
     if not 0 < number < 1:
         raise ValueError(f"`{name}` must be between 0 and 1; found {brief(value)}.")
     return number
@@ -70,6 +76,43 @@ def function(name: str, value: Any) -> None:
     """Refuse `value` if it cannot be called."""
     if not callable(value):
         raise TypeError(f"`{name}` must be a function; found {brief(value)}.")
+
+
+def make_key(rng: Any) -> np.uint64:
+    """Return the key of a seed, of the next state of a generator, or of fresh entropy."""
+    if isinstance(rng, np.random.Generator):
+        return np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+    return np.uint64(np.random.SeedSequence(_seed(rng)).generate_state(1, np.uint64)[0])
+
+
+def as_seed(rng: Any) -> int:
+    """Return a seed that can be written down: the user's own, or one drawn from `rng`."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return int(make_key(rng))
+    return _seed(rng) or 0
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Return a generator for data that are made once, outside kernels."""
+    return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(_seed(rng))
+
+
+def _seed(rng: Any) -> int | None:
+    if rng is None:
+        return None
+    if not isinstance(rng, int | np.integer) or isinstance(rng, bool | np.timedelta64):
+        raise TypeError(
+            f"`rng` must be a whole number, a numpy.random.Generator or None; found {brief(rng)}."
+        )
+    if int(rng) < 0:
+        raise ValueError(f"`rng` must be a whole number from 0; found {rng}.")
+    return int(rng)
+
+
+def derive(key: np.uint64, *purpose: int) -> np.uint64:
+    """Return the key for one of several independent purposes."""
+    seed = np.random.SeedSequence(int(key), spawn_key=purpose)
+    return np.uint64(seed.generate_state(1, np.uint64)[0])
 
 
 def listed(names: Iterable[Any], limit: int = 5) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import typer
 
-from calibrant import distances, lenses, partitions, recalibration, spelling, statistics
+from calibrant import arguments, distances, lenses, partitions, recalibration, statistics
 from calibrant.cli.errors import translated
 from calibrant.cli.options import METHODS
 from calibrant.inference.testing.families import default_partitions
@@ -35,12 +35,12 @@ OPERATORS: dict[str, Callable[[Any, float], Any]] = {
 
 def parse_lens(text: str, data: Predictions | Scan) -> lenses.Lens:
     """Return the lens that a text names."""
-    return said("--lens", lambda: spelling.as_lens(text, data))
+    return said("--lens", lambda: arguments.as_lens(text, data))
 
 
 def parse_groups(text: str, data: Predictions | Scan) -> lenses.Lens:
     """Return the lens of two to four groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
-    lens = said("--groups", lambda: spelling.as_groups("lens", text, data))
+    lens = said("--groups", lambda: arguments.as_groups("lens", text, data))
     if text.count("|") > 3:
         raise typer.BadParameter(
             f"must be two, three or four groups, to be drawn; found {text.count('|') + 1}.",
@@ -51,12 +51,12 @@ def parse_groups(text: str, data: Predictions | Scan) -> lenses.Lens:
 
 def parse_partition(text: str, option: str = "--partition") -> partitions.Partition:
     """Return the partition that a text names, such as ``width:10``."""
-    return said(option, lambda: spelling.as_partition(text))
+    return said(option, lambda: arguments.as_partition(text))
 
 
 def parse_distance(text: str) -> distances.Distance:
     """Return the distance that a text names, such as ``tv``."""
-    return said("--distance", lambda: spelling.as_distance(text))
+    return said("--distance", lambda: arguments.as_distance(text))
 
 
 def parse_statistic(text: str) -> statistics.Statistic:
@@ -137,7 +137,7 @@ def _condition(found: re.Match[str], text: str, data: Predictions) -> Where:
     compare = OPERATORS[sign]
     if name == "max" and "max" not in data.classes:
         return lambda probs: compare(probs.max(axis=1), limit)
-    known = said("--region", lambda: spelling.named_class("lens", name, data))
+    known = said("--region", lambda: arguments.named_class("lens", name, data))
     j = data.classes.index(known)
     return lambda probs: compare(probs[:, j], limit)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.parameters import brief, whole
-from calibrant.checks.seeds import Rng, derive, generator
+from calibrant.arguments import check_data, takes_arrays
+from calibrant.checks.parameters import Rng, brief, derive, generator, whole
 from calibrant.cross_fitting.result import (
     AS_IT_IS,
     Change,
@@ -37,7 +37,6 @@ from calibrant.recalibration.map import present_rows
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores, row_scores
 from calibrant.statistics import SquaredMiscalibration
-from calibrant.verbs import check_data, takes_arrays
 
 ROWS_EACH = 5  # rows for each number that a method fits
 MOST_CLASSES = 20  # for which m (m + 1) numbers are fitted by default

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.checks.parameters import brief, finite, whole
-from calibrant.checks.seeds import Rng, generator
+from calibrant.checks.parameters import Rng, brief, finite, generator, whole
 from calibrant.predictions import Predictions
 
 EXAMPLE_CLASSES = ("1", "2", "3")

@@ -2,19 +2,17 @@
 
 The only package that names torch and Triton. Its functions take tensors on any device, also on the
 CPU, where tests compare them with the engine. What it does not know (most lenses, kernels, trees)
-is left to the host, which pulls the arrays when they are first needed. `FORMS` has, by its name,
-every piece of work that is known. The submodules load torch, so each is imported when it is first
-named: ``device.rows.rows_of``.
+is left to the host, which pulls the arrays when they are first needed. The submodules load torch,
+so each is imported when it is first named: ``device.rows.rows_of``.
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calibrant.device import cells as cells
-    from calibrant.device import draws as draws
     from calibrant.device import rows as rows
-    from calibrant.device.cells import FORMS as FORMS
 
 KINDS = ("cuda",)  # kinds of device, as torch calls them, whose tensors stay there
 
@@ -25,9 +23,7 @@ def stays(value: Any) -> bool:
     return of_torch and getattr(getattr(value, "device", None), "type", "") in KINDS
 
 
-def __getattr__(name: str) -> Any:
-    if name == "FORMS":
-        return import_module(f"{__name__}.cells").FORMS
-    if name in ("cells", "draws", "rows"):
+def __getattr__(name: str) -> ModuleType:
+    if name in ("cells", "rows"):
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,11 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calibrant.device import draws, fused
+from calibrant.device import draws, fused, norms
 from calibrant.device.grid import Groups, group, group_boxes, group_simplices
-from calibrant.device.norms import Totals, dense_norms, single_norms, term_sums
 from calibrant.device.rows import Origin, Rows
-from calibrant.device.sums import cell_sums, segment_sums, short_sums
 from calibrant.engine.norms import IN_ORDER
 
 ENTRIES = 1 << 26  # of the arrays that are laid out at a time
@@ -54,7 +52,7 @@ class Cells:
         """Number of rows of each cell, or their weight (cells,)."""
         if self.weights is None:
             return self.sizes.double()
-        return segment_sums(self.weights, self.groups.starts)
+        return norms.segment_sums(self.weights, self.groups.starts)
 
     @cached_property
     def shares(self) -> Tensor:
@@ -65,7 +63,7 @@ class Cells:
     def event_sums(self) -> Tensor:
         """Sums of the event's predictions, of a problem of two outcomes (cells,)."""
         p = self.rows.probs[:, self.rows.event][self.groups.rows]
-        return cell_sums(p[:, None], self.weights, self.groups.starts, self.rows.unit)[:, 0]
+        return norms.cell_sums(p[:, None], self.weights, self.groups.starts, self.rows.unit)[:, 0]
 
     @cached_property
     def _parts(self) -> list["Part"]:
@@ -78,7 +76,7 @@ class Cells:
 
     def totals(self) -> Any:
         """Return norms of the deviations of the data, summed over the cells and largest."""
-        out = Totals(1, (0, 3), self.mass.device)
+        out = norms.Totals(1, (0, 3), self.mass.device)
         if self.rows.event < 0:
             _add_observed(self, out)
         else:
@@ -86,15 +84,12 @@ class Cells:
             occurs = (self.rows.labels[order] == self.rows.event).double()
             if self.weights is not None:
                 occurs = occurs * self.weights
-            _add_events(self, segment_sums(occurs, self.groups.starts)[:, None], out)
+            _add_events(self, norms.segment_sums(occurs, self.groups.starts)[:, None], out)
         return out.on_host()
 
     def null_totals(self, key: np.uint64, span: tuple[int, int], wanted: tuple[int, int]) -> Any:
-        """Return the totals of replicates span[0] … span[1] - 1, a draw for each row and one.
-
-        wanted : the norms that are needed, as in ``range(*wanted)``
-        """
-        out = Totals(span[1] - span[0], wanted, self.mass.device)
+        """Return the totals of a span of replicates, a draw for each row: norms range(*wanted)."""
+        out = norms.Totals(span[1] - span[0], wanted, self.mass.device)
         rows = draws.row_keys(int(key), self.groups.rows)
         cuts = None if self.rows.event < 0 else self._cuts()
         for start in range(span[0], span[1], SIDE):
@@ -120,10 +115,7 @@ class Cells:
 
 
 def event_counts(cells: Cells, cuts: Tensor, keys: Keys) -> Tensor:
-    """Return the weight of the event in every cell and replicate: (cells, size) float64.
-
-    cuts : (2, n) when each row, in sorted order, draws the event
-    """
+    """Return the weight of the event, which sorted rows draw between cuts (2, n): (cells, size)."""
     rows, replicates = keys
     n, size, weighted = len(rows), len(replicates), cells.weights is not None
     out = torch.zeros((len(cells.sizes), size), dtype=torch.float64, device=cuts.device)
@@ -144,7 +136,7 @@ def event_counts(cells: Cells, cuts: Tensor, keys: Keys) -> Tensor:
     return out
 
 
-def _add_events(cells: Cells, off: Tensor, totals: Totals, at: slice = slice(None)) -> None:
+def _add_events(cells: Cells, off: Tensor, totals: norms.Totals, at: slice = slice(None)) -> None:
     """Add cells with counts (cells, size) of the event, which are written over."""
     off -= cells.event_sums[:, None]
     off *= (1.0 / torch.where(cells.mass > 0, cells.mass, 1.0))[:, None]
@@ -173,7 +165,7 @@ class Part:
     @cached_property
     def predictions(self) -> Tensor:
         """Sums of predictions (cells, m)."""
-        add_up = short_sums if self.short else cell_sums
+        add_up = norms.short_sums if self.short else norms.cell_sums
         return add_up(self.probs, self.weights, self.starts, self.unit)
 
     @cached_property
@@ -235,28 +227,28 @@ def _part(cells: Cells, chosen: Tensor, count: int, *, short: bool) -> Part:
     )
 
 
-def _add_observed(cells: Cells, totals: Totals) -> None:
+def _add_observed(cells: Cells, totals: norms.Totals) -> None:
     """Add the deviations of the data."""
     m = cells.rows.shape[1]
     for part in cells.parts():
         flat = part.of_rows * m + cells.rows.labels[part.rows]
         counts = torch.zeros(len(part.mass) * m, dtype=torch.float64, device=flat.device)
         counts.index_add_(0, flat, part.row_weights)
-        norms = dense_norms(counts.view(-1, m, 1), part.predictions, 1.0 / part.mass)
-        totals.add(*norms, part.shares)
+        found = norms.dense_norms(counts.view(-1, m, 1), part.predictions, 1.0 / part.mass)
+        totals.add(*found, part.shares)
 
 
-def _add_drawn(part: Part, keys: Keys, totals: Totals, at: slice) -> None:
+def _add_drawn(part: Part, keys: Keys, totals: norms.Totals, at: slice) -> None:
     """Add the deviations of replicates `at`, whose labels are drawn."""
     if not part.short:
-        norms = dense_norms(_counts(part, keys), part.predictions, 1.0 / part.mass)
-        totals.add(*norms, part.shares, at)
+        found = norms.dense_norms(_counts(part, keys), part.predictions, 1.0 / part.mass)
+        totals.add(*found, part.shares, at)
     elif _by_rows(part.probs):
         drawn = draws.labels(*part.drawing(keys))
         totals.merge(_seen_totals(part, drawn, totals.wanted), at)
     else:  # cells of one row, which have only m possible norms
         drawn = draws.labels(*part.drawing(keys)).long()
-        one, two = single_norms(part.predictions, part.mass)
+        one, two = norms.single_norms(part.predictions, part.mass)
         totals.add(one.gather(1, drawn), two.gather(1, drawn), part.shares, at)
 
 
@@ -273,14 +265,11 @@ def _counts(part: Part, keys: Keys) -> Tensor:
 
 
 def _seen_totals(part: Part, drawn: Tensor, wanted: tuple[int, int]) -> Tensor:
-    """Return sums in two parts and the largest norms of cells of few rows: (3, norms, size).
-
-    drawn : (k, size) labels
-    """
+    """Return sums in two parts and largest norms of cells of few rows: (3, norms, size)."""
     (n_cells, m), size = part.predictions.shape, drawn.shape[1]
     side = min(CELLS, max(1, n_cells // PROGRAMS))
     n_blocks, scale = fused.blocks(n_cells, side), 1.0 / part.mass
-    sums = term_sums(None, part.predictions, scale).view(6, n_cells)
+    sums = norms.term_sums(None, part.predictions, scale).view(6, n_cells)
     known = torch.stack((*sums, scale, part.shares))
     out = known.new_empty((3, 3, n_blocks, size))
     weights = out if part.weights is None else part.weights
@@ -289,9 +278,6 @@ def _seen_totals(part: Part, drawn: Tensor, wanted: tuple[int, int]) -> Tensor:
     fused.run("seen_totals", (n_blocks, fused.blocks(size)), *arrays, n_cells, m, size, *chosen)
     high, low, most = out[:, slice(*wanted)]
     return torch.stack((high.sum(1), low.sum(1), most.amax(1)))
-
-
-# What there is
 
 
 def boxes(rows: Rows, columns: tuple[int, int], k: int) -> Cells | None:
@@ -309,15 +295,3 @@ def simplices(rows: Rows, columns: tuple[int, int], k: int) -> Cells | None:
 def from_host(rows: Rows, of_rows: np.ndarray[Any, Any]) -> Cells:
     """Return cells that were found on the host: the number of each row's (n,)."""
     return Cells(rows, group(torch.from_numpy(of_rows).to(rows.probs.device)))
-
-
-# Pieces of work by their names. What is missing, or answers None, the host does.
-FORMS = {
-    "top label": Rows.top_label,  # rows → rows
-    "one class": Rows.one_class,  # rows, j → rows
-    "equal width": boxes,  # rows, columns, k → cells
-    "simplex cells": simplices,  # rows, columns, k → cells
-    "known cells": from_host,  # rows, the cell of each → cells
-    "cell totals": Cells.totals,  # cells → totals of the data
-    "drawn totals": Cells.null_totals,  # cells, key, replicates, wanted norms → totals of each
-}

@@ -96,10 +96,7 @@ def labels(cuts: Tensor, rows: Tensor, replicates: Tensor) -> Tensor:
 def count_labels(
     drawing: tuple[Tensor, Tensor, Tensor], cells: Tensor, weights: Tensor, counts: Tensor
 ) -> None:
-    """Add the weights of rows (k,) to the labels that they draw: counts (cells, m, size).
-
-    drawing : what `labels` takes
-    """
+    """Add the weights of rows (k,) to what `labels` draws: counts (cells, m, size)."""
     if fused.usable(counts):
         _draw((*drawing, cells, weights, counts), counted=True)
         return

@@ -37,27 +37,19 @@ def intervals(p: Tensor, limits: Tensor) -> Tensor:
 
 
 def group_boxes(probs: Tensor, columns: tuple[int, int], k: int) -> Groups | None:
-    """Sort rows by their box: the interval along each of some columns, the first and how many.
-
-    None if two boxes could not be told apart.
-    """
+    """Sort rows by intervals along columns, the first and how many; None if hashes collide."""
     first, count = columns
     part, limits = probs[:, first : first + count], edges(k, probs.device)
     if count == 1:
-        return group(_narrow(intervals(part[:, 0], limits), k))
+        # A narrower type is sorted faster.
+        narrow = torch.uint8 if k <= 1 << 8 else torch.int16 if k <= 1 << 15 else torch.int32
+        return group(intervals(part[:, 0], limits).to(narrow))
     if count * log2(max(k, 2)) < 62:
         keys = torch.zeros_like(part[:, 0], dtype=torch.int64)
         for column in part.unbind(1):
             keys = keys * k + intervals(column, limits)
         return group(keys)
     return _group_digits(*digits(part, k, limits))
-
-
-def _narrow(cells: Tensor, k: int) -> Tensor:
-    """Return numbers below k in a type that is sorted faster."""
-    if k <= 1 << 8:
-        return cells.to(torch.uint8)
-    return cells.to(torch.int16 if k <= 1 << 15 else torch.int32)
 
 
 def group(keys: Tensor) -> Groups:
@@ -91,10 +83,7 @@ def group_simplices(probs: Tensor, columns: tuple[int, int], k: int) -> Groups |
 
 
 def digits(part: Tensor, k: int, limits: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the intervals along every column (n, count), and a hash of them (n,).
-
-    limits : (k + 1,) the edges
-    """
+    """Return intervals between limits (k + 1,) along columns (n, count), and their hash (n,)."""
     n, count = part.shape
     found = torch.empty((n, count), dtype=torch.int32, device=part.device)
     if fused.usable(part):

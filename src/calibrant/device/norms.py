@@ -1,5 +1,6 @@
-"""Norms of the deviations of cells, and their totals: `engine.norms` on a device."""
+"""Sums that do not depend on their order, and norms: `engine.sums`, `engine.norms` on a device."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,24 +9,77 @@ from torch import Tensor
 
 from calibrant import engine
 from calibrant.device import fused
-from calibrant.device.sums import limbs
 from calibrant.engine.norms import HIGH, IN_ORDER, LOW, MIDDLE
+from calibrant.engine.sums import C1, C2, C3, LIMBS
 
-ENTRIES = 1 << 22  # terms that are cut into limbs at a time
+COLUMNS = 1 << 24  # entries of a block of columns that are cut into limbs
+TERMS = 1 << 22  # terms that are cut into limbs at a time
 UNITS = (HIGH, MIDDLE, LOW)
 LEAST = 32  # replicates of a program that has one to measure
 
 
-def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
-    """Return 1-norms and squared 2-norms (cells, size) of (counts - predicted) scale.
+def limbs(x: Tensor, units: Iterable[float]) -> list[Tensor]:
+    """Cut numbers (…) into multiples of the last digits of constants, one after the other."""
+    found = []
+    for unit in units:
+        found.append((x + unit) - unit)
+        x = x - found[-1]
+    return found
 
-    counts : (cells, m, size); predicted : (cells, m); scale : (cells,)
+
+def segment_sums(x: Tensor, starts: Tensor) -> Tensor:
+    """Add up consecutive entries of x (…, n), whose sums never round: (…, segments).
+
+    All of x is one line, whose sums are fast. Integers may wrap around on it: differences do not.
     """
+    sums = torch.nn.functional.pad(x.reshape(-1).cumsum(0), (1, 0))
+    lines = torch.arange(0, max(1, x.numel()), max(1, x.shape[-1]), device=x.device)
+    return sums[lines[:, None] + starts].diff().view(*x.shape[:-1], -1)
+
+
+def cell_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float) -> Tensor:
+    """Return the sums of predictions (k, m) of rows that are sorted by cell: (cells, m)."""
+    out = torch.empty((len(starts) - 1, probs.shape[1]), dtype=torch.float64, device=probs.device)
+    step = max(1, COLUMNS // max(1, len(probs)))
+    for first in range(0, probs.shape[1], step):
+        columns = slice(first, first + step)
+        terms = probs[:, columns].T.double().contiguous()
+        if weights is not None:
+            terms = weights * (1.0 / unit) * terms
+        high, middle, low = (
+            segment_sums((limb * 2.0**bits).long(), starts).double() * 2.0**-bits
+            for limb, bits in zip(limbs(terms, (C1, C2, C3)), LIMBS, strict=True)
+        )
+        out[:, columns] = (high + (middle + low)).T * unit
+    return out
+
+
+def short_sums(probs: Tensor, weights: Tensor | None, starts: Tensor, unit: float) -> Tensor:
+    """Return what `cell_sums` does, for cells of few rows."""
+    if not fused.usable(probs):
+        return cell_sums(probs, weights, starts, unit)
+    m, n_cells = probs.shape[1], len(starts) - 1
+    out = torch.empty((n_cells, m), dtype=torch.float64, device=probs.device)
+    scaled = probs if weights is None else weights * (1.0 / unit)
+    arrays, grid = (probs, scaled, starts, out), (n_cells, fused.blocks(m))
+    fused.run("cell_sums", grid, *arrays, m, weights is not None, fused.SIDE)
+    return out.mul_(unit)
+
+
+def dense_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+    """Return both norms (cells, size) of (counts - predicted) scale; counts (cells, m, size)."""
     n_cells, m, size = counts.shape
     if fused.usable(counts):
         return _norms_by_kernel(counts, predicted, scale)
     if m > IN_ORDER:
-        return _exact_norms(counts, predicted, scale)
+        sums = counts.new_zeros((2, 3, n_cells, size))
+        step = max(1, TERMS // (n_cells * size))
+        for first in range(0, m, step):
+            some = slice(first, first + step)
+            d = (counts[:, some] - predicted[:, some, None]) * scale[:, None, None]
+            sums[0] += torch.stack(limbs(d.abs(), UNITS)).sum(2)
+            sums[1] += torch.stack(limbs(d * d, UNITS)).sum(2)
+        return _value(*sums[0]), _value(*sums[1])
     one, two = counts.new_zeros((2, n_cells, size))
     for j in range(m):
         d = (counts[:, j] - predicted[:, j, None]) * scale[:, None]
@@ -47,28 +101,13 @@ def _norms_by_kernel(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[
 
 
 def term_sums(counts: Tensor | None, predicted: Tensor, scale: Tensor) -> Tensor:
-    """Return the limbs of both norms of cells in one data set, by a kernel: (3, 2, cells).
-
-    counts : (cells, m, 1); None if no outcome occurred
-    """
+    """Return the limbs of both norms in one data set, of counts or of none: (3, 2, cells)."""
     n_cells, m = predicted.shape
     out = predicted.new_empty((3, 2, n_cells))
     arrays = predicted if counts is None else counts, predicted, scale, out
     width = min(fused.SIDE, 1 << fused.bits(m))
     fused.run("term_sums", (n_cells,), *arrays, n_cells, m, counts is not None, width)
     return out
-
-
-def _exact_norms(counts: Tensor, predicted: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
-    n_cells, m, size = counts.shape
-    sums = counts.new_zeros((2, 3, n_cells, size))
-    step = max(1, ENTRIES // (n_cells * size))
-    for first in range(0, m, step):
-        some = slice(first, first + step)
-        d = (counts[:, some] - predicted[:, some, None]) * scale[:, None, None]
-        sums[0] += torch.stack(limbs(d.abs(), UNITS)).sum(2)
-        sums[1] += torch.stack(limbs(d * d, UNITS)).sum(2)
-    return _value(*sums[0]), _value(*sums[1])
 
 
 def _value(high: Tensor, middle: Tensor, low: Tensor) -> Tensor:
@@ -116,8 +155,8 @@ class Totals:
         torch.maximum(mine[2], found[2], out=mine[2])
 
     def on_host(self) -> Any:
-        """Return `engine.totals.Totals`."""
-        return engine.totals.Totals(*self.parts.cpu().numpy())
+        """Return `engine.norms.Totals`."""
+        return engine.norms.Totals(*self.parts.cpu().numpy())
 
 
 def root(x: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from calibrant.calibration import IsotonicFunction, observed
 from calibrant.checks.parameters import fraction
 from calibrant.diagrams.curve import Band
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.inference.testing.families import pvalue
 from calibrant.statistics import Block

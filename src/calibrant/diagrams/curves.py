@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.arguments import takes_models
 from calibrant.calibration import isotonic
-from calibrant.checks.parameters import brief, positive
-from calibrant.checks.seeds import Rng
+from calibrant.checks.parameters import Rng, brief, positive
 from calibrant.diagrams.bands import band_of, check_level, confidence_band, group_ends
 from calibrant.diagrams.curve import CUMULATIVE, ISOTONIC, SMOOTH, CurveDiagram, CurveSeries, Kind
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, refuse_clusters
@@ -20,7 +20,6 @@ from calibrant.resampling import Exact
 from calibrant.statistics import Block
 from calibrant.statistics.smooth import expected_width, smoothed_mass, smoothed_residuals
 from calibrant.statistics.statistic import BY_EVENT, Ties
-from calibrant.verbs import takes_models
 
 Floats = NDArray[np.float64]
 Make = Callable[[str, Problem, Plan, float], CurveSeries]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import takes_models
+from calibrant.checks.parameters import Rng
 from calibrant.diagrams.picture import Frame, Key, Label, Lines, Marks, Part, Picture, Range
 from calibrant.diagrams.problems import chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.replicates.driver import values_and_replicates
@@ -17,7 +18,6 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import Decomposition, Score, brier_score, decompose
 from calibrant.statistics import ScoreMiscalibration
-from calibrant.verbs import takes_models
 from calibrant.words import percent, pvalue, score_name
 
 if TYPE_CHECKING:

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from calibrant.arguments import as_lens, check_data
 from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
 from calibrant.rows import Scan
-from calibrant.spelling import as_lens
-from calibrant.verbs import check_data
 
 Models = Predictions | Scan | Mapping[str, Predictions | Scan]
 

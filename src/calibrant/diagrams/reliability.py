@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from calibrant.arguments import as_partition, takes_models
 from calibrant.calibration import CalibrationFunction
-from calibrant.checks.parameters import fraction
-from calibrant.checks.seeds import Rng
+from calibrant.checks.parameters import Rng, fraction
 from calibrant.diagrams.bins import Truth, bins_picture, simplex_picture
 from calibrant.diagrams.picture import Floats, Mask, Picture
 from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, named_sentences
@@ -18,8 +18,6 @@ from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexBins
 from calibrant.resampling import Exact, Resampler
-from calibrant.spelling import as_partition
-from calibrant.verbs import takes_models
 from calibrant.words import NEEDED, be, many, percent, too_few
 
 if TYPE_CHECKING:

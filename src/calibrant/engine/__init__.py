@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from calibrant.engine import arrays as arrays
     from calibrant.engine import classes as classes
-    from calibrant.engine import counts as counts
     from calibrant.engine import densities as densities
     from calibrant.engine import draws as draws
     from calibrant.engine import grid as grid
@@ -22,13 +22,10 @@ if TYPE_CHECKING:
     from calibrant.engine import norms as norms
     from calibrant.engine import null as null
     from calibrant.engine import pairs as pairs
-    from calibrant.engine import paths as paths
     from calibrant.engine import poisson_binomial as poisson_binomial
     from calibrant.engine import resample as resample
     from calibrant.engine import rows as rows
-    from calibrant.engine import squares as squares
     from calibrant.engine import sums as sums
-    from calibrant.engine import totals as totals
     from calibrant.engine import tree as tree
 
 

@@ -31,20 +31,17 @@ from numba import carray, types
 from numba.extending import intrinsic, register_jitable
 
 from calibrant.engine import library
-from calibrant.engine.kernel import Declared, Kernel, Leaf, Variant, b1, fields, helpers
+from calibrant.engine.kernel import Declared, Kernel, f8, fields, helpers
 
 V3 = ["AVX", "AVX2", "BMI", "BMI2", "F16C", "FMA3", "LZCNT", "MOVBE"]  # as NumPy names them
 V4 = [*V3, "AVX512F", "AVX512BW", "AVX512CD", "AVX512DQ", "AVX512VL"]
-X86 = {"x86-64-v4": V4, "x86-64-v3": V3}  # levels of processors and what they need, best first
-LEVELS = {"x86_64": X86, "AMD64": X86}
+X86 = {"x86-64-v4": V4, "x86-64-v3": V3}
+# Levels of processors that code is built for, and what each needs, the best first.
+LEVELS = X86 if platform.machine() in ("x86_64", "AMD64") else {"generic": []}
+SUFFIX = {"Darwin": ".dylib", "Windows": ".dll"}.get(platform.system(), ".so")
 GLIBC = "2.17"  # the oldest that a library for Linux is to run with
-SUFFIX = {"Linux": ".so", "Darwin": ".dylib", "Windows": ".dll"}
 C_LIBRARY = ("exp", "log", "memcpy", "memmove", "memset", "sqrt")  # what machine code may call
-OPTIONS: dict[str, Any] = {
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+OPTIONS: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 C_CONTIGUOUS, ALIGNED, NATIVE, WRITEABLE = 0x1, 0x100, 0x200, 0x400  # flags of an interface
 
 
@@ -56,33 +53,15 @@ def build(folder: Path = library.FOLDER) -> None:
     digest = library.digest()
     folder.mkdir(exist_ok=True)
     (folder / library.INDEX).unlink(missing_ok=True)  # there is none while files are replaced
+    levels = []
     with TemporaryDirectory() as place:
-        objects = compile_all(Path(place))
-        levels = [
-            _described(link(objects[level], folder / f"{level}{_suffix()}"), needs)
-            for level, needs in _levels().items()
-        ]
+        compile_all(Path(place))
+        for level, needs in LEVELS.items():
+            path = link(sorted(Path(place).glob(f"*.{level}.o")), folder / f"{level}{SUFFIX}")
+            code = sha256(path.read_bytes()).hexdigest()
+            levels.append({"file": path.name, "needs": needs, "sha256": code})
     index = {"digest": digest, "machine": library.machine(), "levels": levels}
     (folder / library.INDEX).write_text(json.dumps(index, indent=1))
-
-
-def _levels() -> dict[str, list[str]]:
-    """Return the levels of processors that code is built for, best first, and what each needs."""
-    return LEVELS.get(platform.machine(), {"generic": []})
-
-
-def _suffix() -> str:
-    return SUFFIX.get(platform.system(), ".so")
-
-
-def _described(path: Path, needs: list[str]) -> dict[str, Any]:
-    code = path.read_bytes()
-    return {
-        "file": path.name,
-        "needs": needs,
-        "size": len(code),
-        "sha256": sha256(code).hexdigest(),
-    }
 
 
 def kernels() -> dict[str, Kernel]:
@@ -93,15 +72,14 @@ def kernels() -> dict[str, Kernel]:
     return {each.name: each for each in everything if isinstance(each, Kernel)}
 
 
-def compile_all(folder: Path) -> dict[str, list[Path]]:
-    """Write an object file for each variant of each kernel and level; return them by level."""
+def compile_all(folder: Path) -> None:
+    """Write an object file for each variant of each kernel, for each level."""
     longest = sorted(kernels().values(), key=lambda each: -len(each.variants) * len(each.leaves))
     count = min(os.cpu_count() or 1, 16)  # each takes a third of a gigabyte
     with ProcessPoolExecutor(count, get_context("spawn"), _start) as pool:
         jobs = [pool.submit(compile_kernel, each.name, folder) for each in longest]
         for job in jobs:
             job.result()
-    return {level: sorted(folder.glob(f"*.{level}.o")) for level in _levels()}
 
 
 def _start() -> None:
@@ -110,7 +88,7 @@ def _start() -> None:
     LLVM keeps moves that depend on a condition, since which label is drawn cannot be foreseen: for
     processors that it does not know closely, it would turn them into jumps.
     """
-    if _levels() is X86:
+    if LEVELS is X86:
         llvm.set_option("calibrant", "-x86-cmov-converter=false")
     kernels()
     while helpers:
@@ -120,11 +98,11 @@ def _start() -> None:
 def compile_kernel(name: str, folder: Path) -> None:
     """Write the object files of all variants of a kernel, for each level."""
     kernel = kernels()[name]
-    for variant in kernel.variants:
-        whole = str(Entry(kernel, variant).compiled())
-        for level in _levels():
-            code = optimised(llvm.parse_assembly(whole), variant.symbol, level)
-            (folder / f"{variant.symbol}.{level}.o").write_bytes(code)
+    for symbol in kernel.variants:
+        whole = str(Entry(kernel, symbol).compiled())
+        for level in LEVELS:
+            code = optimised(llvm.parse_assembly(whole), symbol, level)
+            (folder / f"{symbol}.{level}.o").write_bytes(code)
 
 
 def optimised(module: llvm.ModuleRef, symbol: str, level: str) -> bytes:
@@ -147,9 +125,10 @@ def optimised(module: llvm.ModuleRef, symbol: str, level: str) -> bytes:
 
 def link(objects: list[Path], path: Path) -> Path:
     """Link object files into one library."""
+    mathematics = [] if platform.system() == "Windows" else ["-lm"]
     with TemporaryDirectory() as cache:
         run = subprocess.run(
-            [*linker(), "-shared", "-s", "-o", str(path), *map(str, objects), *_libraries()],
+            [*linker(), "-shared", "-s", "-o", str(path), *map(str, objects), *mathematics],
             env={**os.environ, "ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -164,22 +143,13 @@ def link(objects: list[Path], path: Path) -> Path:
 def linker() -> list[str]:
     """Return the command that links: zig's, which comes as a wheel, or else a C compiler's."""
     if find_spec("ziglang"):
-        return [sys.executable, "-m", "ziglang", "cc", *_target()]
+        target = ["-target", f"{platform.machine()}-linux-gnu.{GLIBC}"]
+        old = target if platform.system() == "Linux" else []
+        return [sys.executable, "-m", "ziglang", "cc", *old]
     found = os.environ.get("CC") or shutil.which("cc")
-    if found:
-        return [found]
-    raise RuntimeError("A linker is needed: install ziglang, or a C compiler.")
-
-
-def _target() -> list[str]:
-    """Choose the C library on Linux: the oldest, so that the library runs with all later ones."""
-    if platform.system() != "Linux":
-        return []
-    return ["-target", f"{platform.machine()}-linux-gnu.{GLIBC}"]
-
-
-def _libraries() -> list[str]:
-    return [] if platform.system() == "Windows" else ["-lm"]
+    if not found:
+        raise RuntimeError("A linker is needed: install ziglang, or a C compiler.")
+    return [found]
 
 
 @intrinsic
@@ -235,90 +205,75 @@ def numbers(interface: Any) -> Any:
 class Entry:
     """A function that takes a block of words and calls a kernel with what they stand for."""
 
-    def __init__(self, kernel: Kernel, variant: Variant) -> None:
+    def __init__(self, kernel: Kernel, symbol: str) -> None:
         self.kernel = kernel
-        self.variant = variant
-        self.names: dict[str, Any] = {
-            "carray": carray,
-            "fetch": fetch,
-            "plain": plain,
-            "length": length,
-            "numbers": numbers,
-            "kernel": numba.njit(_nrt=False, **OPTIONS)(kernel.function),
-            "np": np,
-        }
+        self.symbol = symbol
+        self.types = kernel.variants[symbol]
+        compiled = numba.njit(_nrt=False, **OPTIONS)(kernel.function)
+        self.names: dict[str, Any] = {**globals(), "carray": carray, "kernel": compiled}
         self.known: set[str] = set()  # names of lengths
+        self.zero = 0.0 if f8 in kernel.returns else 0  # all that is returned is of one type
 
     def compiled(self) -> llvm.ModuleRef:
-        """Return a module in which the function has the name of the variant."""
+        """Return a module in which the function has the name of this variant."""
         exec(self.source(), self.names)
         function = numba.njit((types.int64,), **OPTIONS)(self.names["entry"])
         (signature,) = function.nopython_signatures
         module = llvm.parse_assembly(function.inspect_llvm(signature.args))
         defined = (each for each in module.functions if not each.is_declaration)
         (found,) = (each for each in defined if each.linkage == llvm.Linkage.external)
-        found.name = self.variant.symbol
+        found.name = self.symbol
         return module
 
     def source(self) -> str:
-        """Return the function in Python."""
-        size = len(self.kernel.leaves)
+        """Return the function in Python: 0 and what the kernel returns, or who is refused."""
         lines = []
         for k, leaf in enumerate(self.kernel.leaves):
-            if leaf.declared.shape is not None:
-                lines.append(f"w{k} = fetch(block + {8 * k}, np.int64)")
-                lines += self._checks(k, leaf, np.dtype(self.variant.types[k]))
-        at = iter(range(size))
-        arguments = [self._argument(each, at) for each in self.kernel.takes]
+            if leaf.shape is not None:
+                lines += self._checks(k, leaf, leaf.shape)
+        at = iter(range(len(self.kernel.leaves)))
+        arguments = ", ".join(self._argument(each, at) for each in self.kernel.takes)
         results = "".join(f", found{k}" for k in range(len(self.kernel.returns)))
-        lines.append(f"{results[2:] or '_'} = kernel({', '.join(arguments)})")
-        lines.append(f"return {self._status(0)}{results}")
+        lines.append(f"{results[2:] or '_'} = kernel({arguments})")
+        lines.append(f"return {self.zero}{results}")
         return "def entry(block):\n" + "".join(f"    {line}\n" for line in lines)
 
-    def _status(self, number: int) -> str:
-        is_real = any(each.types == ("f8",) for each in self.kernel.returns)
-        return repr(float(number) if is_real else number)
-
-    def _checks(self, k: int, leaf: Leaf, dtype: np.dtype[Any]) -> list[str]:
+    def _checks(self, k: int, leaf: Declared, shape: tuple[str, ...]) -> list[str]:
         """Return lines that refuse another array than the declared one, and name its lengths."""
-        declared = leaf.declared
-        assert declared.shape is not None
-        there = f"w{k} != 0 and " if declared.optional else ""
-        nothing = ", 0.0" if self._status(0) == "0.0" else ", 0"
-        refuse = f"return {self._status(k + 1)}{nothing * len(self.kernel.returns)}"
-        flags = C_CONTIGUOUS | ALIGNED | NATIVE | (WRITEABLE if declared.written else 0)
-        form = f"{len(declared.shape)}, {ord(dtype.kind)}, {dtype.itemsize}, {flags}"
-        lines = [f"if {there}not plain(w{k}, {form}): {refuse}"]
-        for axis, name in enumerate(declared.shape):
-            here = f"length(w{k}, {axis})"
-            lines.append(f"n{k}_{axis} = {here}{f' if w{k} != 0 else 0' if there else ''}")
+        dtype = np.dtype(self.types[k])
+        there = f"w{k} != 0 and " if leaf.optional else ""
+        refuse = f"return {self.zero + k + 1}" + f", {self.zero}" * len(self.kernel.returns)
+        flags = C_CONTIGUOUS | ALIGNED | NATIVE | (WRITEABLE if leaf.written else 0)
+        form = f"{len(shape)}, {ord(dtype.kind)}, {dtype.itemsize}, {flags}"
+        lines = [f"w{k} = fetch(block + {8 * k}, np.int64)"]
+        lines += [f"if {there}not plain(w{k}, {form}): {refuse}"]
+        for axis, name in enumerate(shape):
+            lines.append(f"n{k}_{axis} = length(w{k}, {axis}) if w{k} != 0 else 0")
             symbol, _, more = name.partition("+")
             if name.isdigit() or symbol in self.known:
                 lines.append(f"if {there}n{k}_{axis} != {name}: {refuse}")
             elif name != "_":
-                assert not declared.optional, leaf
+                assert not leaf.optional, leaf
                 self.known.add(symbol)
                 lines.append(f"{symbol} = n{k}_{axis} - {more or 0}")
         return lines
 
     def _argument(self, declared: Any, at: Any) -> str:
         """Return an expression for what the next words stand for."""
-        if isinstance(declared, Declared):
-            return self._leaf(declared, next(at))
         if isinstance(declared, tuple):
             return f"({''.join(f'{self._argument(part, at)}, ' for part in declared)})"
-        self.names[declared.__name__] = declared
-        parts = [self._argument(part, at) for part in fields(declared).values()]
-        return f"{declared.__name__}({', '.join(parts)})"
-
-    def _leaf(self, declared: Declared, k: int) -> str:
+        if not isinstance(declared, Declared):
+            self.names[declared.__name__] = declared
+            parts = [self._argument(part, at) for part in fields(declared).values()]
+            return f"{declared.__name__}({', '.join(parts)})"
+        k = next(at)
         if declared.shape is not None:
             shape = "".join(f"n{k}_{axis}, " for axis in range(len(declared.shape)))
-            dtype = np.dtype(self.variant.types[k]).type.__name__
+            dtype = np.dtype(self.types[k]).type.__name__
             return f"carray(numbers(w{k}), ({shape}), np.{dtype})"
         kind = {"f8": "np.float64", "u8": "np.uint64"}.get(declared.types[0], "np.int64")
         value = f"fetch(block + {8 * k}, {kind})"
-        return f"({value} != 0)" if declared is b1 else value
+        return f"({value} != 0)" if declared.types == ("b1",) else value
 
 
 def platform_tag() -> str:

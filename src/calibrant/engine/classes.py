@@ -3,17 +3,17 @@
 The cells of class j are offsets[j] … offsets[j + 1] - 1; tables have one entry for each.
 """
 
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from calibrant.engine import draws, threads
-from calibrant.engine.arrays import expect_edges, expect_weights, zeros
+from calibrant.engine import arrays, draws, threads
+from calibrant.engine.arrays import Array, Floats, Ints, Replicates, Rows, Source, Span
 from calibrant.engine.draws import ROOM, draw_row
 from calibrant.engine.grid import interval
 from calibrant.engine.kernel import SPAN, code, f8, i8, kernel, out, u8
-from calibrant.engine.sums import EXACT, cut, whole
-from calibrant.engine.tuples import Array, Floats, Ints, Replicates, Rows, Source, Span
+from calibrant.engine.sums import EXACT, add_limbs_at, whole
 
 Limbs = Ints  # (3, all cells), as those of `engine.sums`
 
@@ -26,52 +26,46 @@ class Tables(NamedTuple):
 
 
 def class_boxes(rows: Rows, edges: Floats, unit: float) -> tuple[Array, Floats, Limbs]:
-    """Return the interval of every entry (n, m), and weight and limbs of each one's: (m · k,).
-
-    unit : a power of 2 that no weight exceeds, in which limbs are counted
-    """
-    expect_edges(edges)
-    expect_weights(rows)
+    """Return the intervals of entries (n, m), and weight and limbs, in units, of all: (m · k,)."""
+    arrays.expect_edges(edges)
+    arrays.expect_weights(rows)
     n, m = rows.probs.shape
     k = edges.size - 1
     cells = np.empty((n, m), np.uint8 if k <= 256 else np.int32)
 
     def work(span: Span, tables: Tables) -> None:
-        _class_boxes(rows, span, 1.0 / unit, edges, cells, zeros((4, m)), tables)
+        _class_boxes(rows, span, 1.0 / unit, edges, cells, arrays.zeros((4, m)), tables)
 
     return cells, *_added(rows, m * k, work)
 
 
 def class_sums(rows: Rows, cells: Array, offsets: Ints, unit: float) -> tuple[Floats, Limbs]:
     """Return weight and limbs of the entries of each cell, where cells (n, m) are known."""
-    expect_weights(rows)
+    arrays.expect_weights(rows)
     _expect_cells(cells, offsets)
-
-    def work(span: Span, tables: Tables) -> None:
-        _class_sums(rows, span, 1.0 / unit, offsets, cells, tables)
-
+    work = partial(_class_sums, rows, 1.0 / unit, offsets, cells)
     return _added(rows, int(offsets[-1]), work)
 
 
 def _expect_cells(cells: Array, offsets: Ints) -> None:
     """Refuse cells (n, m) that a class does not have."""
     sizes = np.diff(offsets)
-    if offsets[0] != 0 or (sizes < 0).any() or (cells.max(axis=0) >= sizes).any():
+    known = offsets[0] == 0 and (sizes >= 0).all() and cells.min() >= 0
+    if not known or (cells.max(axis=0) >= sizes).any():
         raise IndexError("`cells` must be among those that `offsets` give to each class.")
-    if cells.min() < 0:
-        raise IndexError("`cells` must be at least 0.")
 
 
 def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Limbs]:
     """Add up tables over blocks of rows; few blocks, since tables may be large."""
-    n = rows.probs.shape[0]
-    length = min(EXACT, max(-(-n // (2 * threads.count())), 1 << 12))
-    spans = threads.blocks(n, length)
-    parts = [Tables(np.zeros(size), np.zeros((3, size))) for _ in spans]
-    threads.run(lambda start, stop: work((start, stop), parts[start // length]), spans)
-    mass = np.sum([part.mass for part in parts], axis=0)
-    limbs = np.sum([whole(part.limbs) for part in parts], axis=0)
-    return mass, limbs
+
+    def add(*span: int) -> tuple[Floats, Limbs]:
+        tables = arrays.blank(Tables, slots=size)
+        work(span, tables)
+        return tables.mass, whole(tables.limbs)
+
+    spans = threads.even_blocks(rows.probs.shape[0], EXACT, 1 << 12)
+    mass, limbs = zip(*threads.run(add, spans), strict=True)
+    return np.sum(mass, axis=0), np.sum(limbs, axis=0)
 
 
 @kernel(Rows, SPAN, f8, f8["k+1"], out(code["n m"]), out(f8["4 m"]), Tables)
@@ -89,10 +83,7 @@ def _class_boxes(rows, span, scale, edges, cells, low, tables):
         for j in range(m):
             p = np.float64(rows.probs[i, j])
             inside = w if p < edge else 0.0
-            a, b, c = cut(inside * scale * p)
-            low[0, j] += a
-            low[1, j] += b
-            low[2, j] += c
+            add_limbs_at(low, j, inside * scale * p)
             low[3, j] += inside
             cells[i, j] = 0
         for j in range(m):
@@ -100,29 +91,22 @@ def _class_boxes(rows, span, scale, edges, cells, low, tables):
             if p >= edge:
                 q = interval(p, edges)
                 cells[i, j] = q
-                a, b, c = cut(w * scale * p)
-                at = j * k + q
-                tables.mass[at] += w
-                tables.limbs[0, at] += a
-                tables.limbs[1, at] += b
-                tables.limbs[2, at] += c
+                tables.mass[j * k + q] += w
+                add_limbs_at(tables.limbs, j * k + q, w * scale * p)
     for j in range(m):
         tables.mass[j * k] += low[3, j]
         for s in range(3):
             tables.limbs[s, j * k] += low[s, j]
 
 
-@kernel(Rows, SPAN, f8, i8["m+1"], code["n m"], Tables)
-def _class_sums(rows, span, scale, offsets, cells, tables):
+@kernel(Rows, f8, i8["m+1"], code["n m"], SPAN, Tables)
+def _class_sums(rows, scale, offsets, cells, span, tables):
     for i in range(span[0], span[1]):
         w = rows.weights[i * rows.step]
         for j in range(rows.probs.shape[1]):
             at = offsets[j] + cells[i, j]
-            a, b, c = cut(w * scale * rows.probs[i, j])
             tables.mass[at] += w
-            tables.limbs[0, at] += a
-            tables.limbs[1, at] += b
-            tables.limbs[2, at] += c
+            add_limbs_at(tables.limbs, at, w * scale * rows.probs[i, j])
 
 
 def class_counts(
@@ -130,7 +114,7 @@ def class_counts(
 ) -> Floats:
     """Return the weight of the classes that are drawn, in their cells: (all cells, replicates)."""
     m = source.probs.shape[1]
-    expect_weights(rows)
+    arrays.expect_weights(rows)
     _expect_cells(cells, offsets)
     found = np.zeros((int(offsets[-1]), replicates.size))
     keys, room = draws.replicate_keys(source.key, replicates), draws.room(m, replicates.size)

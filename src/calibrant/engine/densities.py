@@ -9,8 +9,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from calibrant.engine.arrays import Floats
 from calibrant.engine.kernel import f8, helper, kernel, out
-from calibrant.engine.tuples import Floats
 
 WIDTH = 1.5  # steps of the grid that the Gaussian of `add_gaussians` is wide
 REACH = 12  # steps to either side of the nearest node; beyond, it is below 1e-15 of its peak
@@ -111,16 +111,7 @@ def step(curve, j, poly):
     dips = not crosses and g[j] * slope[j] < 0.0 and g[j + 1] * slope[j + 1] > 0.0
     if not (crosses or dips):
         return abs(integral[j + 1] - integral[j]), 0.0
-    interpolate(h, g, slope, integral, j, poly)
-    lowest = root(poly, 2, 0.0, 1.0) if dips else 1.0
-    first, down = piece(poly, 0.0, lowest)
-    second, up = piece(poly, lowest, 1.0)
-    return first + second, (down + up) / (h * h)
-
-
-@helper
-def interpolate(h, g, slope, integral, j, poly):
-    """Write the polynomial of the integral from node j on, in units of a step, to poly (6,)."""
+    # The integral from node j on, in units of a step, is a polynomial.
     poly[0] = 0.0
     poly[1] = h * g[j]
     poly[2] = 0.5 * h * h * slope[j]
@@ -130,6 +121,10 @@ def interpolate(h, g, slope, integral, j, poly):
     poly[3] = 10.0 * a - 4.0 * b + 0.5 * c
     poly[4] = -15.0 * a + 7.0 * b - c
     poly[5] = 6.0 * a - 3.0 * b + 0.5 * c
+    lowest = root(poly, 2, 0.0, 1.0) if dips else 1.0
+    first, down = piece(poly, 0.0, lowest)
+    second, up = piece(poly, lowest, 1.0)
+    return first + second, (down + up) / (h * h)
 
 
 @helper

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine import threads
-from calibrant.engine.arrays import within, zeros
+from calibrant.engine import arrays, threads
+from calibrant.engine.arrays import Array, Floats, Ints, Keys, Replicates, Source, Span, zeros
 from calibrant.engine.kernel import SPAN, helper, i4, i8, kernel, out, real, u8
-from calibrant.engine.tuples import Array, Floats, Ints, Keys, Replicates, Source, Span
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ROWS = np.uint64(0xD1B54A32D192ED03)  # sets the hash of rows apart from that of replicates
@@ -60,10 +59,15 @@ def replicate_keys(key: np.uint64, replicates: Replicates) -> Keys:
     return np.asarray(mix(key + numbers * GOLDEN))
 
 
+def row_keys(key: np.uint64, rows: Span) -> Keys:
+    """Return the hashes of the rows with numbers rows[0] … rows[1] - 1."""
+    numbers = np.arange(rows[0] + 1, rows[1] + 1, dtype=np.uint64)
+    return np.asarray(mix((key ^ ROWS) + numbers * GOLDEN))
+
+
 def uniforms(key: np.uint64, cells: Span, replicates: Keys) -> Floats:
     """Return numbers in [0, 1) for cells[0] … cells[1] - 1, as if they were rows: (cells, B)."""
-    numbers = np.arange(cells[0] + 1, cells[1] + 1, dtype=np.uint64)
-    rows = mix((key ^ ROWS) + numbers * GOLDEN)
+    rows = row_keys(key, cells)
     return np.asarray((mix(rows[:, None] + replicates) >> np.uint64(12)) / ONE)
 
 
@@ -104,6 +108,15 @@ def thresholds(probs, i, out):
 
 
 @helper
+def reached(u, cuts):
+    """Return how many thresholds u reaches."""
+    k = 0
+    while k < cuts.shape[0] and u >= cuts[k]:
+        k += 1
+    return k
+
+
+@helper
 def draw_few(cuts, row, replicates, u, labels):
     """Draw the label of one row of few classes in every replicate: labels (size,), u room."""
     for t in range(replicates.shape[0]):
@@ -131,15 +144,6 @@ def draw_many(cuts, row, replicates, u, labels):
 
 
 @helper
-def see(table, i, labels):
-    """Turn the drawn classes of row i, labels (size,), into what a lens sees: a table, or all."""
-    if table.shape[0] > 0:
-        row = i if table.shape[0] > 1 else 0
-        for t in range(labels.shape[0]):
-            labels[t] = table[row, labels[t]]
-
-
-@helper
 def draw_row(source, i, replicates, cuts, u, labels):
     """Draw the outcome of row i in every replicate: labels (size,)."""
     thresholds(source.probs, i, cuts)
@@ -148,7 +152,10 @@ def draw_row(source, i, replicates, cuts, u, labels):
         draw_few(cuts, row, replicates, u, labels)
     else:
         draw_many(cuts, row, replicates, u, labels)
-    see(source.table, i, labels)
+    if source.table.shape[0] > 0:  # what a lens sees of the classes
+        seen = source.table[i if source.table.shape[0] > 1 else 0]
+        for t in range(labels.shape[0]):
+            labels[t] = seen[labels[t]]
 
 
 def checked(source: Source, m: int | None = None) -> Source:
@@ -161,21 +168,17 @@ def checked(source: Source, m: int | None = None) -> Source:
     if len(table) not in (1, n):
         raise IndexError(f"`table` must have 1 or {n} rows; found {len(table)}.")
     if m is not None or table.itemsize > 1:
-        within("table", table, 1 << 31 if m is None else m)
+        arrays.within("table", table, 1 << 31 if m is None else m)
         table = table.astype(np.int32 if table.itemsize > 1 else table.dtype, copy=False)
     return source._replace(table=table)
 
 
 def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
     """Return the outcomes of all rows in some replicates: (replicates, n)."""
-    source, (n, m) = checked(source), source.probs.shape
+    source, (n, m), size = checked(source), source.probs.shape, replicates.size
     keys = replicate_keys(source.key, replicates)
-    out = np.empty((replicates.size, n), np.int32)
-
-    def work(start: int, stop: int) -> None:
-        _draw_labels(source, (start, stop), keys, room(m, replicates.size), out)
-
-    threads.run(work, threads.row_blocks(source.probs.shape))
+    out, blocks = np.empty((size, n), np.int32), threads.row_blocks((n, m))
+    threads.run(lambda *span: _draw_labels(source, span, keys, room(m, size), out), blocks)
     return out
 
 
@@ -189,12 +192,8 @@ def _draw_labels(source, span, keys, room, out):
 
 
 def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int32]:
-    """Draw a class for each copy of a row that stands times[i] times; copies stand together.
-
-    The copy number c of row i of n draws as if it were row i + c n. What a lens makes of the
-    classes is left to the caller.
-    """
-    within("times", times, 1 << 62)
+    """Draw a class for each of times[i] copies of row i of n: copy c draws as row i + c n."""
+    arrays.within("times", times, 1 << 62)
     out = np.empty(int(times.sum(dtype=np.int64)), np.int32)
     keys = replicate_keys(source.key, Replicates(replicate, replicate + 1))
     cuts = thresholds_room(source.probs.shape[1])
@@ -211,48 +210,31 @@ def _draw_copies(source, times, replicate, cuts, out):
             thresholds(source.probs, i, cuts)
             for copy in range(times[i]):
                 u = uniform(row_key(source.key, source.first + i + copy * n), replicate)
-                y = 0
-                while u >= cuts[y]:
-                    y += 1
-                out[place] = y
+                out[place] = reached(u, cuts)
                 place += 1
 
 
 def draw_times(n: int, key: np.uint64, replicate: int) -> NDArray[np.int32]:
-    """Count how often each of n rows is drawn when n are drawn with replacement: (n,).
-
-    The k-th draw takes row ⌊u n / 2^52⌋, with u of row number k.
-    """
-    numbers = np.arange(1, n + 1, dtype=np.uint64)
-    rows = mix((key ^ ROWS) + numbers * GOLDEN)
-    u = mix(rows + replicate_keys(key, Replicates(replicate, replicate + 1))) >> np.uint64(12)
+    """Count how often n rows are drawn, n with replacement: draw k takes row ⌊u_k n / 2^52⌋."""
+    keys = replicate_keys(key, Replicates(replicate, replicate + 1))
+    u = mix(row_keys(key, (0, n)) + keys) >> np.uint64(12)
     drawn = (u.astype(np.float64) * (n / ONE)).astype(np.int64)
     return np.bincount(np.minimum(drawn, n - 1), minlength=n).astype(np.int32)
 
 
 def event_cuts(probs: Array, event: Array) -> Ints:
-    """Return the interval of u in which a class of each row is drawn: (n, 2), from and below.
-
-    event : (n,) the class of each row, or (1,) one for all
-    """
-    n, m = probs.shape
-    within("event", event, m)
-    if event.size not in (1, n):
-        raise IndexError("`event` must be a class of each row, or one for all.")
-    out = np.empty((n, 2), np.int64)
-
-    def work(start: int, stop: int) -> None:
-        some = event if event.size == 1 else event[start:stop]
-        _event_cuts(probs[start:stop], some.astype(np.int64, copy=False), out[start:stop])
-
-    threads.run(work, threads.row_blocks(probs.shape))
+    """Return the span of u that draws the class of each row, event (n,), or of all (1,): (n, 2)."""
+    classes = arrays.classes_of(event, *probs.shape)
+    out = np.empty((len(probs), 2), np.int64)
+    blocks = threads.row_blocks(probs.shape)
+    threads.run(lambda *span: _event_cuts(probs, span, classes, out), blocks)
     return out
 
 
-@kernel(real["n m"], i8["_"], out(i8["n 2"]))
-def _event_cuts(probs, event, out):
+@kernel(real["n m"], SPAN, i8["_"], out(i8["n 2"]))
+def _event_cuts(probs, span, event, out):
     """Write the two thresholds about the event, of all that `thresholds` would write."""
-    for i in range(probs.shape[0]):
+    for i in range(span[0], span[1]):
         j = event[i if event.shape[0] > 1 else 0]
         below = upto = total = np.int64(0)
         last = 0
@@ -268,24 +250,17 @@ def _event_cuts(probs, event, out):
 
 
 def event_probs(probs: Array, event: Array) -> Floats:
-    """Return the probability with which a class of each row is drawn: (n,).
-
-    It is the length of the interval that `event_cuts` returns, for 0 <= u < 1.
-    """
+    """Return the probability with which a class of each row is drawn: (n,)."""
     cuts = event_cuts(probs, event)
     np.minimum(cuts, np.int64(ONE), out=cuts)
     return np.asarray((cuts[:, 1] - cuts[:, 0]) / ONE)
 
 
 class Outcomes(NamedTuple):
-    """What the outcomes of a problem are drawn from.
-
-    With `cuts`, as `event_cuts` returns them, a problem of two outcomes: row i shows the event
-    where its number is from cuts[i, 0] and below cuts[i, 1]. Without, the source tells.
-    """
+    """What outcomes are drawn from: a source, or, of two outcomes, which u draw the event."""
 
     source: Source
-    cuts: Ints | None = None  # (n, 2)
+    cuts: Ints | None = None  # (n, 2) as `event_cuts` returns them
     event: int = 0
 
 
@@ -293,7 +268,7 @@ def draw_rows(outcomes: Outcomes, rows: Array, replicates: Replicates) -> NDArra
     """Return the outcomes of the rows with these numbers (k,) in some replicates: (k, size)."""
     source, cuts, event = outcomes
     n, m = source.probs.shape
-    within("rows", rows, n)
+    arrays.within("rows", rows, n)
     rows = rows.astype(np.int64, copy=False)
     keys = replicate_keys(source.key, replicates)
     out = np.empty((rows.size, replicates.size), np.int32)

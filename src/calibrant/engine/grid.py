@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect_edges
+from calibrant.engine.arrays import Array, Floats, Ints, Keys, Span, expect_edges
 from calibrant.engine.kernel import SPAN, b1, f8, helper, i4, i8, kernel, out, real, u8
-from calibrant.engine.tuples import Array, Floats, Ints, Keys, Span
 
 
 class Digits(NamedTuple):
@@ -51,12 +50,9 @@ def edges(k: int) -> Floats:
 
 @helper
 def interval(p, edges):
-    """Return j with j / k <= p < (j + 1) / k; the last interval is closed. p is not negative.
-
-    p * k may round across an edge: so look, and step if need be.
-    """
+    """Return j with j / k <= p < (j + 1) / k, the last interval closed."""
     k = edges.shape[0] - 1
-    j = np.int64(p * k) if p < 1.0 else k - 1
+    j = np.int64(p * k) if p < 1.0 else k - 1  # may round across an edge: so look, and step
     j = j if j > 0 else 0  # what is below 0 is no probability, but must not be looked up
     return j - (p < edges[j]) + (p >= edges[j + 1])
 
@@ -69,11 +65,8 @@ def intervals(
     _expect_columns(probs, (column, 1))
     cells = np.empty(probs.shape[0], np.int32)
     occupied = np.zeros(edges.size - 1, np.bool_)
-
-    def work(start: int, stop: int) -> None:
-        _intervals(probs, column, edges, (start, stop), cells, occupied)
-
-    threads.run(work, threads.row_blocks((probs.shape[0], 16)))
+    blocks = threads.row_blocks((probs.shape[0], 16))
+    threads.run(lambda *span: _intervals(probs, column, edges, span, cells, occupied), blocks)
     return cells, occupied
 
 
@@ -86,10 +79,7 @@ def _intervals(probs, column, edges, span, cells, occupied):
 
 
 def box_keys(probs: Array, columns: Span, edges: Floats) -> Keys:
-    """Return the keys (n, words) of boxes: the interval along each of some columns.
-
-    columns : the first one, and how many
-    """
+    """Return keys (n, words) of boxes: intervals along columns, of which the first and how many."""
     expect_edges(edges)
     _expect_columns(probs, columns)
     digits = Digits.of(columns[1], edges.size - 1)
@@ -152,8 +142,7 @@ def _simplex_keys(probs, columns, edges, packing, parts, keys):
 
 
 def _expect_columns(probs: Array, columns: Span) -> None:
+    """Refuse columns, the first and how many, that are not there."""
     first, count = columns
     if first < 0 or count < 1 or first + count > probs.shape[1]:
-        raise IndexError(
-            f"`columns` must be among the {probs.shape[1]} of `probs`; found {columns}."
-        )
+        raise IndexError(f"`columns` must be among those of `probs`; found {columns}.")

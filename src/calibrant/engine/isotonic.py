@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
+from calibrant.engine.arrays import Array, Floats, Ints, blank
 from calibrant.engine.kernel import f8, i8, kernel, out, real
-from calibrant.engine.tuples import Array, Floats, Ints
 
 FIRST_ROOM = 64  # pools; a calibrated model has about the cube root of its number of cells
 
@@ -29,28 +29,17 @@ class Pools(NamedTuple):
     @classmethod
     def start(cls, size: int) -> "Pools":
         """Return replicates without pools."""
-        return cls.empty(np.zeros(size, np.int64), FIRST_ROOM)
-
-    @classmethod
-    def empty(cls, height: Ints, room: int) -> "Pools":
-        """Return space for so many pools of each replicate."""
-        shape = height.size, room
-        mass, events, loss = np.empty((3, *shape))
-        return cls(np.empty(shape, np.int64), mass, events, loss, height)
-
-    @property
-    def room(self) -> int:
-        """Number of pools that each replicate can have."""
-        return int(self.last.shape[1])
+        return blank(cls, size=size, room=FIRST_ROOM)
 
     def with_room(self, needed: int) -> "Pools":
         """Return pools that may become so many, in each replicate."""
-        if needed <= self.room:
+        size, room = self.last.shape
+        if needed <= room:
             return self
-        grown = Pools.empty(self.height, max(needed, 2 * self.room))
+        grown = blank(Pools, size=size, room=max(needed, 2 * room))
         for old, new in zip(self[:-1], grown[:-1], strict=True):
-            new[:, : self.room] = old
-        return grown
+            new[:, :room] = old
+        return grown._replace(height=self.height)
 
     @property
     def exist(self) -> NDArray[np.bool_]:
@@ -104,17 +93,13 @@ def _pool(events, mass, losses, first, pools):
 def tally(p: Array, occurred: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """Return the different values of p (n,), in order, and how many rows and events have each.
 
-    Both outcomes are sorted apart, on two threads if there are: faster than to find the order of
-    all rows.
+    Both outcomes are sorted apart, on two threads: faster than to find the order of all rows.
     """
     if p.ndim != 1 or occurred.dtype != bool:
         raise TypeError(f"`occurred` must be yes or no for each of p (n,); found {occurred.dtype}.")
-    halves = [p, p]
-
-    def sort(event: int, _: int) -> None:
-        halves[event] = np.sort(p[occurred if event else ~occurred])
-
-    threads.run(sort, [(0, 1), (1, 2)])
+    halves = threads.run(
+        lambda event, _: np.sort(p[occurred if event else ~occurred]), [(0, 1), (1, 2)]
+    )
     values, mass, events = np.empty(p.size), np.zeros(p.size), np.zeros(p.size)
     found = _tally(*halves, values, mass, events)
     return values[:found], mass[:found], events[:found]
@@ -135,15 +120,11 @@ def _tally(others, events, values, mass, occurred):
         occurred[at] += is_event
         i += is_other
         j += is_event
-    for value in others[i:]:
-        at += value != last
-        last = value
-        values[at] = value
-        mass[at] += 1.0
-    for value in events[j:]:
-        at += value != last
-        last = value
-        values[at] = value
-        mass[at] += 1.0
-        occurred[at] += 1.0
+    for rest, is_event in ((others[i:], 0.0), (events[j:], 1.0)):
+        for value in rest:
+            at += value != last
+            last = value
+            values[at] = value
+            mass[at] += 1.0
+            occurred[at] += is_event
     return at + 1

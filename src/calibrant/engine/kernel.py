@@ -18,9 +18,9 @@ import ctypes
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
-from typing import Any, NamedTuple, NoReturn, get_args
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Declared:
     shape: tuple[str, ...] | None = None  # names of lengths, as in n or n+1; _ for any
     written: bool = False  # to be written to, and so never converted
     optional: bool = False  # None becomes an array without entries
+    name: str = ""  # that sentences give it
 
     def __getitem__(self, shape: str) -> "Declared":
         return replace(self, shape=tuple(shape.split()))
@@ -73,8 +74,7 @@ count = Declared(("i8", "f8"), "count")  # weights, which may be counts
 SPAN = i8, i8  # from, and below
 
 NUMBERS: dict[Any, Declared] = {int: i8, float: f8, bool: b1, np.uint64: u8}
-PACKED = {"i8": "q", "u8": "Q", "f8": "d", "b1": "q"}  # letters of `struct`
-ADDRESS = "Q"
+PACKED = {"i8": "q", "u8": "Q", "f8": "d", "b1": "q"}  # letters of `struct`; addresses are Q
 KINDS = {"f": "real", "i": "whole", "u": "whole", "b": "whether"}  # of NumPy's types
 
 helpers: list[Callable[..., Any]] = []  # functions that kernels call
@@ -95,6 +95,7 @@ def optional(declared: Declared) -> Declared:
     return replace(declared, optional=True)
 
 
+@cache
 def fields(kind: Any) -> dict[str, Any]:
     """Return what the fields of a named tuple declare: by their types, or in so many words."""
     found = {}
@@ -104,17 +105,10 @@ def fields(kind: Any) -> dict[str, Any]:
     return found
 
 
-class Leaf(NamedTuple):
-    """A number or an array among what a kernel takes, with the name that sentences give it."""
-
-    name: str
-    declared: Declared
-
-
-def leaves(name: str, declared: Any) -> Iterator[Leaf]:
+def leaves(name: str, declared: Any) -> Iterator[Declared]:
     """Yield the numbers and arrays of an argument in the order in which they cross."""
     if isinstance(declared, Declared):
-        yield Leaf(name, declared)
+        yield replace(declared, name=name)
     elif isinstance(declared, tuple):
         for k, part in enumerate(declared):
             yield from leaves(f"{name}[{k}]", part)
@@ -132,19 +126,8 @@ def flatten(arguments: tuple[Any, ...], values: list[Any]) -> None:
             values.append(argument)
 
 
-class Variant(NamedTuple):
-    """A choice of types, for which there is machine code of its own."""
-
-    symbol: str
-    types: tuple[str, ...]  # of each leaf
-
-
 class Kernel:
-    """A loop over arrays and named tuples of them.
-
-    Kernels allocate nothing and look at no index. They are called by the functions of this
-    package alone, which see to it that indices are right.
-    """
+    """A loop, which allocates nothing and looks at no index: functions that call it do."""
 
     def __init__(self, function: Callable[..., Any], takes: Any, returns: Any) -> None:
         self.function = function
@@ -164,7 +147,7 @@ class Kernel:
         return found
 
     @cached_property
-    def leaves(self) -> tuple[Leaf, ...]:
+    def leaves(self) -> tuple[Declared, ...]:
         """All numbers and arrays, in the order in which they cross."""
         names = self.function.__code__.co_varnames[: self.function.__code__.co_argcount]
         parts = zip(names, self.takes, strict=True)
@@ -174,31 +157,31 @@ class Kernel:
     def families(self) -> dict[str, int]:
         """The families whose types are to be chosen, and the leaf of each that chooses."""
         found: dict[str, int] = {}
-        for k, (_, each) in enumerate(self.leaves):
+        for k, each in enumerate(self.leaves):
             if each.family and (each.family not in found or not each.optional):
                 found[each.family] = k
         return found
 
     @cached_property
-    def variants(self) -> tuple[Variant, ...]:
-        """All choices of types."""
-        found = []
+    def variants(self) -> dict[str, tuple[str, ...]]:
+        """All choices of types, of each leaf, by the names of the machine code for them."""
+        found = {}
         for wide in product((0, 1), repeat=len(self.families)):
             chosen = dict(zip(self.families, wide, strict=True))
-            types = tuple(each.types[chosen.get(each.family, 0)] for _, each in self.leaves)
+            types = tuple(each.types[chosen.get(each.family, 0)] for each in self.leaves)
             marks = "".join(f"_{types[k]}" for k in self.families.values())
-            found.append(Variant(f"{self.name.replace('.', '_')}{marks}", types))
-        return tuple(found)
+            found[f"{self.name.replace('.', '_')}{marks}"] = types
+        return found
 
     @cached_property
     def _entries(self) -> dict[tuple[Any, ...], Any]:
         """The functions of the library, by the types of the arrays that choose one."""
         machine, found = library.load(), {}
-        for symbol, types in self.variants:
+        for symbol, types in self.variants.items():
             entry = machine[symbol]
             entry.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p]
             keys = [
-                [np.dtype(types[k]), *[None] * (types[k] == self.leaves[k].declared.types[0])]
+                [np.dtype(types[k]), *[None] * (types[k] == self.leaves[k].types[0])]
                 for k in self.families.values()
             ]
             found.update(dict.fromkeys(product(*keys), entry))
@@ -207,15 +190,13 @@ class Kernel:
     @cached_property
     def _plan(self) -> tuple[list[int], list[int], Callable[..., bytes], Any]:
         """What choose an entry, what are arrays, how numbers are packed, and room for results."""
-        shapes = [each.shape for _, each in self.leaves]
-        arrays = [k for k, shape in enumerate(shapes) if shape is not None]
-        letters = [
-            ADDRESS if k in arrays else PACKED[leaf.declared.types[0]]
-            for k, leaf in enumerate(self.leaves)
-        ]
+        is_array = [each.shape is not None for each in self.leaves]
+        arrays = [k for k, found in enumerate(is_array) if found]
+        kinds = zip(self.leaves, is_array, strict=True)
+        letters = "".join("Q" if found else PACKED[each.types[0]] for each, found in kinds)
         slot: Any = ctypes.c_double if f8 in self.returns else ctypes.c_int64
         slots = slot * (1 + len(self.returns))
-        return list(self.families.values()), arrays, struct.Struct("".join(letters)).pack, slots
+        return list(self.families.values()), arrays, struct.Struct(letters).pack, slots
 
     def _run(self, given: list[Any]) -> tuple[int, Any]:
         """Return 0 and what the kernel returned; or the number of a refused leaf, from 1."""
@@ -242,7 +223,7 @@ class Kernel:
 
     def _converted(self, values: list[Any]) -> list[Any]:
         """Return arguments with arrays as they are declared, where that loses nothing."""
-        pairs = [(value, each) for value, (_, each) in zip(values, self.leaves, strict=True)]
+        pairs = list(zip(values, self.leaves, strict=True))
         for k, (value, each) in enumerate(pairs):
             if not each.admits(value):
                 self._refuse(k, values)
@@ -259,14 +240,14 @@ class Kernel:
         ]
 
     def _refuse(self, k: int, values: list[Any]) -> NoReturn:
-        (name, declared), value = self.leaves[k], values[k]
+        declared, value = self.leaves[k], values[k]
         lengths: dict[str, int] = {}
-        for each, (_, other) in zip(values[:k], self.leaves, strict=False):
-            lengths |= dict(zip(other.shape or (), getattr(each, "shape", ()), strict=False))
+        for each, before in zip(values[:k], self.leaves, strict=False):
+            lengths |= dict(zip(before.shape or (), getattr(each, "shape", ()), strict=False))
         named = lengths.keys() & set(declared.shape or ()) - {"_"}
         where = "".join(f", {length} = {lengths[length]}" for length in sorted(named))
         found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else repr(value)
-        raise TypeError(f"`{name}` must be {declared}{where}; found {found}.")
+        raise TypeError(f"`{declared.name}` must be {declared}{where}; found {found}.")
 
 
 def kernel(*takes: Any, returns: Any = ()) -> Callable[[Callable[..., Any]], Kernel]:

@@ -10,20 +10,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import zeros
+from calibrant.engine.arrays import Floats, Ints, zeros
 from calibrant.engine.draws import GOLDEN, mix
 from calibrant.engine.kernel import SPAN, f8, helper, i8, kernel, out
-from calibrant.engine.pairs import (
-    BLOCK,
-    CHOSEN,
-    Kernel,
-    Matching,
-    Points,
-    Room,
-    plain,
-    similarities,
-)
-from calibrant.engine.tuples import Floats, Ints
+from calibrant.engine.pairs import BLOCK, Kernel, Matching, Pairs, Points, similarities
 
 TOGETHER = 1 << 13  # rows whose sums are added up together
 FLAT = 1e-10  # share of itself that a landmark must have apart from those before it
@@ -33,7 +23,7 @@ class Landmarks(NamedTuple):
     """Predictions that all others are compared with, and the factor of their kernel."""
 
     columns: Annotated[Floats, f8["m rank"]]
-    factor: Annotated[Floats, f8["rank rank"]]  # : row l is column l of L
+    factor: Annotated[Floats, f8["rank rank"]]  # row l is column l of L
 
 
 def hashes(probs: Floats, seed: int) -> Floats:
@@ -67,24 +57,20 @@ def place(probs: Floats, chosen: Kernel) -> Landmarks:
     rank = len(probs)
     columns = np.ascontiguousarray(probs.T)
     factor = zeros((rank, rank))
-    kept = _factor(probs, columns, plain(chosen), (Room.of(rank), zeros(rank)), factor)
+    _factor(Pairs.of(Points(probs, np.ones(rank)), columns, chosen), factor)
     keep = np.flatnonzero(np.diagonal(factor) > 0)
-    assert keep.size == kept
     return Landmarks(
         np.ascontiguousarray(columns[:, keep]), np.ascontiguousarray(factor[np.ix_(keep, keep)])
     )
 
 
-@kernel(
-    f8["rank m"], f8["m rank"], CHOSEN, (Room, out(f8["rank"])), out(f8["rank rank"]), returns=i8
-)
-def _factor(probs, columns, chosen, room, factor):
+@kernel(Pairs, out(f8["width width"]))
+def _factor(pairs, factor):
     """Write L by columns; a landmark with nothing of its own gets a column of zeros."""
-    room, values = room
-    kept = 0
+    values = pairs.values
     rank = factor.shape[0]
     for j in range(rank):
-        similarities(probs[j], columns, chosen, room, values)
+        similarities(pairs, j)
         least = values[j] * FLAT
         for k in range(j):
             x = factor[k, j]
@@ -96,8 +82,6 @@ def _factor(probs, columns, chosen, room, factor):
             root = np.sqrt(values[j])
             for i in range(j, rank):
                 factor[j, i] = values[i] / root
-            kept += 1
-    return kept
 
 
 @helper
@@ -125,33 +109,29 @@ class Expected(NamedTuple):
 
 def expected(points: Points, landmarks: Landmarks, chosen: Kernel) -> Expected:
     """Add up the predictions of all rows, as seen from the landmarks."""
-    n, m = points.probs.shape
-    rank = landmarks.columns.shape[1]
-    blocks = threads.blocks(n, TOGETHER)
-    sums, own = zeros((len(blocks), m, rank)), np.empty(n)
+    own = np.empty(len(points.probs))
 
-    def work(first: int, last: int) -> None:
-        room = Room.of(rank), zeros(rank)
-        out = sums[first // TOGETHER], own
-        _expected(points, landmarks, plain(chosen), (first, last), room, out)
+    def work(*span: int) -> Floats:
+        sums = zeros(landmarks.columns.shape)
+        pairs = Pairs.of(points, landmarks.columns, chosen)
+        _expected(pairs, landmarks.factor, span, sums, own)
+        return sums
 
-    threads.run(work, blocks)
-    return Expected(sums.sum(axis=0), own)
+    sums = threads.run(work, threads.blocks(own.size, TOGETHER))
+    return Expected(np.sum(sums, axis=0), own)
 
 
-@kernel(Points, Landmarks, CHOSEN, SPAN, (Room, out(f8["rank"])), (out(f8["m rank"]), out(f8["n"])))
-def _expected(points, landmarks, chosen, span, room, out):
-    room, values = room
-    sums, own = out
+@kernel(Pairs, f8["width width"], SPAN, out(f8["m width"]), out(f8["n"]))
+def _expected(pairs, factor, span, sums, own):
+    values = pairs.values
     for j in range(span[0], span[1]):
-        point = points.probs[j]
-        similarities(point, landmarks.columns, chosen, room, values)
+        similarities(pairs, j)
         for c in range(sums.shape[0]):
-            x = points.weights[j] * point[c]
+            x = pairs.points.weights[j] * pairs.points.probs[j, c]
             row = sums[c]
             for i in range(values.shape[0]):
                 row[i] += x * values[i]
-        own[j] = solve(landmarks.factor, values)
+        own[j] = solve(factor, values)
 
 
 def add_rows(
@@ -161,69 +141,40 @@ def add_rows(
     matching: Matching,
     sums: Ints,
 ) -> None:
-    """Add w_i k_i of rows, in units, to the sums (size, m, rank) of their outcomes.
-
-    chosen : the kernel and the unit
-    """
-    rank = landmarks.columns.shape[1]
+    """Add w_i k_i of rows, of a kernel in a unit, to sums (size, m, rank) of their outcomes."""
     if matching.n_rows != len(points.probs):
         raise IndexError(f"`matching` must be of {len(points.probs)} rows.")
-    table = zeros((BLOCK, rank), np.int64)
-    room = Room.of(rank), zeros(rank)
-    scaled = plain(chosen[0]), 1.0 / chosen[1]
-    _add_rows(points, landmarks.columns, scaled, (room, table), matching, sums)
+    pairs = Pairs.of(points, landmarks.columns, chosen[0])
+    table = zeros((BLOCK, pairs.values.size), np.int64)
+    _add_rows(pairs, 1.0 / chosen[1], table, matching, sums)
 
 
-@kernel(
-    Points,
-    f8["m rank"],
-    (CHOSEN, f8),
-    ((Room, out(f8["rank"])), out(i8["_ rank"])),
-    Matching,
-    out(i8["size m rank"]),
-)
-def _add_rows(points, columns, chosen, room, matching, sums):
-    chosen, scale = chosen
-    room, table = room
-    n = points.probs.shape[0]
+@kernel(Pairs, f8, out(i8["_ width"]), Matching, out(i8["size m width"]))
+def _add_rows(pairs, scale, table, matching, sums):
+    n, values = pairs.points.probs.shape[0], pairs.values
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         for j in range(first, last):
-            fill(
-                points.probs[j], columns, chosen, points.weights[j] * scale, room, table[j - first]
-            )
-        places = matching.places[:, first:last]
-        add_block(table, places, matching.starts[:, first // BLOCK], sums)
-
-
-@helper
-def fill(point, columns, chosen, scale, room, out):
-    """Write the kernel of a point and the landmarks, in units: (rank,)."""
-    room, values = room
-    similarities(point, columns, chosen, room, values)
-    for i in range(values.shape[0]):
-        out[i] = np.int64(values[i] * scale)
-
-
-@helper
-def add_block(table, places, starts, sums):
-    """Add the rows of a block, sorted by outcome, to the sums of their outcomes."""
-    for t in range(sums.shape[0]):
-        rows, begin = places[t], starts[t]
-        for c in range(sums.shape[1]):
-            out = sums[t, c]
-            a, last = np.int64(begin[c]), np.int64(begin[c + 1])
-            while a + 4 <= last:  # four rows in a sweep
-                one, two = table[rows[a]], table[rows[a + 1]]
-                three, four = table[rows[a + 2]], table[rows[a + 3]]
-                for i in range(out.shape[0]):
-                    out[i] += (one[i] + two[i]) + (three[i] + four[i])
-                a += 4
-            while a < last:
-                one = table[rows[a]]
-                for i in range(out.shape[0]):
-                    out[i] += one[i]
-                a += 1
+            similarities(pairs, j)
+            w, row = pairs.points.weights[j] * scale, table[j - first]
+            for i in range(values.shape[0]):
+                row[i] = np.int64(values[i] * w)
+        for t in range(sums.shape[0]):
+            rows, starts = matching.places[t, first:last], matching.starts[t, first // BLOCK]
+            for c in range(sums.shape[1]):
+                out = sums[t, c]
+                a, stop = np.int64(starts[c]), np.int64(starts[c + 1])
+                while a + 4 <= stop:  # four rows in a sweep
+                    one, two = table[rows[a]], table[rows[a + 1]]
+                    three, four = table[rows[a + 2]], table[rows[a + 3]]
+                    for i in range(out.shape[0]):
+                        out[i] += (one[i] + two[i]) + (three[i] + four[i])
+                    a += 4
+                while a < stop:
+                    one = table[rows[a]]
+                    for i in range(out.shape[0]):
+                        out[i] += one[i]
+                    a += 1
 
 
 def squared_lengths(sums: Ints, unit: float, sums_expected: Floats, factor: Floats) -> Floats:

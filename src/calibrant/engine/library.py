@@ -12,7 +12,6 @@ from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 FOLDER = Path(__file__).with_name("machine")
 INDEX = "index.json"
@@ -38,34 +37,41 @@ def load() -> ctypes.CDLL:
 
 def choose(folder: Path) -> Path:
     """Return the best library for this processor, if its bytes are those that were written."""
-    index = _read(folder / INDEX)
-    if index["machine"] != machine():
-        raise LibraryError(f"{folder} was built for {index['machine']}; this is {machine()}.")
-    if index["digest"] != digest():
+    built_for, built_from, levels = _index(folder / INDEX)
+    if built_for != machine():
+        raise LibraryError(f"{folder} was built for {built_for}; this is {machine()}.")
+    if built_from != digest():
         raise LibraryError(f"The kernels have changed since {folder} was built.")
-    has = features()
-    for library in index["levels"]:
-        if all(has.get(name) for name in library["needs"]):
-            return _checked(folder / library["file"], library)
-    raise LibraryError(f"The processor lacks what {folder} needs: {', '.join(library['needs'])}.")
+    has = import_module("numpy._core._multiarray_umath").__cpu_features__
+    for file, needs, expected in levels:
+        if all(has.get(name) for name in needs):
+            return _checked(folder / file, expected)
+    raise LibraryError(f"The processor lacks what {folder} needs: {', '.join(needs)}.")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _index(path: Path) -> tuple[str, str, list[tuple[str, list[str], str]]]:
+    """Read the machine, the digest, and each level's file, what it needs and its bytes' digest."""
     try:
         index = json.loads(path.read_text())
-        return {name: index[name] for name in ("machine", "digest", "levels")}
+        levels = [
+            (str(level["file"]), [str(name) for name in level["needs"]], level["sha256"])
+            for level in index["levels"]
+        ]
+        if not levels:
+            raise ValueError("it names no library")
+        return index["machine"], index["digest"], levels
     except FileNotFoundError:
         raise LibraryError(f"{path} is missing: compiled loops were not built.") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise LibraryError(f"{path} cannot be read ({error!r}).") from None
 
 
-def _checked(path: Path, library: dict[str, Any]) -> Path:
+def _checked(path: Path, expected: str) -> Path:
     try:
-        code = path.read_bytes()
+        found = sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise LibraryError(f"{path} cannot be read ({error.strerror}).") from None
-    if len(code) != library["size"] or sha256(code).hexdigest() != library["sha256"]:
+    if found != expected:
         raise LibraryError(f"{path} is damaged.")
     return path
 
@@ -79,8 +85,3 @@ def digest() -> str:
 def machine() -> str:
     """Return the system and the kind of machine."""
     return f"{platform.system()} {platform.machine()}"
-
-
-def features() -> dict[str, bool]:
-    """Return what the processor has, as NumPy has found out."""
-    return dict(import_module("numpy._core._multiarray_umath").__cpu_features__)

@@ -6,32 +6,18 @@ the interval that holds the median; when few pairs are left, they are laid out a
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from calibrant.engine import threads
-from calibrant.engine.arrays import zeros
+from calibrant.engine.arrays import Floats, Ints, Span, zeros
 from calibrant.engine.kernel import SPAN, f8, helper, i8, kernel, out
-from calibrant.engine.pairs import BLOCK, EUCLIDEAN, Points, distances
-from calibrant.engine.tuples import Floats, Ints, Span
+from calibrant.engine.pairs import EUCLIDEAN, EXPONENTIAL, Kernel, Pairs, Points, distances, sweep
 
 LOG_INTERVALS = 12
 INTERVALS = 1 << LOG_INTERVALS
 FEW = 1 << 12  # pairs that are laid out
 TOP = 0x4000000000000000  # the bits of 2.0, which no distance reaches
-
-
-class Pairs(NamedTuple):
-    """Rows against the columns of a block: pairs i < j."""
-
-    points: Points
-    columns: Annotated[Floats, f8["m width"]]
-    distance: int
-    first: int  # row number of the first column
-    far: Annotated[Floats, out(f8["width"])]  # room for distances
-    bits: Annotated[Ints, out(i8["width"])]  # the same, as whole numbers
-    at: Annotated[Ints, out(i8["width"])]  # room for their intervals
 
 
 def median_distance(points: Points, distance: int) -> float:
@@ -64,32 +50,18 @@ def _middle(bits: Ints, mass: Floats, half: float, following: Callable[[int], in
     bits, mass = bits[order], np.cumsum(mass[order])
     at = min(int(np.searchsorted(mass, half)), bits.size - 1)
     found = int(bits[at])
-    if mass[np.searchsorted(bits, found, side="right") - 1] > half:
-        return _number(found)
     later = bits[bits > found]
-    after = int(later[0]) if later.size else following(found)
-    return (_number(found) + _number(after)) / 2
-
-
-def _number(bits: int) -> float:
-    """Return the number with these bits."""
-    return float(np.int64(bits).view(np.float64))
+    if mass[np.searchsorted(bits, found, side="right") - 1] > half:
+        after = found
+    else:
+        after = int(later[0]) if later.size else following(found)
+    low, high = np.array([found, after]).view(np.float64)
+    return float((low + high) / 2)
 
 
 def _sweep(points: Points, distance: int, work: Callable[[Pairs], Any]) -> list[Any]:
-    """Call a function for every block of columns; return what it gave, in their order."""
-    blocks = threads.blocks(points.probs.shape[0], BLOCK)
-    found: list[Any] = [None] * len(blocks)
-
-    def part(first: int, last: int) -> None:
-        far = zeros(last - first)
-        columns = points.columns(first, last)
-        room = far, far.view(np.int64), zeros(last - first, np.int64)
-        here = Pairs(points, columns, distance, first, *room)
-        found[first // BLOCK] = work(here)
-
-    threads.run(part, blocks)
-    return found
+    """Do what `sweep` does, where distances are wanted and no kernel."""
+    return sweep(points, Kernel(EXPONENTIAL, distance, np.empty(0)), work)
 
 
 def _count(points: Points, distance: int, low: int, shift: int) -> Floats:
@@ -97,7 +69,7 @@ def _count(points: Points, distance: int, low: int, shift: int) -> Floats:
 
     def work(pairs: Pairs) -> Floats:
         mass = zeros((2, INTERVALS + 1))
-        _count_pairs(pairs, (low, shift), mass)
+        _count_pairs(pairs, (low, shift), zeros(pairs.bits.size, np.int64), mass)
         return np.asarray(mass.sum(axis=0))
 
     return np.asarray(np.sum(_sweep(points, distance, work), axis=0)[:-1])
@@ -122,8 +94,8 @@ def _next(points: Points, distance: int, bits: int) -> int:
 
 @helper
 def measure(pairs, j):
-    """Write the distances of row j from the columns to pairs.far; return how many are before it."""
-    far = pairs.far
+    """Write the distances of row j to pairs.power; return how many columns are before the row."""
+    far = pairs.power
     distances(pairs.points.probs[j], pairs.columns, pairs.distance, far)
     if pairs.distance == EUCLIDEAN:
         for i in range(far.shape[0]):
@@ -131,12 +103,12 @@ def measure(pairs, j):
     return min(far.shape[0], j - pairs.first)
 
 
-@kernel(Pairs, SPAN, out(f8["2 _"]))
-def _count_pairs(pairs, span, mass):
+@kernel(Pairs, SPAN, out(i8["width"]), out(f8["2 _"]))
+def _count_pairs(pairs, span, at, mass):
     """Add to two tables in turn, since often one interval follows itself; the last is elsewhere."""
     low, shift = span
     weights = pairs.points.weights
-    at, bits = pairs.at, pairs.bits
+    bits = pairs.bits
     for j in range(pairs.first + 1, weights.shape[0]):
         width = measure(pairs, j)
         for i in range(at.shape[0]):

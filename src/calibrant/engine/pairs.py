@@ -6,15 +6,15 @@ in two words. So neither the order of rows nor the number of threads or of repli
 at a time changes a bit.
 """
 
+from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import within, zeros
+from calibrant.engine.arrays import Floats, Ints, T, blank, within, zeros
 from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out, u1
-from calibrant.engine.tuples import Floats, Ints
 
 TOTAL_VARIATION, EUCLIDEAN = range(2)  # distances
 EXPONENTIAL, GAUSSIAN = range(2)  # kernels
@@ -42,27 +42,44 @@ class Kernel(NamedTuple):
         return -1.0 / self.scales if self.kind == EXPONENTIAL else -0.5 / self.scales**2
 
 
-class Room(NamedTuple):
-    """What a row of a table is computed in: (columns,) each; `bits` are those of `power`."""
+class Points(NamedTuple):
+    """Predictions and weights of the rows."""
 
+    probs: Annotated[Floats, f8["n m"]]
+    weights: Annotated[Floats, f8["n"]]
+
+
+class Pairs(NamedTuple):
+    """Rows and the columns that each is compared with, and room for one row of the table."""
+
+    points: Points
+    columns: Annotated[Floats, f8["m width"]]
+    first: int  # row number of the first column, where columns are rows
+    kind: int
+    distance: int
+    rates: Annotated[Floats, f8["_"]]
     far: Annotated[Floats, out(f8["width"])]
     series: Annotated[Floats, out(f8["width"])]
     power: Annotated[Floats, out(f8["width"])]
-    bits: Annotated[Ints, out(i8["width"])]
+    bits: Annotated[Ints, out(i8["width"])]  # those of `power`
+    values: Annotated[Floats, out(f8["width"])]  # kernels of a row and the columns
 
     @classmethod
-    def of(cls, width: int) -> "Room":
-        """Return room for so many columns."""
-        far, series, power = zeros(width), zeros(width), zeros(width)
-        return cls(far, series, power, power.view(np.int64))
+    def of(cls, points: Points, columns: Floats, chosen: Kernel, first: int = 0) -> "Pairs":
+        """Compare rows with columns (m, width)."""
+        far, series, power, values = (zeros(columns.shape[1]) for _ in range(4))
+        how = chosen.kind, chosen.distance, chosen.rates
+        return cls(points, columns, first, *how, far, series, power, power.view(np.int64), values)
 
 
-CHOSEN = i8, i8, f8["_"]  # what `plain` returns
+def sweep(points: Points, chosen: Kernel, work: Callable[[Pairs], T]) -> list[T]:
+    """Compare all rows with each block of them, on several threads; return what work gives."""
 
+    def block(first: int, last: int) -> T:
+        columns = np.ascontiguousarray(points.probs[first:last].T)
+        return work(Pairs.of(points, columns, chosen, first))
 
-def plain(chosen: Kernel) -> tuple[int, int, Floats]:
-    """Return a kernel as compiled loops take it: kind, distance and rates."""
-    return chosen.kind, chosen.distance, chosen.rates
+    return threads.run(block, threads.blocks(len(points.probs), BLOCK))
 
 
 @helper
@@ -85,17 +102,17 @@ def distances(point, columns, distance, out):
 
 
 @helper
-def add_exponentials(far, rate, room, out):
-    """Add exp(rate · far) to out (k,), right to an ulp or two, for rates below 0.
+def add_exponentials(pairs, rate):
+    """Add exp(rate · far) to the values, right to an ulp or two, for rates below 0.
 
     Written out, so that several numbers are computed at a time, and alike on every machine: with
     z the whole number nearest to x / log 2, exp(x) is 2^z times the Taylor series of x - z log 2.
     """
-    series, power, bits = room.series, room.power, room.bits
-    for i in range(out.shape[0]):
+    far, series, power, bits = pairs.far, pairs.series, pairs.power, pairs.bits
+    for i in range(far.shape[0]):
         x = far[i] * rate
         power[i] = (x if x > LEAST else LEAST) * PER_LOG2 + MAGIC
-    for i in range(out.shape[0]):
+    for i in range(far.shape[0]):
         z = power[i] - MAGIC
         x = far[i] * rate
         r = ((x if x > LEAST else LEAST) - z * LOG2) - z * REST
@@ -112,43 +129,34 @@ def add_exponentials(far, rate, room, out):
         taylor = taylor * r + 0.5
         taylor = taylor * r + 1.0
         series[i] = taylor * r + 1.0
-    for i in range(out.shape[0]):
+    for i in range(far.shape[0]):
         bits[i] = (bits[i] + 1023) << 52  # those of 2^z
-    for i in range(out.shape[0]):
-        out[i] += series[i] * power[i]
+    for i in range(far.shape[0]):
+        pairs.values[i] += series[i] * power[i]
 
 
 @helper
-def similarities(point, columns, kernel, room, out):
-    """Write the kernel of a point (m,) and columns (m, k) to out (k,).
-
-    kernel : (kind, distance, rates)
-    """
-    kind, distance, rates = kernel
-    far = room.far
-    distances(point, columns, distance, far)
-    if kind == EXPONENTIAL and distance == EUCLIDEAN:
+def similarities(pairs, j):
+    """Write the kernels of row j and the columns to the values."""
+    far, values = pairs.far, pairs.values
+    distances(pairs.points.probs[j], pairs.columns, pairs.distance, far)
+    if pairs.kind == EXPONENTIAL and pairs.distance == EUCLIDEAN:
         for i in range(far.shape[0]):
             far[i] = np.sqrt(far[i])
-    if kind == GAUSSIAN and distance == TOTAL_VARIATION:
+    if pairs.kind == GAUSSIAN and pairs.distance == TOTAL_VARIATION:
         for i in range(far.shape[0]):
             far[i] *= far[i]
-    for i in range(out.shape[0]):
-        out[i] = 0.0
-    for b in range(rates.shape[0]):
-        add_exponentials(far, rates[b], room, out)
+    for i in range(far.shape[0]):
+        values[i] = 0.0
+    for b in range(pairs.rates.shape[0]):
+        add_exponentials(pairs, pairs.rates[b])
 
 
 class Words(NamedTuple):
-    """Ints numbers high · 2^32 + low of each replicate: (size,)."""
+    """Whole numbers high · 2^32 + low of each replicate: (size,)."""
 
     high: Annotated[Ints, out(i8["size"])]
     low: Annotated[Ints, out(i8["size"])]
-
-    @classmethod
-    def zeros(cls, size: int) -> "Words":
-        """Return the sums of nothing."""
-        return cls(np.zeros(size, np.int64), np.zeros(size, np.int64))
 
     def plus(self, other: "Words", times: int = 1) -> "Words":
         """Return the sums with a multiple of others."""
@@ -162,11 +170,6 @@ class Words(NamedTuple):
     def value(self) -> Floats:
         """The numbers, rounded once."""
         return np.asarray(self.high * 2.0**32 + self.low, np.float64)
-
-
-def total(words: list[Words]) -> Words:
-    """Return the sum of one or more."""
-    return Words(*(np.sum(part, axis=0) for part in zip(*words, strict=True)))
 
 
 class Matching(NamedTuple):
@@ -192,10 +195,7 @@ class Matching(NamedTuple):
 
 
 def sort_outcomes(outcomes: NDArray[np.int32], first: int, matching: Matching) -> None:
-    """Sort the rows of each block, from the one that begins with this row; outcomes (rows, size).
-
-    They end with a block, or with the last row.
-    """
+    """Sort the rows of whole blocks, from row `first` on, by their outcomes (rows, size)."""
     n = matching.n_rows
     within("outcomes", outcomes, matching.starts.shape[2] - 1)
     last = first + outcomes.shape[0]
@@ -206,32 +206,26 @@ def sort_outcomes(outcomes: NDArray[np.int32], first: int, matching: Matching) -
 
 @kernel(i4["_ size"], i8, Matching)
 def _sort_outcomes(outcomes, first, matching):
+    m = matching.starts.shape[2] - 1
     for begin in range(0, outcomes.shape[0], BLOCK):
         some = outcomes[begin : begin + BLOCK]
-        starts = matching.starts[:, (first + begin) // BLOCK]
-        places = matching.places[:, first + begin : first + begin + some.shape[0]]
-        sort_block(some, places, starts)
-
-
-@helper
-def sort_block(outcomes, places, starts):
-    """Sort the rows of one block in each replicate."""
-    m = starts.shape[1] - 1
-    for t in range(outcomes.shape[1]):
-        for c in range(m + 1):
-            starts[t, c] = 0
-        for s in range(outcomes.shape[0]):
-            starts[t, outcomes[s, t] + 1] += 1
-        for c in range(m):
-            starts[t, c + 1] += starts[t, c]
-        # While rows are placed, starts[t, c] is where the next row of outcome c goes.
-        for s in range(outcomes.shape[0]):
-            c = outcomes[s, t]
-            places[t, starts[t, c]] = s
-            starts[t, c] += 1
-        for c in range(m, 0, -1):
-            starts[t, c] = starts[t, c - 1]
-        starts[t, 0] = 0
+        for t in range(some.shape[1]):
+            starts = matching.starts[t, (first + begin) // BLOCK]
+            places = matching.places[t, first + begin : first + begin + some.shape[0]]
+            for c in range(m + 1):
+                starts[c] = 0
+            for s in range(some.shape[0]):
+                starts[some[s, t] + 1] += 1
+            for c in range(m):
+                starts[c + 1] += starts[c]
+            # While rows are placed, starts[c] is where the next row of outcome c goes.
+            for s in range(some.shape[0]):
+                c = some[s, t]
+                places[starts[c]] = s
+                starts[c] += 1
+            for c in range(m, 0, -1):
+                starts[c] = starts[c - 1]
+            starts[0] = 0
 
 
 def add_entries(table: Ints, outcomes: NDArray[np.int32], words: Words) -> None:
@@ -250,69 +244,50 @@ def _add_entries(table, outcomes, words):
             words.low[t] += x & WORD
 
 
-class Points(NamedTuple):
-    """Predictions and weights of the rows."""
-
-    probs: Annotated[Floats, f8["n m"]]
-    weights: Annotated[Floats, f8["n"]]
-
-    def columns(self, first: int, last: int) -> Floats:
-        """Return the predictions of some rows, one outcome after the other: (m, rows)."""
-        return np.ascontiguousarray(self.probs[first:last].T)
-
-
 def weighted_means(points: Points, chosen: Kernel) -> Floats:
     """Return sum_j w_j k(p_i, p_j) p_j for every row i, with j = i: (n, m)."""
-    n, m = points.probs.shape
-    out = np.empty((n, m))
 
-    def work(first: int, last: int) -> None:
-        found = zeros((m, last - first))
-        room = Room.of(last - first), zeros(last - first)
-        _weighted_means(points, points.columns(first, last), plain(chosen), room, found)
-        out[first:last] = found.T
+    def work(pairs: Pairs) -> Floats:
+        found = zeros(pairs.columns.shape)
+        _weighted_means(pairs, found)
+        return found
 
-    threads.run(work, threads.blocks(n, BLOCK))
-    return out
+    return np.ascontiguousarray(np.hstack(sweep(points, chosen, work)).T)
 
 
-@kernel(Points, f8["m width"], CHOSEN, (Room, out(f8["width"])), out(f8["m width"]))
-def _weighted_means(points, columns, chosen, room, out):
-    room, values = room
-    for j in range(points.probs.shape[0]):
-        point = points.probs[j]
-        similarities(point, columns, chosen, room, values)
-        w = points.weights[j]
+@kernel(Pairs, out(f8["m width"]))
+def _weighted_means(pairs, out):
+    values = pairs.values
+    for j in range(pairs.points.probs.shape[0]):
+        similarities(pairs, j)
+        w = pairs.points.weights[j]
         for i in range(values.shape[0]):
             values[i] *= w
         for c in range(out.shape[0]):
-            mean, p = out[c], point[c]
+            mean, p = out[c], pairs.points.probs[j, c]
             for i in range(mean.shape[0]):
                 mean[i] += p * values[i]
 
 
 def matches(points: Points, chosen: Kernel, unit: float, matching: Matching) -> Words:
     """Return the sum of w_i w_j k(p_i, p_j) over pairs i < j of one outcome, in units: (size,)."""
-    blocks = threads.blocks(matching.n_rows, BLOCK)
-    found = [Words.zeros(len(matching.places)) for _ in blocks]
+    if matching.n_rows != len(points.probs):
+        raise IndexError(f"`matching` must be of {len(points.probs)} rows.")
 
-    def work(first: int, last: int) -> None:
-        width = last - first
-        block = points.columns(first, last), points.weights[first:last] / unit
-        room = Room.of(width), zeros(width), zeros((BLOCK, width), np.int64)
-        here = found[first // BLOCK]
-        _matches(points, block, plain(chosen), first, room, matching, here)
+    def work(pairs: Pairs) -> Words:
+        width = pairs.values.size
+        weights = points.weights[pairs.first : pairs.first + width] / unit
+        found = blank(Words, size=len(matching.places))
+        _matches(pairs, weights, zeros((BLOCK, width), np.int64), matching, found)
+        return found
 
-    threads.run(work, blocks)
-    return total(found)
+    found = sweep(points, chosen, work)
+    return Words(*(np.sum(part, axis=0) for part in zip(*found, strict=True)))
 
 
 @helper
 def add_matches(table, places, starts, words):
-    """Add the entries of a table whose row and column have one outcome.
-
-    places, starts : of the columns and of the rows, in every replicate
-    """
+    """Add entries whose row and column have one outcome; places, starts : of columns, of rows."""
     for t in range(words.high.shape[0]):
         found = np.int64(0)
         columns, rows = places[0][t], places[1][t]
@@ -336,27 +311,18 @@ def add_matches(table, places, starts, words):
         words.low[t] += found & WORD
 
 
-@kernel(
-    Points,
-    (f8["m width"], f8["width"]),
-    CHOSEN,
-    i8,
-    (Room, out(f8["width"]), out(i8["_ width"])),
-    Matching,
-    Words,
-)
-def _matches(points, block, chosen, first, room, matching, words):
-    columns, weights = block
-    room, values, table = room
-    n, width = points.probs.shape[0], columns.shape[1]
+@kernel(Pairs, f8["width"], out(i8["_ width"]), Matching, Words)
+def _matches(pairs, weights, table, matching, words):
+    first, values, width = pairs.first, pairs.values, weights.shape[0]
+    n = pairs.points.probs.shape[0]
     mine = matching.places[:, first : first + width]
     ours = matching.starts[:, first // BLOCK]
     for start in range(first, n, BLOCK):
         stop = min(start + BLOCK, n)
         for j in range(start, stop):
-            similarities(points.probs[j], columns, chosen, room, values)
+            similarities(pairs, j)
             row = table[j - start]
-            w = points.weights[j]
+            w = pairs.points.weights[j]
             for i in range(width):
                 row[i] = np.int64(values[i] * (w * weights[i]))
             for i in range(max(0, j - first), width):  # each pair once
@@ -368,31 +334,26 @@ def _matches(points, block, chosen, first, room, matching, words):
 
 def spread(points: Points, chosen: Kernel) -> float:
     """Return the sum of w_i² w_j² k(p_i, p_j)² tr(C_i C_j) over pairs i < j, C = diag p - p p'."""
-    n = len(points.probs)
-    blocks = threads.blocks(n, BLOCK)
-    found = np.zeros(len(blocks))
 
-    def work(first: int, last: int) -> None:
-        lines = zeros((4, last - first))
-        room = Room.of(last - first)
-        _spread(points, points.columns(first, last), plain(chosen), first, room, lines)
-        found[first // BLOCK] = (lines[3] * points.weights[first:last] ** 2).sum()
+    def work(pairs: Pairs) -> float:
+        trace, inner, found = (zeros(pairs.values.size) for _ in range(3))
+        _spread(pairs, trace, inner, found)
+        weights = points.weights[pairs.first : pairs.first + found.size]
+        return float((found * weights**2).sum())
 
-    threads.run(work, blocks)
-    return float(found.sum())
+    return float(np.sum(sweep(points, chosen, work)))
 
 
-@kernel(Points, f8["m width"], CHOSEN, i8, Room, out(f8["4 width"]))
-def _spread(points, columns, chosen, first, room, lines):
-    values, trace, inner, out = lines[0], lines[1], lines[2], lines[3]
-    for j in range(first + 1, points.probs.shape[0]):
-        point = points.probs[j]
-        w = points.weights[j] * points.weights[j]
-        similarities(point, columns, chosen, room, values)
+@kernel(Pairs, out(f8["width"]), out(f8["width"]), out(f8["width"]))
+def _spread(pairs, trace, inner, out):
+    columns, values, first = pairs.columns, pairs.values, pairs.first
+    for j in range(first + 1, pairs.points.probs.shape[0]):
+        w = pairs.points.weights[j] * pairs.points.weights[j]
+        similarities(pairs, j)
         for i in range(values.shape[0]):
             trace[i] = inner[i] = 0.0
         for c in range(columns.shape[0]):
-            p, column = point[c], columns[c]
+            p, column = pairs.points.probs[j, c], columns[c]
             for i in range(values.shape[0]):
                 x = p * column[i]
                 inner[i] += x

@@ -1,4 +1,4 @@
-"""The number of events in a cell, a Poisson binomial: its distribution, or sums that give it.
+"""The number of events among rows, a Poisson binomial: its distribution, or sums that give it.
 
 With v = p (1 - p) and w = 1 - 2p, the cumulants of a Bernoulli variable are polynomials in v, those
 of odd orders times w. So sums of powers give those of a cell's count, to order 12. Where its
@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import within
-from calibrant.engine.kernel import SPAN, f8, i4, i8, kernel, out
-from calibrant.engine.sums import EXACT, add_limbs, cut, whole
-from calibrant.engine.tuples import Floats, Ints
+from calibrant.engine.arrays import Floats, Ints, within
+from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, kernel, out
+from calibrant.engine.sums import EXACT, add_limbs, add_limbs_at, whole
 
 POWERS = 6  # of v; one less times w
 ENDS = 7  # powers of p, and of 1 - p, of rows near the ends
@@ -23,6 +22,8 @@ MODERATE = 2.0**-10  # v from which a row is not near an end
 RARE = 2 * POWERS  # where the sums of p^k begin, after p, v … v^6 and w v … w v^5
 SURE = RARE + ENDS
 COLUMNS = SURE + ENDS
+
+RARE_IN_BLOCK, RARE_ON_PATH = 1e-30, 1e-305  # chances below are dropped from the ends
 
 
 class PowerSums(NamedTuple):
@@ -35,21 +36,16 @@ class PowerSums(NamedTuple):
 def power_sums(p: Floats, cells: NDArray[np.int32], n_cells: int) -> PowerSums:
     """Add up powers over rows with probabilities p (n,) in these cells (n,)."""
     within("cells", cells, n_cells)
-    size = max(min(EXACT, -(-p.size // threads.count())), 1)
-    spans = threads.blocks(p.size, size)
-    parts: list[PowerSums | None] = [None] * len(spans)
 
-    def work(start: int, stop: int) -> None:
+    def work(*span: int) -> PowerSums:
         rows = np.zeros((n_cells, 2), np.int64)
         sums = np.zeros((n_cells, COLUMNS, 3))
-        _power_sums(p, cells, (start, stop), rows, sums)
-        parts[start // size] = PowerSums(rows, whole(np.moveaxis(sums, 2, 0)))
+        _power_sums(p, cells, span, rows, sums)
+        return PowerSums(rows, whole(np.moveaxis(sums, 2, 0)))
 
-    threads.run(work, spans)
-    found = [part for part in parts if part is not None]
-    rows = sum((part.rows for part in found), np.zeros((n_cells, 2), np.int64))
-    limbs = sum((part.limbs for part in found), np.zeros((3, n_cells, COLUMNS), np.int64))
-    return PowerSums(rows, limbs)
+    none = PowerSums(np.zeros((n_cells, 2), np.int64), np.zeros((3, n_cells, COLUMNS), np.int64))
+    found = [none, *threads.run(work, threads.even_blocks(p.size, EXACT))]
+    return PowerSums(*(np.sum(parts, axis=0) for parts in zip(*found, strict=True)))
 
 
 @kernel(f8["n"], i4["n"], SPAN, out(i8["cells 2"]), out(f8["cells _ 3"]))
@@ -84,9 +80,9 @@ def add_values(values: Floats, cells: NDArray[np.int32], n_cells: int) -> Ints:
     """Add up numbers (n,) between -1 and 1 in cells (n,): limbs (3, cells)."""
     within("cells", cells, n_cells)
     out = np.zeros((3, n_cells), np.int64)
-    for start, stop in threads.blocks(values.size, EXACT):
+    for span in threads.blocks(values.size, EXACT):
         limbs = np.zeros((3, n_cells))
-        _add_values(values, cells, (start, stop), limbs)
+        _add_values(values, cells, span, limbs)
         out += whole(limbs)
     return out
 
@@ -94,11 +90,7 @@ def add_values(values: Floats, cells: NDArray[np.int32], n_cells: int) -> Ints:
 @kernel(f8["n"], i4["n"], SPAN, out(f8["3 cells"]))
 def _add_values(values, cells, span, limbs):
     for i in range(span[0], span[1]):
-        high, middle, low = cut(values[i])
-        c = cells[i]
-        limbs[0, c] += high
-        limbs[1, c] += middle
-        limbs[2, c] += low
+        add_limbs_at(limbs, cells[i], values[i])
 
 
 class BlockCounts(NamedTuple):
@@ -110,10 +102,7 @@ class BlockCounts(NamedTuple):
 
 
 def block_counts(p: Floats, length: int) -> BlockCounts:
-    """Return the distribution of the number of events in each block of so many rows p (n,).
-
-    Ends of the support whose probability underflows to zero are left out.
-    """
+    """Return the distribution of the number of events in blocks of p (n,), less what underflows."""
     n_blocks = -(-p.size // length)
     pmf = np.empty(n_blocks * (length + 1))
     spans = np.empty((n_blocks, 2), np.int64)
@@ -123,24 +112,57 @@ def block_counts(p: Floats, length: int) -> BlockCounts:
 
 @kernel(f8["n"], i8, out(f8["_"]), out(i8["_ 2"]))
 def _block_counts(p, length, pmf, spans):
-    n = p.shape[0]
     for b in range(spans.shape[0]):
         start = b * length
         low = start + b
         high = low + 1
         pmf[low] = 1.0
-        for i in range(start, start + length if start + length < n else n):
-            q = p[i]
-            before = 0.0
-            for k in range(low, high):
-                here = pmf[k]
-                pmf[k] = here * (1.0 - q) + before * q
-                before = here
-            pmf[high] = before * q
-            high += 1
-            while pmf[high - 1] < 1e-30:
-                high -= 1
-            while pmf[low] < 1e-30:
-                low += 1
-        spans[b, 0] = low
-        spans[b, 1] = high
+        for i in range(start, min(start + length, p.shape[0])):
+            low, high = add_row(p[i], pmf, low, high, RARE_IN_BLOCK)
+        spans[b, 0], spans[b, 1] = low, high
+
+
+def reach(values: Floats, sizes: Ints, predicted: Floats, level: float) -> float:
+    """Return the chance that a path of `line` is `level` or more from 0 at the end of some value.
+
+    values, sizes : (cells,) the different predictions, and how many rows have each
+    predicted : (cells,) number of events that were predicted up to each value
+    """
+    within("sizes", sizes, int(np.iinfo(np.int64).max))
+    room = np.zeros(int(sizes.sum()) + 2)
+    return float(_reach(values, sizes, predicted, level, room))
+
+
+@kernel(f8["cells"], i8["cells"], f8["cells"], f8, out(f8["_"]), returns=f8)
+def _reach(values, sizes, predicted, level, pmf):
+    """Let pmf[k] be the chance of k events and of not having reached the level, low <= k < high."""
+    pmf[0] = 1.0
+    low, high = 0, 1
+    reached = 0.0
+    for c in range(values.shape[0]):
+        for _ in range(sizes[c]):
+            low, high = add_row(values[c], pmf, low, high, RARE_ON_PATH)
+        while high > low and high - 1 - predicted[c] >= level:
+            high -= 1
+            reached += pmf[high]
+        while high > low and predicted[c] - low >= level:
+            reached += pmf[low]
+            low += 1
+    return reached
+
+
+@helper
+def add_row(p, pmf, low, high, rare):
+    """Let one more row have an event with chance p; return where pmf is not `rare` at its ends."""
+    before = 0.0
+    for k in range(low, high):
+        here = pmf[k]
+        pmf[k] = here * (1.0 - p) + before * p
+        before = here
+    pmf[high] = before * p
+    high += 1
+    while high > low and pmf[high - 1] < rare:
+        high -= 1
+    while high > low and pmf[low] < rare:
+        low += 1
+    return low, high

@@ -4,31 +4,23 @@ That number is an exact function of (key, replicate, row), as labels are: how ma
 thresholds of the Poisson distribution the hash reaches. So blocks of rows can be drawn apart.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from math import exp, factorial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import expect_order, expect_rows, within, zeros
-from calibrant.engine.draws import (
-    ONE,
-    checked,
-    number,
-    replicate_keys,
-    row_key,
-    thresholds,
-    thresholds_room,
-    uniform,
-)
+from calibrant.engine import arrays, draws, threads
+from calibrant.engine.arrays import Array, Floats, Ints, Keys, Order, Replicates, Rows, Source, Span
+from calibrant.engine.draws import ONE, number, reached, row_key, thresholds, uniform
 from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, kernel, optional, out, u8
-from calibrant.engine.norms import norms
+from calibrant.engine.norms import Totals, add_cells, norms
 from calibrant.engine.null import Cells
 from calibrant.engine.sums import cut, unit_of
-from calibrant.engine.totals import Totals, add_cells
-from calibrant.engine.tuples import Array, Floats, Ints, Keys, Order, Replicates, Rows, Source, Span
+
+T = TypeVar("T")
 
 SIDE = 8  # replicates that are added up beside one another
 ENTRIES = 1 << 15  # sums that are laid out at a time
@@ -36,19 +28,10 @@ CUTS = np.rint(ONE * exp(-1) * np.cumsum([1 / factorial(k) for k in range(18)]))
 ONCE = np.zeros(1, np.int64)  # thresholds of a row that stands once, whatever is drawn
 
 
-@helper
-def times_drawn(u, cuts):
-    """Return how many of the thresholds are reached."""
-    k = 0
-    while k < cuts.shape[0] and u >= cuts[k]:
-        k += 1
-    return k
-
-
 def poisson_times(n: int, first: int, key: np.uint64, replicate: int) -> NDArray[np.int32]:
     """Return how often each of n rows stands in a replicate: (n,)."""
     out = np.empty(n, np.int32)
-    keys = replicate_keys(key, Replicates(replicate, replicate + 1))
+    keys = draws.replicate_keys(key, Replicates(replicate, replicate + 1))
     _poisson_times(first, key, keys[0], CUTS, out)
     return out
 
@@ -56,7 +39,7 @@ def poisson_times(n: int, first: int, key: np.uint64, replicate: int) -> NDArray
 @kernel(i8, u8, u8, i8["_"], out(i4["n"]))
 def _poisson_times(first, key, replicate, cuts, out):
     for i in range(out.shape[0]):
-        out[i] = times_drawn(uniform(row_key(key, first + i), replicate), cuts)
+        out[i] = reached(uniform(row_key(key, first + i), replicate), cuts)
 
 
 class Sums(NamedTuple):
@@ -66,48 +49,34 @@ class Sums(NamedTuple):
     observed: Annotated[Floats, out(f8["some m size"])]
     limbs: Annotated[Floats, out(f8["3 some m size"])]  # of the predictions
 
-    @classmethod
-    def zeros(cls, n_cells: int, m: int, size: int) -> "Sums":
-        """Return the sums of no rows."""
-        shape = n_cells, m, size
-        return cls(np.zeros((n_cells, size)), np.zeros(shape), np.zeros((3, *shape)))
-
-    def norms(self, event: int, scale: float) -> tuple[Floats, Floats]:
-        """Return the 1-norm and the squared 2-norm of each cell's deviation: (cells, size)."""
+    def add_to(self, totals: Totals, event: int, scale: float, total: float | Floats) -> None:
+        """Add the norms of these cells to the totals, with their shares of the weight of all."""
         high, middle, low = self.limbs
         off = self.observed - (high + (middle + low)) / scale
         if event >= 0:  # both of two outcomes are off by the same
             off = np.repeat(off[:, event : event + 1], 2, axis=1)
         off *= (1.0 / np.where(self.mass > 0, self.mass, 1.0))[:, None]
-        return norms(off)
-
-    def add_to(self, totals: Totals, event: int, scale: float, total: float | Floats) -> None:
-        """Add these cells to the totals, with their shares of the weight of all rows."""
-        one, two = self.norms(event, scale)
+        one, two = norms(off)
         for norm, values in enumerate((one, np.sqrt(two), two)):
             add_cells(totals, norm, values, self.mass / total)
 
 
 def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Replicates) -> Totals:
-    """Return the totals of all norms over fixed cells, in which rows stand so many times.
-
-    A replicate that happens to have no rows at all is replaced by the data.
-    """
-    expect_rows(rows)
-    expect_order(cells.order, rows.probs.shape[0], (0, cells.mass.size))
-    out = Totals.zeros(replicates.size)
+    """Return the totals over fixed cells of rows that stand so many times; of the data if none."""
+    arrays.expect_rows(rows)
+    arrays.expect_order(cells.order, rows.probs.shape[0], (0, cells.mass.size))
     scale = 1.0 / unit_of(rows)
-    for span, keys in _groups(key, replicates):
 
-        def fill(cuts: Ints, some: Span, sums: Sums, keys: Any = keys) -> None:
+    def totals(_: slice, keys: Keys) -> Totals:
+        def fill(cuts: Ints, some: Span, sums: Sums) -> None:
             _resample(rows, cells.order, some, (key, keys, cuts, scale), np.empty(SIDE), sums)
 
-        found, weight = _beside(rows, cells, partial(fill, CUTS), cells.total)
-        if (weight == 0).any():
-            data, _ = _beside(rows, cells, partial(fill, ONCE), cells.total)
-            replace_empty(found, weight, data)
-        _keep(out, span, rescaled(found, weight, cells.total))
-    return out
+        def added(cuts: Ints) -> tuple[Totals, Floats]:
+            return _beside(rows, cells, partial(fill, cuts), cells.total)
+
+        return settled(*added(CUTS), cells.total, lambda: added(ONCE)[0])
+
+    return _in_groups(totals, key, replicates)
 
 
 class Redrawn(NamedTuple):
@@ -120,46 +89,31 @@ class Redrawn(NamedTuple):
 
 
 def redrawn_totals(rows: Rows, cells: Cells, drawn: Redrawn) -> Totals:
-    """Return the totals of all norms over fixed cells, of rows whose copies draw labels.
-
-    The copy number c of row i of n draws as if it were row i + c n, as in `draws.draw_copies`.
-    """
-    source, event = _checked(rows, cells, drawn)
-    out, scale = Totals.zeros(drawn.replicates.size), 1.0 / unit_of(rows)
-    room = thresholds_room(drawn.source.probs.shape[1])
-    for span, keys in _groups(drawn.source.key, drawn.replicates):
-        times = np.zeros((rows.probs.shape[0], SIDE), np.int32)
-        times[:, : span.stop - span.start] = drawn.times[span].T
-        draws = event, times, keys, scale
-
-        def fill(some: Span, sums: Sums, draws: Any = draws) -> None:
-            _redraw(rows, cells.order, some, source, draws, room, sums)
-
-        weight = rows.weights @ times if rows.step else rows.weights[0] * times.sum(axis=0)
-        found, _ = _beside(rows, cells, fill, np.where(weight > 0, weight, 1.0))
-        _keep(out, span, found)
-    return out
-
-
-def _checked(rows: Rows, cells: Cells, drawn: Redrawn) -> tuple[Source, Array | None]:
-    """Refuse what a kernel cannot use; return the source and the event as it takes them."""
+    """Return the totals over fixed cells of rows whose copies draw as in `draws.draw_copies`."""
     (n, m), event = rows.probs.shape, drawn.event
-    expect_rows(rows)
-    expect_order(cells.order, n, (0, cells.mass.size))
-    within("times", drawn.times, 1 << 31)
+    arrays.expect_rows(rows)
+    arrays.expect_order(cells.order, n, (0, cells.mass.size))
+    arrays.within("times", drawn.times, 1 << 31)
     if drawn.times.shape != (drawn.replicates.size, n):
         raise IndexError(f"`times` must be of {drawn.replicates.size} replicates of {n} rows.")
-    if event is None:
-        return checked(drawn.source, m), None
-    if m != 2 or event.size not in (1, n):
+    if event is not None and (m != 2 or event.size not in (1, n)):
         raise IndexError("`event` must be one of two outcomes: of each row, or one for all.")
-    return checked(drawn.source), event.astype(np.int64, copy=False)
+    classes = None if event is None else event.astype(np.int64, copy=False)
+    source = draws.checked(drawn.source, m if event is None else None)
+    room, scale = draws.thresholds_room(source.probs.shape[1]), 1.0 / unit_of(rows)
 
+    def totals(group: slice, keys: Keys) -> Totals:
+        some = drawn.times[group]
+        times = np.zeros((n, SIDE), np.int32)
+        times[:, : len(some)] = some.T
 
-def _keep(out: Totals, span: slice, found: Totals) -> None:
-    """Put the totals of a group of replicates in their place."""
-    for whole, part in zip(out, found, strict=True):
-        whole[:, span] = part[:, : span.stop - span.start]
+        def fill(span: Span, sums: Sums) -> None:
+            _redraw(rows, cells.order, span, source, (classes, times, keys, scale), room, sums)
+
+        weight = rows.weights @ times if rows.step else rows.weights[0] * times.sum(axis=0)
+        return _beside(rows, cells, fill, np.where(weight > 0, weight, 1.0))[0]
+
+    return _in_groups(totals, source.key, drawn.replicates)
 
 
 def resampled_sums(
@@ -167,65 +121,56 @@ def resampled_sums(
 ) -> Sums:
     """Return the sums of all cells of some rows, which stand so many times in each replicate."""
     n_cells, m = order.starts.size - 1, rows.probs.shape[1]
-    expect_rows(rows)
-    expect_order(order, rows.probs.shape[0])
-    out = Sums.zeros(n_cells, m, replicates.size)
-    for span, keys in _groups(key, replicates):
-        sums = Sums.zeros(n_cells, m, SIDE)
+    arrays.expect_rows(rows)
+    arrays.expect_order(order, rows.probs.shape[0])
+
+    def group(_: slice, keys: Keys) -> Sums:
+        sums = arrays.blank(Sums, some=n_cells, m=m, size=SIDE)
         _resample(rows, order, (0, n_cells), (key, keys, CUTS, 1.0 / unit), np.empty(SIDE), sums)
-        for whole, part in zip(out, sums, strict=True):
-            whole[..., span] = part[..., : span.stop - span.start]
-    return out
+        return sums
+
+    return _in_groups(group, key, replicates)
 
 
-def _groups(key: np.uint64, replicates: Replicates) -> Iterator[tuple[slice, Keys]]:
-    """Yield groups of SIDE replicates: where they stand, and their keys, the last padded."""
-    keys = zeros(-(-replicates.size // SIDE) * SIDE, np.uint64)
-    keys[: replicates.size] = replicate_keys(key, replicates)
-    for start in range(0, replicates.size, SIDE):
-        yield slice(start, min(start + SIDE, replicates.size)), keys[start : start + SIDE]
+def _in_groups(work: Callable[[slice, Keys], T], key: np.uint64, replicates: Replicates) -> T:
+    """Put together what work(which, keys) gives for SIDE replicates at a time, the last padded."""
+    size = replicates.size
+    keys = arrays.zeros(-(-size // SIDE) * SIDE, np.uint64)
+    keys[:size] = draws.replicate_keys(key, replicates)
+    groups = [slice(start, start + SIDE) for start in range(0, size, SIDE)]
+    found: Any = [work(group, keys[group]) for group in groups]
+    parts = (np.concatenate(part, axis=-1)[..., :size] for part in zip(*found, strict=True))
+    whole: T = type(found[0])(*parts)
+    return whole
 
 
 def _beside(
-    rows: Rows,
-    cells: Cells,
-    fill: Callable[[Span, Sums], None],
-    total: float | Floats,
+    rows: Rows, cells: Cells, fill: Callable[[Span, Sums], None], total: float | Floats
 ) -> tuple[Totals, Floats]:
-    """Return the totals of SIDE replicates, and the weight of their rows.
-
-    fill : adds up a span of cells
-    total : the weight that shares are of, of all replicates or of each
-    """
-    totals = Totals.zeros(SIDE)
-    weight = np.zeros(SIDE)
+    """Return the totals of SIDE replicates, of shares of `total`, and the weight of their rows."""
+    totals, weight = Totals.zeros(SIDE), np.zeros(SIDE)
     m, scale = rows.probs.shape[1], 1.0 / unit_of(rows)
-    step = max(1, ENTRIES // (m * SIDE))
-    for first in range(0, cells.mass.size, step):
-        last = min(first + step, cells.mass.size)
-        sums = Sums.zeros(last - first, m, SIDE)
+    for first, last in threads.blocks(cells.mass.size, max(1, ENTRIES // (m * SIDE))):
+        sums = arrays.blank(Sums, some=last - first, m=m, size=SIDE)
         fill((first, last), sums)
         sums.add_to(totals, rows.event, scale, total)
         weight += sums.mass.sum(axis=0)
     return totals, weight
 
 
-def replace_empty(totals: Totals, weight: Floats, data: Totals) -> None:
-    """Put the totals of the data in place of those of replicates without rows."""
+def settled(totals: Totals, weight: Floats, total: float, data: Callable[[], Totals]) -> Totals:
+    """Return totals of shares of each replicate's weight; those of the data where it is 0."""
     empty = weight == 0
-    for mine, theirs in zip(totals, data, strict=True):
-        mine[:, empty] = np.broadcast_to(theirs, mine.shape)[:, empty]
-
-
-def rescaled(totals: Totals, weight: Floats, total: float) -> Totals:
-    """Return totals whose shares are those of the weight of each replicate, where it has any."""
-    ratio = np.where(weight == 0, 1.0, total / np.where(weight == 0, 1.0, weight))
+    if empty.any():
+        for mine, theirs in zip(totals, data(), strict=True):
+            mine[:, empty] = np.broadcast_to(theirs, mine.shape)[:, empty]
+    ratio = np.where(empty, 1.0, total / np.where(empty, 1.0, weight))
     return Totals(totals.high * ratio, totals.low * ratio, totals.worst)
 
 
 @kernel(Rows, Order, SPAN, (u8, u8["size"], i8["_"], f8), out(f8["size"]), Sums)
-def _resample(rows, order, span, draws, times, sums):
-    key, replicates, cuts, scale = draws
+def _resample(rows, order, span, drawn, times, sums):
+    key, replicates, cuts, scale = drawn
     for c in range(span[1] - span[0]):
         for s in range(order.starts[span[0] + c], order.starts[span[0] + c + 1]):
             i = np.int64(order.rows[s])
@@ -233,27 +178,17 @@ def _resample(rows, order, span, draws, times, sums):
             w = rows.weights[i * rows.step]
             y = rows.labels[i]
             for t in range(SIDE):
-                times[t] = times_drawn(uniform(row, replicates[t]), cuts)
+                times[t] = reached(uniform(row, replicates[t]), cuts)
                 sums.mass[c, t] += times[t] * w
                 sums.observed[c, y, t] += times[t] * w
-            for j in range(rows.probs.shape[1]):
-                parts = cut(w * scale * rows.probs[i, j])
-                for limb in range(3):
-                    for t in range(SIDE):
-                        sums.limbs[limb, c, j, t] += times[t] * parts[limb]
+            add_copies(rows, i, c, times, scale, sums)
 
 
 @kernel(
-    Rows,
-    Order,
-    SPAN,
-    Source,
-    (optional(i8["_"]), i4["n size"], u8["size"], f8),
-    out(i8["_"]),
-    Sums,
+    Rows, Order, SPAN, Source, (optional(i8["_"]), i4["n size"], u8["size"], f8), out(i8["_"]), Sums
 )
-def _redraw(rows, order, span, source, draws, cuts, sums):
-    event, times, replicates, scale = draws
+def _redraw(rows, order, span, source, drawn, cuts, sums):
+    event, times, replicates, scale = drawn
     n = rows.probs.shape[0]
     for c in range(span[1] - span[0]):
         for s in range(order.starts[span[0] + c], order.starts[span[0] + c + 1]):
@@ -264,15 +199,20 @@ def _redraw(rows, order, span, source, draws, cuts, sums):
                 sums.mass[c, t] += times[i, t] * w
                 for copy in range(times[i, t]):
                     u = uniform(row_key(source.key, source.first + i + copy * n), replicates[t])
-                    y = 0
-                    while u >= cuts[y]:
-                        y += 1
-                    sums.observed[c, outcome(source.table, event, i, y), t] += w
-            for j in range(rows.probs.shape[1]):
-                parts = cut(w * scale * rows.probs[i, j])
-                for limb in range(3):
-                    for t in range(SIDE):
-                        sums.limbs[limb, c, j, t] += times[i, t] * parts[limb]
+                    y = outcome(source.table, event, i, reached(u, cuts))
+                    sums.observed[c, y, t] += w
+            add_copies(rows, i, c, times[i], scale, sums)
+
+
+@helper
+def add_copies(rows, i, c, times, scale, sums):
+    """Add the predictions of row i, which stands so many times (SIDE,), to those of cell c."""
+    w = rows.weights[i * rows.step]
+    for j in range(rows.probs.shape[1]):
+        parts = cut(w * scale * rows.probs[i, j])
+        for limb in range(3):
+            for t in range(SIDE):
+                sums.limbs[limb, c, j, t] += times[t] * parts[limb]
 
 
 @helper

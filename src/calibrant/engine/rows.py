@@ -1,14 +1,13 @@
 """Row by row: checks, the most probable classes, sums over groups of classes."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import within
+from calibrant.engine.arrays import Array, Rows, classes_of, within
 from calibrant.engine.kernel import SPAN, Declared, code, f8, helper, i4, i8, kernel, out, real
-from calibrant.engine.tuples import Array, Rows
 
 SHORT = 32  # classes up to which one plain loop over a row is the fastest
 BITS = Declared(("i4", "i8"), "real")  # of predictions
@@ -41,26 +40,22 @@ def check(probs: Array, rounding: float, tolerance: float) -> Checked:
     lower class is the top one.
     """
     bits = probs.view(f"i{probs.itemsize}")
-    spans = threads.row_blocks(probs.shape)
-    counts = np.zeros((len(spans), 2), np.int64)
-    n = probs.shape[0]
-    narrow = np.uint8 if probs.shape[1] <= 256 else np.int32
-    top = Top(np.empty(n, narrow), np.empty(n, probs.dtype))
+    n, m = probs.shape
+    top = Top(np.empty(n, np.uint8 if m <= 256 else np.int32), np.empty(n, probs.dtype))
+    limits = rounding, tolerance
 
-    def work(start: int, stop: int) -> None:
-        found = counts[start // spans[0][1]]
-        if probs.shape[1] <= SHORT:
-            _check_short(probs, start, stop, (rounding, tolerance), top, found)
-        else:
-            _check_long(bits, probs, (start, stop), (rounding, tolerance), top, found)
+    def work(*span: int) -> Any:
+        if m <= SHORT:
+            return _check_short(probs, span, limits, top)
+        return _check_long(bits, probs, span, limits, top)
 
-    threads.run(work, spans)
-    bad, uneven = counts.sum(axis=0).tolist()
-    return Checked(bad, uneven, top)
+    counts = threads.run(work, threads.row_blocks(probs.shape))
+    return Checked(sum(bad for bad, _ in counts), sum(uneven for _, uneven in counts), top)
 
 
-@kernel(real["n m"], i8, i8, (f8, f8), TOP, out(i8["2"]))
-def _check_short(probs, start, stop, limits, top, found):
+@kernel(real["n m"], SPAN, (f8, f8), TOP, returns=(i8, i8))
+def _check_short(probs, span, limits, top):
+    start, stop = span
     bad = uneven = 0
     fours = stop - (stop - start) % 4
     for i in range(start, fours, 4):  # four rows in a sweep, which do not wait for one another
@@ -80,8 +75,7 @@ def _check_short(probs, start, stop, limits, top, found):
         is_bad, is_uneven = judged(row, i, limits, top)
         bad += is_bad
         uneven += is_uneven
-    found[0] += bad
-    found[1] += uneven
+    return bad, uneven
 
 
 @helper
@@ -150,15 +144,15 @@ def any_negative(row):
     return found
 
 
-@kernel(BITS["n m"], real["n m"], SPAN, (f8, f8), TOP, out(i8["2"]))
-def _check_long(bits, probs, span, limits, top, found):
+@kernel(BITS["n m"], real["n m"], SPAN, (f8, f8), TOP, returns=(i8, i8))
+def _check_long(bits, probs, span, limits, top):
     """Do the same for long rows, several entries at a time.
 
-    bits : (n, m) the probabilities' bits as integers, which order numbers that are not
-        negative as they are, and put what is negative below 0
+    bits : (n, m) as integers, which order numbers as they are, and what is negative below 0
     """
     m = probs.shape[1]
     classes, highest = top
+    bad = uneven = 0
     for i in range(span[0], span[1]):
         best = least = bits[i, 0]
         at = 0  # where the stretch with the largest entry begins
@@ -172,32 +166,26 @@ def _check_long(bits, probs, span, limits, top, found):
             at += 1
         off = abs(total(probs[i]) - 1.0)
         good = (least >= 0 or not any_negative(probs[i])) and off <= limits[1]
-        found[0] += not good
-        found[1] += good and off > limits[0]
+        bad += not good
+        uneven += good and off > limits[0]
         classes[i] = at
         highest[i] = probs[i, at]
+    return bad, uneven
 
 
 def top_classes(probs: Array, k: int) -> NDArray[np.int32]:
-    """Return the k most probable classes of every row, the first one first: (n, k).
-
-    Equal entries rank by class.
-    """
+    """Return the k most probable classes of every row in order, equal ones by class: (n, k)."""
     if not 1 <= k <= probs.shape[1]:
         raise IndexError(f"`k` must be from 1 to {probs.shape[1]}; found {k}.")
     out = np.empty((probs.shape[0], k), np.int32)
-
-    def work(start: int, stop: int) -> None:
-        _top_classes(probs, start, stop, out)
-
-    threads.run(work, threads.row_blocks(probs.shape))
+    threads.run(lambda *span: _top_classes(probs, span, out), threads.row_blocks(probs.shape))
     return out
 
 
-@kernel(real["n m"], i8, i8, out(i4["n k"]))
-def _top_classes(probs, start, stop, out):
+@kernel(real["n m"], SPAN, out(i4["n k"]))
+def _top_classes(probs, span, out):
     k = out.shape[1]
-    for i in range(start, stop):
+    for i in range(span[0], span[1]):
         held = 0
         for j in range(probs.shape[1]):
             p = probs[i, j]
@@ -223,11 +211,8 @@ def against_top(ranked: Ranked) -> tuple[Array, NDArray[np.int32]]:
     n = ranked.labels.size
     probs = np.empty((n, 2), ranked.top.probs.dtype)
     outcomes = np.empty(n, np.int32)
-
-    def work(start: int, stop: int) -> None:
-        _against_top(ranked, (start, stop), probs, outcomes)
-
-    threads.run(work, threads.row_blocks((n, 2)))
+    blocks = threads.row_blocks((n, 2))
+    threads.run(lambda *span: _against_top(ranked, span, probs, outcomes), blocks)
     return probs, outcomes
 
 
@@ -241,22 +226,13 @@ def _against_top(ranked, span, probs, outcomes):
 
 
 def against_rest(rows: Rows, event: Array) -> tuple[Array, NDArray[np.int32]]:
-    """Return the binary problem of one class of each row: (p, 1 - p), and 0 where it occurs.
-
-    event : (n,) the class of each row, or (1,) one for all
-    """
+    """Return the problem of a class of each row, (n,) or (1,): (p, 1 - p), and 0 if it occurs."""
     n, m = rows.probs.shape
-    within("event", event, m)
-    if event.size not in (1, n):
-        raise IndexError("`event` must be a class of each row, or one for all.")
-    event = event.astype(np.int64, copy=False)
+    event = classes_of(event, n, m)
     probs = np.empty((n, 2), rows.probs.dtype)
     labels = np.empty(n, np.int32)
-
-    def work(start: int, stop: int) -> None:
-        _against_rest(rows, event, (start, stop), probs, labels)
-
-    threads.run(work, threads.row_blocks((n, 16)))
+    blocks = threads.row_blocks((n, 16))
+    threads.run(lambda *span: _against_rest(rows, event, span, probs, labels), blocks)
     return probs, labels
 
 
@@ -274,17 +250,14 @@ def group_sums(probs: Array, group_of: NDArray[np.int32], n_groups: int) -> Arra
     """Add up the classes of each group, in float64: (n, groups) of the type of probs."""
     within("group_of", group_of, n_groups)
     out = np.empty((probs.shape[0], n_groups), probs.dtype)
-
-    def work(start: int, stop: int) -> None:
-        _group_sums(probs, start, stop, group_of, np.empty(n_groups), out)
-
-    threads.run(work, threads.row_blocks(probs.shape))
+    blocks = threads.row_blocks(probs.shape)
+    threads.run(lambda *span: _group_sums(probs, span, group_of, np.empty(n_groups), out), blocks)
     return out
 
 
-@kernel(real["n m"], i8, i8, i4["m"], out(f8["groups"]), out(real["n groups"]))
-def _group_sums(probs, start, stop, group_of, sums, out):
-    for i in range(start, stop):
+@kernel(real["n m"], SPAN, i4["m"], out(f8["groups"]), out(real["n groups"]))
+def _group_sums(probs, span, group_of, sums, out):
+    for i in range(span[0], span[1]):
         sums[:] = 0.0
         for j in range(probs.shape[1]):
             sums[group_of[j]] += probs[i, j]

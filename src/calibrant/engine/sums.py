@@ -7,19 +7,18 @@ rows, added in any order, have the same bits. What is below 2^-85 is lost.
 """
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine import threads
-from calibrant.engine.arrays import expect_edges, expect_order, expect_rows, within
+from calibrant.engine import arrays, threads
+from calibrant.engine.arrays import Array, Floats, Ints, Order, Rows, Span
 from calibrant.engine.grid import interval
 from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, index, kernel, out
 from calibrant.engine.norms import IN_ORDER, cell_norms
 from calibrant.engine.rows import Ranked
-from calibrant.engine.tuples import Array, Floats, Ints, Order, Rows, Span
 
 C1 = 1.5 * 2.0**24  # adding and subtracting it rounds to a multiple of 2^-28
 C2 = 1.5 * 2.0**-4  # of 2^-56
@@ -55,67 +54,51 @@ def unit_of(rows: Rows) -> float:
 
 def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int, unit: float | None = None) -> Sums:
     """Add up rows whose cells (n,) are known; `unit` is that of all rows, if these are some."""
-    expect_rows(rows)
+    arrays.expect_rows(rows)
     n, m = rows.probs.shape
     column, count = (rows.event, 1) if m == 2 else (0, m)
-    within("cells", cells, n_cells)
-    parts: dict[int, Sums] = {}
+    arrays.within("cells", cells, n_cells)
     unit = unit_of(rows) if unit is None else unit
 
-    def work(start: int, stop: int) -> None:
+    def work(*span: int) -> Sums:
         limbs = np.zeros((3, n_cells, count))
         tables = Tables(np.zeros(n_cells), np.zeros((n_cells, m)), limbs)
-        _add_rows(rows, cells, (start, stop), column, 1.0 / unit, tables)
-        parts[start] = Sums(tables.mass, tables.observed, whole(tables.limbs))
+        _add_rows(rows, cells, span, column, 1.0 / unit, tables)
+        return Sums(tables.mass, tables.observed, whole(tables.limbs))
 
-    threads.run(work, threads.even_blocks(n, EXACT, threads.FEW // m))
-    return reduce(merged, parts.values())
+    return reduce(merged, threads.run(work, threads.even_blocks(n, EXACT, threads.FEW // m)))
 
 
 def add_intervals(rows: Rows, edges: Floats) -> Sums:
-    """Add up the rows of a problem of two outcomes by the interval of the event's prediction.
-
-    edges : (k + 1,) as `grid.edges` returns them; intervals without rows have sums of 0
-    """
-    expect_rows(rows)
-    expect_edges(edges)
-    n, unit = rows.probs.shape[0], unit_of(rows)
+    """Add up rows of two outcomes by the interval, between `grid.edges`, of the event."""
+    arrays.expect_rows(rows)
+    arrays.expect_edges(edges)
     if rows.event < 0:
         raise IndexError("`rows` must be of a problem of two outcomes.")
-
-    def add(span: Span, table: Floats) -> None:
-        _add_intervals(rows, span, 1.0 / unit, edges, table)
-
-    return _in_intervals(n, edges.size - 1, add)
+    scale = 1.0 / unit_of(rows)
+    return _in_intervals(partial(_add_intervals, rows, scale), rows.probs.shape[0], edges)
 
 
 def add_ranked_intervals(ranked: Ranked, edges: Floats) -> Sums:
     """Do the same for the most probable class, without weights, before its problem is made."""
-    expect_edges(edges)
-
-    def add(span: Span, table: Floats) -> None:
-        _add_ranked_intervals(ranked, span, edges, table)
-
-    return _in_intervals(ranked.labels.size, edges.size - 1, add)
+    arrays.expect_edges(edges)
+    return _in_intervals(partial(_add_ranked_intervals, ranked), ranked.labels.size, edges)
 
 
-def _in_intervals(n: int, k: int, add: Callable[[Span, Floats], None]) -> Sums:
-    """Add up spans of rows to tables (k, 5), on several threads."""
-    parts: dict[int, Sums] = {}
+def _in_intervals(add: Callable[..., None], n: int, edges: Floats) -> Sums:
+    """Add up n rows to tables (k, 5): weights of both outcomes, and limbs of the event's sum."""
 
-    def work(start: int, stop: int) -> None:
-        table = np.zeros((k, 5))
-        add((start, stop), table)
+    def work(*span: int) -> Sums:
+        table = np.zeros((edges.size - 1, 5))
+        add(span, edges, table)
         observed, limbs = table[:, :2], table[:, 2:].T[:, :, None]
-        parts[start] = Sums(observed.sum(axis=1), observed, whole(limbs))
+        return Sums(observed.sum(axis=1), observed, whole(limbs))
 
-    threads.run(work, threads.even_blocks(n, EXACT, threads.FEW // 2))
-    return reduce(merged, parts.values())
+    return reduce(merged, threads.run(work, threads.even_blocks(n, EXACT, threads.FEW // 2)))
 
 
-@kernel(Rows, SPAN, f8, f8["k+1"], out(f8["k 5"]))
-def _add_intervals(rows, span, scale, edges, table):
-    """Add to table (k, 5): the weight of both outcomes, and the limbs of the event's sum."""
+@kernel(Rows, f8, SPAN, f8["k+1"], out(f8["k 5"]))
+def _add_intervals(rows, scale, span, edges, table):
     for i in range(span[0], span[1]):
         p = np.float64(rows.probs[i, rows.event])
         c = interval(p, edges)
@@ -178,6 +161,15 @@ def add_limbs(sums, x):
     sums[2] += low
 
 
+@helper
+def add_limbs_at(sums, at, x):
+    """Add the three limbs of a number of at most 1 to sums[:, at]."""
+    high, middle, low = cut(x)
+    sums[0, at] += high
+    sums[1, at] += middle
+    sums[2, at] += low
+
+
 @kernel(Rows, i4["n"], SPAN, i8, f8, Tables)
 def _add_rows(rows, cells, span, column, scale, tables):
     count = tables.limbs.shape[2]
@@ -195,7 +187,7 @@ def _add_rows(rows, cells, span, column, scale, tables):
 
 def sort_rows(cells: NDArray[np.int32], n_cells: int) -> Order:
     """Sort rows by their cells (n,), keeping their order within a cell."""
-    within("cells", cells, n_cells)
+    arrays.within("cells", cells, n_cells)
     starts = np.zeros(n_cells + 2, np.int64)
     rows: Array = np.empty(cells.size, np.int32 if cells.size < 2**31 else np.int64)
     _sort_rows(cells, starts, rows)
@@ -216,12 +208,10 @@ def _sort_rows(cells, starts, rows):
 
 
 class CellTables(NamedTuple):
-    """Tables of cells first … last - 1, or of a single row that is used for one after another."""
+    """Sums of some cells, each in a row; or in a single one that is used for all in turn."""
 
-    predicted: Annotated[
-        Floats, out(f8["some m"])
-    ]  # (last - first, m) or (1, m) sums of predictions
-    observed: Annotated[Floats, out(f8["some m"])]  # the same of outcomes
+    predicted: Annotated[Floats, out(f8["some m"])]  # of predictions
+    observed: Annotated[Floats, out(f8["some m"])]  # of outcomes
     step: int  # 1, or 0 if there is a single row
 
 
@@ -235,10 +225,7 @@ class CellNorms(NamedTuple):
 
 @helper
 def add_predictions(rows, order, c, weight, limbs, out):
-    """Write the sums of the predictions of cell c to out (m,); limbs (3, m) to work in.
-
-    weight : the inverse of the unit of weights, and the weight of the cell
-    """
+    """Write the sums of cell c to out (m,); weight : the inverse of the unit, and the cell's."""
     m = rows.probs.shape[1]
     scale, mass = weight
     for j in range(m):
@@ -247,10 +234,7 @@ def add_predictions(rows, order, c, weight, limbs, out):
         i = order.rows[s]
         w = rows.weights[i * rows.step] * scale
         for j in range(m):
-            high, middle, low = cut(w * rows.probs[i, j])
-            limbs[0, j] += high
-            limbs[1, j] += middle
-            limbs[2, j] += low
+            add_limbs_at(limbs, j, w * rows.probs[i, j])
     for j in range(m):
         out[j] = (limbs[0, j] + (limbs[1, j] + limbs[2, j])) / scale
     if rows.event >= 0:
@@ -259,9 +243,9 @@ def add_predictions(rows, order, c, weight, limbs, out):
 
 def by_cell(rows: Rows, order: Order, span: Span, tables: CellTables, norms: CellNorms) -> None:
     """Add up cells span[0] … span[1] - 1 of sorted rows, for where there are many cells."""
-    expect_rows(rows)
+    arrays.expect_rows(rows)
     n, m = rows.probs.shape
-    expect_order(order, n, span)
+    arrays.expect_order(order, n, span)
     if len(tables.observed) != (span[1] - span[0] if tables.step else 1):
         raise IndexError(f"`tables` must be of cells {span}; found {len(tables.observed)}.")
     _by_cell(rows, order, span, 1.0 / unit_of(rows), np.empty((3, m)), tables, norms)

@@ -17,7 +17,9 @@ ENTRIES = 1 << 19  # numbers that a block of rows reads
 FEW = 1 << 16  # numbers that are read in the time that a thread takes to start
 
 T = TypeVar("T")
-Work = Callable[[int, int], None]
+Work = Callable[[int, int], T]
+Spans = list[tuple[int, int]]
+Progress = Callable[[int, int], None]
 
 _here = local()
 
@@ -34,12 +36,12 @@ def count() -> int:
     return os.cpu_count() or 1
 
 
-def blocks(total: int, size: int) -> list[tuple[int, int]]:
+def blocks(total: int, size: int) -> Spans:
     """Cut range(total) into spans of at most `size`."""
     return [(start, min(start + size, total)) for start in range(0, total, size)]
 
 
-def even_blocks(total: int, most: int, least: int = 1) -> list[tuple[int, int]]:
+def even_blocks(total: int, most: int, least: int = 1) -> Spans:
     """Cut range(total) into spans of at most `most`, short enough that every thread has work.
 
     But not shorter than `least`, which is worth the start of a thread. For work whose result does
@@ -48,48 +50,54 @@ def even_blocks(total: int, most: int, least: int = 1) -> list[tuple[int, int]]:
     return blocks(total, min(most, max(1, least, -(-total // count()))))
 
 
-def row_blocks(shape: tuple[int, ...]) -> list[tuple[int, int]]:
+def row_blocks(shape: tuple[int, ...]) -> Spans:
     """Cut the rows of an (n, m) array into spans of about `ENTRIES` numbers."""
     return blocks(shape[0], max(1, ENTRIES // shape[1]))
 
 
-def run(
-    work: Work,
-    spans: list[tuple[int, int]],
-    progress: Callable[[int, int], None] | None = None,
-) -> None:
-    """Call ``work(start, stop)`` for every span, and ``progress(done, total)`` after each.
+def run(work: Work[T], spans: Spans, progress: Progress | None = None) -> list[T]:
+    """Return what ``work(start, stop)`` gives for every span, in their order.
 
-    An exception, or the user's interrupt, ends the work after the spans that have begun.
+    After each, ``progress(done, total)`` is told. An exception, or the user's interrupt, ends the
+    work after the spans that have begun.
     """
     n_threads = min(count(), len(spans))
     if n_threads <= 1 or getattr(_here, "within", False):
-        run_here(work, spans, progress)
-    elif progress is None:
-        _share(work, spans, n_threads)
-    else:
-        _watch(work, spans, n_threads, progress)
+        return run_here(work, spans, progress)
+    if progress is None:
+        return _share(work, spans, n_threads)
+    return _watch(work, spans, n_threads, progress)
 
 
-def _share(work: Work, spans: list[tuple[int, int]], n_threads: int) -> None:
+def run_here(work: Work[T], spans: Spans, progress: Progress | None = None) -> list[T]:
+    """Do what `run` does one span after the other, on the caller's thread."""
+    found = []
+    for start, stop in spans:
+        found.append(work(start, stop))
+        if progress is not None:
+            progress(stop, spans[-1][1])
+    return found
+
+
+def _share(work: Work[T], spans: Spans, n_threads: int) -> list[T]:
     """Let threads take one span after another, the caller's among them: the quickest to start."""
     left = deque(enumerate(spans))
+    found: dict[int, T] = {}
     failed: dict[int, BaseException] = {}
 
     def take() -> None:
-        _enter()
         while left:
             try:
                 number, span = left.popleft()
             except IndexError:  # somebody was faster
                 return
             try:
-                work(*span)
+                found[number] = work(*span)
             except BaseException as error:
                 failed[number] = error
                 left.clear()
 
-    others = [Thread(target=take, daemon=True) for _ in range(n_threads - 1)]
+    others = [Thread(target=alone, args=(take,), daemon=True) for _ in range(n_threads - 1)]
     for other in others:
         other.start()
     try:
@@ -100,43 +108,27 @@ def _share(work: Work, spans: list[tuple[int, int]], n_threads: int) -> None:
             other.join()
     if failed:
         raise failed[min(failed)]
+    return [found[number] for number in range(len(spans))]
 
 
-def _watch(
-    work: Work, spans: list[tuple[int, int]], n_threads: int, progress: Callable[[int, int], None]
-) -> None:
+def _watch(work: Work[T], spans: Spans, n_threads: int, progress: Progress) -> list[T]:
     """Let threads work while the caller's tells how far they are."""
-    pool = ThreadPoolExecutor(n_threads, initializer=_enter)
+    pool = ThreadPoolExecutor(n_threads)
     try:
-        futures = [pool.submit(work, *span) for span in spans]
+        futures = [pool.submit(alone, work, *span) for span in spans]
         for future, (_, stop) in zip(futures, spans, strict=True):
             future.result()
             progress(stop, spans[-1][1])
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def run_here(
-    work: Work,
-    spans: list[tuple[int, int]],
-    progress: Callable[[int, int], None] | None = None,
-) -> None:
-    """Do what `run` does one span after the other, on the caller's thread."""
-    for start, stop in spans:
-        work(start, stop)
-        if progress is not None:
-            progress(stop, spans[-1][1])
+    return [future.result() for future in futures]
 
 
 def alone(work: Callable[..., T], *arguments: Any) -> T:
-    """Do work whose blocks run one after the other: for one of several processes."""
+    """Do work whose blocks run one after the other: for one of several threads or processes."""
     before = getattr(_here, "within", False)
     _here.within = True
     try:
         return work(*arguments)
     finally:
         _here.within = before
-
-
-def _enter() -> None:
-    _here.within = True

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import expect_rows, expect_weights
+from calibrant.engine.arrays import Array, Floats, Ints, Rows, Span, expect_rows, expect_weights
 from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, index, kernel, out, real
 from calibrant.engine.sums import EXACT, cut, unit_of, whole
-from calibrant.engine.tuples import Array, Floats, Ints, Rows, Span
 
 HALVES = 2.0**27 + 1.0  # multiplying by it cuts 53 bits in halves
 CLOSE = 1e-12  # variances that differ by less than this share of the larger one tie
@@ -76,17 +75,25 @@ def power_of(p, mean, power):
 
 
 @helper
-def add_up(moments):
-    """Add up the limbs in moments[1:4] to moments[1]."""
-    for c in range(moments.shape[1]):
-        moments[1, c] += moments[2, c] + moments[3, c]
-
-
-@helper
-def clear(moments):
-    """Forget the limbs in moments[1:4]."""
+def add_moments(points, rows, span, power, moments):
+    """Write sums of powers about the means in moments[0] to moments[1]; the next two hold limbs."""
     for c in range(moments.shape[1]):
         moments[1, c] = moments[2, c] = moments[3, c] = 0.0
+    for k in range(span[0], span[1]):
+        r = rows[k]
+        w = points.weights[r * points.step] * points.scale
+        if power == 1:  # each case has a loop of its own, which is compiled for it
+            for c in range(moments.shape[1]):
+                add_product(moments, c, w, np.float64(points.probs[r, c]))
+        elif power == 2:
+            for c in range(moments.shape[1]):
+                d = points.probs[r, c] - moments[0, c]
+                add_product(moments, c, w, d * d)
+        else:
+            for c in range(moments.shape[1]):
+                add_product(moments, c, w, power_of(points.probs[r, c], moments[0, c], power))
+    for c in range(moments.shape[1]):
+        moments[1, c] += moments[2, c] + moments[3, c]
 
 
 @helper
@@ -94,53 +101,26 @@ def widest(points, rows, span, size, moments):
     """Write the means of some rows to moments[0]; return the coordinate of largest variance.
 
     size : the weight of these rows
-    moments : (5, coordinates), the last four rows to work in
+    moments : (5, coordinates); the last has which may be chosen
     Of variances that tie up to rounding, that of the largest third moment; of those that tie
     too, of the largest fourth one; then of the largest mean, and the lowest. So the order of
     classes matters only if their predictions are alike in all of this.
     """
-    count = points.probs.shape[1]
-    clear(moments)
-    for k in range(span[0], span[1]):
-        r = rows[k]
-        w = points.weights[r * points.step] * points.scale
-        for c in range(count):
-            add_product(moments, c, w, np.float64(points.probs[r, c]))
-    add_up(moments)
-    for c in range(count):
+    add_moments(points, rows, span, 1, moments)
+    for c in range(moments.shape[1]):
         moments[0, c] = moments[1, c] / (size * points.scale)
-        moments[4, c] = 1.0  # may be chosen
-    if count > 1:
-        clear(moments)
-        for k in range(span[0], span[1]):
-            r = rows[k]
-            w = points.weights[r * points.step] * points.scale
-            for c in range(count):
-                d = points.probs[r, c] - moments[0, c]
-                add_product(moments, c, w, d * d)
-        add_up(moments)
+        moments[4, c] = 1.0
+    if moments.shape[1] > 1:
+        add_moments(points, rows, span, 2, moments)
         if keep_largest(moments, 1, CLOSE) > 1:
-            break_tie(points, rows, span, moments)
+            for power in range(3, 5):
+                add_moments(points, rows, span, power, moments)
+                keep_largest(moments, 1, 0.0)
+            keep_largest(moments, 0, 0.0)
     c = 0
     while moments[4, c] == 0.0:
         c += 1
     return c
-
-
-@helper
-def break_tie(points, rows, span, moments):
-    """Keep the coordinates of the largest third moment, then fourth moment, then mean."""
-    for power in range(3, 5):
-        clear(moments)
-        for k in range(span[0], span[1]):
-            r = rows[k]
-            w = points.weights[r * points.step] * points.scale
-            for c in range(points.probs.shape[1]):
-                x = power_of(points.probs[r, c], moments[0, c], power)
-                add_product(moments, c, w, x)
-        add_up(moments)
-        keep_largest(moments, 1, 0.0)
-    keep_largest(moments, 0, 0.0)
 
 
 @helper
@@ -198,14 +178,10 @@ def extreme(v, start, stop, sign):
 def part(v, w, low, high, pivot):
     """Order v[low:high], and w along with it: first what is less than the pivot, last what is more.
 
-    Return where the values that are equal to it begin and end, and the weight of those that are
-    less and of those that are equal.
+    Return where equal values begin and end, and the weight of what is less and of what is equal.
     """
-    less = low
-    more = high
-    at = low
-    left = 0.0
-    equal = 0.0
+    less, more, at = low, high, low
+    left = equal = 0.0
     while at < more:
         if v[at] < pivot:
             left += w[at]
@@ -263,11 +239,7 @@ def middle_value(points, rows, span, j, values):
 
 @helper
 def split(points, rows, span, cut_at, buffer):
-    """Move rows below the threshold to the front, keeping orders.
-
-    cut_at : coordinate and threshold
-    Returns where the others begin; -1 if one side has no weight.
-    """
+    """Move rows below a threshold to the front; return where others begin, -1 if one is empty."""
     j, threshold = cut_at
     below = span[0]
     above = 0
@@ -329,8 +301,7 @@ def _grow(points, min_size, values, room, tree):
 def walk(probs: Array, nodes: NDArray[np.int32], thresholds: Floats) -> NDArray[np.int32]:
     """Return the cell of each row: where it ends up in a tree.
 
-    nodes : (nodes, 3) the coordinate that is cut, the left and the right child; of a leaf, -1,
-        its cell and -1
+    nodes : (nodes, 3) the coordinate that is cut and both children; of a leaf, -1, its cell, -1
     """
     if nodes[:, 0].max() >= probs.shape[1]:
         raise IndexError("`nodes` must cut coordinates that `probs` has.")
@@ -338,11 +309,8 @@ def walk(probs: Array, nodes: NDArray[np.int32], thresholds: Floats) -> NDArray[
     if inner.size and not 0 <= inner.min() <= inner.max() < thresholds.size:
         raise IndexError("`nodes` must have children that are there.")
     cells = np.empty(probs.shape[0], np.int32)
-
-    def work(start: int, stop: int) -> None:
-        _walk(probs, (start, stop), nodes, thresholds, cells)
-
-    threads.run(work, threads.row_blocks(probs.shape))
+    blocks = threads.row_blocks(probs.shape)
+    threads.run(lambda *span: _walk(probs, span, nodes, thresholds, cells), blocks)
     return cells
 
 

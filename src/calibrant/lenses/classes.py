@@ -73,8 +73,8 @@ class TopK(Lens):
                 f"`k` must be less than the number of classes, {data.m}; found {k}."
                 " Use `Canonical()` for all of them."
             )
-        if k == 1 and data.there is not None and data.there.origin is None:
-            return data.induced_there(data.there.top_label(), TOP)
+        if k == 1 and data.on_device is not None and data.on_device.origin is None:
+            return data.induced_on_device(data.on_device.top_label(), TOP)
         if k == 1:
             return data.induced_top(TOP)
         ranked = engine.rows.top_classes(data.probs, k)
@@ -151,8 +151,8 @@ class Marginal(Lens):
     def __call__(self, data: Predictions) -> Predictions:
         j = data.index(self.label)
         names = (data.classes[j], f"not {data.classes[j]}")
-        if data.there is not None and data.there.origin is None:
-            return data.induced_there(data.there.one_class(j), names)
+        if data.on_device is not None and data.on_device.origin is None:
+            return data.induced_on_device(data.on_device.one_class(j), names)
         probs, labels = engine.rows.against_rest(data.rows, np.array([j]))
         return data.induced(probs, labels, names)
 

@@ -1,8 +1,8 @@
 """Predictions from files and frames: which columns are what, and what is wrong with a file.
 
 `load` reads a file, `load_models` several models, `from_frame` takes a data frame by the same
-rules. The rules are in `roles` and `rules`, the names that they know in `usual_names`. Each way of
-storing columns is one module; `assembly` makes a `Table` of checked rows of them.
+rules, which are in `roles` and `rules`. Each way of storing columns is one module (`delimited`,
+`columnar`, `json_files`; `npz` has arrays); `table` holds the checked rows of them.
 """
 
 from calibrant.loading.files import from_frame, load

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from os import SEEK_END
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from calibrant.checks.parameters import listed
-from calibrant.loading.arrow_structure import check_arrow
-from calibrant.loading.column_store import SAMPLE, Kind, repeated
-from calibrant.loading.failures import damaged
-from calibrant.loading.label_values import distinct
-from calibrant.loading.parquet_structure import ParquetStructure
-from calibrant.loading.text import STREAM, first_bytes, refuse_other_formats
+from calibrant.loading.columns import SAMPLE, distinct
+from calibrant.loading.plain_files import STREAM, damaged, first_bytes, refuse_other_formats
+from calibrant.loading.roles import Kind, repeated
+from calibrant.loading.stated_sizes import ParquetSizes, check_arrow
 
 if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
 Check = Callable[[Sequence[str]], None]
+Save = Callable[[Path, Mapping[str, NDArray[np.float64]]], None]
 PARTS = 10  # of a file: beside the matrix, a tenth of the data is in memory
 TEXTS = ("String", "Categorical", "Enum")
 LABELS, NAMES = "the labels", "names of models and rows"
@@ -31,58 +33,49 @@ LABELS, NAMES = "the labels", "names of models and rows"
 @final
 @dataclass(frozen=True, slots=True)
 class Columnar:
-    """A lazy frame; only the columns that are asked for are read.
-
-    Parameters
-    ----------
-    frame : LazyFrame
-        The columns.
-    spelled : dict
-        Name without spaces around it → as it is in the file.
-    types : dict
-        Name → type of the column.
-    kinds : dict
-        Name → what the column holds.
-    parts : int
-        How many groups columns are read in.
-    check : function of names
-        Refuses columns of the file that would not be safe to read.
-    """
+    """A lazy frame; only the columns that are asked for are read."""
 
     frame: pl.LazyFrame
-    spelled: dict[str, str]
+    spelled: dict[str, str]  # name without spaces around it → as it is in the file
     types: dict[str, pl.DataType]
     kinds: dict[str, Kind]
-    parts: int
-    check: Check
+    parts: int  # how many groups columns are read in
+    check: Check  # refuses columns of the file that would not be safe to read
+    save: Save | None  # writes other numbers in some columns, where the frame is not the file
 
     @classmethod
-    def of(cls, frame: pl.LazyFrame, parts: int = 1, check: Check = lambda _: None) -> Columnar:
+    def of(
+        cls,
+        frame: pl.LazyFrame,
+        parts: int = 1,
+        check: Check = lambda _: None,
+        save: Save | None = None,
+    ) -> Columnar:
         """Wrap a lazy frame whose columns shall be read in so many parts."""
-        schema = guarded(frame.collect_schema)
+        schema = _guarded(frame.collect_schema)
         spelled = {name.strip(): name for name in schema}
         if len(spelled) < len(schema):
             twice = repeated(name.strip() for name in schema)
             raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
         types = {name: schema[column] for name, column in spelled.items()}
         kinds = {name: _kind(found) for name, found in types.items()}
-        return cls(frame, spelled, types, kinds, parts, check)
+        return cls(frame, spelled, types, kinds, parts, check, save)
 
     def first_labels(self, label: str) -> list[str]:
         """Return the labels of the first rows."""
         self.check([self.spelled[label]])
-        frame = guarded(self.frame.select(self._names(label, LABELS)).head(SAMPLE).collect)
+        frame = _guarded(self.frame.select(self._names(label, LABELS)).head(SAMPLE).collect)
         return distinct(frame.to_series().drop_nulls())
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; floats of 32 bits stay so, whatever the others are."""
         import polars as pl  # noqa: PLC0415 (only files need it)
 
-        self.check([self.spelled[name] for name in (*numeric, *named)])
+        order = [*numeric, *named]
+        self.check([self.spelled[name] for name in order])
         asked = [self._numbers(numeric)]
         asked += [self._names(name, LABELS if not j else NAMES) for j, name in enumerate(named)]
-        frame = guarded(self.frame.select(chain.from_iterable(asked)).collect)
-        order = [*numeric, *named]
+        frame = _guarded(self.frame.select(chain.from_iterable(asked)).collect)
         return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in order])
 
     def _numbers(self, numeric: Sequence[str]) -> list[Any]:
@@ -90,11 +83,10 @@ class Columnar:
         import polars as pl  # noqa: PLC0415
         import polars.selectors as cs  # noqa: PLC0415
 
+        groups: dict[Any, list[str]] = {}
         for name in numeric:
             if self.kinds[name] in ("text", "other") and self.types[name] != pl.Null():
                 raise TypeError(f"column {name!r} must hold numbers; found {self.types[name]}.")
-        groups: dict[Any, list[str]] = {}
-        for name in numeric:
             groups.setdefault(_target(self.types[name]), []).append(self.spelled[name])
         return [
             cs.by_name(*names) if target is None else cs.by_name(*names).cast(target)
@@ -125,13 +117,30 @@ class Columnar:
         """Return the words for a row."""
         return f"row {row}"
 
+    def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
+        """Write the frame with other numbers in some columns, in the format of the ending."""
+        import polars as pl  # noqa: PLC0415
+
+        by_key = {self.spelled[name]: values for name, values in columns.items()}
+        if self.save is not None:
+            self.save(output, by_key)
+            return
+        self.check(list(self.spelled.values()))
+        changed = [pl.Series(key, values) for key, values in by_key.items()]
+        lists = [one.arr.to_list() if one.dtype.is_nested() else one for one in changed]
+        frame = _guarded(self.frame.collect).with_columns(lists)
+        if output.suffix.lower() in (".parquet", ".pq"):
+            frame.write_parquet(output)
+        else:
+            frame.write_ipc(output)
+
 
 def parquet(path: Path) -> Columnar:
     """Open a Parquet file."""
     import polars as pl  # noqa: PLC0415
 
-    refuse_other_formats(path, first_bytes(path), b"PAR1")
-    check = ParquetStructure(path).check
+    refuse_other_formats(path, b"PAR1")
+    check = ParquetSizes(path).check
     return Columnar.of(pl.scan_parquet(path, glob=False, hive_partitioning=False), PARTS, check)
 
 
@@ -139,24 +148,18 @@ def arrow(path: Path) -> Columnar:
     """Open an Arrow or Feather file, or a stream of Arrow batches."""
     import polars as pl  # noqa: PLC0415
 
-    start = first_bytes(path)
-    refuse_other_formats(path, start, b"ARROW1", STREAM)
+    refuse_other_formats(path, b"ARROW1", STREAM)
     check_arrow(path)
-    if start.startswith(STREAM):
-        _whole_stream(path)
-        return Columnar.of(guarded(lambda: pl.read_ipc_stream(path)).lazy())
-    return Columnar.of(pl.scan_ipc(glob.escape(str(path)), hive_partitioning=False), PARTS)
-
-
-def _whole_stream(path: Path) -> None:
-    """Refuse a stream without its end: a reader would take the batches before the cut for all."""
+    if not first_bytes(path).startswith(STREAM):
+        return Columnar.of(pl.scan_ipc(glob.escape(str(path)), hive_partitioning=False), PARTS)
     with path.open("rb") as file:
         file.seek(-min(8, path.stat().st_size), SEEK_END)
-        if file.read() != STREAM + bytes(4):
+        if file.read() != STREAM + bytes(4):  # the batches before a cut would be taken for all
             raise damaged(ValueError("the stream has no end"))
+    return Columnar.of(_guarded(lambda: pl.read_ipc_stream(path)).lazy())
 
 
-def guarded(read: Callable[[], T]) -> T:
+def _guarded(read: Callable[[], T]) -> T:
     """Turn what polars says of a damaged file into a sentence."""
     import polars as pl  # noqa: PLC0415
 

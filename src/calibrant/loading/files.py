@@ -7,33 +7,23 @@ from typing import Any
 
 from calibrant.checks import convert
 from calibrant.checks.files import as_path
-from calibrant.loading.assembly import read_columns
-from calibrant.loading.column_store import ColumnStore
 from calibrant.loading.columnar import Columnar, arrow, parquet
+from calibrant.loading.columns import ColumnStore
 from calibrant.loading.delimited import delimited
-from calibrant.loading.failures import one_sentence
-from calibrant.loading.json_file import json_file
-from calibrant.loading.json_lines import json_lines
+from calibrant.loading.json_files import json_file, json_lines
 from calibrant.loading.npz import npz
 from calibrant.loading.options import Options, Values
-from calibrant.loading.plain_files import STANDARD_INPUT, plain_file
-from calibrant.loading.table import Table
+from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence, plain_file
+from calibrant.loading.table import Table, read_columns
 from calibrant.predictions import Predictions
 
 # ending → how to open it; arrays of NPZ files are no columns
 FORMATS: dict[str, Callable[[Path], ColumnStore] | None] = {
-    ".csv": delimited,
-    ".tsv": delimited,
-    ".tab": delimited,
-    ".txt": delimited,
-    ".parquet": parquet,
-    ".pq": parquet,
-    ".arrow": arrow,
-    ".feather": arrow,
-    ".ipc": arrow,
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), delimited),
+    **dict.fromkeys((".parquet", ".pq"), parquet),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), arrow),
     ".json": json_file,
-    ".jsonl": json_lines,
-    ".ndjson": json_lines,
+    **dict.fromkeys((".jsonl", ".ndjson"), json_lines),
     ".npz": None,
 }
 COMPRESSED = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson")
@@ -151,22 +141,30 @@ def from_frame(
         return table.predictions()
 
 
-def name_of(path: Any) -> str:
-    """Return the words for a file."""
-    return "standard input" if str(path) == "-" else str(path)
-
-
 def read_table(file: Path, options: Options) -> Table:
     """Read and check the rows of a file."""
     if file != STANDARD_INPUT:
         ending(file)
     with plain_file(file) as plain:
-        if not plain.stat().st_size:
-            raise ValueError("the file must have a header and rows; it is empty.")
-        open_columns = FORMATS[ending(plain)]
+        open_columns = _format(plain)
         if open_columns is None:
             return npz(plain, options)
         return read_columns(open_columns(plain), options)
+
+
+def open_store(plain: Path) -> ColumnStore:
+    """Open a file that must have columns."""
+    open_columns = _format(plain)
+    if open_columns is None:
+        raise ValueError("the file must have columns; NPZ has arrays. Use the map in Python.")
+    return open_columns(plain)
+
+
+def _format(plain: Path) -> Callable[[Path], ColumnStore] | None:
+    """Return how to open a file, which must not be empty."""
+    if not plain.stat().st_size:
+        raise ValueError("the file must have a header and rows; it is empty.")
+    return FORMATS[ending(plain)]
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
@@ -181,6 +179,11 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
     if not file.is_file():
         raise ValueError(f"`path` must be a plain file; {str(path)!r} is not.")
     return file
+
+
+def name_of(path: Any) -> str:
+    """Return the words for a file."""
+    return "standard input" if str(path) == "-" else str(path)
 
 
 def ending(file: Path) -> str:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from calibrant.checks.parameters import brief, listed
-from calibrant.loading.failures import one_sentence
 from calibrant.loading.files import checked_path, name_of, read_table
 from calibrant.loading.options import Columns, Options
+from calibrant.loading.plain_files import one_sentence
+from calibrant.loading.roles import MODELS
 from calibrant.loading.table import Table
-from calibrant.loading.usual_names import MODELS
 from calibrant.predictions import Predictions
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

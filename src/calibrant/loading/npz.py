@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from calibrant.checks import arrays
 from calibrant.checks.labels import decoded
 from calibrant.checks.parameters import Source, listed
-from calibrant.loading import unpacking
-from calibrant.loading.failures import reason_of
 from calibrant.loading.options import LOGITS_HINT, ROUNDED_HINT, Options
+from calibrant.loading.plain_files import reason_of, refuse_bomb, refuse_other_formats
 from calibrant.loading.reading import Reading
+from calibrant.loading.roles import WEIGHTS
 from calibrant.loading.table import Table, refuse_decisions, to_probabilities
-from calibrant.loading.text import first_bytes, refuse_other_formats
-from calibrant.loading.usual_names import WEIGHTS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,17 +30,10 @@ LABELS = ("labels", "label", "y_true", "y", "target", "targets", "outcome", "out
 
 def npz(path: Path, options: Options) -> Table:
     """Read the arrays `probs` (or `logits`), `labels`, and `classes` and `weights` if there."""
-    refuse_other_formats(path, first_bytes(path), b"PK")
+    refuse_other_formats(path, b"PK")
     with zipfile.ZipFile(path) as archive:
-        _refuse_bombs(archive, path)
+        refuse_bomb(sum(info.file_size for info in archive.infolist()), path)
         return _table(archive, options)
-
-
-def _refuse_bombs(archive: zipfile.ZipFile, path: Path) -> None:
-    """Refuse an archive whose arrays would take more memory than they may."""
-    size = sum(info.file_size for info in archive.infolist())
-    if size > path.stat().st_size:
-        unpacking.refuse(size, path)
 
 
 def _table(archive: zipfile.ZipFile, options: Options) -> Table:
@@ -65,7 +56,7 @@ def _table(archive: zipfile.ZipFile, options: Options) -> Table:
     refuse_decisions(probs, options)
     weight = _weight_key(keys, options)
     weights = _weights(archive, weight, n, source)
-    beside = _beside(options)
+    beside = list(filter(None, (options.model, options.id, options.cluster, *options.keep)))
     used = {labels_key, probs_key, weight, *beside, "classes"}
     chosen = Reading(
         labels_key,
@@ -106,12 +97,6 @@ def _weights(
     weights = _array(archive, key)
     arrays.weights(weights, n, source=source)
     return weights
-
-
-def _beside(options: Options) -> list[str]:
-    """Return the arrays that the user says more about rows with."""
-    named = (options.model, options.id, options.cluster, *options.keep)
-    return [name for name in named if name is not None]
 
 
 def _probs_key(keys: Sequence[str], options: Options) -> str:

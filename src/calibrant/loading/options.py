@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, final, get_args
 
-from calibrant.checks.labels import Classes, as_tuple, class_names
-from calibrant.checks.meaning import meaning
+from calibrant.checks.labels import Classes, as_tuple, class_names, meaning
 from calibrant.checks.parameters import brief, one_of
 
 LOGITS_HINT = "Are these logits? Then say so with `values='logits'`."
@@ -31,29 +30,7 @@ class Columns(TypedDict, total=False):
 @final
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user says; None where the rules shall find it.
-
-    Parameters
-    ----------
-    label : str, optional
-        Name of the column of labels.
-    probs : str or sequence of str, optional
-        Names of the columns of probabilities.
-    classes : sequence, optional
-        Names of the classes, in the order of the columns.
-    weight : str, optional
-        Name of the column of weights.
-    values : {"probabilities", "rounded", "logits"}, default "probabilities"
-        What the columns hold; rows of rounded ones are divided by their sums.
-    cluster : str, optional
-        Name of the column that says which rows depend on each other.
-    keep : str or sequence of str, default ()
-        Columns that are kept beside the predictions, and are nothing else.
-    model, id : str, optional
-        Names of the columns that name the model and the case of a row.
-    ignore : str or sequence of str, default ()
-        Columns that are left out, whatever they are called.
-    """
+    """What the user says, as `load` explains it; None where the rules shall find it."""
 
     label: str | None = None
     probs: str | Sequence[str] | None = None
@@ -62,13 +39,15 @@ class Options:
     values: Values = "probabilities"
     cluster: str | None = None
     keep: str | Sequence[str] = ()
-    model: str | None = None
-    id: str | None = None
-    ignore: str | Sequence[str] = ()
+    model: str | None = None  # the column that names the model of a row
+    id: str | None = None  # the column that names the case of a row
+    ignore: str | Sequence[str] = ()  # left out, whatever they are called
 
     def __post_init__(self) -> None:
         for option in ("label", "weight", "cluster", "model", "id"):
-            _check_name(option, getattr(self, option))
+            value = getattr(self, option)
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"`{option}` must be the name of a column; found {brief(value)}.")
         for option in ("probs", "keep", "ignore"):
             if getattr(self, option) is not None:  # what can be read only once is read here
                 object.__setattr__(self, option, _names(option, getattr(self, option)))
@@ -90,16 +69,9 @@ class Options:
         return self.probs  # a tuple, since it was checked
 
     def name_classes(self, own: Sequence[Any] | None, m: int, columns: Sequence[str]) -> Classes:
-        """Return the m classes as the user calls them, or else as the file does.
+        """Return the m classes as the user calls them, or else as the file does: `own`.
 
-        Parameters
-        ----------
-        own : sequence of m names, or None
-            What the file calls them, if it does.
-        m : int
-            How many there are.
-        columns : sequence of m str
-            The words for their columns.
+        `columns` are the words for their columns.
         """
         if own is None:
             return Classes(class_names(self.classes, m), given=self.classes is not None)
@@ -109,11 +81,6 @@ class Options:
         names = class_names(self.classes, m)
         check_order(names, before, columns)
         return Classes(names, before)
-
-
-def _check_name(option: str, value: Any) -> None:
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"`{option}` must be the name of a column; found {brief(value)}.")
 
 
 def _names(option: str, value: Any) -> tuple[str, ...]:
@@ -128,14 +95,8 @@ def _names(option: str, value: Any) -> tuple[str, ...]:
 def check_order(names: Sequence[str], own: Sequence[str], columns: Sequence[str]) -> None:
     """Refuse names of classes that are the columns' own names in another order.
 
-    Parameters
-    ----------
-    names : sequence of m str
-        What the user calls the classes.
-    own : sequence of str
-        What the columns are named for; of a single column, class 1.
-    columns : sequence of str
-        The words for the columns.
+    `own` is what the columns are named for, of a single column class 1; `columns` are the words
+    for them.
     """
     given = [meaning(name) for name in names]
     known = set(given)

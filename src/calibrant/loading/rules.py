@@ -1,45 +1,71 @@
-"""Which columns hold the probabilities, by their names.
+"""Which columns hold the probabilities, by their names, and what the classes are called.
 
-All functions take `kinds`, what each column holds, in the order of the columns. Nothing is
-guessed where two answers are possible, or where a name says nothing: the sentence then lists
-the columns and names the option.
+`kinds` is what each column holds, in the order of the columns. Nothing is guessed where two
+answers are possible, or where a name says nothing: the sentence then lists the columns and names
+the option.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import final
 
-from calibrant.checks.meaning import meaning, shown
+from calibrant.checks.labels import Classes, Meaning, class_names, meaning, shown
 from calibrant.checks.parameters import listed
-from calibrant.loading import usual_names as usual
-from calibrant.loading.column_store import Kind
-from calibrant.loading.roles import present
+from calibrant.loading import roles as usual
+from calibrant.loading.options import Options, check_order
+from calibrant.loading.roles import Kind, present
+
+ZERO_AND_ONE = {Decimal(0), Decimal(1)}
+TRUTHS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
+NEGATIONS = ("no", "not", "none", "neg", "negative")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The columns of probabilities, and the classes that they are named for.
+    """The columns of probabilities, and the classes that they are named for."""
 
-    Parameters
-    ----------
-    columns : tuple of str
-        Their names. A single column is P(class 1), or holds a list for each row.
-    classes : tuple of str
-        A class for each; for a single column one or none.
-    lists : bool, default False
-        Whether the only column holds a list for each row.
-    asked : bool, default False
-        Whether the user named them.
+    columns: tuple[str, ...]  # a single one is P(class 1), or holds a list for each row
+    classes: tuple[str, ...]  # one for each; for a single column one or none
+    lists: bool = False  # whether the only column holds a list for each row
+    asked: bool = False  # whether the user named them
+
+    def several(self, m: int, options: Options) -> Classes:
+        """Return the classes of m columns, or of m entries of the lists in one."""
+        if self.lists:
+            return options.name_classes(None, m, [f"entry {j}" for j in range(m)])
+        return options.name_classes(self.classes, m, [f"column {name!r}" for name in self.columns])
+
+    def two(self, labels: Sequence[str], correct: bool, options: Options) -> Classes:
+        """Return the classes of a single column, which is about the second of them.
+
+        `labels` are the different ones, and `correct` says whether they tell who is right.
+        """
+        if options.classes is not None:
+            names = class_names(options.classes, 2)
+            check_order(names, self.classes, [f"column {self.columns[0]!r}"] * len(self.classes))
+            return Classes(names)
+        event = next(iter(self.classes), None)
+        if correct and event is None and {meaning(label) for label in labels} <= ZERO_AND_ONE:
+            return Classes(("wrong", "correct"), ("0", "1"))
+        return Classes(_two_names(labels, event, self.columns[0]))
+
+
+def by_name(
+    kinds: Mapping[str, Kind], options: Options, aside: Collection[str] = ()
+) -> Chosen | None:
+    """Return the columns asked for, or those prob_<class>, or one of lists; None if none is.
+
+    Those in `aside` are something else, unless the user asks for them.
     """
+    if options.columns is not None:
+        return _by_request(kinds, options.columns, options.logits)
+    rest = {name: kind for name, kind in kinds.items() if name not in aside}
+    return _by_prefix(rest, options.logits) or _by_list(rest, options.logits)
 
-    columns: tuple[str, ...]
-    classes: tuple[str, ...]
-    lists: bool = False
-    asked: bool = False
 
-
-def by_request(kinds: Mapping[str, Kind], asked: Sequence[str], logits: bool) -> Chosen:
+def _by_request(kinds: Mapping[str, Kind], asked: Sequence[str], logits: bool) -> Chosen:
     """Return the columns asked for; their classes stand after a prefix that all of them have."""
     if not asked:
         raise ValueError("`probs` must name at least one column; found none.")
@@ -54,7 +80,7 @@ def by_request(kinds: Mapping[str, Kind], asked: Sequence[str], logits: bool) ->
     return Chosen(columns, classes, asked=True)
 
 
-def by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
+def _by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
     """Return the columns prob_<class>, two or more; None if there are none."""
     found = {}
     for prefix in _prefixes(logits):
@@ -71,7 +97,7 @@ def by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
     return None
 
 
-def by_list(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
+def _by_list(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
     """Return the column that holds a list of probabilities for each row; None if there is none."""
     names = usual.LOGIT_LISTS if logits else usual.LISTS
     found = [name for name, kind in kinds.items() if kind == "list" and name.lower() in names]
@@ -98,36 +124,32 @@ def by_class(kinds: Mapping[str, Kind], labels: Iterable[str]) -> Chosen | None:
 def single(kinds: Mapping[str, Kind], logits: bool, correct: bool) -> Chosen:
     """Return the column of P(class 1), which must have a usual name.
 
-    Parameters
-    ----------
-    kinds : dict
-        What each column holds.
-    logits : bool
-        Whether it holds logits.
-    correct : bool
-        Whether labels say that predictions are right: then a confidence is meant.
+    `correct` says whether labels tell which predictions are right: then a confidence is meant.
     """
-    named = _usual(kinds, logits)
-    if not named:
+    found = _usual(kinds, logits)
+    if not found:
         raise ValueError(_missing(kinds, logits))
-    found = (_confidences(named) if correct else []) or _likely(named, kinds)
+    found = (_confidences(found) if correct else []) or _likely(found, kinds)
     if len(found) > 1:
-        raise ValueError(_ambiguous(found))
+        raise ValueError(
+            f"one column must hold the probability of class 1; {listed(found)} could each be it."
+            " Choose with `probs`."
+        )
     if not correct:
         _refuse_confidence(found[0], kinds)
     return Chosen((found[0],), _after_prefix(found, logits))
 
 
+def _usual(kinds: Mapping[str, Kind], logits: bool) -> list[str]:
+    """Return the columns that are called as a single one of probabilities usually is."""
+    names = usual.LOGIT_SINGLES if logits else usual.SINGLES
+    columns = [name for name, kind in kinds.items() if kind != "list"]
+    return [n for n in columns if n.lower() in names or _after_prefix([n], logits)]
+
+
 def _likely(named: list[str], kinds: Mapping[str, Kind]) -> list[str]:
     """Leave out columns of hard decisions that stand beside one of probabilities."""
     return [name for name in named if kinds[name] == "float"] or named
-
-
-def _usual(kinds: Mapping[str, Kind], logits: bool) -> list[str]:
-    """Return the names that a single column of probabilities usually has."""
-    names = usual.LOGIT_SINGLES if logits else usual.SINGLES
-    single = [name for name, kind in kinds.items() if kind != "list"]
-    return [n for n in single if n.lower() in names or _after_prefix([n], logits)]
 
 
 def _confidences(names: Iterable[str]) -> list[str]:
@@ -144,13 +166,6 @@ def _refuse_confidence(column: str, kinds: Iterable[str]) -> None:
             f" {decision!r}. Then add a column 'correct', 1 where that is right and 0 where not."
             " Else name it with `probs`."
         )
-
-
-def _ambiguous(found: Sequence[str]) -> str:
-    return (
-        f"one column must hold the probability of class 1; {listed(found)} could each be it."
-        " Choose with `probs`."
-    )
 
 
 def _missing(kinds: Mapping[str, Kind], logits: bool) -> str:
@@ -185,3 +200,64 @@ def _after_prefix(names: Sequence[str], logits: bool) -> tuple[str, ...]:
         if all(_has(name, prefix) for name in names):
             return tuple(name[len(prefix) :].strip() for name in names)
     return ()
+
+
+def _two_names(labels: Sequence[str], event: str | None, column: str) -> tuple[str, str]:
+    """Return the names of class 0 and class 1, whose probability one column holds.
+
+    The column is of the class that it is named for, the `event` after a prefix or its whole name;
+    also where 0 is written 0.0 or false is written False, and where every label is the other one.
+    """
+    found = {meaning(label): _plain(label) for label in labels}
+    if event is None and meaning(column) in {*found, *ZERO_AND_ONE}:
+        event = column
+    names = None if event is None else _named_for(event, found)
+    if names is not None:
+        return names
+    if not set(found) <= ZERO_AND_ONE:
+        raise ValueError(
+            "the labels beside one column of probabilities must be 0 and 1, or `classes` must name"
+            f" class 0 and class 1; found {listed(sorted(labels))}."
+        )
+    names = _zero_and_one(found)
+    return names if event is None else _of_event(event, names)
+
+
+def _of_event(event: str, names: tuple[str, str]) -> tuple[str, str]:
+    """Return the names for labels 0 and 1; refuse a column that need not be of class 1."""
+    if event.lower() in NEGATIONS or not isinstance(meaning(event), str):
+        raise ValueError(
+            f"one column of probabilities must be of class 1; it is named for {event!r}, and labels"
+            f" are {names[0]} and {names[1]}. Name class 0 and class 1 with `classes`."
+        )
+    return f"not {event}", event
+
+
+def _named_for(event: str, found: Mapping[Meaning, str]) -> tuple[str, str] | None:
+    """Return the names where the event is one of the labels, or the one that never occurs.
+
+    `found` is what the labels mean, and how they are written.
+    """
+    own = meaning(event)
+    all_found = {own: event, **found}
+    if set(all_found) <= ZERO_AND_ONE:
+        zero, one = _zero_and_one(all_found)
+        return (zero, one) if own == 1 else (one, zero)
+    if own not in found or len(found) > 2:
+        return None
+    others = (label for meant, label in found.items() if meant != own)
+    return next(others, f"not {event}"), found[own]
+
+
+def _plain(label: str) -> str:
+    """Write a whole number without sign, zeros or point that it does not need."""
+    meant = meaning(label)
+    if isinstance(meant, str) or label.lower() in TRUTHS[0]:
+        return label
+    return str(int(meant)) if abs(meant) < 10**15 and meant % 1 == 0 else label
+
+
+def _zero_and_one(found: Mapping[Meaning, str]) -> tuple[str, str]:
+    """Return how 0 and 1 are written; where one never occurs, as the other is."""
+    pair = next((truth for truth in TRUTHS if set(truth) & set(found.values())), ("0", "1"))
+    return found.get(Decimal(0), pair[0]), found.get(Decimal(1), pair[1])

@@ -3,16 +3,16 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from calibrant.checks.labels import Classes, class_names
 from calibrant.checks.parameters import listed
 from calibrant.loading import rules
-from calibrant.loading.column_store import Kind
-from calibrant.loading.failures import one_sentence
 from calibrant.loading.options import Options, Values
+from calibrant.loading.plain_files import one_sentence
 from calibrant.loading.reading import Reading
-from calibrant.loading.roles import Roles, find_roles, present
+from calibrant.loading.roles import Kind, Roles, find_roles, present
 from calibrant.rows import Columns, Fragment, Scan
 from calibrant.rows.fragments import folder_keys, fragments_of, listed_files, open_parquet
 from calibrant.rows.workers import as_workers
@@ -71,7 +71,10 @@ def scan(
     >>> data.load()
     Predictions(n=6, m=3, classes=('0', '1', '2'))
     """
-    _need_pyarrow()
+    if find_spec("pyarrow") is None:
+        raise ImportError(
+            "`scan` needs pyarrow, which cannot be imported; install calibrant[scale]."
+        )
     options = Options(label, probs, classes, weight, values)
     home = type(path).__module__.partition(".")[0]
     if home in ("dask", "pyspark", "dask_expr"):
@@ -81,7 +84,7 @@ def scan(
     columns, fragments, names = _open(files, options, row)
     if not fragments:
         raise ValueError("`path` must hold at least one row; found none.")
-    return Scan(columns, tuple(fragments), workers, reading_of(columns, names))
+    return Scan(columns, tuple(fragments), workers, _reading(columns, names))
 
 
 def _of_frame(frame: Any, home: str, options: Options, row: str | None, engine: Any) -> Scan:
@@ -89,40 +92,27 @@ def _of_frame(frame: Any, home: str, options: Options, row: str | None, engine: 
     workers: Any
     fragments: tuple[Any, ...]
     if home == "pyspark":
-        from calibrant.rows.frames import SparkFrame, Whole, arrow_schema  # noqa: PLC0415
+        from calibrant.rows.workers.spark import SparkFrame, Whole, arrow_schema  # noqa: PLC0415
 
-        types = types_of(arrow_schema(frame))
-        length = partial(_length_in_spark, frame)
+        types = _types(arrow_schema(frame))
     else:
-        from calibrant.rows.frames import open_dask  # noqa: PLC0415
+        from calibrant.rows.workers.dask import open_dask  # noqa: PLC0415
 
         workers, fragments, schema = open_dask(frame, engine)
-        types = types_of(schema)
-        length = partial(_length_in_dask, frame)
+        types = _types(schema)
+
+    def length(name: str) -> int:
+        if home == "pyspark":
+            return len(frame.select(name).first()[0])
+        return len(frame[name].head(1, npartitions=-1).iloc[0])
+
     with one_sentence("`path`"):
-        columns = choose(types, options, row, length)
+        columns = _choose(types, options, row, length)
     if home == "pyspark":
         workers, fragments = SparkFrame(frame), (Whole(frame.count()),)
     if not fragments or not fragments[0].n:
         raise ValueError("`path` must hold at least one row; found none.")
-    return Scan(columns, fragments, workers, reading_of(columns, list(types)))
-
-
-def _length_in_dask(frame: Any, name: str) -> int:
-    return len(frame[name].head(1, npartitions=-1).iloc[0])
-
-
-def _length_in_spark(frame: Any, name: str) -> int:
-    return len(frame.select(name).first()[0])
-
-
-def _need_pyarrow() -> None:
-    try:
-        import pyarrow  # noqa: F401, PLC0415
-    except ImportError:
-        raise ImportError(
-            "`scan` needs pyarrow, which cannot be imported; install calibrant[scale]."
-        ) from None
+    return Scan(columns, fragments, workers, _reading(columns, list(types)))
 
 
 def _open(
@@ -130,14 +120,14 @@ def _open(
 ) -> tuple[Columns, list[Fragment], list[str]]:
     """Read the footers of all files; the first one says which columns hold what."""
     first = open_parquet(files[0])
-    types = types_of(first.schema_arrow)
+    types = _types(first.schema_arrow)
     with one_sentence(files[0]):
-        columns = choose(types, options, row, partial(_first_list, first))
+        columns = _choose(types, options, row, partial(_first_list, first))
     fragments: list[Fragment] = []
     others, start = [], 0
     for path in files:
         file = open_parquet(path)
-        found = types_of(file.schema_arrow)
+        found = _types(file.schema_arrow)
         if any(found.get(name) != types[name] for name in columns.names):
             others.append(path.rsplit("/", 1)[-1])
         fragments += fragments_of(path, file, start)
@@ -152,7 +142,7 @@ def _open(
     return columns, fragments, [*types, *keys]
 
 
-def reading_of(columns: Columns, names: Sequence[str]) -> Reading:
+def _reading(columns: Columns, names: Sequence[str]) -> Reading:
     """Say which columns were taken for what."""
     classes = columns.known.names
     return Reading(
@@ -169,38 +159,29 @@ def reading_of(columns: Columns, names: Sequence[str]) -> Reading:
     )
 
 
-def types_of(schema: Any) -> dict[str, Any]:
+def _types(schema: Any) -> Types:
     """Return the types of an Arrow schema by the names of columns."""
     return dict(zip(schema.names, schema.types, strict=True))
 
 
-def choose(types: Types, options: Options, row: str | None, length: Any) -> Columns:
+def _choose(
+    types: Types, options: Options, row: str | None, length: Callable[[str], int]
+) -> Columns:
     """Say which columns hold what, by the rules of `load`.
 
-    Parameters
-    ----------
-    types : mapping
-        Name of a column → its type.
-    options : Options
-        What the user says.
-    row : str, optional
-        Name of the column of the rows' numbers.
-    length : function of the name of a column
-        Returns how long its first list is.
+    `row` is the column of the rows' numbers, and `length` says how long the first list of a column
+    is.
     """
     kinds = {name: _kind(found) for name, found in types.items()}
     row = None if row is None else _row_column(row, types, kinds)
     roles = find_roles({name: kind for name, kind in kinds.items() if name != row}, options)
-    chosen = _columns(kinds, options, roles)
-    _check_numbers(chosen, types, kinds)
-    known = _classes(chosen, options, length, types[roles.label])
-    narrow = all(_bits(types[name]) <= 32 for name in chosen.columns)
+    chosen = _probabilities(kinds, options, roles, types)
     return Columns(
         roles.label,
         chosen.columns,
         chosen.lists,
-        narrow,
-        known,
+        all(_bits(types[name]) <= 32 for name in chosen.columns),
+        _classes(chosen, options, length, kinds[roles.label]),
         roles.weight,
         row,
         options.logits,
@@ -209,11 +190,18 @@ def choose(types: Types, options: Options, row: str | None, length: Any) -> Colu
     )
 
 
-def _check_numbers(chosen: rules.Chosen, types: Types, kinds: Mapping[str, Kind]) -> None:
-    """Refuse probabilities that are no numbers."""
+def _probabilities(
+    kinds: Mapping[str, Kind], options: Options, roles: Roles, types: Types
+) -> rules.Chosen:
+    """Choose the columns of probabilities by their names alone; they must hold numbers."""
+    chosen = rules.by_name(kinds, options, roles.taken)
+    if chosen is None:
+        rest = {name: kind for name, kind in kinds.items() if name not in roles.taken}
+        chosen = rules.single(rest, options.logits, roles.correct)
     for name in chosen.columns:
         if kinds[name] in ("text", "other"):
             raise TypeError(f"column {name!r} must hold numbers; found {types[name]}.")
+    return chosen
 
 
 def _row_column(row: str, types: Types, kinds: Mapping[str, Kind]) -> str:
@@ -224,27 +212,16 @@ def _row_column(row: str, types: Types, kinds: Mapping[str, Kind]) -> str:
     return name
 
 
-def _columns(kinds: Mapping[str, Kind], options: Options, roles: Roles) -> rules.Chosen:
-    if options.columns is not None:
-        return rules.by_request(kinds, options.columns, options.logits)
-    rest = {name: kind for name, kind in kinds.items() if name not in roles.taken}
-    found = rules.by_prefix(rest, options.logits) or rules.by_list(rest, options.logits)
-    return found or rules.single(rest, options.logits, roles.correct)
-
-
-def _classes(chosen: rules.Chosen, options: Options, length: Any, label: Any) -> Classes:
+def _classes(
+    chosen: rules.Chosen, options: Options, length: Callable[[str], int], label: Kind
+) -> Classes:
+    """Return the classes; labels are not read for it."""
     if chosen.lists:
         m = len(tuple(options.classes or ())) or length(chosen.columns[0])
-        return options.name_classes(None, m, [f"entry {j}" for j in range(m)])
+        return chosen.several(m, options)
     if len(chosen.columns) > 1:
-        columns = [f"column {name!r}" for name in chosen.columns]
-        return options.name_classes(chosen.classes, len(columns), columns)
-    return _two_classes(options, label)
-
-
-def _two_classes(options: Options, label: Any) -> Classes:
-    """Return the classes of a single column of probabilities, which are those of the second."""
-    if options.classes is None and _kind(label) == "text":
+        return chosen.several(len(chosen.columns), options)
+    if options.classes is None and label == "text":
         raise ValueError(
             "`classes` must name class 0, then class 1, where labels are names and one column holds"
             " the probabilities of class 1."
@@ -254,7 +231,7 @@ def _two_classes(options: Options, label: Any) -> Classes:
 
 def _first_list(file: Any, name: str) -> int:
     """Return the length of the first list of a column."""
-    kind = types_of(file.schema_arrow)[name]
+    kind = _types(file.schema_arrow)[name]
     if getattr(kind, "list_size", 0):
         return int(kind.list_size)
     batch = next(file.iter_batches(1, columns=[name]))
@@ -267,21 +244,18 @@ def _kind(kind: Any) -> Kind:
 
     if types.is_dictionary(kind):
         return _kind(kind.value_type)
-    if types.is_nested(kind):
-        lists = types.is_list, types.is_large_list, types.is_fixed_size_list
-        whole_or_float = _any(lists, kind) and _kind(kind.value_type) in ("whole", "float")
-        return "list" if whole_or_float else "other"
-    if _any((types.is_boolean, types.is_integer), kind):
-        return "whole"
-    if _any((types.is_floating, types.is_decimal), kind):
-        return "float"
-    texts = types.is_string, types.is_large_string, types.is_string_view
-    return "text" if _any(texts, kind) else "other"
-
-
-def _any(tests: Sequence[Callable[[Any], bool]], kind: Any) -> bool:
-    """Whether a type is one of those that these functions know."""
-    return any(is_one(kind) for is_one in tests)
+    known: dict[Kind, tuple[Callable[[Any], bool], ...]] = {
+        "list": (types.is_list, types.is_large_list, types.is_fixed_size_list),
+        "whole": (types.is_boolean, types.is_integer),
+        "float": (types.is_floating, types.is_decimal),
+        "text": (types.is_string, types.is_large_string, types.is_string_view),
+    }
+    found = next(
+        (name for name, tests in known.items() if any(is_one(kind) for is_one in tests)), None
+    )
+    if found == "list" and _kind(kind.value_type) not in ("whole", "float"):
+        return "other"
+    return found or "other"
 
 
 def _bits(kind: Any) -> int:

@@ -1,8 +1,8 @@
-"""All rows of a file, checked: whole, of one model, or joined with those of other files."""
+"""All rows of a file, chosen and checked: whole, of one model, or joined with those of others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks import arrays
-from calibrant.checks.labels import cluster_codes
+from calibrant.checks.labels import Classes, cluster_codes, shown
 from calibrant.checks.parameters import Source, listed
-from calibrant.loading import usual_names as usual
-from calibrant.loading.options import Options
+from calibrant.loading import rules
+from calibrant.loading.columns import ColumnStore, Loaded, codes, distinct, load_columns
+from calibrant.loading.options import LOGITS_HINT, PERCENT_HINT, ROUNDED_HINT, Options
 from calibrant.loading.reading import Reading
+from calibrant.loading.roles import MODELS, Kind, Roles, find_roles, present, repeated
 from calibrant.predictions import Beside, Predictions, frozen
 
 if TYPE_CHECKING:
@@ -27,52 +29,35 @@ Array = NDArray[Any]
 @final
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows of a file.
+    """The rows of a file."""
 
-    Parameters
-    ----------
-    probs : array (n, m)
-        Probabilities.
-    labels : array (n,)
-        Places of the classes.
-    classes : tuple of str
-        Names of the classes.
-    weights : array (n,), optional
-        Weights as they are in the file.
-    names : dict
-        Columns that name the model or the case of a row, by their names.
-    reading : Reading
-        Which column is what.
-    source : Source
-        How to speak of rows.
-    """
-
-    probs: Array
-    labels: Array
+    probs: Array  # (n, m)
+    labels: Array  # (n,), places of the classes
     classes: tuple[str, ...]
-    weights: Array | None
-    names: dict[str, pl.Series]
+    weights: Array | None  # (n,), as they are in the file
+    names: dict[str, pl.Series]  # columns that name the model or the case of a row, or are kept
     reading: Reading
-    source: Source
+    source: Source  # how to speak of rows
 
     def predictions(self, rows: Sequence[int] | None = None) -> Predictions:
         """Return all rows, or some of them; a file of these alone would give the same bits."""
-        probs, labels, weights = self.probs, self.labels, self.weights
         if rows is not None:
-            probs, labels = probs.take(rows, axis=0), labels.take(rows)
-            weights = None if weights is None else weights.take(rows)
+            return self._some(list(rows)).predictions()
+        weights = self.weights
         if weights is not None:
-            weights = arrays.weights(weights, len(labels), source=self.source)
-        beside = self._beside(rows)
-        return Predictions.trusted(probs, labels, self.classes, weights, 1, self.reading, beside)
+            weights = arrays.weights(weights, len(self.labels), source=self.source)
+        return Predictions.trusted(
+            self.probs, self.labels, self.classes, weights, 1, self.reading, self._beside()
+        )
 
-    def _beside(self, rows: Sequence[int] | None) -> Beside:
-        """Return clusters and the columns that are kept, of all rows or of some."""
+    def _beside(self) -> Beside:
+        """Return clusters and the columns that are kept."""
         names = (self.reading.cluster, *self.reading.kept)
-        found = {name: self.names[name] for name in names if name is not None}
-        if rows is not None:
-            found = {name: series.gather(list(rows)) for name, series in found.items()}
-        texts = {name: _texts(series) for name, series in found.items()}
+        texts = {
+            name: np.asarray(_texts(self.names[name]).to_numpy(), object)
+            for name in names
+            if name is not None
+        }
         clusters = None
         if self.reading.cluster is not None:
             column = texts.pop(self.reading.cluster)
@@ -85,14 +70,21 @@ class Table:
         found = names.unique(maintain_order=True).to_list()
         return {str(name): self._some((names == name).arg_true().to_numpy()) for name in found}
 
+    def _some(self, rows: Any) -> Table:
+        return replace(
+            self,
+            probs=self.probs.take(rows, axis=0),
+            labels=self.labels.take(rows),
+            weights=None if self.weights is None else self.weights.take(rows),
+            names={name: series.gather(rows) for name, series in self.names.items()},
+        )
+
     def ids(self) -> pl.Series:
         """Return the names of the rows as texts, which must differ."""
-        from polars import String  # noqa: PLC0415 (only files need it)
-
         column = str(self.reading.id)
-        ids = self.names[column].cast(String)
-        if ids.n_unique() < len(ids):
-            twice = ids.filter(ids.is_duplicated()).head(1).to_list()
+        ids = _texts(self.names[column])
+        twice = _twice(ids)
+        if twice:
             raise ValueError(
                 f"`id` must name each row once; column {column!r} has {listed(twice)} more than"
                 " once. Are there several models? Take each with `model`."
@@ -106,7 +98,7 @@ class Table:
         """
         for column in self.suspects:
             values = self.names[column].drop_nulls()
-            if column.lower() not in usual.MODELS:
+            if column.lower() not in MODELS:
                 _refuse_copies(column, values)
             elif self.reading.model is None:
                 _refuse_models(column, values)
@@ -118,21 +110,16 @@ class Table:
         known = {reading.model, reading.id, reading.cluster, *reading.kept}
         return [name for name in self.names if name not in known]
 
-    def _some(self, rows: Array) -> Table:
-        return replace(
-            self,
-            probs=self.probs.take(rows, axis=0),
-            labels=self.labels.take(rows),
-            weights=None if self.weights is None else self.weights.take(rows),
-            names={name: series.gather(rows) for name, series in self.names.items()},
-        )
 
-
-def _texts(series: pl.Series) -> Array:
-    """Return a column as texts (n,)."""
+def _texts(series: pl.Series) -> pl.Series:
     from polars import String  # noqa: PLC0415 (only files need it)
 
-    return np.asarray(series.cast(String).to_numpy(), object)
+    return series.cast(String)
+
+
+def _twice(ids: pl.Series) -> list[Any]:
+    """Return the first value that is there more than once, if one is."""
+    return ids.filter(ids.is_duplicated()).head(1).to_list() if ids.n_unique() < len(ids) else []
 
 
 def _refuse_models(column: str, names: pl.Series) -> None:
@@ -145,13 +132,125 @@ def _refuse_models(column: str, names: pl.Series) -> None:
 
 
 def _refuse_copies(column: str, ids: pl.Series) -> None:
-    if ids.n_unique() < len(ids):
-        twice = ids.filter(ids.is_duplicated()).head(1).to_list()
+    twice = _twice(ids)
+    if twice:
         raise ValueError(
             f"rows must be different cases; column {column!r} has {listed(twice)} more than"
             " once. Are there several models? Take each with `model`; else set the column aside"
             " with `keep=…`."
         )
+
+
+def read_columns(store: ColumnStore, options: Options) -> Table:
+    """Choose the columns, read them once, and check what they hold."""
+    ignored = present("ignore", store.kinds, options.ignore)
+    kinds = {name: kind for name, kind in store.kinds.items() if name not in ignored}
+    roles = find_roles(kinds, options)
+    chosen, loaded = rules.by_name(kinds, options, (roles.label, *roles.kept)), None
+    if chosen is None:
+        rest = {name: kind for name, kind in kinds.items() if name not in roles.taken}
+        chosen, loaded = _named_after_labels(store, rest, roles)
+        chosen = chosen or rules.single(rest, options.logits, roles.correct)
+    loaded = loaded or _load(store, chosen, roles)
+    return _checked(loaded, chosen, roles, store, options)
+
+
+def _named_after_labels(
+    store: ColumnStore, rest: Mapping[str, Kind], roles: Roles
+) -> tuple[rules.Chosen | None, Loaded | None]:
+    """Choose among the columns `rest`, and read them if that shows whether the choice is right.
+
+    The labels of the first rows show which columns these may be. They are read together with
+    all labels, so that a good file is read only once.
+    """
+    if len(rest) < 2:
+        return None, None
+    first = store.first_labels(roles.label)
+    if not rules.are_columns(rest, first):
+        return None, None
+    guess = rules.by_class(rest, first)
+    if guess is None:
+        labels = store.read([], [roles.label]).to_series().drop_nulls()
+        return rules.by_class(rest, distinct(labels)), None
+    loaded = _load(store, guess, roles)
+    chosen = rules.by_class(rest, distinct(loaded.label))
+    return chosen, loaded if chosen == guess else None
+
+
+def _load(store: ColumnStore, chosen: rules.Chosen, roles: Roles) -> Loaded:
+    used = [roles.label, *chosen.columns, *roles.beside]
+    twice = repeated(used if roles.weight is None else [*used, roles.weight])
+    if twice:
+        raise ValueError(
+            "a column must be one thing only: label, probability, weight or another; found"
+            f" {listed(twice)} twice."
+        )
+    return load_columns(store, chosen.columns, roles)
+
+
+def _checked(
+    loaded: Loaded, chosen: rules.Chosen, roles: Roles, store: ColumnStore, options: Options
+) -> Table:
+    n, k = loaded.matrix.shape
+    source = _source(store, chosen)
+    if k == 1 and not chosen.lists:
+        known = chosen.two(distinct(loaded.label), roles.correct, options)
+    else:
+        known = chosen.several(k, options)
+    weights = None
+    if loaded.weight is not None:
+        weights = loaded.weight.to_numpy()
+        arrays.weights(weights, n, source=source)
+    probs = to_probabilities(loaded.matrix[:, 0] if k == 1 else loaded.matrix, options, source)
+    labels = codes(loaded.label, known, source)
+    refuse_decisions(probs, options)
+    reading = _reading(chosen, roles, known, store, options)
+    return Table(probs, labels, known.names, weights, loaded.names, reading, source)
+
+
+def _source(store: ColumnStore, chosen: rules.Chosen) -> Source:
+    """Return the words for rows and columns; say which were taken, where that was a guess."""
+    columns = chosen.columns
+    taken = ""
+    if len(columns) > 1 and not chosen.asked:
+        taken = f"The columns {listed(columns, 4)} were taken; others can be named with `probs`. "
+
+    def column(j: int) -> str:
+        if chosen.lists:
+            return f"entry {j} of column {shown(columns[0])}"
+        return f"column {shown(columns[j])}"
+
+    return Source(
+        store.where,
+        column,
+        probs="the probabilities",
+        logits="the logits",
+        labels="the labels",
+        hint=f"{taken}{LOGITS_HINT}",
+        rounded_hint=f"{taken}{ROUNDED_HINT}",
+        percent_hint=f"{taken}{PERCENT_HINT}",
+    )
+
+
+def _reading(
+    chosen: rules.Chosen, roles: Roles, known: Classes, store: ColumnStore, options: Options
+) -> Reading:
+    used = {roles.label, roles.weight, *roles.beside, *chosen.columns}
+    return Reading(
+        roles.label,
+        chosen.columns,
+        known.names[1] if len(known.names) == 2 else None,
+        roles.weight,
+        roles.model,
+        roles.id,
+        tuple(name for name in store.kinds if name not in used),
+        cluster=roles.cluster,
+        kept=roles.kept,
+        correct=roles.correct and len(chosen.columns) == 1 and not chosen.lists,
+        lists=chosen.lists,
+        logits=options.logits,
+        normalize=options.normalize and len(known.names) > 2,
+    )
 
 
 def to_probabilities(matrix: Array, options: Options, source: Source) -> Array:
@@ -161,16 +260,14 @@ def to_probabilities(matrix: Array, options: Options, source: Source) -> Array:
     return arrays.probabilities(matrix, owned=True, source=source, normalize=options.normalize)
 
 
-def refuse_decisions(probs: Array, options: Options) -> None:
+def refuse_decisions(probs: Array, options: Options, step: int = 1 << 16) -> None:
     """Refuse probabilities that are all 0 or 1, unless the user named them."""
-    if options.probs is None and not options.logits and _all_hard(probs):
+    if options.probs is not None or options.logits:
+        return
+    flat = probs.reshape(-1)
+    blocks = (flat[start : start + step] for start in range(0, flat.size, step))
+    if all(bool(np.logical_or(block == 0, block == 1).all()) for block in blocks):
         raise ValueError(
             "the probabilities must not all be 0 or 1: these are decisions. If they are meant, name"
             " them with `probs`."
         )
-
-
-def _all_hard(probs: Array, step: int = 1 << 16) -> bool:
-    flat = probs.reshape(-1)
-    blocks = (flat[start : start + step] for start in range(0, flat.size, step))
-    return all(bool(np.logical_or(block == 0, block == 1).all()) for block in blocks)

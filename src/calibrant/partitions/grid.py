@@ -177,10 +177,10 @@ class EqualWidth(Partition):
             return engine.sums.add_intervals(data.rows, edges)
         return engine.sums.add_ranked_intervals(data.ranked, edges)
 
-    def locate_there(self, data: Predictions) -> "device.cells.Cells | None":
+    def locate_on_device(self, data: Predictions) -> "device.cells.Cells | None":
         """Return the cells of rows on a device, found there; None if the host has to do it."""
-        assert data.there is not None
-        return device.cells.boxes(data.there, axes(data), self.k)
+        assert data.on_device is not None
+        return device.cells.boxes(data.on_device, axes(data), self.k)
 
     def __str__(self) -> str:
         return "one cell" if self.k == 1 else f"{self.k} equal widths"
@@ -223,9 +223,9 @@ class SimplexBins(Partition):
         columns = axes(data)
         return _locate(data, partial(_simplex_keys, columns, self._packing(columns[1]), self.k))
 
-    def locate_there(self, data: Predictions) -> "device.cells.Cells | None":
-        assert data.there is not None
-        return device.cells.simplices(data.there, axes(data), self.k)
+    def locate_on_device(self, data: Predictions) -> "device.cells.Cells | None":
+        assert data.on_device is not None
+        return device.cells.simplices(data.on_device, axes(data), self.k)
 
     def _packing(self, count: int) -> "engine.grid.Digits":
         """Return how keys of so many coordinates are packed: integer parts, then ranks."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.arguments import as_partition
 from calibrant.calibration import calibration_function
 from calibrant.checks.parameters import brief, whole
 from calibrant.partitions import (
@@ -26,7 +27,6 @@ from calibrant.partitions.equal_mass import FittedIntervals
 from calibrant.partitions.variance_tree import FittedTree
 from calibrant.predictions import Predictions
 from calibrant.recalibration.map import Fields, Map, distributions, integers, numbers, present_rows
-from calibrant.spelling import as_partition
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

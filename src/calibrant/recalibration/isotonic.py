@@ -5,7 +5,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from calibrant.calibration.isotonic import isotonic
+from calibrant.calibration import isotonic
 from calibrant.checks.parameters import brief, whole
 from calibrant.predictions import Predictions
 from calibrant.recalibration.map import Array, Fields, Floats, Map, numbers, present_rows

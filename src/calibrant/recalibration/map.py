@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Protocol, Self, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant.arguments import check_data
 from calibrant.checks.arrays import probabilities
 from calibrant.checks.files import as_path, whole_file
 from calibrant.checks.labels import class_names
 from calibrant.checks.parameters import brief, listed
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
-from calibrant.verbs import check_data
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

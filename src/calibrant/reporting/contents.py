@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import diagrams, inference
+from calibrant.arguments import as_rows
 from calibrant.calibration import calibration_function
 from calibrant.cross_fitting import Recalibration, recalibrate
 from calibrant.cross_fitting.result import AS_IT_IS
@@ -29,7 +30,6 @@ from calibrant.recalibration import Temperature
 from calibrant.reporting import sentences
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
-from calibrant.verbs import as_rows
 from calibrant.words import ALPHA, NEEDED, capital
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from calibrant import tables
+from calibrant.arguments import as_lens, as_rows, takes_models
 from calibrant.checks.files import whole_file
-from calibrant.checks.seeds import Rng, as_seed
+from calibrant.checks.parameters import Rng, as_seed
 from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
 from calibrant.cross_fitting.result import NOTE
 from calibrant.diagrams import CurveDiagram, ReliabilityDiagram, reliability_diagram
@@ -30,8 +31,6 @@ from calibrant.reporting import contents as of_model
 from calibrant.reporting.contents import Contents, Settings, main_lens
 from calibrant.reporting.sentences import comparison_parts, paragraphs
 from calibrant.rows import Scan
-from calibrant.spelling import as_lens
-from calibrant.verbs import as_rows, takes_models
 from calibrant.words import capital, decimal, many, score_name
 
 MOST_ROWS = 50  # groups in the table

@@ -6,9 +6,8 @@ drawn. Both are pure functions of a key, the number of the replicate and the row
 """
 
 from calibrant.resampling.alternatives import Shifted, Tempered
-from calibrant.resampling.exact import Exact, WildClusters
 from calibrant.resampling.resampler import Resampler
-from calibrant.resampling.rows import Bootstrap, Consistency
+from calibrant.resampling.resamplers import Bootstrap, Consistency, Exact, WildClusters
 
 __all__ = [
     "Bootstrap",

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, View
 from calibrant.checks.parameters import brief, function
-from calibrant.checks.seeds import derive
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Labels, Redraw
 from calibrant.resampling.draws.rows import RowDraws
@@ -36,7 +35,6 @@ class Resampler:
     refit: bool = True  # whether a partition that looks at the data is fitted to each data set
     identity: bool = False  # whether `distributions` are sure to be the predictions
     flips_signs = False  # whether replicates flip the signs of clusters, and have no labels
-    labels_apart = False  # whether labels have a key of their own, apart from that of rows
     draws_rows = False  # whether it says how often each row stands in a data set
     draws_data_sets = False  # whether it draws whole data sets in a way of its own
 
@@ -51,10 +49,14 @@ class Resampler:
     def checked_distributions(self, data: Predictions) -> Array | None:
         """Return `distributions`; refuse rows that are none."""
         probs = self.distributions(data)
-        if probs is not None and probs is not data.probs:
-            name = f"{type(self).__name__}.distributions"
-            refuse_other_forms(name, probs, data.probs.shape)
-            sums_to_one(name, probs)
+        if probs is None or probs is data.probs:
+            return probs
+        name, shape = f"{type(self).__name__}.distributions", data.probs.shape
+        array = isinstance(probs, np.ndarray)
+        if not array or probs.dtype.kind != "f" or probs.shape != shape:
+            found = f"{probs.dtype} of shape {probs.shape}" if array else type(probs).__name__
+            raise TypeError(f"`{name}` must return floats of shape {shape}; it returned {found}.")
+        sums_to_one(name, probs)
         return probs
 
     def times(self, data: Predictions, key: np.uint64, b: int) -> Array | None:  # noqa: ARG002
@@ -63,11 +65,11 @@ class Resampler:
 
     def label_key(self, key: np.uint64) -> np.uint64:
         """Return the key of the labels, where `key` is that of everything."""
-        return derive(key, 1) if self.labels_apart else key
+        return key
 
     def respecting(self, data: Any) -> "Resampler":
         """Return what stands for this resampler if rows of these data depend on each other."""
-        if data.clusters is None or self.flips_signs:
+        if data.clusters is None:
             return self
         raise ValueError(
             "`resampler` must respect the clusters of the rows, as WildClusters() does;"
@@ -76,11 +78,10 @@ class Resampler:
 
     def totals(self, cells: Gathered, key: np.uint64, replicates: Replicates) -> Any:
         """Return the totals of fixed cells whose rows stand so many times, with their labels."""
-        out = engine.totals.Totals.zeros(replicates.size)
+        out = engine.norms.Totals.zeros(replicates.size)
         for b in range(*replicates):
             times = self.times(cells.data, key, b)
-            data = cells.data if times is None else cells.data.weighted_by(times)
-            found = cells.totals(data)
+            found = cells.totals(None if times is None else cells.data.weighted_by(times))
             for mine, theirs in zip(out, found, strict=True):
                 mine[:, b - replicates.start] = theirs[:, 0]
         return out
@@ -101,18 +102,13 @@ class Resampler:
     def draw(self, data: Predictions, key: np.uint64, b: int) -> Predictions:
         """Return replicate b as a data set, the copies of a row one after the other."""
         probs, times = self.distributions(data), self.times(data, key, b)
-        if times is None:
-            return data if probs is None else data.with_labels(self._labels(probs, key, b))
-        rows = data.take(np.repeat(np.arange(data.n), times))
+        rows = data if times is None else data.take(np.repeat(np.arange(data.n), times))
         if probs is None:
             return rows
         source = Source(probs, None, self.label_key(key), 0)
+        if times is None:
+            return rows.with_labels(engine.draws.draw_labels(source, Replicates(b, b + 1))[0])
         return rows.with_labels(engine.draws.draw_copies(source, times, b))
-
-    def _labels(self, probs: Array, key: np.uint64, b: int) -> NDArray[np.int32]:
-        source = Source(probs, None, self.label_key(key), 0)
-        found: NDArray[np.int32] = engine.draws.draw_labels(source, Replicates(b, b + 1))[0]
-        return found
 
 
 def check_rho(rho: Rho | None) -> None:
@@ -142,16 +138,6 @@ def hypothesis(rho: Rho | None, data: Predictions) -> Array:
     probs /= sums_to_one("rho", probs)[:, None]
     probs.flags.writeable = False
     return probs
-
-
-def refuse_other_forms(name: str, probs: Any, shape: tuple[int, ...]) -> None:
-    """Refuse what a user's function returned unless it is an array of floats of this shape."""
-    found = type(probs).__name__
-    if isinstance(probs, np.ndarray):
-        if probs.dtype.kind == "f" and probs.shape == shape:
-            return
-        found = f"{probs.dtype} of shape {probs.shape}"
-    raise TypeError(f"`{name}` must return floats of shape {shape}; it returned {found}.")
 
 
 def sums_to_one(name: str, probs: Array) -> Array:

@@ -8,22 +8,10 @@ is said by the rows. They know no statistic, and lenses only as functions.
 from calibrant.rows.columns import Coded, Columns
 from calibrant.rows.fragments import Fragment
 from calibrant.rows.passes import Values
-from calibrant.rows.rows import MEMORY, STAYS, Batch, Exchange, Group, Memory, Part, Reduction, Rows
-from calibrant.rows.scan import Scan
+from calibrant.rows.rows import MEMORY, STAYS, Batch, Exchange, Group, Memory, Part, Reduction
+from calibrant.rows.scan import Rows, Scan
 
 __all__ = [
-    "MEMORY",
-    "STAYS",
-    "Batch",
-    "Coded",
-    "Columns",
-    "Exchange",
-    "Fragment",
-    "Group",
-    "Memory",
-    "Part",
-    "Reduction",
-    "Rows",
-    "Scan",
-    "Values",
-]
+    "MEMORY", "STAYS", "Batch", "Coded", "Columns", "Exchange", "Fragment", "Group", "Memory",
+    "Part", "Reduction", "Rows", "Scan", "Values",
+]  # fmt: skip

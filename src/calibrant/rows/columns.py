@@ -50,40 +50,18 @@ class Coded(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns hold what, and how they are read.
-
-    Parameters
-    ----------
-    label : str
-        The labels.
-    probs : tuple of str
-        The probabilities: one column for each class, a single one of lists, or P(class 1).
-    lists : bool
-        Whether the only column of `probs` holds a list for each row.
-    single : bool
-        Whether it holds the type of 32-bit floats; else rows are read as 64-bit floats.
-    known : Classes
-        The classes that labels may be of.
-    weight : str, optional
-        The weights.
-    row : str, optional
-        The numbers of the rows, if they have some that do not depend on where they lie.
-    logits, normalize : bool
-        Whether these are logits, or probabilities that were rounded.
-    kept : tuple of str
-        Columns that are kept beside the predictions.
-    """
+    """Which columns hold what, and how they are read."""
 
     label: str
-    probs: tuple[str, ...]
-    lists: bool
-    single: bool
-    known: Classes
+    probs: tuple[str, ...]  # one for each class, a single one of lists, or P(class 1)
+    lists: bool  # whether the only column of `probs` holds a list for each row
+    single: bool  # whether numbers are 32-bit floats; else rows are read as 64-bit floats
+    known: Classes  # that labels may be of
     weight: str | None = None
-    row: str | None = None
+    row: str | None = None  # numbers of rows, if they have some that do not depend on their place
     logits: bool = False
-    normalize: bool = False
-    kept: tuple[str, ...] = ()
+    normalize: bool = False  # whether probabilities were rounded
+    kept: tuple[str, ...] = ()  # kept beside the predictions
 
     @property
     def m(self) -> int:
@@ -97,16 +75,10 @@ class Columns:
         return [*self.probs, self.label, *others, *self.kept]
 
     def predictions(self, table: Any, where: Where, unit: float | None) -> Predictions:
-        """Check a batch of rows and return it.
+        """Check a batch of rows, a pyarrow.RecordBatch, and return it.
 
-        Parameters
-        ----------
-        table : pyarrow.RecordBatch
-            The rows.
-        where : function of a row
-            Words for the place of a row of the batch.
-        unit : float or None
-            What weights are rounded to multiples of; None if there are none.
+        where : gives words for the place of a row of the batch
+        unit : what weights are rounded to multiples of; None if there are none
         """
         source = Source(
             where,
@@ -146,8 +118,7 @@ class Columns:
             return None
         column = table.column(self.row)
         if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise ValueError(f"`row` must name every row; {where(row)} has no number.")
+            raise ValueError(f"`row` must name every row; {where(_missing(column))} has no number.")
         numbers = np.ascontiguousarray(_plain(column), np.int64)
         if numbers.size and (numbers < 0).any():
             row = int(np.argmax(numbers < 0))
@@ -189,6 +160,11 @@ def _plain(column: Any) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
+def _missing(column: Any) -> int:
+    """Return the first row that lacks a value."""
+    return int(np.argmax(_plain(column.is_null())))
+
+
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -196,8 +172,7 @@ def _text(value: Any) -> str:
 def _of_lists(column: Any, m: int, dtype: Any, where: Where) -> Array:
     """Return a column of lists, each of m numbers, as rows of a matrix."""
     if column.null_count:
-        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise ValueError(f"the probabilities must be finite; {where(row)} has none.")
+        raise ValueError(f"the probabilities must be finite; {where(_missing(column))} has none.")
     flat = column.flatten()
     if len(flat) != m * len(column) or hasattr(column, "offsets"):
         lengths = np.asarray(column.value_lengths())

@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,45 +17,49 @@ WILD = ("*", "?", "[")
 
 
 class Fragment(NamedTuple):
-    """A group of rows of a file.
-
-    `start` is the number of the file's first row among all rows, `first` that of the group's;
-    `total` is how many rows the file had when it was listed, and `stamp` its size and time.
-    """
+    """A group of rows of a file."""
 
     path: str
     group: int
-    start: int
-    first: int
+    start: int  # number of the file's first row among all rows
+    first: int  # and of the group's
     n: int
-    total: int
-    stamp: tuple[int, int] | None
+    total: int  # how many rows the file had when it was listed
+    stamp: tuple[int, int] | None  # its size and time then
 
     @property
     def name(self) -> str:
         """What the file is called, without its folder."""
         return self.path.rsplit("/", 1)[-1]
 
-    def tables(self, file: Any, names: list[str], size: int) -> Iterator[Any]:
-        """Yield the rows in batches of at most so many, with what the names of folders say."""
-        stored = [name for name in names if name in file.schema_arrow.names]
-        keys = folder_keys(self.path)
-        told = {name: keys[name] for name in names if name not in stored and name in keys}
-        for batch in file.iter_batches(
-            size, row_groups=[self.group], columns=stored, use_threads=False
-        ):
-            yield _with_constants(batch, told)
+    def where(self, done: int, row: int) -> str:
+        """Return words for a row of the batch that begins after so many rows of the group."""
+        number = self.first + done + row
+        return f"row {number - self.start:,} of {self.name} (row {number:,} of all)"
 
-    def check_rows(self, found: int) -> None:
-        """Refuse a group that does not have as many rows as it had."""
-        if found != self.n:
-            raise ValueError(
-                f"{self.name} changed while it was read (a group had {self.n:,} rows, now"
-                f" {found:,})."
-            )
+    def tables(self, names: list[str], size: int, opened: dict[str, Any]) -> Iterator[Any]:
+        """Yield the rows in batches of at most so many, with what the names of folders say.
+
+        opened : the file that was opened last, by its path
+        """
+        if self.path not in opened:
+            opened.clear()
+            opened[self.path] = open_parquet(self.path)
+        file, done = opened[self.path], 0
+        stored = [name for name in names if name in file.schema_arrow.names]
+        how = {"row_groups": [self.group], "columns": stored, "use_threads": False}
+        with self._unchanged(file):
+            for batch in file.iter_batches(size, **how):
+                yield _with_folders(batch, self.path, names)
+                done += batch.num_rows
+            if done != self.n:
+                raise ValueError(
+                    f"{self.name} changed while it was read (a group had {self.n:,} rows, now"
+                    f" {done:,})."
+                )
 
     @contextmanager
-    def unchanged(self, file: Any) -> Iterator[None]:
+    def _unchanged(self, file: Any) -> Iterator[None]:
         """Refuse a file that is not as it was, and turn what a reader says into a sentence."""
         if file.metadata.num_rows != self.total:
             raise ValueError(
@@ -82,7 +86,11 @@ class FrameFragment(NamedTuple):
         """Number of rows."""
         return int(self.table.num_rows)
 
-    def tables(self, names: list[str], size: int) -> Iterator[Any]:
+    def where(self, done: int, row: int) -> str:
+        """Return words for a row of the batch that begins after so many rows."""
+        return f"row {done + row:,} of {self.name}"
+
+    def tables(self, names: list[str], size: int, opened: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
         """Yield the rows in batches of at most so many."""
         for start in range(0, self.n, size):
             yield self.table.slice(start, size).select(names)
@@ -185,13 +193,7 @@ def _system(uri: str) -> tuple[Any, str]:
 
 
 def _spelled(uri: str) -> str:
-    """Return an address as pyarrow spells it; what Hadoop calls s3a is s3.
-
-    Examples
-    --------
-    >>> _spelled("s3a://bucket/predictions")
-    's3://bucket/predictions'
-    """
+    """Return an address as pyarrow spells it; what Hadoop calls s3a is s3."""
     return "s3://" + uri.removeprefix("s3a://") if uri.startswith("s3a://") else uri
 
 
@@ -207,14 +209,15 @@ def folder_keys(path: str) -> dict[str, str]:
     return {unquote(key): unquote(value) for key, mark, value in pairs if key and mark}
 
 
-def _with_constants(batch: Any, values: Mapping[str, str]) -> Any:
-    """Return an Arrow batch with further columns, each of which has one value."""
+def _with_folders(batch: Any, path: str, names: list[str]) -> Any:
+    """Return an Arrow batch with the columns that it lacks and that names of folders tell."""
     import pyarrow  # noqa: PLC0415 (an extra)
 
-    for name, value in values.items():
-        codes = pyarrow.array(np.zeros(batch.num_rows, np.int8))
-        column = pyarrow.DictionaryArray.from_arrays(codes, [value])
-        batch = batch.append_column(name, column)
+    for name, value in folder_keys(path).items():
+        if name in names and name not in batch.schema.names:
+            codes = pyarrow.array(np.zeros(batch.num_rows, np.int8))
+            column = pyarrow.DictionaryArray.from_arrays(codes, [value])
+            batch = batch.append_column(name, column)
     return batch
 
 

@@ -1,11 +1,15 @@
-"""Work on batches of rows: several reductions in one pass, and rows that change hands."""
+"""Work on batches of rows: several reductions in one pass, and rows that change hands.
+
+And the reductions of scans themselves: values of columns, all rows, and whether row numbers are
+unique, from a sample of them that does not depend on their order.
+"""
 
 import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +17,7 @@ from numpy.typing import NDArray
 from calibrant.predictions import Predictions
 from calibrant.rows.rows import STAYS, Batch, Group, Lens, Part
 
+KEPT = 4096  # numbers of the sample: if 1 in 200 stands twice, the chance to miss it is 1e-9
 MOST_VALUES = 100_000  # of a column that rows are grouped by
 
 
@@ -29,37 +34,30 @@ class Pass:
 
     def add(self, state: list[Any], batch: Batch) -> list[Any]:
         """Let each reduction have its rows, as it sees them."""
-        groups: dict[Group | None, Batch] = {None: batch}
+        chosen = {part.group for part in self.parts}
+        groups = {one: batch if one is None else one.of(batch) for one in chosen}
         seen: list[tuple[Part, Batch]] = []
-        return [
-            self._add(mine, part, groups, seen)
-            for mine, part in zip(state, self.parts, strict=True)
-        ]
-
-    def _add(
-        self,
-        state: Any,
-        part: Part,
-        groups: dict[Group | None, Batch],
-        seen: list[tuple[Part, Batch]],
-    ) -> Any:
-        if part.group not in groups:
-            assert part.group is not None
-            groups[part.group] = part.group.of(groups[None])
-        some = groups[part.group]
-        if not some.given.n:
-            return state
-        for other, found in seen:
-            if other.lens is part.lens and other.group == part.group:
-                return part.reduction.add(state, found)
-        found = some.through(part.lens)
-        seen.append((part, found))
-        return part.reduction.add(state, found)
+        found = []
+        for mine, part in zip(state, self.parts, strict=True):
+            some = groups[part.group]
+            found.append(
+                part.reduction.add(mine, _seen(some, part, seen)) if some.given.n else mine
+            )
+        return found
 
     def merge(self, a: list[Any], b: list[Any]) -> list[Any]:
         """Return the states of the rows of both."""
         threes = zip(a, b, self.parts, strict=True)
         return [part.reduction.merge(mine, theirs) for mine, theirs, part in threes]
+
+
+def _seen(some: Batch, part: Part, seen: list[tuple[Part, Batch]]) -> Batch:
+    """Return rows through the lens of a part; others of the same group may have looked already."""
+    for other, found in seen:
+        if other.lens is part.lens and other.group == part.group:
+            return found
+    seen.append((part, some.through(part.lens)))
+    return seen[-1][1]
 
 
 @final
@@ -198,3 +196,56 @@ class Everything:
     def merge(self, a: list[Batch], b: list[Batch]) -> list[Batch]:
         """Keep the batches of both."""
         return a + b
+
+
+class Sample(NamedTuple):
+    """The row numbers whose hashes are smallest, and one that stood twice.
+
+    Every copy of such a number is in the sample of the rows that it is among. So it is seen to
+    stand twice however rows are cut and merged.
+    """
+
+    numbers: NDArray[np.int64]  # sorted by their hashes, at most KEPT
+    twice: NDArray[np.int64]  # of those that stood twice, the one with the smallest hash: (0 or 1,)
+
+    def check(self) -> None:
+        """Refuse numbers of which one in the sample stood twice."""
+        if (_hash(self.twice) <= _hash(self.numbers[-1:])).any():
+            raise ValueError(f"`row` must be unique; {self.twice[0]} stands more than once.")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RowNumbers:
+    """A sample of the numbers of rows."""
+
+    def zero(self) -> Sample:
+        """Return the sample of no rows."""
+        return Sample(np.empty(0, np.int64), np.empty(0, np.int64))
+
+    def add(self, state: Sample, batch: Batch) -> Sample:
+        """Look at the numbers of a batch, which differ among themselves."""
+        assert batch.numbers is not None
+        numbers = batch.numbers
+        if state.numbers.size == KEPT:
+            numbers = numbers[_hash(numbers) <= _hash(state.numbers[-1:])]
+        return self.merge(state, Sample(_first(numbers, KEPT), state.twice))
+
+    def merge(self, a: Sample, b: Sample) -> Sample:
+        """Return the sample of the rows of both."""
+        numbers, times = np.unique(np.concatenate((a.numbers, b.numbers)), return_counts=True)
+        twice = np.concatenate((a.twice, b.twice, numbers[times > 1]))
+        return Sample(_first(numbers, KEPT), _first(twice, 1))
+
+
+def _first(numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return those with the smallest hashes, in the order of these."""
+    return numbers[np.argsort(_hash(numbers), kind="stable")[:count]]
+
+
+def _hash(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Mix the bits of numbers so that different ones stay different (SplitMix64)."""
+    x = numbers.astype(np.uint64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))

@@ -1,7 +1,6 @@
 """What rows are, wherever they lie: they fold a reduction, and exchange themselves by owner."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar, final
 
@@ -33,6 +32,11 @@ class Batch(NamedTuple):
         """Return the same rows, seen through a lens; None for no lens."""
         return self if lens is None else self._replace(seen=lens(self.given))
 
+    @property
+    def rows(self) -> engine.arrays.Rows:
+        """The rows as the lens shows them and the engine takes them, with their numbers."""
+        return self.seen.rows._replace(first=self.first, numbers=self.numbers)
+
     def take(self, rows: NDArray[np.intp]) -> "Batch":
         """Return some rows as they were given, which keep their numbers."""
         numbers = rows + self.first if self.numbers is None else self.numbers[rows]
@@ -60,15 +64,12 @@ class Reduction(Protocol[S]):
 
     def zero(self) -> S:
         """Return the state of no rows."""
-        ...
 
     def add(self, state: S, batch: Batch) -> S:
         """Return the state with further rows; `state` is nobody else's, and may be changed."""
-        ...
 
     def merge(self, a: S, b: S) -> S:
         """Return the state of the rows of both."""
-        ...
 
 
 class Exchange(Protocol[S]):
@@ -83,19 +84,15 @@ class Exchange(Protocol[S]):
 
     def owners(self, batch: Batch) -> NDArray[np.int32]:
         """Return the owner of each row (n,)."""
-        ...
 
     def finish(self, batch: Batch) -> S:
         """Return the state of all rows of an owner."""
-        ...
 
     def finish_staying(self, state: Any) -> S:
         """Return the state of rows that stayed, from what was added up over them."""
-        ...
 
     def merge(self, a: S, b: S) -> S:
         """Return the state of both."""
-        ...
 
 
 class Part(NamedTuple):
@@ -106,135 +103,49 @@ class Part(NamedTuple):
     group: Group | None = None
 
 
-class Rows(Protocol):
-    """Rows of predictions and outcomes, at hand or elsewhere.
-
-    `held` is all that others ask about the place: whether rows can be had at once.
-    """
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        ...
-
-    @property
-    def m(self) -> int:
-        """Number of classes."""
-        ...
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Names of the classes."""
-        ...
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows have weights."""
-        ...
-
-    @property
-    def kept(self) -> tuple[str, ...]:
-        """Names of the columns that were kept beside the predictions."""
-        ...
-
-    @property
-    def unit(self) -> float:
-        """The smallest power of 2 that no weight exceeds."""
-        ...
-
-    @property
-    def held(self) -> bool:
-        """Whether all rows are at hand."""
-        ...
-
-    def part(self, reduction: Any, lens: Lens | None = None) -> Part:
-        """Return a part of a pass over these rows."""
-        ...
-
-    def fold(self, parts: Sequence[Part], progress: Progress | None = None) -> list[Any]:
-        """Add up all rows, in one pass; return the state of each part."""
-        ...
-
-    def exchange(self, work: Exchange[S], lens: Lens | None, progress: Progress | None = None) -> S:
-        """Bring the rows of each owner together, and return the merged states of all owners."""
-        ...
-
-    def at_hand(self, asker: str) -> Batch:
-        """Return all rows, or refuse in the name of who asks for them."""
-        ...
-
-    def numbered(self) -> None:
-        """Refuse rows without numbers, by which labels are drawn."""
-        ...
-
-
 def refuse_rows(asker: str) -> NoReturn:
     """Say that something needs all rows at once."""
     raise ValueError(f"{asker} looks at rows, and scanned rows come in batches. {MEMORY}")
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class Memory:
-    """All rows of `Predictions`, as one batch; kernels cut it into spans on threads."""
+    """All rows of `Predictions`, as one batch; kernels cut it into spans on threads.
 
-    data: Predictions
+    What rows are: they `fold` a reduction, `exchange` themselves by owner, and hand out all of
+    them `at_hand`. `Scan` has the same attributes and methods, of rows that are elsewhere. `held`
+    is all that others ask about the place.
+    """
 
-    held = True
+    held = True  # whether all rows are at hand
 
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.data.n
-
-    @property
-    def m(self) -> int:
-        """Number of classes."""
-        return self.data.m
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Names of the classes."""
-        return self.data.classes
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows have weights."""
-        return self.data.weighted
-
-    @property
-    def clusters(self) -> NDArray[Any] | None:
-        """Number of the cluster of each row (n,); None if rows are independent."""
-        return self.data.clusters
+    def __init__(self, data: Predictions) -> None:
+        self.data = data
+        self.n, self.m, self.classes = data.n, data.m, data.classes
+        self.weighted, self.clusters = data.weighted, data.clusters
+        self.kept = tuple(data.columns)  # names of columns beside the predictions
 
     @property
     def unit(self) -> float:
         """The smallest power of 2 that no weight exceeds."""
         return float(engine.sums.unit_of(self.data.rows))
 
-    @property
-    def kept(self) -> tuple[str, ...]:
-        """Names of the columns that were kept beside the predictions."""
-        return tuple(self.data.columns)
-
     def part(self, reduction: Any, lens: Lens | None = None) -> Part:
         """Return a part of a pass over these rows."""
         return Part(reduction, lens)
 
     def fold(self, parts: Sequence[Part], progress: Progress | None = None) -> list[Any]:  # noqa: ARG002
-        """Add up all rows."""
+        """Add up all rows, in one pass; return the state of each part."""
         whole = self.at_hand("")
-        return [
-            part.reduction.add(part.reduction.zero(), whole.through(part.lens)) for part in parts
-        ]
+        return [one.reduction.add(one.reduction.zero(), whole.through(one.lens)) for one in parts]
 
     def exchange(self, work: Exchange[S], lens: Lens | None, progress: Progress | None = None) -> S:  # noqa: ARG002
-        """Finish all rows as those of one owner."""
+        """Bring the rows of each owner together, and merge their states: here there is one."""
         return work.finish(self.at_hand("").through(lens))
 
     def at_hand(self, asker: str) -> Batch:  # noqa: ARG002
-        """Return all rows."""
+        """Return all rows, or refuse in the name of who asks for them."""
         return Batch(self.data, self.data)
 
     def numbered(self) -> None:
-        """Accept: rows have the numbers of their places."""
+        """Refuse rows without numbers, by which labels are drawn; here these are places."""

@@ -13,10 +13,9 @@ from calibrant.checks.arrays import weight_unit
 from calibrant.checks.parameters import listed
 from calibrant.predictions import Beside, Predictions
 from calibrant.rows.columns import Columns, Where
-from calibrant.rows.fragments import Fragment, FrameFragment, open_parquet
-from calibrant.rows.numbers import RowNumbers
-from calibrant.rows.passes import Everything, Fold, Pass, Shuffle
-from calibrant.rows.rows import Batch, Exchange, Group, Lens, Part, Progress, refuse_rows
+from calibrant.rows.fragments import Fragment, FrameFragment
+from calibrant.rows.passes import Everything, Fold, Pass, RowNumbers, Shuffle
+from calibrant.rows.rows import Batch, Exchange, Group, Lens, Memory, Part, Progress, refuse_rows
 from calibrant.rows.workers import Threads, Workers
 
 S = TypeVar("S")
@@ -45,32 +44,12 @@ class Reader:
     ) -> Iterator[tuple[Any, int, Where]]:
         """Yield Arrow batches with the number of the first row, and words for rows."""
         size = max(1, ENTRIES // self.columns.m)
-        path, file = "", None
+        opened: dict[str, Any] = {}
         for fragment in fragments:
             done = 0
-            if isinstance(fragment, FrameFragment):
-                for table in fragment.tables(names, size):
-                    yield table, fragment.first + done, partial(_in_frame, fragment.name, done)
-                    done += table.num_rows
-                continue
-            if fragment.path != path:
-                path, file = fragment.path, open_parquet(fragment.path)
-            with fragment.unchanged(file):
-                for table in fragment.tables(file, names, size):
-                    yield table, fragment.first + done, partial(_in_file, fragment, done)
-                    done += table.num_rows
-                fragment.check_rows(done)
-
-
-def _in_file(fragment: Fragment, done: int, row: int) -> str:
-    """Return words for a row of the batch that begins after so many rows of a fragment."""
-    number = fragment.first + done + row
-    return f"row {number - fragment.start:,} of {fragment.name} (row {number:,} of all)"
-
-
-def _in_frame(name: str, done: int, row: int) -> str:
-    """Return words for a row of a part of a frame."""
-    return f"row {done + row:,} of {name}"
+            for table in fragment.tables(names, size, opened):
+                yield table, fragment.first + done, partial(fragment.where, done)
+                done += table.num_rows
 
 
 @dataclass(slots=True, eq=False)
@@ -133,7 +112,7 @@ class Scan:
         """
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
         new = tuple(name for name in dict.fromkeys(wanted) if name not in self.columns.kept)
-        _check_there(new, self.reading.left_out)
+        _check_left_out(new, self.reading.left_out)
         kept = (*self.columns.kept, *new)
         left_out = tuple(name for name in self.reading.left_out if name not in new)
         return replace(
@@ -268,7 +247,7 @@ class Scan:
         return f"Scan(n={self.n}, m={self.m}, classes={shown}, files={files}, on={self.workers})"
 
 
-def _check_there(names: Sequence[str], columns: Sequence[str]) -> None:
+def _check_left_out(names: Sequence[str], columns: Sequence[str]) -> None:
     """Refuse columns that files do not have, or that hold something else."""
     missing = sorted(set(names) - set(columns))
     if missing:
@@ -316,3 +295,6 @@ class LargestWeight:
         for table, _, where in self.reader.tables(fragments, self.names):
             largest = max(largest, float(columns.weights(table, where).max(initial=0.0)))
         return largest
+
+
+Rows = Memory | Scan  # rows, wherever they are

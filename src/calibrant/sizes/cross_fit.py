@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.seeds import generator
+from calibrant.checks.parameters import generator
 from calibrant.predictions import Predictions
 from calibrant.sizes.directions import Direction, Sample, learn
 

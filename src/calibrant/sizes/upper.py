@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.seeds import generator
+from calibrant.checks.parameters import generator
 from calibrant.sizes.directions import FLOOR, Sample
 
 Floats = NDArray[np.float64]

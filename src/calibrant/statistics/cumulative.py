@@ -132,7 +132,9 @@ class KolmogorovMiscalibration(Statistic):
             )
         sizes = ties.mass.astype(np.int64)
         level = (self(data) - EQUAL) * ties.total
-        return min(engine.paths.reach(ties.values, sizes, ties.predicted_so_far, level), 1.0)
+        return min(
+            engine.poisson_binomial.reach(ties.values, sizes, ties.predicted_so_far, level), 1.0
+        )
 
     def asymptotic_pvalue(self, data: Predictions) -> float:
         """Return the p-value if the path were Brownian motion, which it nearly is for many rows.

@@ -145,7 +145,9 @@ class LineForm:
 
     def sums(self, outcomes: Outcomes) -> Floats:
         """Return the sum over the pairs in each replicate: (size,)."""
-        walk = engine.line.Walk.zeros(self.line.decays.shape[0], outcomes.size)
+        walk = engine.arrays.blank(
+            engine.line.Walk, scales=len(self.line.decays), size=outcomes.size
+        )
         for span in spans(self.rows.size, outcomes.size):
             drawn = outcomes.of(self.rows[span[0] : span[1]])
             engine.line.walk_rows(self.line, span, drawn, (self.event, self.unbiased), walk)
@@ -190,7 +192,7 @@ class FullForm:
 
     def sums(self, outcomes: Outcomes) -> Floats:
         matching = engine.pairs.Matching.empty(outcomes.size, *self.table.shape)
-        entries = engine.pairs.Words.zeros(outcomes.size)
+        entries = engine.arrays.blank(engine.pairs.Words, size=outcomes.size)
         for first in range(0, self.table.shape[0], engine.pairs.BLOCK):
             block = slice(first, first + engine.pairs.BLOCK)
             drawn = outcomes.of(self.sample.rows[block])
@@ -228,7 +230,7 @@ class LowRankForm:
         m, rank = self.expected.sums.shape
         unit = unit_for(4 * kernel.scales.size * sample.mass)
         sums = np.zeros((outcomes.size, m, rank), np.int64)
-        own = engine.pairs.Words.zeros(outcomes.size)
+        own = engine.arrays.blank(engine.pairs.Words, size=outcomes.size)
         for first in range(0, sample.rows.size, SPAN):
             part = self._part(first)
             drawn = outcomes.of(sample.rows[first : first + part.weights.size])

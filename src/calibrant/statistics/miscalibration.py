@@ -9,14 +9,13 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import engine
+from calibrant.arguments import as_distance, as_partition, check_data, takes_arrays
 from calibrant.calibration import Block, Cells, View
 from calibrant.distances import Distance, euclidean, measure, name_of, norm_of, total_variation
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
-from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic
-from calibrant.verbs import check_data, takes_arrays
 
 ROOM = 1 << 21  # numbers in a block of counts
 
@@ -122,7 +121,7 @@ class ExpectedMiscalibration(CellStatistic):
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         held = mass > 0
         shares = mass[held] / mass.sum()
-        return np.asarray(engine.totals.weighted_sum(distances[held], shares))
+        return np.asarray(engine.norms.weighted_sum(distances[held], shares))
 
     def pick(self, totals: Any) -> Floats:
         return np.asarray(totals.expected)

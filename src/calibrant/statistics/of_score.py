@@ -155,7 +155,9 @@ def _expected(data: Predictions) -> tuple[float, float]:
 def _surprise(data: Predictions, outcomes: Outcomes) -> Floats:
     """Return the summed surprise of each replicate: (size,)."""
     unit = unit_for(LARGEST * max(1.0, float(data.weights.max())))
-    words, impossible = (engine.pairs.Words.zeros(outcomes.size) for _ in range(2))
+    words, impossible = (
+        engine.arrays.blank(engine.pairs.Words, size=outcomes.size) for _ in range(2)
+    )
     for start, stop in spans(data.n, data.m):
         _, surprise, never = _logs(data, slice(start, stop))
         table = np.rint(data.weights[start:stop, None] * surprise / unit).astype(np.int64)

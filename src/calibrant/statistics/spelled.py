@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from calibrant import statistics
+from calibrant.arguments import as_partition, not_one, positive
 from calibrant.checks.parameters import brief
-from calibrant.spelling import as_partition, not_one, positive
 from calibrant.statistics.statistic import OfFunction, Statistic
 
 STATISTICS = (

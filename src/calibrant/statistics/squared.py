@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.arguments import as_partition
 from calibrant.calibration import Block, Gathered, View
 from calibrant.checks.parameters import fraction
-from calibrant.engine.tuples import Order
+from calibrant.engine.arrays import Order
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
-from calibrant.spelling import as_partition
 from calibrant.statistics.statistic import Evaluate, Floats, Outcomes, Statistic, batches, spans
 
 BATCH = 1 << 20  # counts of a cell in a batch of replicates
@@ -116,10 +116,10 @@ def pairable(cells: Gathered) -> Any:
 
 def _values(data: Predictions, cells: Any, outcomes: Outcomes) -> Floats:
     """Return the statistic of each replicate: (size,)."""
-    state = engine.squares.State.zeros(data.m, outcomes.size)
+    state = engine.arrays.blank(engine.null.Squares, m=data.m, size=outcomes.size)
     for span in spans(cells.order.rows.size, outcomes.size):
         drawn = outcomes.of(cells.order.rows[span[0] : span[1]])
-        engine.squares.add_rows(data.rows, cells, span, drawn, state)
+        engine.null.add_squares(data.rows, cells, span, drawn, state)
     return np.asarray(state.value)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.calibration import Block, Gathered, View, observed
 from calibrant.checks.parameters import brief, short
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.partitions import FromFunction
 from calibrant.partitions.partition import FittedFunction
 from calibrant.predictions import Predictions
@@ -242,7 +242,7 @@ class Ties:
     @cached_property
     def predicted_so_far(self) -> Floats:
         """Number of events that were predicted up to each value (cells,)."""
-        return np.asarray(engine.paths.running_totals(self.predicted))
+        return np.asarray(engine.line.running_totals(self.predicted))
 
     @cached_property
     def variance(self) -> Floats:
@@ -265,10 +265,13 @@ class Ties:
             yield slice(first, last), block.events(self.cells, first, last)
 
     def paths(self, block: Block) -> Any:
-        """Walk along the cumulative residuals of each replicate: `engine.paths.Paths`."""
-        paths, so_far = engine.paths.Paths.start(block.size), self.predicted_so_far
+        """Walk along the cumulative residuals of each replicate: `engine.line.Paths`."""
+        paths, so_far = (
+            engine.arrays.blank(engine.line.Paths, size=block.size),
+            self.predicted_so_far,
+        )
         for part, events in self.events(block):
-            engine.paths.walk(events, part.start or 0, so_far, self.values, paths)
+            engine.line.extend(events, part.start or 0, so_far, self.values, paths)
         return paths
 
     def pools(self, block: Block, losses: Floats) -> Any:
@@ -286,5 +289,5 @@ class Ties:
         """Return sums over the rows of (y - p) times factors (k, cells): (k, size)."""
         out = np.zeros((factors.shape[0], block.size))
         for part, events in self.events(block):
-            engine.paths.add_residuals(events, self.predicted[part], factors[:, part], out)
+            engine.line.add_residuals(events, self.predicted[part], factors[:, part], out)
         return out

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.calibration import Block, observed
 from calibrant.engine import threads
-from calibrant.engine.tuples import Floats, Replicates
+from calibrant.engine.arrays import Floats, Replicates
 from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.partitions import Partition

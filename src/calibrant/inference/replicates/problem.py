@@ -9,18 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.arguments import as_rows
 from calibrant.calibration import Cells, Draws, View
-from calibrant.checks.parameters import function, whole
-from calibrant.checks.seeds import Rng, as_seed, make_key
-from calibrant.engine.tuples import Floats, Ints
+from calibrant.checks.parameters import Rng, as_seed, function, make_key, whole
+from calibrant.engine.arrays import Floats, Ints
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
-from calibrant.resampling.draws.distributions import CountDistributions
+from calibrant.resampling.draws.counts import CountDistributions
 from calibrant.resampling.draws.labels import Labels, Redraw
-from calibrant.resampling.spelled import as_resampler
+from calibrant.resampling.resamplers import as_resampler
 from calibrant.rows import Batch, Rows
-from calibrant.verbs import as_rows
 
 Progress = Callable[[int, int], None]
 Settings = Mapping[str, Any]

@@ -16,11 +16,10 @@ from calibrant import engine
 from calibrant.calibration import Block, Gathered, Tabled, fill
 from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.engine import threads
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.partitions import Partition
-from calibrant.resampling.draws.labels import joined
-from calibrant.resampling.draws.tables import CountReduction, table_totals
+from calibrant.resampling.draws.labels import CountReduction, joined, table_totals
 from calibrant.rows import MEMORY, STAYS, Batch, Part
 from calibrant.rows.passes import Pass
 from calibrant.rows.rows import refuse_rows
@@ -174,13 +173,13 @@ def part_of(plan: Plan, before: int, size: int) -> Progress | None:
 class Exchanged(NamedTuple):
     """Totals of cells whose rows came together."""
 
-    observed: Any  # engine.totals.Totals of the data
+    observed: Any  # engine.norms.Totals of the data
     null: Any  # of all replicates
 
     def some(self, replicates: Replicates) -> Any:
         """Return the totals of some replicates."""
         parts = (part[:, replicates.start : replicates.stop] for part in self.null)
-        return engine.totals.Totals(*parts)
+        return engine.norms.Totals(*parts)
 
 
 @final
@@ -238,4 +237,4 @@ class CellTotals:
 
     def merge(self, a: Exchanged, b: Exchanged) -> Exchanged:
         """Return the totals of both."""
-        return Exchanged(*(engine.totals.merged(x, y) for x, y in zip(a, b, strict=True)))
+        return Exchanged(*(engine.norms.merged(x, y) for x, y in zip(a, b, strict=True)))

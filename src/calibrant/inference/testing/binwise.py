@@ -8,12 +8,12 @@ from typing import Any, final
 
 import numpy as np
 
+from calibrant.arguments import as_lens, as_partition, check_data, takes_arrays
 from calibrant.calibration import CalibrationFunction
 from calibrant.calibration.function import on_cells
-from calibrant.checks.parameters import fraction
-from calibrant.checks.seeds import Rng
+from calibrant.checks.parameters import Rng, fraction
 from calibrant.engine import threads
-from calibrant.engine.tuples import Floats, Replicates
+from calibrant.engine.arrays import Floats, Replicates
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields, part
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.inference.testing.families import pvalue
@@ -21,10 +21,8 @@ from calibrant.lenses import Canonical, Lens
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
-from calibrant.resampling.draws.distributions import CountDistributions
+from calibrant.resampling.draws.counts import CountDistributions
 from calibrant.rows import Scan
-from calibrant.spelling import as_lens, as_partition
-from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import be
 
 LAID_OUT = 1 << 21  # numbers in a block of frequencies

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine, tables, words
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import as_distance, as_partition, as_rows, check_data, takes_arrays
+from calibrant.checks.parameters import Rng
 from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
 from calibrant.engine import threads
-from calibrant.engine.tuples import Array, Floats, Ints, Replicates, Source
+from calibrant.engine.arrays import Array, Floats, Ints, Replicates, Source
 from calibrant.inference.replicates import ways
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
@@ -22,9 +23,7 @@ from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.rows import MEMORY, Batch, Rows, Scan
-from calibrant.spelling import as_distance, as_partition
 from calibrant.statistics import ExpectedMiscalibration, Statistic
-from calibrant.verbs import as_rows, check_data, takes_arrays
 
 LAID_OUT = 1 << 21  # numbers in a block of counts
 
@@ -243,8 +242,8 @@ class ClassTables:
         off = np.abs((counts[held] - self.predicted[held, None]) * (1.0 / mass))
         terms = np.zeros(counts.shape)
         shares = mass / self.mass[: self.offsets[1]].sum()
-        terms[held] = engine.totals.event_norm(off, norm.kind) * shares
-        high, low = engine.totals.parts(terms)
+        terms[held] = engine.norms.event_norm(off, norm.kind) * shares
+        high, low, _ = engine.norms.limbs(terms)
         starts = self.offsets[:-1]
         sums = np.add.reduceat(high, starts, axis=0) + np.add.reduceat(low, starts, axis=0)
         return np.asarray(norm.scale * sums)
@@ -259,7 +258,7 @@ class ClassTables:
         shares = self.mass / self.mass[: self.offsets[1]].sum()
         return np.stack(
             [
-                engine.totals.weighted_sum(values[first:last], shares[first:last])
+                engine.norms.weighted_sum(values[first:last], shares[first:last])
                 for first, last in pairwise(self.offsets)
             ]
         )

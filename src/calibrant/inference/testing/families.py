@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant.arguments import as_rows
 from calibrant.calibration import View
 from calibrant.distances import squared_euclidean, total_variation
-from calibrant.engine.tuples import Floats
+from calibrant.engine.arrays import Floats
 from calibrant.partitions import EqualWidth, Partition, VarianceTree
 from calibrant.predictions import Predictions
 from calibrant.rows import Rows
@@ -18,7 +19,6 @@ from calibrant.statistics import (
     Statistic,
     Surprise,
 )
-from calibrant.verbs import as_rows
 
 BANDWIDTH = 0.1  # in total variation
 MANY = 32  # outcomes beyond which cells of several would be too many

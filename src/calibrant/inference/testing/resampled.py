@@ -7,9 +7,9 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import words
-from calibrant.checks.parameters import fraction
-from calibrant.checks.seeds import Rng
-from calibrant.engine.tuples import Floats
+from calibrant.arguments import as_lens, check_data, takes_arrays
+from calibrant.checks.parameters import Rng, fraction
+from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import (
@@ -24,10 +24,8 @@ from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Bootstrap, Exact, Resampler
 from calibrant.rows import Scan
-from calibrant.spelling import as_lens
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data, takes_arrays
 
 
 @final

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from calibrant.calibration import Block, observed
 from calibrant.calibration.tables import CellState, TableReduction
-from calibrant.checks.seeds import Rng, as_seed
-from calibrant.engine.tuples import Floats, Ints, Replicates
+from calibrant.checks.parameters import Rng, as_seed
+from calibrant.engine.arrays import Floats, Ints, Replicates
 from calibrant.inference.replicates.driver import numbers
 from calibrant.inference.replicates.problem import Plan, Problem, check_resamples
 from calibrant.inference.testing.resampled import CalibrationTest
@@ -17,9 +17,8 @@ from calibrant.lenses import Canonical, Lens
 from calibrant.partitions.partition import Fitted
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
-from calibrant.resampling.draws.labels import Redraw
-from calibrant.resampling.draws.tables import CountReduction
-from calibrant.resampling.spelled import as_resampler
+from calibrant.resampling.draws.labels import CountReduction, Redraw
+from calibrant.resampling.resamplers import as_resampler
 from calibrant.rows import Batch
 from calibrant.rows.rows import refuse_rows
 from calibrant.statistics.spelled import as_statistic

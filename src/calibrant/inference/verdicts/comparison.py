@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import tables
-from calibrant.checks.parameters import truth
-from calibrant.checks.seeds import Rng, derive
+from calibrant.arguments import check_data, takes_models
+from calibrant.checks.parameters import Rng, derive, truth
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import holm
 from calibrant.inference.verdicts.evaluation import (
@@ -27,7 +27,6 @@ from calibrant.scores import all_scores
 from calibrant.sizes import CrossFit
 from calibrant.sizes import compare as further
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data, takes_models
 from calibrant.words import ALPHA, capital, decimal, pvalue, score_name
 
 
@@ -102,6 +101,9 @@ class Difference:
                 f"{bad} is shown to be miscalibrated and {other} is not, but the data do not tell"
                 f" that {bad} is further off"
             )
+        return self._neither()
+
+    def _neither(self) -> str:
         if all(verdict.decided for verdict in self.verdicts):
             return "neither is shown to be miscalibrated"
         return "cannot tell whether either is miscalibrated"

@@ -7,11 +7,11 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import tables
-from calibrant.checks.parameters import brief
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import as_lens, check_data, takes_arrays
+from calibrant.checks.parameters import Rng, brief
 from calibrant.distances import Distance, name_of
-from calibrant.engine.tuples import Floats
-from calibrant.inference.replicates.driver import of_all
+from calibrant.engine.arrays import Floats
+from calibrant.inference.replicates.driver import Found, of_all
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import (
     adjust,
@@ -28,11 +28,9 @@ from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.rows import Scan
-from calibrant.spelling import as_lens
 from calibrant.statistics import Statistic
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import ALPHA
 
 HEADER = ("lens", "statistic", "value", "if calibrated", "p", "adjusted p")
@@ -244,10 +242,29 @@ def judged(
 
     They are the omnibus ones, if no statistics are chosen.
     """
-    for problem in problems:
-        problem.check_hypothesis()
-    tested = [omnibus(one.view) if statistics is None else statistics for one in problems]
+    tested = [_tested(problem, statistics) for problem in problems]
     found = of_all(problems, tested, plan, (CELLS, WHOLE))
+    rows = _adjusted(problems, tested, found)
+    if min(row.adjusted_pvalue for row in rows) <= ALPHA:
+        find_moments_away(problems)
+    left = iter(row.adjusted_pvalue for row in rows)
+    verdicts = tuple(
+        judge(problem, min(next(left) for _ in some), len(rows), plan.n_resamples)
+        for problem, some in zip(problems, tested, strict=True)
+    )
+    return rows, verdicts
+
+
+def _tested(problem: Problem, statistics: Sequence[Statistic] | None) -> Sequence[Statistic]:
+    """Return what is tested of a problem, under a hypothesis that allows it."""
+    problem.check_hypothesis()
+    return omnibus(problem.view) if statistics is None else statistics
+
+
+def _adjusted(
+    problems: Sequence[Problem], tested: Sequence[Sequence[Statistic]], found: Sequence[Found]
+) -> tuple[EvaluationRow, ...]:
+    """Return the tests of all problems, adjusted together."""
     tests = [
         (problem.lens, *test)
         for problem, some, (values, nulls) in zip(problems, tested, found, strict=True)
@@ -255,15 +272,7 @@ def judged(
     ]
     _, _, values, nulls = zip(*tests, strict=True)
     adjusted = adjust(np.array(values), np.stack(nulls)).tolist()
-    rows = tuple(EvaluationRow(*test, p) for test, p in zip(tests, adjusted, strict=True))
-    if min(adjusted) <= ALPHA:
-        find_moments_away(problems)
-    left = iter(adjusted)
-    verdicts = tuple(
-        judge(problem, min(next(left) for _ in some), len(rows), plan.n_resamples)
-        for problem, some in zip(problems, tested, strict=True)
-    )
-    return rows, verdicts
+    return tuple(EvaluationRow(*test, p) for test, p in zip(tests, adjusted, strict=True))
 
 
 def _with_detectable(

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from calibrant import tables
-from calibrant.checks.parameters import listed, whole
-from calibrant.checks.seeds import Rng
+from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
+from calibrant.checks.parameters import Rng, listed, whole
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.verdicts.evaluation import EvaluationRow, judged
 from calibrant.inference.verdicts.verdict import Verdict
@@ -17,8 +17,6 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.rows import Group, Memory, Rows, Scan, Values
-from calibrant.spelling import as_lens
-from calibrant.verbs import as_rows, check_data, takes_arrays
 
 HEADER = ("column", "group", "rows", "off by", "95 % interval", "bias", "adjusted p")
 OTHERS = "others"

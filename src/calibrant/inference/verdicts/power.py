@@ -12,20 +12,18 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import tables
-from calibrant.checks.parameters import fraction, function
-from calibrant.checks.seeds import Rng, derive
-from calibrant.engine.tuples import Floats
+from calibrant.arguments import as_lens, check_data, takes_arrays
+from calibrant.checks.parameters import Rng, derive, fraction, function
+from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.driver import replicates, values_and_replicates
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import omnibus, pvalue, strongest
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Shifted, Tempered
-from calibrant.spelling import as_lens
 from calibrant.statistics import Statistic
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.verbs import check_data, takes_arrays
 from calibrant.words import listed, percent, points, signed
 
 Rho = Callable[[Any], Any]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import words
-from calibrant.checks.seeds import derive
+from calibrant.checks.parameters import derive
 from calibrant.inference.replicates.problem import Problem, fields, find_moments
 from calibrant.inference.testing.binwise import standardise
 from calibrant.inference.testing.families import holm

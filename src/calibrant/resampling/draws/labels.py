@@ -1,6 +1,7 @@
-"""Labels that are drawn again, by the row."""
+"""Labels that are drawn again, by the row: at hand, and elsewhere as counts of cells."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple, final
 
@@ -8,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.calibration import Draws, Gathered
-from calibrant.engine.tuples import Replicates, Rows, Source
+from calibrant.calibration import Draws, Gathered, Tabled
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.lenses import Lens, Outcomes
 from calibrant.predictions import Predictions
+from calibrant.resampling.draws import Away
 from calibrant.rows import Batch
 
 Array = NDArray[Any]
@@ -42,8 +44,7 @@ class Labels(Draws):
     """
 
     def __init__(self, batch: Batch, redraw: Redraw) -> None:
-        self.given, self.seen = batch.given, batch.seen
-        self._place = batch.first, batch.numbers
+        self.batch, self.given, self.seen = batch, batch.given, batch.seen
         self.lens, self.resampler, self.key = redraw
 
     @property
@@ -67,13 +68,7 @@ class Labels(Draws):
     @property
     def on_device(self) -> bool:
         """Whether labels are drawn on the device that the rows are on."""
-        return bool(self.resampler.identity) and self.seen.there is not None
-
-    @property
-    def rows(self) -> Rows:
-        """The rows as the lens shows them and the engine takes them, with their numbers."""
-        first, numbers = self._place
-        return self.seen.rows._replace(first=first, numbers=numbers)
+        return bool(self.resampler.identity) and self.seen.on_device is not None
 
     @cached_property
     def outcomes(self) -> Outcomes:
@@ -85,7 +80,7 @@ class Labels(Draws):
         """What the engine draws outcomes from."""
         table = self.outcomes.table if self.lens.rowwise else None
         assert self.probs is not None
-        return Source(self.probs, table, self._label_key, *self._place)
+        return Source(self.probs, table, self._label_key, self.batch.first, self.batch.numbers)
 
     @property
     def _label_key(self) -> np.uint64:
@@ -161,7 +156,7 @@ class Labels(Draws):
         """Return norms of the cells' deviations, summed and largest."""
         wanted = cells.norms_wanted
         if self.on_device:
-            return cells.there.null_totals(self._label_key, some, wanted)
+            return cells.on_device.null_totals(self._label_key, some, wanted)
         if not self.lens.rowwise:
             return joined([cells.totals(data) for data in self.data_sets(some)])
         if self.seen.m == 2:
@@ -174,8 +169,8 @@ class Labels(Draws):
             return Draws.events(self, cells, some, first, last)
         key = self.source.key
         keys = key, engine.draws.replicate_keys(key, some)
-        place = self.rows, cells.order, self.cuts, keys, (first, last)
-        found: Floats = engine.counts.event_counts(*place)
+        place = self.batch.rows, cells.order, self.cuts, keys, (first, last)
+        found: Floats = engine.null.event_counts(*place)
         return found
 
     def counts(self, cells: Gathered, some: Replicates, first: int, last: int) -> Floats:
@@ -184,10 +179,9 @@ class Labels(Draws):
             sets = self.data_sets(some)
             return np.stack([cells.sums_of(first, last, data).observed for data in sets])
         if self.seen.m == 2 and self.cuts is not None:
-            events = self.events(cells, some, first, last).T
-            return both_outcomes(events, cells.mass[first:last], self.seen.event)
-        place = self.rows, cells.order, self.source, some, (first, last)
-        found: Floats = engine.counts.cell_counts(*place)
+            return self.counts_of_events(cells, some, first, last)
+        place = self.batch.rows, cells.order, self.source, some, (first, last)
+        found: Floats = engine.null.cell_counts(*place)
         return found
 
     def add_counts(
@@ -201,7 +195,7 @@ class Labels(Draws):
             table[at] += self.events(cells, some, 0, cells.n_cells)
         elif self.lens.rowwise:
             places = at.astype(np.int64), table
-            engine.counts.add_counts(self.rows, cells.order, self.source, some, places)
+            engine.null.add_counts(self.batch.rows, cells.order, self.source, some, places)
         else:
             counts = self.counts(cells, some, 0, cells.n_cells).transpose(1, 2, 0)
             table[at] += counts if self.seen.m > 2 else counts[:, self.seen.event]
@@ -224,6 +218,110 @@ class Labels(Draws):
             yield self.seen.with_labels(labels)
 
 
+@final
+class Counted(Draws):
+    """Replicates of rows that are elsewhere, from tables of what was counted."""
+
+    def __init__(self, tables: Mapping[Tabled, Floats], some: Replicates) -> None:
+        self._tables, self._some = tables, some  # (cells, size) of the event, else (cells, m, size)
+
+    def totals(self, cells: Tabled, some: Replicates) -> Any:
+        """Return norms of the cells' deviations, summed and largest."""
+        if cells.exchanged is not None:
+            return cells.exchanged.some(some)
+        return table_totals(cells, self._tables[cells])
+
+    def events(self, cells: Tabled, some: Replicates, first: int, last: int) -> Floats:
+        """Return the weight of the event in cells first … last - 1: (cells, size)."""
+        return self._tables[cells][first:last, self._span(some)].copy()
+
+    def counts(self, cells: Tabled, some: Replicates, first: int, last: int) -> Floats:
+        """Return the weight of each outcome in cells first … last - 1: (size, cells, m)."""
+        if cells.m > 2:
+            return self._tables[cells][first:last, :, self._span(some)].transpose(2, 0, 1)
+        return self.counts_of_events(cells, some, first, last)
+
+    def _span(self, some: Replicates) -> slice:
+        return slice(some.start - self._some.start, some.stop - self._some.start)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CountReduction:
+    """Outcomes that are drawn in the cells of partitions, in some replicates."""
+
+    redraw: Redraw
+    cells: tuple[tuple[Any, Any], ...]  # partitions, and all their cells
+    m: int  # outcomes
+    replicates: Replicates
+
+    def zero(self) -> list[Floats]:
+        """Return empty tables: (cells, size) of two outcomes, else (cells, m, size)."""
+        inner = () if self.m == 2 else (self.m,)
+        sizes = [(fitted.n_cells, *inner, self.replicates.size) for _, fitted in self.cells]
+        return [np.zeros(size) for size in sizes]
+
+    def add(self, state: list[Floats], batch: Batch) -> list[Floats]:
+        """Draw the outcomes of a batch, each row by its number in the whole data set.
+
+        What is drawn in the finest cells is also counted in coarser ones that they lie in.
+        """
+        labels = Labels(batch, self.redraw)
+        located = [_Located.of(batch.seen, *pair) for pair in self.cells]
+        if len(located) == 1:
+            labels.add_counts(*located[0], state[0], self.replicates)
+            return state
+        finest = max(located, key=lambda one: one.cells.n_cells)
+        counts = np.zeros((finest.cells.n_cells, *state[0].shape[1:]))
+        all_of_them = np.arange(len(counts), dtype=np.int32)
+        labels.add_counts(finest.cells, all_of_them, counts, self.replicates)
+        for one, table in zip(located, state, strict=True):
+            within = finest.within(one)
+            if within is None:
+                labels.add_counts(*one, table, self.replicates)
+            else:
+                np.add.at(table, one.at[within], counts)
+        return state
+
+    def merge(self, a: list[Floats], b: list[Floats]) -> list[Floats]:
+        """Return the counts of the rows of both."""
+        return [mine + theirs for mine, theirs in zip(a, b, strict=True)]
+
+
+class _Located(NamedTuple):
+    """The cells of the rows of a batch, and where they are among all cells."""
+
+    cells: Gathered
+    at: NDArray[np.int32]  # (cells,)
+
+    @classmethod
+    def of(cls, seen: Predictions, partition: Any, fitted: Any) -> "_Located":
+        """Find the cells of rows."""
+        located = partition.locate(seen)
+        return cls(Gathered(seen, partition, located), fitted.join(located[0])[2])
+
+    def within(self, other: "_Located") -> NDArray[np.int32] | None:
+        """Return the cell of another partition that each cell lies in; None if some lie in two."""
+        found = np.zeros(self.cells.n_cells, np.int32)
+        found[self.cells.of_rows] = other.cells.of_rows
+        nested = np.array_equal(found[self.cells.of_rows], other.cells.of_rows)
+        return found if nested else None
+
+
+def labels_away(redraw: Redraw, m: int) -> Away:
+    """Return how labels of rows that are elsewhere are drawn: counts of cells are added up."""
+    entries = 1 if m == 2 else m
+    return Away(entries, lambda cells, some: CountReduction(redraw, cells, m, some), Counted)
+
+
+def table_totals(cells: Tabled, table: Floats) -> Any:
+    """Return the totals of cells in replicates from what was counted in them."""
+    if cells.m == 2:
+        return event_totals(lambda first, last: table[first:last].copy(), cells, table.shape[-1])
+    place = table, cells.predictions, cells.mass, cells.norms_wanted, cells.total
+    return engine.null.table_totals(*place)
+
+
 def event_totals(events: Callable[[int, int], Floats], cells: Any, size: int) -> Any:
     """Return the totals of a problem of two outcomes: both are off by the same.
 
@@ -232,7 +330,7 @@ def event_totals(events: Callable[[int, int], Floats], cells: Any, size: int) ->
     mass = np.where(cells.mass > 0, cells.mass, 1.0)[:, None]
     predicted = cells.predictions[:, cells.event, None]
     shares = cells.proportions[:, None]
-    totals = engine.totals.Totals.zeros(size)
+    totals = engine.norms.Totals.zeros(size)
     step = max(1, TABLE // size)
     for first in range(0, cells.n_cells, step):
         part = slice(first, min(first + step, cells.n_cells))
@@ -241,20 +339,12 @@ def event_totals(events: Callable[[int, int], Floats], cells: Any, size: int) ->
         off *= 1.0 / mass[part]
         np.abs(off, out=off)
         for norm in range(*cells.norms_wanted):
-            norms = engine.totals.event_norm(off, norm)
-            engine.totals.add_cells(totals, norm, norms, shares[part])
+            norms = engine.norms.event_norm(off, norm)
+            engine.norms.add_cells(totals, norm, norms, shares[part])
     return totals
 
 
 def joined(totals: list[Any]) -> Any:
     """Lay the totals of single replicates side by side."""
     parts = zip(*totals, strict=True)
-    return engine.totals.Totals(*(np.concatenate(part, axis=1) for part in parts))
-
-
-def both_outcomes(events: Floats, mass: Floats, event: int | None) -> Floats:
-    """Return the weight of both outcomes (…, cells, 2) from that of the event (…, cells)."""
-    out = np.empty((*events.shape, 2))
-    out[..., event] = events
-    out[..., 1 - (event or 0)] = mass - events
-    return out
+    return engine.norms.Totals(*(np.concatenate(part, axis=1) for part in parts))

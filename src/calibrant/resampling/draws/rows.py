@@ -1,6 +1,6 @@
 """Rows that are drawn again, and perhaps their labels: at hand, and elsewhere."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Draws, Gathered, Tabled
-from calibrant.engine.tuples import Replicates, Source
+from calibrant.engine.arrays import Replicates, Source
 from calibrant.predictions import Predictions
+from calibrant.resampling.draws import Away
 from calibrant.resampling.draws.labels import Labels, Redraw, joined
 from calibrant.rows import Batch
 
@@ -43,7 +44,7 @@ class RowDraws(Draws):
             return self.resampler.totals(cells, self.key, some)
         times = np.stack([self._times(b) for b in range(*some)])
         redrawn = engine.resample.Redrawn(drawn.source, drawn.outcomes.event, times, some)
-        return engine.resample.redrawn_totals(drawn.rows, cells.by_order, redrawn)
+        return engine.resample.redrawn_totals(drawn.batch.rows, cells.by_order, redrawn)
 
     def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
         """Refuse: means of cells change with their rows, so counts alone say nothing."""
@@ -109,14 +110,12 @@ class RowReduction:
 
     def add(self, state: list[RowState], batch: Batch) -> list[RowState]:
         """Add up the rows of a batch, each as often as it stands in a replicate."""
-        rows = batch.seen.rows._replace(first=batch.first, numbers=batch.numbers)
         for (partition, fitted), sums in zip(self.cells, state, strict=True):
             mine, of_rows = partition.locate(batch.seen)
             _, _, at = fitted.join(mine)
             order = engine.sums.sort_rows(of_rows, mine.n_cells)
-            found = engine.resample.resampled_sums(
-                rows, order, self.key, self.replicates, self.unit
-            )
+            place = batch.rows, order, self.key, self.replicates, self.unit
+            found = engine.resample.resampled_sums(*place)
             sums.mass[at] += found.mass
             sums.observed[at] += found.observed
             sums.limbs[:, at] += engine.sums.whole(found.limbs)
@@ -144,40 +143,21 @@ class Summed(Draws):
         mass, observed, limbs = self._sums[cells]
         units = np.array([2.0**-bits for bits in engine.sums.LIMBS]).reshape(3, 1, 1, 1)
         sums = engine.resample.Sums(mass, observed, limbs * units)
-        totals = engine.totals.Totals.zeros(some.size)
+        totals = engine.norms.Totals.zeros(some.size)
         event, total = cells.event, cells.total
         sums.add_to(totals, -1 if event is None else event, 1.0 / self._unit, total)
         weight = mass.sum(axis=0)
-        if (weight == 0).any():
-            engine.resample.replace_empty(totals, weight, cells.totals())
-        return engine.resample.rescaled(totals, weight, total)
+        return engine.resample.settled(totals, weight, total, cells.totals)
 
     def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
         """Refuse: means of cells change with their rows, so counts alone say nothing."""
         raise ValueError("`counts` are for replicates whose rows stay.")
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class RowsAway:
-    """How rows that are elsewhere are drawn again: sums of cells are added up."""
+def rows_away(key: np.uint64, m: int, unit: float) -> Away:
+    """Return how rows that are elsewhere are drawn again: sums of cells are added up."""
 
-    key: np.uint64
-    m: int  # outcomes
-    unit: float  # of weights
+    def adding(cells: tuple[Any, ...], some: Replicates) -> RowReduction:
+        return RowReduction(key, cells, m, unit, some)
 
-    rows_change = True
-
-    @property
-    def entries(self) -> int:
-        """How many numbers a replicate has for each cell."""
-        return 4 * self.m + 1
-
-    def reduction(self, tables: Sequence[Tabled], some: Replicates) -> RowReduction:
-        """Return what is added up in some replicates."""
-        cells = tuple((table.cut, table.fitted) for table in tables)
-        return RowReduction(self.key, cells, self.m, self.unit, some)
-
-    def over(self, tables: Mapping[Tabled, Any], some: Replicates) -> Draws:  # noqa: ARG002
-        """Return the replicates that were added up."""
-        return Summed(tables, self.unit)
+    return Away(4 * m + 1, adding, lambda tables, _: Summed(tables, unit), rows_change=True)

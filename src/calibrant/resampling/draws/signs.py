@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Cells, Draws, Gathered
-from calibrant.engine.tuples import Replicates
+from calibrant.engine.arrays import Replicates
 from calibrant.resampling.draws.labels import Labels, Redraw
 from calibrant.rows import Batch
 
@@ -130,17 +130,17 @@ class Signs(Draws):
         """Return norms of the cells' deviations, summed and largest."""
         sums = self.sums(cells)
         shares = cells.proportions[:, None]
-        totals = engine.totals.Totals.zeros(some.size)
+        totals = engine.norms.Totals.zeros(some.size)
         mass = np.where(cells.mass > 0, cells.mass, 1.0)
         for few, signs in self._signs(some):
-            mine = engine.totals.Totals(*(part[:, few] for part in totals))
+            mine = engine.norms.Totals(*(part[:, few] for part in totals))
             step = max(1, LAID_OUT // (signs.shape[1] * cells.m))
             for first in range(0, cells.n_cells, step):
                 last = min(first + step, cells.n_cells)
                 off = sums.flipped(signs, first, last) / mass[first:last, None, None]
                 one, squares = engine.norms.norms(off)
                 for norm, values in enumerate((one, np.sqrt(squares), squares)):
-                    engine.totals.add_cells(mine, norm, values, shares[first:last])
+                    engine.norms.add_cells(mine, norm, values, shares[first:last])
         return totals
 
     def counts(self, cells: Gathered, some: Replicates, first: int, last: int) -> Floats:
@@ -151,13 +151,9 @@ class Signs(Draws):
         out += cells.means().predicted[first:last] * cells.mass[first:last, None]
         return out
 
-    def labels(self, some: Replicates) -> Iterator[NDArray[np.int32]]:  # noqa: ARG002
-        """Refuse: there are no labels."""
+    def refuse_labels(self) -> NoReturn:
+        """Say that there are no labels."""
         raise ValueError(
             "`statistic` must be one on cells, such as ExpectedMiscalibration, for rows in"
             " clusters: their signs are flipped, so there are no labels to look at."
         )
-
-    def data_sets(self, some: Replicates) -> Iterator[Any]:
-        """Refuse: there are no labels."""
-        yield from self.labels(some)

@@ -1,19 +1,54 @@
-"""The workers of a Dask cluster."""
+"""The workers of a Dask cluster, for files that they read and frames that they hold."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, final
+from itertools import accumulate
+from typing import Any, NamedTuple, final
 
 from calibrant.engine import threads
-from calibrant.rows.workers.spill import Bucket, Split, split_alone
-from calibrant.rows.workers.workers import refuse_version, tasks
+from calibrant.rows.fragments import FrameFragment
+from calibrant.rows.workers.workers import (
+    Merge,
+    Progress,
+    Split,
+    Work,
+    refuse_version,
+    split_alone,
+    tasks,
+)
 
-Progress = Callable[[int, int], None]
+Started = list[tuple[Any, int]]  # futures of tasks, and how many rows each works on
 
 TASKS = 8  # for each worker: enough for balance
 PATIENCE = "10s"  # for a scheduler to answer
 SIDE = 8  # states that are merged together on a worker
+
+
+class Partition(NamedTuple):
+    """A partition of a frame that somebody still has to compute."""
+
+    delayed: Any
+    first: int
+    n: int
+    name: str
+
+
+def on_files(client: Any, work: Any, fragments: Sequence[Any]) -> Started:
+    """Start tasks on groups of rows of files, a few for each worker."""
+    count = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+    return [
+        (client.submit(_run, work, group, pure=False), sum(fragment.n for fragment in group))
+        for group in tasks(fragments, TASKS * count)
+    ]
+
+
+def on_partitions(client: Any, work: Any, fragments: Sequence[Partition]) -> Started:
+    """Start a task on each partition of a frame, where it is or is computed."""
+    return [
+        (client.submit(_run_on, work, client.compute(part.delayed), part[1:], pure=False), part.n)
+        for part in fragments
+    ]
 
 
 @final
@@ -23,14 +58,12 @@ class Dask:
 
     Tasks are pure functions of fragments, and none changes what it is given: those of a worker
     that was lost are done again, and the result is the same.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Connected to the cluster.
     """
 
-    client: Any
+    client: Any  # distributed.Client
+    start: Callable[[Any, Any, Sequence[Any]], Started] = on_files
+
+    ordered = True  # files have an order, and so have partitions
 
     @classmethod
     def of(cls, engine: Any) -> "Dask":
@@ -67,100 +100,112 @@ class Dask:
         for worker, found in self.client.run(version).items():
             refuse_version(f"the Dask worker {worker}", found)
 
-    ordered = True
-
     def reduce(
-        self,
-        fragments: Sequence[Any],
-        work: Callable[[Iterable[Any]], Any],
-        merge: Callable[[Any, Any], Any],
-        progress: Progress | None,
+        self, fragments: Sequence[Any], work: Work, merge: Merge, progress: Progress | None
     ) -> Any:
         """Return the merged states; states are merged where they are, a few at a time."""
-        groups = tasks(fragments, TASKS * self._count())
-        task = self.hand_out(work)
-        futures = [self.client.submit(_run, task, group, pure=False) for group in groups]
-        return self.merged(futures, groups, merge, progress)
+        started = self.start(self.client, self._hand_out(work), fragments)
+        return self._merged(started, merge, progress)
 
     def exchange(self, fragments: Sequence[Any], exchange: Split, progress: Progress | None) -> Any:
         """Return the merged states of all buckets; rows go from worker to worker."""
-        groups = tasks(fragments, TASKS * self._count())
-        task = self.hand_out(exchange)
-        parts = [self.client.submit(split_pieces, task, group, pure=False) for group in groups]
-        return self.finished(task, parts, exchange, progress)
-
-    def finished(
-        self, task: Any, parts: Sequence[Any], exchange: Split, progress: Progress | None
-    ) -> Any:
-        """Return the merged states of buckets whose pieces are among parts."""
         submit = partial(self.client.submit, pure=False)
-        futures = [
-            submit(_finish, task, k, [submit(_pieces, part, k) for part in parts])
+        split = self._hand_out(partial(_split, exchange))
+        parts = [part for part, _ in self.start(self.client, split, fragments)]
+        task = self._hand_out(exchange)
+        finished = [
+            (submit(_finish, task, k, [submit(_pieces, part, k) for part in parts]), 1)
             for k in range(exchange.n_buckets)
         ]
-        groups = [[Bucket(k, 1)] for k in range(exchange.n_buckets)]
-        return self.merged(futures, groups, partial(_both, exchange.merge), progress)
+        return self._merged(finished, partial(_both, exchange.merge), progress)
 
-    def _count(self) -> int:
-        return max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
-
-    def hand_out(self, work: Any) -> Any:
+    def _hand_out(self, work: Any) -> Any:
         """Send the work to the cluster once, as a task of its own.
 
         Data that are scattered are gone with the last worker that has them; a task is done again.
         """
         return self.client.submit(_same, work, pure=False)
 
-    def merged(
-        self,
-        futures: Sequence[Any],
-        groups: Sequence[Sequence[Any]],
-        merge: Callable[[Any, Any], Any],
-        progress: Progress | None,
-    ) -> Any:
-        """Return the merged states of tasks on groups of fragments."""
-        found = list(futures)
+    def _merged(self, started: Started, merge: Merge, progress: Progress | None) -> Any:
+        """Return the merged states of tasks."""
+        found = [future for future, _ in started]
         while len(found) > 1:
             found = [
-                self.client.submit(_merged, merge, found[i : i + SIDE], pure=False)
+                self.client.submit(_reduced, merge, found[i : i + SIDE], pure=False)
                 for i in range(0, len(found), SIDE)
             ]
         try:
-            self._wait(futures, groups, progress)
+            _wait(started, progress)
             return found[0].result()
         finally:
-            for future in (*futures, *found):  # tasks that nobody waits for are dropped
-                future.release()
-
-    def _wait(
-        self, futures: Sequence[Any], groups: Sequence[Any], progress: Progress | None
-    ) -> None:
-        """Wait for the tasks in their order, so that the first failure of all is raised."""
-        total, done = sum(fragment.n for group in groups for fragment in group), 0
-        for future, group in zip(futures, groups, strict=True):
-            error = future.exception()
-            if error is not None:
-                raise error
-            done += sum(fragment.n for fragment in group)
-            if progress is not None:
-                progress(done, total)
+            for future in (*(future for future, _ in started), *found):
+                future.release()  # tasks that nobody waits for are dropped
 
     def __repr__(self) -> str:
         return f"Dask({self.client.scheduler.address!r})"
+
+
+def open_dask(frame: Any, engine: Any) -> tuple[Dask, tuple[Partition, ...], Any]:
+    """Return the workers and partitions of a Dask frame, and the Arrow schema of its columns."""
+    import pyarrow  # noqa: PLC0415 (an extra)
+    from distributed import default_client  # noqa: PLC0415
+
+    try:
+        client = Dask.of(default_client() if engine is None else engine).client
+    except ValueError as error:
+        if "No client" not in str(error):
+            raise
+        raise ValueError(
+            "`engine` must be a Dask client for a Dask frame; there is none. Make one with"
+            " distributed.Client(…)."
+        ) from None
+    lengths = client.compute(frame.map_partitions(len)).result().tolist()
+    places = zip(frame.to_delayed(), accumulate(lengths, initial=0), lengths, strict=False)
+    parts = tuple(
+        Partition(delayed, start, n, f"partition {i}")
+        for i, (delayed, start, n) in enumerate(places)
+        if n
+    )
+    sample = frame.head(1, npartitions=-1) if parts else frame._meta
+    schema = pyarrow.Schema.from_pandas(sample, preserve_index=False)
+    return Dask(client, on_partitions), parts, schema
+
+
+def _wait(started: Started, progress: Progress | None) -> None:
+    """Wait for tasks in their order, so that the first failure of all is raised."""
+    total, done = sum(n for _, n in started), 0
+    for future, n in started:
+        error = future.exception()
+        if error is not None:
+            raise error
+        done += n
+        if progress is not None:
+            progress(done, total)
 
 
 def _same(work: Any) -> Any:
     return work
 
 
-def _run(work: Callable[[Iterable[Any]], Any], group: Sequence[Any]) -> Any:
-    return threads.alone(work, group)
+def _run(work: Work, fragments: Iterable[Any]) -> Any:
+    return threads.alone(work, fragments)
 
 
-def split_pieces(exchange: Split, group: Sequence[Any]) -> dict[int, list[bytes]]:
+def _run_on(work: Work, frame: Any, place: tuple[int, int, str]) -> Any:
+    """Do the work on a partition that was computed; its rows must be as many as before."""
+    import pyarrow  # noqa: PLC0415
+
+    first, n, name = place
+    if len(frame) != n:
+        raise ValueError(f"{name} changed while it was read ({n:,} rows, now {len(frame):,}).")
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False).combine_chunks()
+    return _run(work, [FrameFragment(table.to_batches()[0], first, name)])
+
+
+def _split(exchange: Split, fragments: Iterable[Any]) -> dict[int, list[bytes]]:
     """Return the pieces of every bucket."""
     found: dict[int, list[bytes]] = {}
-    for bucket, piece in split_alone(exchange, group):
+    for bucket, piece in split_alone(exchange, fragments):
         found.setdefault(bucket, []).append(piece)
     return found
 
@@ -175,10 +220,10 @@ def _finish(exchange: Split, bucket: int, parts: Sequence[list[bytes]]) -> Any:
     return threads.alone(exchange.finish, bucket, pieces) if pieces else None
 
 
-def _both(merge: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def _both(merge: Merge, a: Any, b: Any) -> Any:
     """Return the states of two buckets, either of which may be empty."""
     return b if a is None else a if b is None else merge(a, b)
 
 
-def _merged(merge: Callable[[Any, Any], Any], states: Sequence[Any]) -> Any:
+def _reduced(merge: Merge, states: Sequence[Any]) -> Any:
     return reduce(merge, states)

@@ -1,4 +1,7 @@
-"""The executors of Spark."""
+"""The executors of Spark, for files that they read and frames that they compute.
+
+What Spark can read, it hands over as a frame: Delta, Iceberg, tables of a catalog.
+"""
 
 import pickle
 import re
@@ -7,13 +10,21 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from calibrant.engine import threads
-from calibrant.rows.workers.spill import Split, split_alone
-from calibrant.rows.workers.workers import refuse_version, tasks
+from calibrant.rows.fragments import FrameFragment
+from calibrant.rows.workers.workers import (
+    Merge,
+    Progress,
+    Split,
+    Work,
+    refuse_version,
+    split_alone,
+    tasks,
+)
 
-Progress = Callable[[int, int], None]
+Task = Callable[[Iterator[Any]], Iterator[Any]]  # from the batches of a partition to others
 
 TASKS = 4  # for each core
 OTHER = re.compile(r"No module named 'calibrant\.|Can't get attribute .* on <module 'calibrant")
@@ -29,14 +40,11 @@ class Spark:
 
     A task reads its fragments with pyarrow and returns its state as a row of a frame: rows of
     attempts that failed never arrive, so nothing is counted twice.
-
-    Parameters
-    ----------
-    session : SparkSession
-        Connected to the cluster.
     """
 
-    session: Any
+    session: Any  # SparkSession
+
+    ordered = True  # files have an order
 
     @classmethod
     def of(cls, engine: Any) -> "Spark":
@@ -53,29 +61,22 @@ class Spark:
             return cls(SparkSession.builder.remote(engine).getOrCreate())
         return cls(SparkSession.builder.master(engine).appName("calibrant").getOrCreate())
 
-    ordered = True  # they are those of files
-
     def reduce(
-        self,
-        fragments: Sequence[Any],
-        work: Callable[[Iterable[Any]], Any],
-        merge: Callable[[Any, Any], Any],
-        progress: Progress | None,
+        self, fragments: Sequence[Any], work: Work, merge: Merge, progress: Progress | None
     ) -> Any:
         """Return the merged states; each task has a partition of its own."""
-        groups = tasks(fragments, TASKS * self._cores())
-        numbers = self.session.range(0, len(groups), 1, len(groups))
-        found = collected(numbers, _OnGroups(work, groups))
-        if progress is not None:
-            total = sum(fragment.n for fragment in fragments)
-            progress(total, total)
-        return merged(found, merge)
+        numbers, groups = self._groups(fragments)
+        return _reduced(numbers, partial(_on_groups, work, groups), merge, progress)
 
     def exchange(self, fragments: Sequence[Any], exchange: Split, progress: Progress | None) -> Any:
         """Return the merged states of all buckets; rows go through a shuffle by bucket."""
+        numbers, groups = self._groups(fragments)
+        return _exchanged(numbers, partial(_split_groups, exchange, groups), exchange, progress)
+
+    def _groups(self, fragments: Sequence[Any]) -> tuple[Any, list[tuple[Any, ...]]]:
+        """Return a frame of numbers, one to a partition, and the fragments that each stands for."""
         groups = tasks(fragments, TASKS * self._cores())
-        numbers = self.session.range(0, len(groups), 1, len(groups))
-        return exchanged(numbers, _SplitsGroups(exchange, groups), exchange, progress)
+        return self.session.range(0, len(groups), 1, len(groups)), groups
 
     def _cores(self) -> int:
         try:
@@ -87,7 +88,72 @@ class Spark:
         return "Spark()"
 
 
-def collected(frame: Any, task: Callable[[Iterator[Any]], Iterator[Any]]) -> list[Any]:
+class Whole(NamedTuple):
+    """All rows of a frame: Spark says where they are."""
+
+    n: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SparkFrame:
+    """The executors that compute a frame of Spark; they are given the columns that are read."""
+
+    frame: Any
+
+    ordered = False  # rows have no order: a column must tell
+
+    def reduce(
+        self,
+        fragments: Sequence[Any],  # noqa: ARG002 (Spark knows where rows are)
+        work: Any,
+        merge: Merge,
+        progress: Progress | None,
+    ) -> Any:
+        """Return the merged states of all partitions."""
+        return _reduced(self.frame.select(*work.names), partial(_on_batches, work), merge, progress)
+
+    def exchange(
+        self,
+        fragments: Sequence[Any],  # noqa: ARG002 (Spark knows where rows are)
+        exchange: Split,
+        progress: Progress | None,
+    ) -> Any:
+        """Return the merged states of all buckets."""
+        rows = self.frame.select(*exchange.names)
+        return _exchanged(rows, partial(_split_batches, exchange), exchange, progress)
+
+    def __repr__(self) -> str:
+        return "SparkFrame()"
+
+
+def arrow_schema(frame: Any) -> Any:
+    """Return the Arrow schema of a frame's columns."""
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
+
+    return to_arrow_schema(frame.schema)
+
+
+def _reduced(frame: Any, task: Task, merge: Merge, progress: Progress | None) -> Any:
+    """Return the merged states that tasks give for the partitions of a frame."""
+    found = collected(frame, task)
+    if progress is not None:
+        progress(1, 1)
+    return merged(found, merge)
+
+
+def _exchanged(frame: Any, split: Task, exchange: Split, progress: Progress | None) -> Any:
+    """Return the merged states of buckets, of pieces that tasks yield for partitions of a frame.
+
+    Pieces are shuffled by the number of their bucket, never dealt out in turns: then a task that is
+    done again sends them the same way. They are sorted, so that a task has one bucket in memory.
+    """
+    pieces = frame.mapInArrow(split, PIECE).repartition(exchange.n_buckets, "bucket")
+    pieces = pieces.sortWithinPartitions("bucket")
+    return _reduced(pieces, partial(_on_pieces, exchange), exchange.merge, progress)
+
+
+def collected(frame: Any, task: Task) -> list[Any]:
     """Return the rows that tasks give for the partitions of a frame."""
     try:
         rows: list[Any] = frame.mapInArrow(task, RESULT).collect()
@@ -100,42 +166,7 @@ def collected(frame: Any, task: Callable[[Iterator[Any]], Iterator[Any]]) -> lis
     return rows
 
 
-def exchanged(
-    frame: Any,
-    split: Callable[[Iterator[Any]], Iterator[Any]],
-    exchange: Split,
-    progress: Progress | None,
-) -> Any:
-    """Return the merged states of buckets, of pieces that tasks yield for partitions of a frame.
-
-    Pieces are shuffled by the number of their bucket, never dealt out in turns: then a task that is
-    done again sends them the same way. They are sorted, so that a task has one bucket in memory.
-    """
-    pieces = frame.mapInArrow(split, PIECE).repartition(exchange.n_buckets, "bucket")
-    pieces = pieces.sortWithinPartitions("bucket")
-    found = collected(pieces, _Finishes(exchange))
-    if progress is not None:
-        progress(1, 1)
-    return merged(found, exchange.merge)
-
-
-def pieces_of(exchange: Split, fragments: Iterable[Any]) -> Iterator[Any]:
-    """Yield an Arrow batch for each piece; a sentence of ours goes on as a piece of no bucket."""
-    import pyarrow  # noqa: PLC0415 (an extra)
-
-    def batch(bucket: int, piece: bytes) -> Any:
-        numbers = pyarrow.array([bucket], pyarrow.int64())
-        pieces = pyarrow.array([piece], pyarrow.binary())
-        return pyarrow.RecordBatch.from_arrays([numbers, pieces], ["bucket", "piece"])
-
-    try:
-        for bucket, piece in split_alone(exchange, fragments):
-            yield batch(bucket, piece)
-    except ValueError as error:
-        yield batch(NONE, pickle.dumps(error))
-
-
-def merged(rows: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
+def merged(rows: Sequence[Any], merge: Merge) -> Any:
     """Return the merged states of tasks, or raise the error of the first that failed."""
     ordered = sorted(rows, key=lambda row: int(row["number"]))
     for row in ordered:
@@ -145,7 +176,61 @@ def merged(rows: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
     return reduce(merge, (pickle.loads(row["state"]) for row in ordered))
 
 
-def result(number: int, work: Callable[..., Any], argument: Any) -> Any:
+def _on_groups(work: Work, groups: Sequence[Sequence[Any]], batches: Iterator[Any]) -> Any:
+    """Yield the result of every group of fragments that a task has the number of."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield _result(number, work, groups[number])
+
+
+def _split_groups(exchange: Split, groups: Sequence[Sequence[Any]], batches: Iterator[Any]) -> Any:
+    """Yield the pieces of every group of fragments that a task has the number of."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield from _pieces(exchange, groups[number])
+
+
+def _on_batches(work: Work, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the result of all rows of a partition."""
+    number, parts = _parts(batches)
+    yield _result(number, work, parts)
+
+
+def _split_batches(exchange: Split, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the pieces of all rows of a partition."""
+    yield from _pieces(exchange, _parts(batches)[1])
+
+
+def _on_pieces(exchange: Split, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the result of every bucket whose pieces a task has."""
+    rows = (tuple(row.values()) for batch in batches for row in batch.to_pylist())
+    for bucket, some in groupby(rows, itemgetter(0)):
+        pieces = [piece for _, piece in some]
+        yield _result(bucket, partial(_finish, exchange, bucket), pieces)
+
+
+def _finish(exchange: Split, bucket: int, pieces: list[bytes]) -> Any:
+    """Return the state of a bucket, or raise the error that stands in place of one."""
+    if bucket == NONE:
+        raise pickle.loads(pieces[0])
+    return exchange.finish(bucket, pieces)
+
+
+def _parts(batches: Iterator[Any]) -> tuple[int, Iterator[FrameFragment]]:
+    """Return the number of this task's partition, and its batches as fragments."""
+    from pyspark import TaskContext  # noqa: PLC0415
+
+    context = TaskContext.get()
+    number = 0 if context is None else context.partitionId()
+    parts = (
+        FrameFragment(batch, 0, f"batch {i} of partition {number}")
+        for i, batch in enumerate(batches)
+        if batch.num_rows
+    )
+    return number, parts
+
+
+def _result(number: int, work: Callable[..., Any], argument: Any) -> Any:
     """Return an Arrow batch of one row: the state of a task, or why it failed.
 
     Our own sentences are ValueErrors, which no further attempt would mend: they come back. Anything
@@ -169,58 +254,17 @@ def result(number: int, work: Callable[..., Any], argument: Any) -> Any:
     return pyarrow.RecordBatch.from_pydict(columns)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _OnGroups:
-    """What a task does with the numbers of groups of fragments."""
+def _pieces(exchange: Split, fragments: Iterable[Any]) -> Iterator[Any]:
+    """Yield an Arrow batch for each piece; a sentence of ours goes on as a piece of no bucket."""
+    import pyarrow  # noqa: PLC0415 (an extra)
 
-    work: Callable[[Iterable[Any]], Any]
-    groups: Sequence[Sequence[Any]]
+    def batch(bucket: int, piece: bytes) -> Any:
+        numbers = pyarrow.array([bucket], pyarrow.int64())
+        pieces = pyarrow.array([piece], pyarrow.binary())
+        return pyarrow.RecordBatch.from_arrays([numbers, pieces], ["bucket", "piece"])
 
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Yield the result of every group."""
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield result(number, self.work, self.groups[number])
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _SplitsGroups:
-    """What a task does with the numbers of groups of fragments whose rows are moved."""
-
-    exchange: Split
-    groups: Sequence[Sequence[Any]]
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Yield the pieces of every group."""
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from pieces_of(self.exchange, self.groups[number])
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Finishes:
-    """What a task does with the pieces of its buckets."""
-
-    exchange: Split
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Yield the result of every bucket."""
-        rows = (row for batch in batches for row in zip(*map(_values, batch), strict=True))
-        for bucket, some in groupby(rows, itemgetter(0)):
-            pieces = [piece for _, piece in some]
-            yield result(bucket, partial(_finish, self.exchange, bucket), pieces)
-
-
-def _values(column: Any) -> list[Any]:
-    values: list[Any] = column.to_pylist()
-    return values
-
-
-def _finish(exchange: Split, bucket: int, pieces: list[bytes]) -> Any:
-    """Return the state of a bucket, or raise the error that stands in place of one."""
-    if bucket == NONE:
-        raise pickle.loads(pieces[0])
-    return exchange.finish(bucket, pieces)
+    try:
+        for bucket, piece in split_alone(exchange, fragments):
+            yield batch(bucket, piece)
+    except ValueError as error:
+        yield batch(NONE, pickle.dumps(error))

@@ -1,16 +1,41 @@
-"""What workers are, who of them an engine means, and how fragments become their tasks."""
+"""What workers are and what they are given, and how fragments become their tasks."""
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Any, Protocol
 
-from calibrant.rows.workers.spill import Split
-from calibrant.rows.workers.threads import Threads
+from calibrant.engine import threads
 
 Progress = Callable[[int, int], None]
+Work = Callable[[Iterable[Any]], Any]  # on fragments; it has the `names` of the columns it reads
+Merge = Callable[[Any, Any], Any]
 
 MOST = 64  # tasks: enough for balance, few enough that merging their states costs little
+
+
+class Split(Protocol):
+    """What workers do with rows that belong together but lie apart; it travels to them.
+
+    Law: pieces of a bucket may come in any order, and `merge` is exact, associative and
+    commutative. So the result depends on the rows alone.
+    """
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+
+    @property
+    def n_buckets(self) -> int:
+        """How many buckets there are."""
+
+    def split(self, fragments: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
+        """Yield pieces of the rows of fragments, each with the number of its bucket."""
+
+    def finish(self, bucket: int, pieces: Iterable[bytes]) -> Any:
+        """Return the state of all pieces of a bucket."""
+
+    def merge(self, a: Any, b: Any) -> Any:
+        """Return the state of both."""
 
 
 class Workers(Protocol):
@@ -22,50 +47,14 @@ class Workers(Protocol):
     @property
     def ordered(self) -> bool:
         """Whether fragments know the numbers of their rows."""
-        ...
 
     def reduce(
-        self,
-        fragments: Sequence[Any],
-        work: Callable[[Iterable[Any]], Any],
-        merge: Callable[[Any, Any], Any],
-        progress: Progress | None,
+        self, fragments: Sequence[Any], work: Work, merge: Merge, progress: Progress | None
     ) -> Any:
         """Return the merged states of all fragments."""
-        ...
 
     def exchange(self, fragments: Sequence[Any], exchange: Split, progress: Progress | None) -> Any:
         """Return the merged states of all buckets, to which the rows of fragments are moved."""
-        ...
-
-
-def as_workers(engine: Any) -> Workers:
-    """Return the workers that the user means by `engine`.
-
-    Examples
-    --------
-    >>> as_workers(None)
-    Threads()
-    """
-    if engine is None or engine == "local":
-        return Threads()
-    if isinstance(engine, Executor):
-        from calibrant.rows.workers.futures import Futures  # noqa: PLC0415
-
-        return Futures(engine)
-    home = type(engine).__module__.partition(".")[0]
-    if home == "distributed" or str(engine).startswith("dask://"):
-        from calibrant.rows.workers.dask import Dask  # noqa: PLC0415
-
-        return Dask.of(engine)
-    if home == "pyspark" or str(engine).startswith(("spark://", "sc://", "local[")):
-        from calibrant.rows.workers.spark import Spark  # noqa: PLC0415
-
-        return Spark.of(engine)
-    raise TypeError(
-        "`engine` must be None, an Executor, a Dask client, a SparkSession or an address such as"
-        f" 'dask://host:8786'; found {engine!r}."
-    )
 
 
 def tasks(fragments: Sequence[Any], most: int = MOST) -> list[tuple[Any, ...]]:
@@ -101,3 +90,12 @@ def refuse_version(worker: str, found: str | None) -> None:
             f"{worker} has calibrant {found}, and here is {version('calibrant')}; install the same"
             " version everywhere."
         )
+
+
+def split_alone(exchange: Split, fragments: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
+    """Yield the pieces of fragments, each made without further threads: for one of many processes.
+
+    A generator works when it is asked for the next piece, not when it is made.
+    """
+    pieces = exchange.split(fragments)
+    yield from iter(lambda: threads.alone(next, pieces, None), None)

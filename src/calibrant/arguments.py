@@ -1,0 +1,245 @@
+"""What a verb takes: data, or probabilities and labels; objects, or their short names.
+
+Lenses: ``canonical``, ``top``, ``top:3``, ``class:dog``, ``groups:0-2|3-5|6-9``, ``pooled``.
+Partitions: ``width:10``, ``simplex:5``, ``mass:15``, ``tree:1000``, ``tree:1000:median``.
+Distances: ``tv``, ``euclidean``, ``squared``.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import signature
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+
+from numpy.typing import ArrayLike
+
+from calibrant import distances, lenses, partitions
+from calibrant.checks.parameters import brief, function
+from calibrant.distances import Distance
+from calibrant.lenses import Lens
+from calibrant.lenses.lens import check_lens
+from calibrant.partitions import Partition
+from calibrant.partitions.partition import check_partition
+from calibrant.predictions import Predictions
+from calibrant.rows import Memory, Rows, Scan
+
+P = ParamSpec("P")
+Data_contra = TypeVar("Data_contra", contravariant=True)
+Probs_contra = TypeVar("Probs_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
+
+LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
+PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
+DISTANCES = "tv, euclidean or squared"
+
+PLAIN_LENSES: dict[str, Callable[[], Lens]] = {
+    "canonical": lenses.Canonical,
+    "pooled": lenses.Pooled,
+    "top": lenses.TopLabel,
+}
+BINS: dict[str, Callable[[int], Partition]] = {
+    "width": partitions.EqualWidth,
+    "simplex": partitions.SimplexBins,
+    "mass": partitions.EqualMass,
+}
+NAMED_DISTANCES: dict[str, Distance] = {
+    "tv": distances.total_variation,
+    "total_variation": distances.total_variation,
+    "euclidean": distances.euclidean,
+    "squared": distances.squared_euclidean,
+    "squared_euclidean": distances.squared_euclidean,
+}
+
+
+class Verb(Protocol[Data_contra, Probs_contra, P, Result_co]):
+    """A function of data, or of probabilities and labels."""
+
+    @overload
+    def __call__(self, data: Data_contra, *args: P.args, **kwargs: P.kwargs) -> Result_co: ...
+
+    @overload
+    def __call__(
+        self, probs: Probs_contra, labels: ArrayLike, *args: P.args, **kwargs: P.kwargs
+    ) -> Result_co: ...
+
+
+def takes_arrays(
+    verb: Callable[Concatenate[Data_contra, P], Result_co],
+) -> Verb[Data_contra, ArrayLike, P, Result_co]:
+    """Let a function of Predictions also be called with probabilities and labels.
+
+    ``verb(probs, labels, ...)`` and ``verb(probs, labels=labels, ...)`` are
+    ``verb(Predictions(probs, labels), ...)``. More than that, such as names of classes or weights,
+    needs `Predictions`.
+
+    Examples
+    --------
+    >>> takes_arrays(lambda data: data.n)([0.2, 0.9], [0, 1])
+    2
+    """
+    return cast(Verb[Data_contra, ArrayLike, P, Result_co], _wrapped(verb))
+
+
+def takes_models(
+    verb: Callable[Concatenate[Data_contra, P], Result_co],
+) -> Verb[Data_contra, ArrayLike | Mapping[str, ArrayLike], P, Result_co]:
+    """Do so for a function of one or more models: probabilities by name, and labels of all."""
+    found = _wrapped(verb)
+    return cast(Verb[Data_contra, ArrayLike | Mapping[str, ArrayLike], P, Result_co], found)
+
+
+def _wrapped(verb: Callable[..., Any]) -> Callable[..., Any]:
+    first = next(iter(signature(verb).parameters))
+
+    @wraps(verb)
+    def call(*given: Any, **settings: Any) -> Any:
+        if first in settings:
+            given = (settings.pop(first), *given)
+        if not given or isinstance(given[0], Predictions | Scan):
+            return verb(*given, **settings)
+        data, *rest = given
+        if "labels" in settings:
+            data = _with_labels(data, settings.pop("labels"))
+        elif rest and hasattr(rest[0], "__len__") and not isinstance(rest[0], str):
+            data = _with_labels(data, rest.pop(0))
+        return verb(data, *rest, **settings)
+
+    return call
+
+
+def _with_labels(data: Any, labels: Any) -> Any:
+    """Return predictions; of a mapping, those of each model by its name."""
+    if isinstance(data, Mapping):
+        return {name: Predictions(probs, labels) for name, probs in data.items()}
+    return Predictions(data, labels)
+
+
+def as_rows(data: Any) -> Rows:
+    """Return the rows of data, wherever they are: the only place that asks what kind they are."""
+    if isinstance(data, Scan | Memory):
+        return data
+    check_data(data)
+    return Memory(data)
+
+
+def check_data(data: Any, *, scans: bool = False) -> None:
+    """Refuse anything but Predictions and, for functions that take `scans`, a Scan."""
+    if isinstance(data, Scan):
+        if not scans:
+            raise TypeError(
+                "`data` must be Predictions here: this needs all rows at once, and scanned ones"
+                " come in batches. Use scan.load() if they fit into memory."
+            )
+    elif not isinstance(data, Predictions):
+        raise TypeError(
+            f"`data` must be Predictions; found {type(data).__name__}. Make them with"
+            " Predictions(probs, labels)."
+        )
+
+
+def as_lens(lens: Any, data: Predictions | Scan) -> Lens:
+    """Return a lens, or the one that a text names for these data."""
+    if isinstance(lens, Lens):
+        return lens
+    if not isinstance(lens, str):
+        check_lens(lens)
+    if lens in PLAIN_LENSES:
+        return PLAIN_LENSES[lens]()
+    kind, colon, rest = lens.partition(":")
+    if kind not in LENSES_OF or not colon:
+        raise not_one("lens", lens, LENSES)
+    return LENSES_OF[kind](rest, data)
+
+
+def as_groups(name: str, text: str, data: Predictions | Scan) -> Lens:
+    """Return the lens of groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
+    groups = [_members(name, part, data) for part in text.split("|")]
+    lens = lenses.Groups(groups)
+    times = Counter(member for group in groups for member in group)
+    wrong = [member for member in data.classes if times[member] != 1]
+    if wrong:
+        raise not_one(name, text, f"groups that have every class once; look at {_some(wrong)}")
+    return lens
+
+
+def as_partition(partition: Any) -> Partition:
+    """Return a partition, or the one that a text names."""
+    if not isinstance(partition, str):
+        check_partition(partition)
+        found: Partition = partition
+        return found
+    kind, *rest = partition.split(":")
+    if kind in BINS and len(rest) == 1:
+        return BINS[kind](whole("partition", partition, rest[0]))
+    if kind == "tree" and len(rest) in (1, 2):
+        split: Any = rest[1] if len(rest) == 2 else "mean"
+        return partitions.VarianceTree(positive("partition", partition, rest[0]), split)
+    raise not_one("partition", partition, PARTITIONS)
+
+
+def as_distance(distance: Any) -> Distance:
+    """Return a distance, or the one that a text names."""
+    if isinstance(distance, str):
+        if distance not in NAMED_DISTANCES:
+            raise not_one("distance", distance, DISTANCES)
+        return NAMED_DISTANCES[distance]
+    function("distance", distance)
+    found: Distance = distance
+    return found
+
+
+def named_class(name: str, word: str, data: Predictions | Scan) -> str:
+    """Return the name of a class that is given by name, or by index."""
+    if word in data.classes:
+        return word
+    if re.fullmatch(r"[0-9]{1,9}", word) and int(word) < data.m:
+        return data.classes[int(word)]
+    raise not_one(name, word, f"a class of the data: {_some(data.classes)}")
+
+
+def whole(name: str, text: str, word: str) -> int:
+    """Return the whole number that follows a colon."""
+    if not re.fullmatch(r"[0-9]{1,9}", word) or int(word) < 1:
+        raise not_one(name, text, "a whole number of at least 1 after the colon")
+    return int(word)
+
+
+def positive(name: str, text: str, word: str) -> float:
+    """Return the positive number that follows a colon."""
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", word) or float(word) == 0:
+        raise not_one(name, text, "a number above 0 after the colon")
+    return float(word)
+
+
+def not_one(name: str, found: str, wanted: str) -> ValueError:
+    """Return the error of a text that names nothing."""
+    return ValueError(f"`{name}` must be {wanted}; found {brief(found)}.")
+
+
+def _members(name: str, part: str, data: Predictions | Scan) -> list[str]:
+    """Return the classes of a group: names or indices, separated by commas, or a range 0-2."""
+    members: list[str] = []
+    for item in part.split(","):
+        word = item.strip()
+        span = re.fullmatch(r"(\d{1,9})-(\d{1,9})", word)
+        if span is None or word in data.classes:
+            members.append(named_class(name, word, data))
+            continue
+        first, last = int(span.group(1)), int(span.group(2))
+        if not first <= last < data.m:
+            raise not_one(name, word, f"a range of classes from 0 to {data.m - 1}")
+        members += data.classes[first : last + 1]
+    return members
+
+
+def _some(names: Sequence[str]) -> str:
+    """Write the first few names."""
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+
+
+LENSES_OF: dict[str, Callable[[str, Predictions | Scan], Lens]] = {  # what follows the colon
+    "top": lambda word, _: lenses.TopK(whole("lens", f"top:{word}", word)),
+    "class": lambda word, data: lenses.Marginal(named_class("lens", word, data)),
+    "groups": lambda word, data: as_groups("lens", word, data),
+}

@@ -1,0 +1,325 @@
+"""JSON: a list of objects, an object of lists, or JSON lines, an object in each line.
+
+Polars reads the lines, and Python finds the line of a fault. A key that a row lacks is a gap there,
+like an empty cell.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from glob import escape
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.checks.labels import written
+from calibrant.checks.parameters import listed
+from calibrant.loading.columnar import Columnar
+from calibrant.loading.columns import SAMPLE, ColumnStore
+from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
+from calibrant.loading.roles import Kind, repeated
+
+if TYPE_CHECKING:
+    import polars as pl
+
+STEP = 1 << 24  # bytes that are searched at a time
+KEY = re.compile(rb'"([^"\\]*+)"\s*+:')  # a key that is written as it reads
+ESCAPED_KEY = re.compile(rb'\\[^"\n]*+"\s*+:')
+KINDS: dict[Kind, set[type]] = {
+    "text": {str, bool},
+    "list": {list},
+    "whole": {int},
+    "float": {int, float},
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class JsonLines:
+    """Lines that each hold an object; the keys are the columns."""
+
+    path: Path
+    spelled: dict[str, str]  # name without spaces around it → key
+    sample: dict[str, list[Any]]  # name → values of the first lines
+    kinds: dict[str, Kind]
+    counts: Mapping[bytes, int]  # key → how often it occurs; nothing if lines have been checked
+
+    def first_labels(self, label: str) -> list[str]:
+        """Return the labels of the first lines."""
+        return [written(value) for value in self.sample[label]]
+
+    def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
+        """Return the columns; when polars cannot read them, find out where and why."""
+        import polars as pl  # noqa: PLC0415 (only files need it)
+
+        number = pl.Float64()
+        schema: dict[str, Any] = {
+            self.spelled[name]: pl.List(number) if self.kinds[name] == "list" else number
+            for name in numeric
+        }
+        schema |= {self.spelled[name]: pl.String() for name in named}
+        try:
+            frame = pl.scan_ndjson(self._source(), schema=schema).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            self._find_fault(numeric)
+            raise ValueError(
+                f"every line must be a JSON object; one cannot be read ({reason_of(error)})."
+            ) from error
+        # Of a key that a line has twice, polars takes one. But every row has each of the keys, or
+        # else a gap that is refused: none is there twice if none is there more often than rows.
+        if any(self.counts.get(key.encode(), 0) > frame.height for key in schema):
+            self._find_fault(())
+        wanted = [*numeric, *named]
+        return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in wanted])
+
+    def _source(self) -> Any:
+        """Return what polars shall read: the file, or its content after a byte order mark."""
+        if first_bytes(self.path).startswith(BOM):
+            return self.path.read_bytes().removeprefix(BOM)
+        return escape(str(self.path))
+
+    def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
+        """Return one group: to read a column, all lines must be read."""
+        return [numeric]
+
+    def where(self, row: int) -> str:
+        """Return the words for a row, with its line."""
+        with opened_text(self.path) as file:
+            line, _ = next(islice(_filled(file), row, None))
+        return f"row {row} (line {line})"
+
+    def _find_fault(self, numeric: Sequence[str]) -> None:
+        """Raise the sentence for the first line that is no object of the numbers asked for."""
+        with opened_text(self.path) as file:
+            for row, (line, content) in enumerate(_filled(file)):
+                found = _line(line, content)
+                for name in numeric:
+                    value = found.get(self.spelled[name])
+                    fault = _fault(value, self.kinds[name])
+                    if fault:
+                        shown = str(value) if type(value) is float else json.dumps(value)[:60]
+                        raise ValueError(
+                            f"{name!r} must be {fault}; row {row} (line {line}) has {shown}."
+                        )
+
+    def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
+        """Write the lines with other numbers for some keys."""
+        keys = [self.spelled[name] for name in columns]
+        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        with opened_text(self.path) as file, created_text(output) as target:
+            for (_, content), values in zip(_filled(file), rows, strict=True):
+                found = json.loads(content) | dict(zip(keys, values, strict=True))
+                target.write(json.dumps(found, ensure_ascii=False) + "\n")
+
+
+def json_lines(path: Path) -> JsonLines:
+    """Open a file of JSON lines: all of its keys, and their kinds from the first lines."""
+    with opened_text(path) as file:
+        lines = list(islice(_filled(file), SAMPLE))
+    found = _first_values(_line(*line) for line in lines)
+    if not found:
+        raise ValueError("the file must have at least one line; it is empty.")
+    counts = _key_counts(path)
+    seen = KEY.findall("".join(dict(lines).values()).encode())
+    if counts is None or counts.keys() - seen:  # keys may come later: all lines are parsed
+        counts = {}
+        with opened_text(path) as file:
+            found = _first_values(_line(*line) for line in _filled(file))
+    spelled = _spelled(found)
+    sample = {name: found[key] for name, key in spelled.items()}
+    kinds = {name: _kind_of(values) for name, values in sample.items()}
+    return JsonLines(path, spelled, sample, kinds, counts)
+
+
+def _first_values(objects: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return the first values of every key, without gaps; keys in the order of their first rows."""
+    found: dict[str, list[Any]] = {}
+    for one in objects:
+        for key, value in one.items():
+            values = found.setdefault(key, [])
+            if value is not None and len(values) < SAMPLE:
+                values.append(value)
+    return found
+
+
+def _key_counts(path: Path) -> Mapping[bytes, int] | None:
+    """Count all that may be keys; None if some are not written as they read."""
+    counts: Counter[bytes] = Counter()
+    with path.open("rb") as file:
+        while part := file.read(STEP) + file.readline():
+            if b"\\" in part and ESCAPED_KEY.search(part):
+                return None
+            counts.update(KEY.findall(part))
+    return counts
+
+
+def _filled(file: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, counted from 1."""
+    return ((line, content) for line, content in enumerate(file, 1) if content.strip())
+
+
+def _line(line: int, content: str) -> dict[str, Any]:
+    """Return the object that a line holds."""
+    start = "every line must be a JSON object;"
+    try:
+        found = json.loads(content, object_pairs_hook=_dict)
+    except RecursionError:
+        raise ValueError(f"{start} line {line} is too deep.") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{start} line {line} is broken at character {error.pos + 1} ({error.msg})."
+        ) from None
+    except ValueError:  # too many digits
+        raise ValueError(f"numbers must be finite; line {line} has a longer one.") from None
+    if not isinstance(found, dict | _Repeated):
+        raise ValueError(f"{start} line {line} is {content.strip()[:60]!r}.")
+    return _checked(f"line {line}", found)
+
+
+class _Repeated(list[str]):
+    """The keys of an object that has one of them twice."""
+
+
+def _dict(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeated:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else _Repeated(key for key, _ in pairs)
+
+
+def _checked(place: str, found: dict[str, Any] | _Repeated) -> dict[str, Any]:
+    """Return an object; refuse one that has no keys, or a key twice."""
+    if isinstance(found, _Repeated):
+        twice = listed(repeated(found))
+        raise ValueError(f"keys must differ from one another; {place} has {twice} twice.")
+    if not found:
+        raise ValueError(f"every line must be a JSON object with keys; {place} has none.")
+    return found
+
+
+def _spelled(keys: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keys by their names without spaces around them, which must differ."""
+    twice = repeated(key.strip() for key in keys)
+    if twice:
+        raise ValueError(f"keys must differ from one another; found {listed(twice)} twice.")
+    return {key.strip(): key for key in keys}
+
+
+def _kind_of(values: Sequence[Any]) -> Kind:
+    """Return what a column holds by some of its values."""
+    types = {type(value) for value in values}
+    return next((kind for kind, known in KINDS.items() if types and types <= known), "other")
+
+
+def _fault(value: Any, kind: Kind) -> str:
+    """Say what a value must be, if it is not."""
+    if value is None:
+        return ""
+    if kind == "list":
+        return "" if _is_list_of_numbers(value) else "a list of finite numbers"
+    if type(value) not in (int, float):
+        return "a number"
+    return "" if _is_number(value) else "finite"
+
+
+def _is_list_of_numbers(value: Any) -> bool:
+    """Whether a value is a list of finite numbers, or of gaps."""
+    return isinstance(value, list) and all(v is None or _is_number(v) for v in value)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < float("inf")
+
+
+def json_file(path: Path) -> ColumnStore:
+    """Open a JSON file; one of JSON lines, whatever its name, is read as such."""
+    import polars as pl  # noqa: PLC0415
+
+    with opened_text(path) as file:
+        content = file.read()
+    try:
+        found = json.loads(content, object_pairs_hook=_dict)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and content.lstrip().startswith("{"):
+            return json_lines(path)
+        raise ValueError(
+            f"the file must be JSON; line {error.lineno} is broken at character {error.colno}"
+            f" ({error.msg})."
+        ) from None
+    except RecursionError:
+        raise ValueError("the file must be JSON; it is too deep.") from None
+    except ValueError:
+        raise ValueError("numbers must be finite; the file has a longer one.") from None
+    is_object = isinstance(found, dict | _Repeated)
+    columns = _columns(_checked("the file", found)) if is_object else _rows(found)
+    _spelled(columns)
+    frame = pl.DataFrame([_series(key, values) for key, values in columns.items()])
+    return Columnar.of(frame.lazy(), save=partial(_save, found))
+
+
+def _columns(columns: dict[str, Any]) -> dict[str, Sequence[Any]]:
+    """Return the columns of an object of lists."""
+    bad = [key for key, value in columns.items() if type(value) is not list]
+    if bad:
+        raise ValueError(
+            "the file must be a list of objects, or an object of lists of one length; it has"
+            f" {bad[0]!r}: {str(columns[bad[0]])[:40]!r}."
+        )
+    sizes = {len(values): key for key, values in columns.items()}
+    if len(sizes) > 1:
+        (first, a), (second, b), *_ = sizes.items()
+        raise ValueError(f"lists must have one length; {a!r} has {first}, and {b!r} has {second}.")
+    return columns
+
+
+def _rows(found: Any) -> dict[str, Sequence[Any]]:
+    """Return the columns of a list of objects."""
+    if not isinstance(found, list) or not found:
+        raise ValueError(
+            "the file must be a list of objects, or an object of lists; it is"
+            f" {json.dumps(found)[:40]}."
+        )
+    for row, one in enumerate(found):
+        if not isinstance(one, dict | _Repeated):
+            raise ValueError(f"every row must be an object; row {row} is {json.dumps(one)[:40]}.")
+        _checked(f"row {row}", one)
+    keys = dict.fromkeys(chain.from_iterable(found))
+    return {key: [row.get(key) for row in found] for key in keys}
+
+
+def _series(key: str, values: Sequence[Any]) -> pl.Series:
+    """Return a column of numbers or lists of numbers, or of what it says as text."""
+    import polars as pl  # noqa: PLC0415
+
+    there = [value for value in values if value is not None]
+    kind = _kind_of(there)
+    if kind == "float":
+        return pl.Series(key, _each(float, values), pl.Float64)
+    if kind == "list" and all(map(_is_list_of_numbers, there)):
+        return pl.Series(key, values, pl.List(pl.Float64), strict=False)
+    if kind == "whole" and max(map(abs, there)) < 1 << 63:
+        return pl.Series(key, values, pl.Int64)
+    return pl.Series(key, _each(written, values), pl.String)
+
+
+def _each(change: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
+    """Change each value that is there."""
+    return [None if value is None else change(value) for value in values]
+
+
+def _save(found: Any, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
+    """Write a list of objects, or an object of lists, with other numbers for some keys."""
+    for key, values in columns.items():
+        if isinstance(found, dict):
+            found[key] = values.tolist()
+            continue
+        for row, value in zip(found, values.tolist(), strict=True):
+            row[key] = value
+    with created_text(output) as target:
+        json.dump(found, target, ensure_ascii=False)
