@@ -263,7 +263,7 @@ def test_the_file_of_a_network_can_be_loaded():
 
 
 def test_a_network_that_is_missing(monkeypatch, tmp_path):
-    monkeypatch.setattr("calibrant.datasets.networks.files", lambda _: tmp_path)
+    monkeypatch.setattr("calibrant.datasets.files", lambda _: tmp_path)
     with pytest.raises(FileNotFoundError, match=r"of 'lenet' are not in this installation"):
         datasets.cifar10("lenet")
 
@@ -334,7 +334,7 @@ def test_a_class_without_probability_is_never_drawn():
         def random(self, n):
             return np.full(n, 1 - 2.0**-53)
 
-    from calibrant.datasets.generated import draw_labels
+    from calibrant.datasets import draw_labels
 
     rows = np.array([[0.3, 0.7, 0.0], [1.0, 0.0, 0.0], [0.1, 0.2, 0.7]])
     assert draw_labels(rows, Ones()).tolist() == [1, 0, 2]

@@ -5,7 +5,6 @@ All are means over the rows, weighted if there are weights.
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -32,9 +31,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Score = Callable[[Predictions], float]
-Whole = NDArray[Any]  # of Python's integers, which have no end
 
-HIGH, LOW = 2.0**20, 2.0**52  # units: a score is cut into multiples of 1 / HIGH and of 1 / LOW
+HIGH, LOW = 2.0**20, 2.0**52  # a score is cut into multiples of 1 / HIGH, and the rest of 1 / LOW
 
 
 @takes_arrays
@@ -289,19 +287,14 @@ def _of_rows(data: Predictions, rows: slice) -> Floats:
 
 
 class ScoreSums(NamedTuple):
-    """Weighted sums of scores, as whole numbers of small units, and how many were infinite."""
+    """Weighted sums of scores, in units of 1 / LOW, and how many were infinite."""
 
-    high: Whole  # (5,)
-    low: Whole  # (5,)
+    sums: NDArray[Any]  # (5,) of Python's integers, which have no end
     infinite: int
 
     def means(self) -> list[float]:
         """Return the log, Brier and spherical score and the accuracy."""
-        sums = [
-            Fraction(high, int(HIGH)) + Fraction(low, int(LOW))
-            for high, low in zip(self.high, self.low, strict=True)
-        ]
-        log, *others = (float(score / sums[0]) for score in sums[1:])
+        log, *others = (self.sums[1:] / self.sums[0]).tolist()
         return [float("inf") if self.infinite else log, *others]
 
 
@@ -313,8 +306,7 @@ class ScoreReduction:
     unit: float  # of weights, which none exceeds
 
     def zero(self) -> ScoreSums:
-        nothing = np.array([0] * 5, object)
-        return ScoreSums(nothing, nothing, 0)
+        return ScoreSums(np.array([0] * 5, object), 0)
 
     def add(self, state: ScoreSums, batch: Batch) -> ScoreSums:
         """Add the rows of a batch."""
@@ -325,11 +317,12 @@ class ScoreReduction:
         scores[infinite] = 0.0
         high = np.rint(scores * HIGH)
         low = np.rint((scores - high / HIGH) * LOW)
-        sums = [part.astype(np.int64).sum(axis=1).astype(object) for part in (high, low)]
-        return self.merge(state, ScoreSums(sums[0], sums[1], int(infinite.sum())))
+        large, small = (part.astype(np.int64).sum(axis=1).astype(object) for part in (high, low))
+        sums = large * int(LOW / HIGH) + small
+        return self.merge(state, ScoreSums(sums, int(infinite.sum())))
 
     def merge(self, a: ScoreSums, b: ScoreSums) -> ScoreSums:
-        return ScoreSums(a.high + b.high, a.low + b.low, a.infinite + b.infinite)
+        return ScoreSums(a.sums + b.sums, a.infinite + b.infinite)
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,7 @@
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
 from itertools import groupby
@@ -20,13 +20,15 @@ class Tabular(ABC):
 
     __slots__ = ()
 
+    rows: Any  # what has a `to_dict`, unless the records are others
+
     @abstractmethod
     def lines(self) -> Lines:
         """Return header and lines of the table."""
 
-    @abstractmethod
     def records(self) -> list[dict[str, Any]]:
         """Return plain values for each row of a data frame."""
+        return [row.to_dict() for row in self.rows]
 
     def table(self) -> str:
         """Return the table as text."""
@@ -102,11 +104,8 @@ def _pick(row: Sequence[str], columns: Sequence[int]) -> list[str]:
 def html(header: Sequence[str], rows: Rows) -> str:
     """Write a table element in HTML, escaped, aligned as `text` does."""
     left = _left(rows, len(header), 0)
-
-    def attributes(column: int, _: str) -> str:
-        return f' style="text-align:{"left" if left[column] else "right"}"'
-
-    return f"<table>{_contents(header, rows, attributes)}</table>"
+    styles = [f' style="text-align:{"left" if each else "right"}"' for each in left]
+    return f"<table>{_contents(header, rows, styles, styles)}</table>"
 
 
 def cards(
@@ -122,19 +121,16 @@ def cards(
     Columns of words have the class ``word``; the first one names its row. The other cells have the
     name of their column in ``data-name``.
 
-    The first so many columns hold `words`. Groups of neighbouring columns, with how many each has,
-    stand above the header; "" for none.
+    The first so many columns, at least one, hold `words`. Groups of neighbouring columns, with how
+    many each has, stand above the header; "" for none.
     """
-    named = _named(header, groups)
-
-    def attributes(column: int, tag: str) -> str:
-        if column < words:
-            return ' class="word"'
-        return f' data-name="{escape(named[column])}"' if tag == "td" else ""
-
+    numbers = _named(header, groups)[words:]
+    of_words = [' class="word"'] * words
+    in_head = of_words + [""] * len(numbers)
+    in_body = of_words + [f' data-name="{escape(name)}"' for name in numbers]
     top = f"<caption>{escape(caption)}</caption>" if caption else ""
     above = "".join(_group(name, count) for name, count in groups)
-    contents = _contents(header, rows, attributes, f"<tr>{above}</tr>" if above else "")
+    contents = _contents(header, rows, in_head, in_body, f"<tr>{above}</tr>" if above else "")
     return f'<table class="cards">{top}{contents}</table>'
 
 
@@ -184,21 +180,22 @@ def _column(values: list[Any]) -> list[Any]:
 
 
 def _contents(
-    header: Sequence[str], rows: Rows, attributes: Callable[[int, str], str], above: str = ""
+    header: Sequence[str], rows: Rows, in_head: list[str], in_body: list[str], above: str = ""
 ) -> str:
-    """Write the head and the body of a table element; the first cell of a row names it."""
+    """Write the head and the body of a table element, with attributes of the cells of each column.
 
-    def line(row: Sequence[str], tags: Sequence[str], scope: str) -> str:
-        cells = []
-        for column, (cell, tag) in enumerate(zip(row, tags, strict=True)):
-            scoped = f' scope="{scope}"' if tag == "th" else ""
-            cells.append(f"<{tag}{scoped}{attributes(column, tag)}>{escape(cell)}</{tag}>")
-        return f"<tr>{''.join(cells)}</tr>"
+    The first cell of a row names it.
+    """
 
-    head = line(header, ["th"] * len(header), "col")
-    in_body = ["th", *["td"] * (len(header) - 1)]
-    body = "".join(line(row, in_body, "row") for row in rows)
-    return f"<thead>{above}{head}</thead><tbody>{body}</tbody>"
+    def line(row: Sequence[str], opened: list[str]) -> str:
+        cells = zip(opened, map(escape, row), strict=True)
+        return f"<tr>{''.join(f'<{tag}>{cell}</{tag[:2]}>' for tag, cell in cells)}</tr>"
+
+    head = line(header, [f'th scope="col"{each}' for each in in_head])
+    tags = ['th scope="row"', *["td"] * (len(header) - 1)]
+    body = [tag + each for tag, each in zip(tags, in_body, strict=True)]
+    lines = "".join(line(row, body) for row in rows)
+    return f"<thead>{above}{head}</thead><tbody>{lines}</tbody>"
 
 
 def _left(rows: Rows, columns: int, words: int) -> list[bool]:

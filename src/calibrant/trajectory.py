@@ -82,12 +82,8 @@ class Trajectory(tables.Tabular):
         of the paper's Figure 3.
     lens : Lens, default TopLabel()
         What aspect of the predictions is looked at.
-    resampler : Resampler, default Exact()
-        What draws data sets under the hypothesis.
-    n_resamples : int, default 999
-        Number of data sets drawn at each step.
-    rng : int, numpy.random.Generator or None, default None
-        Seed, generator, or None for fresh entropy.
+    resampler, n_resamples, rng
+        As in `calibration_test`, for each step.
     name : str, default ""
         Name of the model, for a picture of more than one.
 
@@ -140,11 +136,6 @@ class Trajectory(tables.Tabular):
             Step of the training; larger than the last one.
         data : Predictions
             Predictions on rows that are not trained on.
-
-        Returns
-        -------
-        TrajectoryRow
-            What was found.
         """
         at = finite("step", step)
         if self._rows and at <= self._rows[-1].step:
@@ -190,10 +181,6 @@ class Trajectory(tables.Tabular):
     def lines(self) -> tables.Lines:
         """Return header and lines of the table."""
         return HEADER, [row.cells() for row in self._rows]
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return one record a step."""
-        return [row.to_dict() for row in self._rows]
 
     def plot(self, *others: "Trajectory", alpha: float = 0.05) -> "Figure":
         """Draw log loss, accuracy, statistic and p-value over the steps: Figure 3.

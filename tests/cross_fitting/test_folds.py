@@ -32,6 +32,8 @@ def test_a_seed_gives_the_same_folds_and_another_seed_others():
     first = make_folds(data, 5, 1)
     assert np.array_equal(first, make_folds(data, 5, 1))
     assert not np.array_equal(first, make_folds(data, 5, 2))
+    six = Predictions([0.5] * 6, [0, 0, 0, 0, 1, 1])
+    assert make_folds(six, 2, seed=0).tolist() == [0, 1, 1, 0, 1, 0]
 
 
 def test_rows_without_weight_do_not_unbalance_the_others():

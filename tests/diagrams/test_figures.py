@@ -11,8 +11,8 @@ from cases import CASES, ODD_NAMES, dirichlet, made, moved, three_models
 from calibrant import Predictions, partitions, score_plane
 from calibrant import reliability_diagram as diagram_of
 from calibrant.diagrams.bins import TETRAHEDRON
-from calibrant.diagrams.charts.chart import asset
 from calibrant.diagrams.charts.simplex import seen
+from calibrant.diagrams.charts.svg import asset
 
 
 def plain(text):

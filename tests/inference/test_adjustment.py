@@ -6,7 +6,7 @@ from chance import models, most
 
 from calibrant import Predictions, classwise, evaluate
 from calibrant.distances import euclidean, total_variation
-from calibrant.inference.testing.families import adjust, max_t, min_p
+from calibrant.inference.testing.families import adjust, holm, max_t, min_p, strongest
 from calibrant.partitions import EqualWidth
 from calibrant.statistics import grid
 
@@ -28,6 +28,16 @@ def plain_step_down(evidence):
 
 def plain_pvalues(row):
     return [sum(other >= value for other in row) / len(row) for value in row]
+
+
+def test_adjustment_by_hand():
+    null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
+    assert min_p(np.array([0.5, 2.5]), null).tolist() == [0.4, 0.6]
+    assert max_t(np.array([9.0, 2.5]), null).tolist() == [0.2, 0.6]
+    value, drawn = strongest(np.array([0.5, 2.5]), null)
+    smallest = 10.0 ** -np.array([value, *drawn])
+    assert smallest == pytest.approx(np.array([0.2, 0.2, 0.8, 0.4, 0.4]))
+    assert holm(np.array([0.01, 0.04, 0.03])).tolist() == [0.03, 0.06, 0.06]
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -113,7 +113,7 @@ def test_a_key_twice_anywhere(tmp_path, line):
 def test_names_of_keys_that_differ_by_spaces(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text(LINE.replace("}", ',"prob_a ":0.1}') + LINE)
-    with pytest.raises(ValueError, match=r"keys must differ .*; found 'prob_a' twice\."):
+    with pytest.raises(ValueError, match=r"columns must .* names; found 'prob_a' twice\."):
         load(path)
 
 

@@ -151,7 +151,7 @@ BAD_JSON = {
     '{"y": [1], "p": [0.5, 0.5]}': r"lists must have one length; 'y' has 1, and 'p' has 2\.",
     '[{"y": 1, "p": 0.5}, 3]': r"every row must be an object; row 1 is 3\.",
     '[{"y": 1, "y": 0, "p": 0.5}]': r"keys must differ from one another; row 0 has 'y' twice\.",
-    '[{"y": 1, "p": 0.5, "p ": 0.5}]': r"keys must differ from one another; found 'p' twice\.",
+    '[{"y": 1, "p": 0.5, "p ": 0.5}]': r"columns must have different names; found 'p' twice\.",
     '[{"y": 1, "p": 0.5}': r"must be JSON; line 1 is broken at character 20 \(Expecting",
     '[{"y": 1, "p": NaN}]': r"must be finite; row 0 is nan",
     '[{"y": 1, "p": "x"}]': r"column 'p' must hold numbers; found String\.",

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from calibrant.loading.options import Options
-from calibrant.loading.rewriting import Rewriting
+from calibrant.loading.formats import Rewriting
+from calibrant.loading.roles import Options
 
 HALF = ("cat", "dog")
 

@@ -92,11 +92,9 @@ def test_derivatives_by_temperature_are_those_of_the_loss():
 
     for beta in (0.3, 1.0, 2.0):
         a, b, c = (derivatives(data, beta + move) for move in (-step, 0.0, step))
-        assert b.first == pytest.approx(
-            (loss(beta + step) - loss(beta - step)) / step / 2, abs=1e-6
-        )
-        assert b.second == pytest.approx((c.first - a.first) / step / 2, rel=1e-6)
-        assert b.third == pytest.approx((c.second - a.second) / step / 2, rel=1e-5)
+        assert b[0] == pytest.approx((loss(beta + step) - loss(beta - step)) / step / 2, abs=1e-6)
+        assert b[1] == pytest.approx((c[0] - a[0]) / step / 2, rel=1e-6)
+        assert b[2] == pytest.approx((c[1] - a[1]) / step / 2, rel=1e-5)
 
 
 @pytest.mark.parametrize("full", [False, True])

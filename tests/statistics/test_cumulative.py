@@ -11,10 +11,10 @@ from strategies import integer_weights, problems
 
 from calibrant import Predictions, calibration_test
 from calibrant.statistics import CutoffMiscalibration, KolmogorovMiscalibration, View
-from calibrant.statistics.cumulative import modulus_pvalue, range_pvalue
 from calibrant.statistics.statistic import Ties
 
 cutoff, kolmogorov = CutoffMiscalibration(), KolmogorovMiscalibration()
+range_pvalue, modulus_pvalue = cutoff.brownian_pvalue, kolmogorov.brownian_pvalue
 RELATIVE = 1e-9  # what the reference promises
 BINARY = [name for name in NAMES if "first_10_rows" in reference().get(name, {})] or ["adult_rf"]
 

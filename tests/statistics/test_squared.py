@@ -21,7 +21,7 @@ from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact
 from calibrant.statistics import SquaredMiscalibration, View
-from calibrant.statistics.squared import covering_interval, pieces_of, score_interval
+from calibrant.statistics.squared import Pieces, covering_interval, pieces_of, score_interval
 
 KEY = make_key(7)
 FIELDS = ("unbiased", "plugin", "null_sd", "remainder", "slope", "sigma2")
@@ -291,6 +291,12 @@ def test_a_score_interval_by_hand():
     for v in (low, high):
         assert (0.1 - v) ** 2 == pytest.approx(1.959963984540054**2 * (0.02 * v + 0.001))
     assert score_interval(pieces._replace(unbiased=-1.0)) == (0.0, 0.0)
+
+
+def test_intervals_of_known_pieces():
+    pieces = Pieces(0.03, 0.04, 0.0, 0.01, 1e-4, 1e-3, 2e-3, 0.1, 0.02, 100.0, 1.0)
+    assert score_interval(pieces) == pytest.approx((0.0095, 0.0544), abs=5e-5)
+    assert covering_interval(pieces) == pytest.approx((0.0, 0.0703), abs=5e-5)
 
 
 def test_a_level_must_be_a_share():

@@ -174,9 +174,12 @@ class Draws:
         """Return `engine.norms.Totals`: norms of the cells' deviations, summed and largest."""
         raise NotImplementedError
 
-    def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:
-        """Return the weight of each outcome in cells first … last - 1: (size, cells, m)."""
-        raise NotImplementedError
+    def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
+        """Return the weight of each outcome in cells first … last - 1: (size, cells, m).
+
+        Where rows change, so do the means of cells, and counts alone say nothing.
+        """
+        raise ValueError("`counts` are for replicates whose rows stay.")
 
     def events(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:
         """Return the weight of the event of two outcomes in these cells: (cells, size)."""
@@ -194,9 +197,10 @@ class Draws:
         """Say why there are no labels to look at: rows are elsewhere."""
         refuse_rows("`statistic`")
 
-    def labels(self, some: Replicates) -> Labels:  # noqa: ARG002
+    def labels(self, some: Replicates) -> Labels:
         """Yield the labels (n,) of each replicate, if there are any."""
-        self.refuse_labels()
+        for data in self.data_sets(some):
+            yield data.labels
 
     def data_sets(self, some: Replicates) -> Iterator[Predictions]:  # noqa: ARG002
         """Yield each replicate as a data set, if it has labels."""
@@ -261,11 +265,6 @@ class Observed(Draws):
         """Return the weight of each outcome in cells first … last - 1: (1, cells, m)."""
         found: Floats = cells.sums_of(first, last, *self._rows).observed
         return found[None]
-
-    def labels(self, some: Replicates) -> Labels:
-        """Yield the labels."""
-        for data in self.data_sets(some):
-            yield data.labels
 
     def data_sets(self, some: Replicates) -> Iterator[Predictions]:  # noqa: ARG002
         """Yield the data."""

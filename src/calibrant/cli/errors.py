@@ -53,6 +53,11 @@ def translated(sentence: str) -> str:
     return CODE.sub(lambda code: ON_THE_COMMAND_LINE.get(code[1], code[0]), sentence)
 
 
+def mistake(option: str, sentence: str) -> typer.BadParameter:
+    """Return the error of an option or argument that is not as it must be."""
+    return typer.BadParameter(sentence, param_hint=option)
+
+
 @contextmanager
 def one_sentence_errors() -> Iterator[None]:
     """Turn errors about data and files into one sentence and exit code 1.

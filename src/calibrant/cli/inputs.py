@@ -8,10 +8,8 @@ from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, get_type_hints
 
-import typer
-
 from calibrant.cli import options
-from calibrant.cli.errors import without_panics
+from calibrant.cli.errors import mistake, without_panics
 from calibrant.cli.output import progress_after
 
 if TYPE_CHECKING:
@@ -60,10 +58,10 @@ class Inputs:
         if not any(self._streams(file) for file in files):
             return self.load_all(files, paired=paired)
         if len(files) > 1:
-            raise typer.BadParameter(
+            raise mistake(
+                "FILE…",
                 "must be one folder, pattern or address: models whose rows are read in batches are"
                 " not compared.",
-                param_hint="FILE…",
             )
         return {str(files[0]): self.scan(files[0])}
 
@@ -79,9 +77,9 @@ class Inputs:
 
         for option in ("region", "ignore", "model", "id", "cluster"):
             if getattr(self, option) is not None:
-                raise typer.BadParameter(
+                raise mistake(
+                    f"--{option}",
                     "is for files that are loaded; rows of folders are read in batches.",
-                    param_hint=f"--{option}",
                 )
         with progress_after(1.0, "reading footers"):
             found = scan(_address(file), row=self.row, engine=self.engine, **self._columns())
@@ -91,10 +89,10 @@ class Inputs:
         """Load the only model of a file, and keep the rows of the region."""
         models = self.load_all([file])
         if len(models) > 1:
-            raise typer.BadParameter(
+            raise mistake(
+                "--model",
                 f"must choose one of {len(models)} models, such as"
                 f" {self.model}={next(iter(models))}.",
-                param_hint="--model",
             )
         return next(iter(models.values()))
 
@@ -103,7 +101,7 @@ class Inputs:
         from calibrant.loading import load_models
 
         if len({file.resolve() for file in files}) < len(files):
-            raise typer.BadParameter("must differ from one another.", param_hint="FILE…")
+            raise mistake("FILE…", "must differ from one another.")
         with progress_after(1.0, "reading"), without_panics():
             models = load_models(
                 files,
@@ -125,9 +123,7 @@ class Inputs:
     def _columns(self) -> dict[str, Any]:
         """Return what `load` and `scan` are told of the columns."""
         if self.logits and self.normalize:
-            raise typer.BadParameter(
-                "must not be given with --logits: softmax rows sum to 1.", param_hint="--normalize"
-            )
+            raise mistake("--normalize", "must not be given with --logits: softmax rows sum to 1.")
         return {
             "label": self.label,
             "probs": split(self.probs),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from calibrant import tables
+from calibrant.cli.errors import mistake
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,9 +30,7 @@ WIDTH = 100  # of sentences, and of tables that are not read in a terminal
 def check_ending(output: Path, *endings: str, option: str = "--output") -> None:
     """Refuse a file to write whose name does not end in one of `endings`."""
     if output.suffix.lower() not in endings:
-        raise typer.BadParameter(
-            f"must end in {' or '.join(endings)}; found {output.name!r}.", param_hint=option
-        )
+        raise mistake(option, f"must end in {' or '.join(endings)}; found {output.name!r}.")
 
 
 def print_json(command: str, body: dict[str, Any]) -> None:

@@ -4,14 +4,16 @@ Methods of recalibration and regions are read here. What is refused is a mistake
 This module loads what computes, so commands import it when they run.
 """
 
+import operator
 import re
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, TypeVar
 
 import typer
 
 from calibrant import arguments, distances, lenses, partitions, recalibration, statistics
-from calibrant.cli.errors import translated
+from calibrant.cli.errors import mistake, translated
 from calibrant.cli.options import METHODS
 from calibrant.inference.testing.families import default_partitions
 from calibrant.predictions import Predictions
@@ -25,12 +27,7 @@ SUBJECT = re.compile(r"^`(lens|partition|distance|statistic)` (?=must be )")
 
 # A condition, up to the next one or the end. The name may hold anything, even "and" or ">".
 CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)(?:\s+and\s+(?=\S)|\s*$)")
-OPERATORS: dict[str, Callable[[Any, float], Any]] = {
-    ">=": lambda p, x: p >= x,
-    "<=": lambda p, x: p <= x,
-    ">": lambda p, x: p > x,
-    "<": lambda p, x: p < x,
-}
+OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
 def parse_lens(text: str, data: Predictions | Scan) -> lenses.Lens:
@@ -42,9 +39,9 @@ def parse_groups(text: str, data: Predictions | Scan) -> lenses.Lens:
     """Return the lens of two to four groups such as ``0-2|3-5|6-9`` or ``cat,dog|car``."""
     lens = said("--groups", lambda: arguments.as_groups("lens", text, data))
     if text.count("|") > 3:
-        raise typer.BadParameter(
+        raise mistake(
+            "--groups",
             f"must be two, three or four groups, to be drawn; found {text.count('|') + 1}.",
-            param_hint="--groups",
         )
     return lens
 
@@ -73,9 +70,7 @@ def parse_questions(
 ) -> dict[str, Any]:
     """Return the lenses and statistics that were asked for; None where nothing was."""
     if statistic and (partition or distance):
-        raise typer.BadParameter(
-            "must stand alone, without --partition and --distance.", param_hint="--statistic"
-        )
+        raise mistake("--statistic", "must stand alone, without --partition and --distance.")
     looks = distinct("--lens", lens, lambda text: parse_lens(text, data))
     chosen = distinct("--statistic", statistic, parse_statistic)
     if partition or distance:
@@ -118,14 +113,7 @@ def parse_region(text: str, data: Predictions) -> Where:
             raise bad_value("--region", text, 'conditions such as "dog > 0.1 and max < 0.9"')
         conditions.append(_condition(found, text, data))
         start = found.end()
-
-    def where(probs: Any) -> Any:
-        mask = conditions[0](probs)
-        for condition in conditions[1:]:
-            mask = mask & condition(probs)
-        return mask
-
-    return where
+    return lambda probs: reduce(operator.and_, (condition(probs) for condition in conditions))
 
 
 def _condition(found: re.Match[str], text: str, data: Predictions) -> Where:
@@ -151,9 +139,8 @@ def distinct(option: str, texts: Sequence[str] | None, parse: Callable[[str], T]
         one = parse(text)
         if one in found:
             first = texts[found.index(one)]
-            raise typer.BadParameter(
-                f"must differ from one another; {first!r} and {text!r} mean the same.",
-                param_hint=option,
+            raise mistake(
+                option, f"must differ from one another; {first!r} and {text!r} mean the same."
             )
         found.append(one)
     return found
@@ -165,9 +152,9 @@ def said(option: str, make: Callable[[], T]) -> T:
         return make()
     except (ValueError, TypeError) as error:
         text = SUBJECT.sub("", str(error))
-        raise typer.BadParameter(translated(text), param_hint=option) from None
+        raise mistake(option, translated(text)) from None
 
 
 def bad_value(option: str, found: str, wanted: str) -> typer.BadParameter:
     """Return the error of an option whose value is not what is wanted."""
-    return typer.BadParameter(f"must be {wanted}; found {found!r}.", param_hint=option)
+    return mistake(option, f"must be {wanted}; found {found!r}.")

@@ -172,11 +172,6 @@ def make_folds(data: Predictions, count: Any, seed: int) -> Folds:
     Folds differ by at most one row, and by at most one row of any class. Rows of weight 0 are
     dealt out by themselves. Clusters stay together: then the largest go first, each to the fold
     that has the fewest rows.
-
-    Examples
-    --------
-    >>> make_folds(Predictions([0.5] * 6, [0, 0, 0, 0, 1, 1]), 2, seed=0).tolist()
-    [0, 1, 1, 0, 1, 0]
     """
     count = whole("folds", count, least=2)
     rows = present_rows(data)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from calibrant import tables
 from calibrant.checks.parameters import brief
 from calibrant.inference import CalibrationTest
-from calibrant.inference.replicates.problem import Settings
+from calibrant.inference.replicates.problem import Settings, fields
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method
 from calibrant.words import decimal, signed
@@ -78,12 +78,7 @@ class Change:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "interval": list(self.interval),
-            "level": self.level,
-        }
+        return fields(self, "value", "standard_error", "interval", "level")
 
     def __repr__(self) -> str:
         return f"<change {self.value:.4g} ± {self.standard_error:.2g}>"
@@ -130,16 +125,9 @@ class RecalibrationRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "method": self.name,
-            "log_score": self.log_score,
-            "log_change": self.log_change.to_dict(),
-            "brier_score": self.brier_score,
-            "brier_change": self.brier_change.to_dict(),
-            "miscalibration": self.miscalibration,
-            "refinement": self.refinement,
-            "pvalue": self.pvalue,
-        }
+        found = {"method": self.name}
+        found |= fields(self, "log_score", "log_change", "brier_score", "brier_change")
+        return found | fields(self, "miscalibration", "refinement", "pvalue")
 
     def record(self) -> dict[str, Any]:
         """Return plain numbers, each under a name of its own."""
@@ -210,16 +198,9 @@ class Recalibration(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "n": self.data.n,
-            "m": self.data.m,
-            "rows": [row.to_dict() for row in self.rows],
-            "recommended": self.recommended,
-            "recommendation": self.recommendation,
-            "rule": RULE,
-            "map": self.map().to_dict(),
-            "settings": dict(self.settings),
-        }
+        found = fields(self.data, "n", "m")
+        found |= fields(self, "rows", "recommended", "recommendation")
+        return found | {"rule": RULE, "map": self.map().to_dict(), "settings": dict(self.settings)}
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table."""

@@ -230,7 +230,7 @@ def _arrow_keys(
     """Name the parts, in the order in which they are read."""
     yield Key(picture.significant_name(diagram.alpha, "all bins"), "line", "arrow off")
     yield Key("not significant", "line", "arrow")
-    if any(each.faded and each.at.size for each in arrows):
+    if any(each.look == "arrow faded" and each.at.size for each in arrows):
         yield Key(FEW_ROWS, "line", "arrow faded")
     if diagram.n_outcomes > 3:
         yield Key("not significant, few rows", "dot", "dot")
@@ -261,8 +261,8 @@ def _arrows(diagram: "ReliabilityDiagram", series: "Series", corners: Floats) ->
         usual &= fn.proportions >= 1 / max(1, int(series.shown.sum()))
         faded = np.zeros_like(off)
     ends = np.stack((fn.predicted, fn.observed), axis=1) @ corners
-    looks = ((faded, False, True), (usual, False, False), (off, True, False))
-    return [Arrows(ends[which & series.shown], fn.n_cells, *look) for which, *look in looks]
+    looks = {"arrow faded": faded, "arrow": usual, "arrow off": off}
+    return [Arrows(ends[x & series.shown], fn.n_cells, look) for look, x in looks.items()]
 
 
 def _ticks() -> list[Part]:

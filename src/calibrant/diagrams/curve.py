@@ -1,18 +1,16 @@
-"""A curve over the predictions of two outcomes, with what chance does to it, as data.
-
-`curve_picture` says what of it is drawn where.
-"""
+"""A curve over the predictions of two outcomes, with what chance does to it, as data."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
 from calibrant.diagrams import picture
+from calibrant.diagrams.diagram import Diagram
 from calibrant.diagrams.picture import Floats, Frame, Key, Lines, Marks, Part, Picture
-from calibrant.diagrams.problems import named_sentences
+from calibrant.inference.replicates.problem import fields
 from calibrant.words import capital, percent, pvalue
 
 if TYPE_CHECKING:
@@ -26,9 +24,7 @@ NOTES = 24  # places along a longer one, about, that say more on hovering
 TICKS = 6  # predictions above a curve over the share of rows
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """What a curve shows."""
 
     name: str
@@ -63,14 +59,10 @@ class Band:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "lower": self.pointwise[0].tolist(),
-            "upper": self.pointwise[1].tolist(),
-            "whole_lower": self.whole[0].tolist(),
-            "whole_upper": self.whole[1].tolist(),
-            "level": self.level,
-            "adjusted_pvalues": self.pvalues.tolist(),
-        }
+        names = ("lower", "upper", "whole_lower", "whole_upper")
+        limits = zip(names, (*self.pointwise, *self.whole), strict=True)
+        found: dict[str, Any] = {name: limit.tolist() for name, limit in limits}
+        return found | {"level": self.level, "adjusted_pvalues": self.pvalues.tolist()}
 
 
 @final
@@ -108,17 +100,11 @@ class CurveSeries:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        confidence = self.confidence
         return {
-            "name": self.name,
-            "x": self.x.tolist(),
-            "y": self.y.tolist(),
-            "predictions": self.predictions.tolist(),
-            "shares": self.shares.tolist(),
-            "pvalue": self.pvalue,
+            **fields(self, "name", "x", "y", "predictions", "shares", "pvalue"),
             **self.band.to_dict(),
-            "histogram": None if self.density is None else self.density.tolist(),
-            "confidence": None if confidence is None else [side.tolist() for side in confidence],
+            "histogram": fields(self, "density")["density"],
+            **fields(self, "confidence"),
         }
 
     def __repr__(self) -> str:
@@ -127,7 +113,7 @@ class CurveSeries:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CurveDiagram:
+class CurveDiagram(Diagram):
     """A curve over the predictions of two outcomes, of one or more models.
 
     Parameters
@@ -136,14 +122,8 @@ class CurveDiagram:
         What the curve shows.
     series : tuple of CurveSeries
         One for each model.
-    classes : tuple of str (2,)
-        Names of the outcomes.
-    event : int
-        Which of them the curve is about.
-    settings : mapping
-        What it was made with.
-    subject : str, optional
-        What the diagram is about, in words. Default: the name of its class.
+    classes, event, settings, subject
+        As in `ReliabilityDiagram`, of two outcomes; without `partition`.
     """
 
     kind: Kind
@@ -152,11 +132,6 @@ class CurveDiagram:
     event: int
     settings: Mapping[str, Any]
     subject: str | None = None
-
-    @property
-    def alpha(self) -> float:
-        """Family-wise level at which a point counts as significant."""
-        return float(self.settings["alpha"])
 
     def plot(self, ax: "Axes | None" = None, *, confidence: bool = False) -> "Axes":
         """Draw with matplotlib and return the Axes.
@@ -168,48 +143,42 @@ class CurveDiagram:
         confidence : bool, default False
             Whether to draw the confidence band of the true curve, in place of where the curve of a
             calibrated model would be; for an isotonic curve.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The Axes that was drawn on.
         """
-        from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
-
-        return static.draw(self._picture(confidence), ax)
+        return self._plot(self.picture(confidence), ax)
 
     def figure(self, *, confidence: bool = False) -> "Chart":
-        """Draw as SVG, with the option of `plot`, and return the `Chart`.
+        """Draw as SVG, with the option of `plot`: a `Chart` that shows and saves itself."""
+        return self._figure(self.picture(confidence))
 
-        It shows itself in a notebook, tells numbers on hovering, and saves .svg and .html.
-        """
-        from calibrant.diagrams.charts import chart  # noqa: PLC0415
-
-        return chart(self._picture(confidence), self.sentence)
-
-    def _picture(self, confidence: bool) -> Picture:
+    def picture(self, confidence: bool = False) -> Picture:
+        """Return what is drawn where, with the option of `plot`."""
         if confidence and any(series.confidence is None for series in self.series):
             raise ValueError(
                 "`confidence` needs an isotonic curve through a lens that keeps a row for a row;"
                 f" this is a {self.kind.name} through the lens {self.settings['lens']}."
             )
-        return curve_picture(self, confidence=confidence)
+        kind, models = self.kind, range(len(self.series))
+        limits = [series.limits(kind, confidence=confidence) for series in self.series]
+        curves = chain(*(_band_and_curve(self, i, limits[i]) for i in models))
+        told = [_places_told(self, i, limits[i], confidence) for i in models]
+        frame = _frame(self, limits)
+        return Picture(
+            label=f"{capital(kind.vertical)}, over the {frame.horizontal}.",
+            parts=(picture.reference(float(kind.diagonal)), *curves, *told),
+            keys=tuple(_curve_keys(self, confidence)),
+            frame=frame,
+            strip=picture.present(series.density for series in self.series),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
-        return {
-            "kind": self.kind.name,
-            "classes": list(self.classes),
-            "event": self.event,
-            "alpha": self.alpha,
-            "settings": dict(self.settings),
-            "series": [series.to_dict() for series in self.series],
-        }
+        found = fields(self, "classes", "event", "alpha", "settings", "series")
+        return {"kind": self.kind.name, **found}
 
     @property
     def sentence(self) -> str:
         """What the diagram shows."""
-        return named_sentences((series.name, self._sentence(series)) for series in self.series)
+        return self._of_models((series.name, self._sentence(series)) for series in self.series)
 
     def _sentence(self, series: CurveSeries) -> str:
         which = "The curve is" if series.pvalue <= self.alpha else "No part of the curve is"
@@ -224,35 +193,17 @@ class CurveDiagram:
         ]
         return f"{self.kind.name}, " + ", ".join(found) + " for the whole curve"
 
-    def __repr__(self) -> str:
-        return f"<{self}>"
 
-
-def curve_picture(diagram: CurveDiagram, *, confidence: bool = False) -> Picture:
-    """Show the curve of each model on its band, what is significant in front.
-
-    confidence : whether to show the confidence band, in place of the consistency band
-    """
-    kind, models = diagram.kind, range(len(diagram.series))
-    limits = [series.limits(kind, confidence=confidence) for series in diagram.series]
-    curves = chain(*(_band_and_curve(diagram, i, limits[i]) for i in models))
-    told = [_places_told(diagram, i, limits[i], confidence) for i in models]
+def _frame(diagram: CurveDiagram, limits: list[Limits]) -> Frame:
+    """Return the axes: of a square with its diagonal, or of what the curves and limits need."""
+    kind = diagram.kind
     prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
     horizontal = kind.horizontal.format(prediction)
-    frame = Frame(horizontal, kind.vertical, picture.SQUARE, picture.SQUARE, square=True)
-    if not kind.diagonal:
-        ends = [np.zeros(1), *chain(*limits), *(series.y for series in diagram.series)]
-        above = _predictions(diagram)
-        frame = Frame(
-            horizontal, kind.vertical, picture.SQUARE, picture.with_margins(ends), above=above
-        )
-    return Picture(
-        label=f"{capital(kind.vertical)}, over the {horizontal}.",
-        parts=(picture.reference(float(kind.diagonal)), *curves, *told),
-        keys=tuple(_curve_keys(diagram, confidence)),
-        frame=frame,
-        strip=picture.present(series.density for series in diagram.series),
-    )
+    if kind.diagonal:
+        return Frame(horizontal, kind.vertical, picture.SQUARE, picture.SQUARE, square=True)
+    ends = [np.zeros(1), *chain(*limits), *(series.y for series in diagram.series)]
+    extent, above = picture.with_margins(ends), _predictions(diagram)
+    return Frame(horizontal, kind.vertical, picture.SQUARE, extent, above=above)
 
 
 def _band_and_curve(diagram: CurveDiagram, i: int, limits: Limits) -> list[Part]:

@@ -1,7 +1,6 @@
 """From predictions to curves: isotonic, smooth and cumulative, with bands of the exact null."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,19 +11,19 @@ from calibrant.calibration import isotonic
 from calibrant.checks.parameters import Rng, brief, positive
 from calibrant.diagrams.bands import band_of, check_level, confidence_band, group_ends
 from calibrant.diagrams.curve import CUMULATIVE, ISOTONIC, SMOOTH, CurveDiagram, CurveSeries, Kind
-from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, refuse_clusters
-from calibrant.inference.replicates.problem import Plan, Problem, Progress, part
+from calibrant.diagrams.diagram import Models, chosen_lens, first, look, named, refuse_clusters
+from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.lenses import Lens
 from calibrant.partitions import FromFunction
 from calibrant.resampling import Exact
 from calibrant.statistics import Block
 from calibrant.statistics.smooth import expected_width, smoothed_mass, smoothed_residuals
 from calibrant.statistics.statistic import BY_EVENT, Ties
+from calibrant.words import ALPHA
 
 Floats = NDArray[np.float64]
 Make = Callable[[str, Problem, Plan, float], CurveSeries]
 
-ALPHA = 0.05  # family-wise level at which a point counts as significant
 POINTS = 256  # of a curve, about
 BINS = 50  # of the histogram of predictions
 WIDER, NARROWEST = 2.0, 0.03  # width of the kernel: a picture shows no finer detail
@@ -52,10 +51,8 @@ def isotonic_diagram(
     lens : Lens, optional
         What aspect is shown; it must leave two outcomes. Default: the event of two classes, the
         top label of more.
-    level : float, default 0.9
-        Of the bands.
-    n_resamples, rng, progress
-        As for `reliability_diagram`.
+    n_resamples, level, rng, progress
+        As in `reliability_diagram`; the level is that of the bands.
 
     Returns
     -------
@@ -104,7 +101,7 @@ def smooth_diagram(
     Parameters
     ----------
     data, lens, n_resamples, level, rng, progress
-        As for `isotonic_diagram`.
+        As in `isotonic_diagram`.
     bandwidth : float, optional
         The width s. Default: about twice the smooth miscalibration that a calibrated model with
         these predictions would have, at least 0.03. A width that was chosen with a look at the
@@ -157,7 +154,7 @@ def cumulative_diagram(
     Parameters
     ----------
     data, lens, n_resamples, level, rng, progress
-        As for `isotonic_diagram`.
+        As in `isotonic_diagram`.
 
     Returns
     -------
@@ -196,20 +193,16 @@ def _diagram(
     lens = chosen_lens(models, lens)
     check_level(level, plan.n_resamples)
     refuse_clusters("A curve", plan.resampler)
-    problems = look(models, lens, plan)
-    seen = next(iter(problems.values())).seen
+    looked = look(models, lens, plan)
+    seen = looked[0][1].seen
     if seen.event is None:
         raise ValueError(
             f"A curve needs a problem with two outcomes; found {seen.m}. Look through a lens such"
             " as `TopLabel()` or `Marginal(…)`."
         )
-    series = []
-    for i, (name, problem) in enumerate(problems.items()):
-        mine = replace(plan, progress=part(plan.progress, i, len(problems)))
-        series.append(make(name, problem, mine, level))
     return CurveDiagram(
         kind=kind,
-        series=tuple(series),
+        series=tuple(make(*each, level) for each in looked),
         classes=seen.classes,
         event=seen.event,
         settings=plan.settings(lens=lens, level=level, alpha=ALPHA, **chosen),

@@ -73,13 +73,7 @@ class Arrows(NamedTuple):
 
     at: Floats  # (arrows, 2, dimensions)
     of: int  # how many bins the picture has
-    off: bool  # whether they are significant
-    faded: bool  # whether their bins hold few rows
-
-    @property
-    def look(self) -> str:
-        """What they look like."""
-        return "arrow off" if self.off else "arrow faded" if self.faded else "arrow"
+    look: str  # "arrow off" if they are significant, "arrow faded" if their bins hold few rows
 
 
 class Label(NamedTuple):

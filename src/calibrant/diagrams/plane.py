@@ -1,30 +1,25 @@
 """Models in the plane of miscalibration and discrimination, with lines of equal score."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
 from calibrant.arguments import takes_models
 from calibrant.checks.parameters import Rng
+from calibrant.diagrams.diagram import Diagram, chosen_lens, first, look, named, refuse_clusters
 from calibrant.diagrams.picture import Frame, Key, Label, Lines, Marks, Part, Picture, Range
-from calibrant.diagrams.problems import chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.replicates.driver import values_and_replicates
-from calibrant.inference.replicates.problem import Plan, Progress, part
+from calibrant.inference.replicates.problem import Plan, Progress, fields
 from calibrant.inference.testing import families
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import Decomposition, Score, brier_score, decompose
 from calibrant.statistics import ScoreMiscalibration
-from calibrant.words import percent, pvalue, score_name
+from calibrant.words import ALPHA, percent, pvalue, score_name
 
-if TYPE_CHECKING:
-    from calibrant.diagrams.charts import Chart
-    from calibrant.diagrams.static import Axes
-
-ALPHA = 0.05  # level at which a model counts as miscalibrated
 SAME = 1e-9  # relative, of uncertainties
 APART = 0.05  # of the height: names are at least so far from each other
 
@@ -46,13 +41,12 @@ class PlanePoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        parts = self.parts.to_dict()
-        return {"name": self.name, **parts, "expected": self.expected, "pvalue": self.pvalue}
+        return {"name": self.name, **self.parts.to_dict(), **fields(self, "expected", "pvalue")}
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ScorePlane:
+class ScorePlane(Diagram):
     """Discrimination over miscalibration, for many models.
 
     Parameters
@@ -73,47 +67,32 @@ class ScorePlane:
         same = max(every) - min(every) <= SAME * max(every)
         return every[0] if same else None
 
-    @property
-    def alpha(self) -> float:
-        """Level at which a model counts as miscalibrated."""
-        return float(self.settings["alpha"])
-
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw with matplotlib and return the Axes.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            A plain Axes to draw on. Default: that of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The Axes that was drawn on.
-        """
-        from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
-
-        return static.draw(plane_picture(self), ax)
-
-    def figure(self) -> "Chart":
-        """Draw as SVG and return the `Chart`, which tells numbers on hovering."""
-        from calibrant.diagrams import charts  # noqa: PLC0415
-
-        return charts.chart(plane_picture(self), f"{self}.")
+    def picture(self) -> Picture:
+        """Show a mark for each model, the way to it from what chance alone gives, and its name."""
+        across, (low, high) = plane_ranges(self)
+        # Names are set from below, and of models that are alike, from the right.
+        known = sorted(_known(self), key=lambda point: (round(point.at[1], 6), -point.at[0]))
+        names = _names(known, (across, (low, high)))
+        high = max([high, *(label.at[1] + APART * (high - low) for label, _ in names)])
+        parts: list[Part] = []
+        for score, ends in plane_lines(self, (across, (low, high))):
+            parts.append(Lines(np.array(ends)[None], "equal"))
+            parts.append(Label(np.array(ends[1]), f"{score:.3g}", (-1, 1), "small"))
+        parts += [leader for _, leader in names if leader is not None]
+        parts += [Lines(np.array([[(p.expected, p.at[1]), p.at]]), "chance") for p in known]
+        parts += [_marks(self, known), *(label for label, _ in names)]
+        horizontal = f"miscalibration of the {score_name(str(self.settings['score']))} (MCB)"
+        frame = Frame(horizontal, "discrimination (DSC)", across, (low, high))
+        label = f"Discrimination over miscalibration of {len(self.points)} models."
+        return Picture(label, tuple(parts), tuple(_keys(self)), frame)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
-        return {
-            "points": [point.to_dict() for point in self.points],
-            "settings": dict(self.settings),
-        }
+        return fields(self, "points", "settings")
 
     def __str__(self) -> str:
         best = min(self.points, key=lambda point: point.parts.score)
         return f"score plane of {len(self.points)} models, best {best.name!r}: {best.parts}"
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
 
 
 @takes_models
@@ -138,7 +117,7 @@ def score_plane(
     score : function, default brier_score
         `brier_score` or `log_score`; see `scores.decompose`.
     lens, n_resamples, rng, progress
-        As for `isotonic_diagram`.
+        As in `isotonic_diagram`.
 
     Returns
     -------
@@ -158,8 +137,7 @@ def score_plane(
     plan = Plan.of(first(found), Exact(), n_resamples, rng, progress)
     refuse_clusters("The score plane", plan.resampler)
     points = []
-    for i, (name, problem) in enumerate(look(found, lens, plan).items()):
-        mine = replace(plan, progress=part(progress, i, len(found)))
+    for name, problem, mine in look(found, lens, plan):
         parts = decompose(problem.seen, score)
         (value,), (null,) = values_and_replicates(problem, [statistic], mine)
         points.append(
@@ -168,26 +146,6 @@ def score_plane(
     return ScorePlane(
         tuple(points), plan.settings(lens=lens, score=getattr(score, "__name__", ""), alpha=ALPHA)
     )
-
-
-def plane_picture(diagram: ScorePlane) -> Picture:
-    """Show a mark for each model, the way to it from what chance alone gives, and its name."""
-    across, (low, high) = plane_ranges(diagram)
-    # Names are set from below, and of models that are alike, from the right.
-    known = sorted(_known(diagram), key=lambda point: (round(point.at[1], 6), -point.at[0]))
-    names = _names(known, (across, (low, high)))
-    high = max([high, *(label.at[1] + APART * (high - low) for label, _ in names)])
-    parts: list[Part] = []
-    for score, ends in plane_lines(diagram, (across, (low, high))):
-        parts.append(Lines(np.array(ends)[None], "equal"))
-        parts.append(Label(np.array(ends[1]), f"{score:.3g}", (-1, 1), "small"))
-    parts += [leader for _, leader in names if leader is not None]
-    parts += [Lines(np.array([[(p.expected, p.at[1]), p.at]]), "chance") for p in known]
-    parts += [_marks(diagram, known), *(label for label, _ in names)]
-    horizontal = f"miscalibration of the {score_name(str(diagram.settings['score']))} (MCB)"
-    frame = Frame(horizontal, "discrimination (DSC)", across, (low, high))
-    label = f"Discrimination over miscalibration of {len(diagram.points)} models."
-    return Picture(label, tuple(parts), tuple(_keys(diagram)), frame)
 
 
 def plane_ranges(diagram: ScorePlane) -> tuple[Range, Range]:

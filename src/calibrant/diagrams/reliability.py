@@ -10,21 +10,20 @@ from calibrant.arguments import as_partition, takes_models
 from calibrant.calibration import CalibrationFunction
 from calibrant.checks.parameters import Rng, fraction
 from calibrant.diagrams.bins import Truth, bins_picture, simplex_picture
+from calibrant.diagrams.diagram import Diagram, Models, chosen_lens, first, look, named
 from calibrant.diagrams.picture import Floats, Mask, Picture
-from calibrant.diagrams.problems import Models, chosen_lens, first, look, named, named_sentences
 from calibrant.inference import Binwise
-from calibrant.inference.replicates.problem import Plan, Problem, Progress, part
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, fields
 from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexBins
 from calibrant.resampling import Exact, Resampler
-from calibrant.words import NEEDED, be, many, percent, too_few
+from calibrant.words import ALPHA, NEEDED, be, many, percent, too_few
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
     from calibrant.diagrams.static import Axes
 
-ALPHA = 0.05  # family-wise level at which a bin counts as significant
 MOST_BINS = 50  # of the histogram: more are too thin to be seen
 OTHER_BINS = 20  # of the histogram, where the bins of the diagram have no equal widths
 LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
@@ -67,12 +66,7 @@ class Series:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return {
-            "name": self.name,
-            "histogram": None if self.histogram is None else self.histogram.tolist(),
-            "corners": None if self.corners is None else self.corners.tolist(),
-            **self.cells.to_dict(),
-        }
+        return fields(self, "name", "histogram", "corners") | self.cells.to_dict()
 
     def __repr__(self) -> str:
         return f"Series(name={self.name[:60]!r}, n_cells={self.function.n_cells})"
@@ -80,7 +74,7 @@ class Series:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ReliabilityDiagram:
+class ReliabilityDiagram(Diagram):
     """Bins with their mean prediction, outcome frequency, limits and adjusted p-value.
 
     The number of outcomes decides the picture: two give the deviation over the prediction,
@@ -114,11 +108,6 @@ class ReliabilityDiagram:
     def n_outcomes(self) -> int:
         """Number of outcomes: 2, 3 or 4."""
         return len(self.classes)
-
-    @property
-    def alpha(self) -> float:
-        """Family-wise level at which a bin counts as significant."""
-        return float(self.settings["alpha"])
 
     @property
     def n_off(self) -> int:
@@ -164,19 +153,12 @@ class ReliabilityDiagram:
             Whether to write the number of rows, the mean distance of bins from the diagonal, and
             the p-value of the bin that is farthest off into the classical view.
 
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The Axes that was drawn on.
-
         Notes
         -----
         A layout engine, such as ``layout="constrained"``, makes space for labels; without one, the
         Axes is made smaller where they need it.
         """
-        from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
-
-        return static.draw(self._picture(classical, truth, regions, summary), ax)
+        return self._plot(self.picture(classical, truth, regions, summary), ax)
 
     def figure(
         self,
@@ -186,17 +168,17 @@ class ReliabilityDiagram:
         regions: bool = False,
         summary: bool = False,
     ) -> "Chart":
-        """Draw as SVG, with the options of `plot`, and return the `Chart`.
+        """Draw as SVG, with the options of `plot`: a `Chart` that shows and saves itself."""
+        return self._figure(self.picture(classical, truth, regions, summary))
 
-        It shows itself in a notebook, tells numbers on hovering, and saves .svg and .html.
-        """
-        from calibrant.diagrams.charts import chart  # noqa: PLC0415
-
-        return chart(self._picture(classical, truth, regions, summary), self.sentence)
-
-    def _picture(
-        self, classical: bool, truth: Truth | None, regions: bool, summary: bool
+    def picture(
+        self,
+        classical: bool = False,
+        truth: Truth | None = None,
+        regions: bool = False,
+        summary: bool = False,
     ) -> Picture:
+        """Return what is drawn where, with the options of `plot`."""
         self._check_option("classical", classical, 2)
         self._check_option("truth", truth is not None, 2)
         self._check_option("regions", regions, 3)
@@ -214,19 +196,12 @@ class ReliabilityDiagram:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
-        return {
-            "classes": list(self.classes),
-            "event": self.event,
-            "alpha": self.alpha,
-            "edges": self.edges.tolist(),
-            "settings": dict(self.settings),
-            "series": [series.to_dict() for series in self.series],
-        }
+        return fields(self, "classes", "event", "alpha", "edges", "settings", "series")
 
     @property
     def sentence(self) -> str:
         """What the diagram shows."""
-        told = named_sentences((series.name, self._sentence(series)) for series in self.series)
+        told = self._of_models((series.name, self._sentence(series)) for series in self.series)
         if not self.n_off or len(self.series[0].cells.largest) < NEEDED:
             return told
         return (
@@ -252,9 +227,6 @@ class ReliabilityDiagram:
             f"reliability diagram of {self.n_outcomes} outcomes: {self.n_off} of {n_bins} bins"
             f" {be(self.n_off)} significant at {100 * self.alpha:g}% (family-wise)"
         )
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
 
 
 @takes_models
@@ -283,16 +255,10 @@ def reliability_diagram(
     partition : Partition, optional
         The bins. Default: EqualWidth(10) for two outcomes, SimplexBins(5) for three,
         SimplexBins(4) for four.
-    resampler : Resampler, default Exact()
-        What draws data sets under the hypothesis of calibration.
-    n_resamples : int, default 999
-        Number of data sets drawn.
     level : float, default 0.9
         Level of the consistency limits; 0.9 gives the 5th and 95th percentile.
-    rng : int, numpy.random.Generator or None, default None
-        Seed, generator, or None for fresh entropy.
-    progress : function of (done, total), optional
-        Called now and then.
+    resampler, n_resamples, rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -309,16 +275,15 @@ def reliability_diagram(
     models = named(data, scans=True)
     plan = Plan.of(first(models), resampler, n_resamples, rng, progress)
     chosen = chosen_lens(models, lens, LARGEST)
-    problems = look(models, chosen, plan)
-    seen = next(iter(problems.values())).view
+    looked = look(models, chosen, plan)
+    seen = looked[0][1].view
     _check_number_of_outcomes(seen.m, len(models))
     usual = EqualWidth(10) if seen.m == 2 else SimplexBins(5 if seen.m == 3 else 4)
     cut = as_partition(usual if partition is None else partition)
     n_bars = min(cut.k, MOST_BINS) if isinstance(cut, EqualWidth) else OTHER_BINS
     edges = np.arange(n_bars + 1) / n_bars  # those of EqualWidth, to the last bit
     series = []
-    for i, (name, problem) in enumerate(problems.items()):
-        mine = replace(plan, progress=part(progress, i, len(models)))
+    for name, problem, mine in looked:
         histogram = _histogram(problem, edges)
         cells = of_problem(problem, cut, mine, fraction("level", level))
         corners = cut.vertices(cells.function.fitted) if isinstance(cut, SimplexBins) else None

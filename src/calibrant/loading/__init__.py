@@ -1,12 +1,11 @@
 """Predictions from files and frames: which columns are what, and what is wrong with a file.
 
 `load` reads a file, `load_models` several models, `from_frame` takes a data frame by the same
-rules, which are in `roles` and `rules`. Each way of storing columns is one module (`delimited`,
-`columnar`, `json_files`; `npz` has arrays); `table` holds the checked rows of them.
+rules, which are in `roles` and `rules`. `formats` knows which module opens a file (`delimited`,
+`columnar`, `json_files`; `npz` has arrays), and `table` holds the checked rows of it.
 """
 
-from calibrant.loading.files import from_frame, load
-from calibrant.loading.models import load_models
+from calibrant.loading.files import from_frame, load, load_models
 from calibrant.loading.reading import Reading
 from calibrant.loading.scanned import scan
 

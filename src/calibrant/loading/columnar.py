@@ -1,26 +1,21 @@
 """Parquet and Arrow files, and frames in memory: they know the types of their columns."""
 
-from __future__ import annotations
-
 import glob
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from os import SEEK_END
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import Any, TypeVar, final
 
 import numpy as np
+import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
-from calibrant.checks.parameters import listed
-from calibrant.loading.columns import SAMPLE, distinct
+from calibrant.loading.columns import FAILURES, SAMPLE, distinct
 from calibrant.loading.plain_files import STREAM, damaged, first_bytes, refuse_other_formats
-from calibrant.loading.roles import Kind, repeated
+from calibrant.loading.roles import Kind, spelled
 from calibrant.loading.stated_sizes import ParquetSizes, check_arrow
-
-if TYPE_CHECKING:
-    import polars as pl
 
 T = TypeVar("T")
 Check = Callable[[Sequence[str]], None]
@@ -50,16 +45,13 @@ class Columnar:
         parts: int = 1,
         check: Check = lambda _: None,
         save: Save | None = None,
-    ) -> Columnar:
+    ) -> "Columnar":
         """Wrap a lazy frame whose columns shall be read in so many parts."""
         schema = _guarded(frame.collect_schema)
-        spelled = {name.strip(): name for name in schema}
-        if len(spelled) < len(schema):
-            twice = repeated(name.strip() for name in schema)
-            raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
-        types = {name: schema[column] for name, column in spelled.items()}
+        keys = spelled(schema)
+        types = {name: schema[key] for name, key in keys.items()}
         kinds = {name: _kind(found) for name, found in types.items()}
-        return cls(frame, spelled, types, kinds, parts, check, save)
+        return cls(frame, keys, types, kinds, parts, check, save)
 
     def first_labels(self, label: str) -> list[str]:
         """Return the labels of the first rows."""
@@ -69,20 +61,15 @@ class Columnar:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; floats of 32 bits stay so, whatever the others are."""
-        import polars as pl  # noqa: PLC0415 (only files need it)
-
         order = [*numeric, *named]
         self.check([self.spelled[name] for name in order])
-        asked = [self._numbers(numeric)]
+        asked = self._numbers(numeric)
         asked += [self._names(name, LABELS if not j else NAMES) for j, name in enumerate(named)]
-        frame = _guarded(self.frame.select(chain.from_iterable(asked)).collect)
+        frame = _guarded(self.frame.select(asked).collect)
         return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in order])
 
     def _numbers(self, numeric: Sequence[str]) -> list[Any]:
         """Return the expressions for columns of numbers, or of lists of numbers."""
-        import polars as pl  # noqa: PLC0415
-        import polars.selectors as cs  # noqa: PLC0415
-
         groups: dict[Any, list[str]] = {}
         for name in numeric:
             if self.kinds[name] in ("text", "other") and self.types[name] != pl.Null():
@@ -93,18 +80,15 @@ class Columnar:
             for target, names in groups.items()
         ]
 
-    def _names(self, name: str, what: str) -> list[Any]:
+    def _names(self, name: str, what: str) -> Any:
         """Return the expression for a column of numbers or texts that name something."""
-        import polars as pl  # noqa: PLC0415
-        import polars.selectors as cs  # noqa: PLC0415
-
         kind = self.types[name]
         column = cs.by_name(self.spelled[name])
         if isinstance(kind, pl.Boolean | pl.Categorical | pl.Enum):
-            return [column.cast(pl.String)]
+            return column.cast(pl.String)
         if not (kind.is_numeric() or isinstance(kind, pl.String | pl.Binary | pl.Null)):
             raise TypeError(f"{what} must be whole numbers or names; found {kind}.")
-        return [column]
+        return column
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Return a few groups if the columns have one type and lie apart from one another."""
@@ -119,8 +103,6 @@ class Columnar:
 
     def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
         """Write the frame with other numbers in some columns, in the format of the ending."""
-        import polars as pl  # noqa: PLC0415
-
         by_key = {self.spelled[name]: values for name, values in columns.items()}
         if self.save is not None:
             self.save(output, by_key)
@@ -137,8 +119,6 @@ class Columnar:
 
 def parquet(path: Path) -> Columnar:
     """Open a Parquet file."""
-    import polars as pl  # noqa: PLC0415
-
     refuse_other_formats(path, b"PAR1")
     check = ParquetSizes(path).check
     return Columnar.of(pl.scan_parquet(path, glob=False, hive_partitioning=False), PARTS, check)
@@ -146,8 +126,6 @@ def parquet(path: Path) -> Columnar:
 
 def arrow(path: Path) -> Columnar:
     """Open an Arrow or Feather file, or a stream of Arrow batches."""
-    import polars as pl  # noqa: PLC0415
-
     refuse_other_formats(path, b"ARROW1", STREAM)
     check_arrow(path)
     if not first_bytes(path).startswith(STREAM):
@@ -161,11 +139,9 @@ def arrow(path: Path) -> Columnar:
 
 def _guarded(read: Callable[[], T]) -> T:
     """Turn what polars says of a damaged file into a sentence."""
-    import polars as pl  # noqa: PLC0415
-
     try:
         return read()
-    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
+    except FAILURES as error:
         raise damaged(error) from error
 
 
@@ -182,8 +158,6 @@ def _kind(kind: pl.DataType) -> Kind:
 
 def _inner(kind: pl.DataType) -> Any:
     """Return the type of the entries of lists; None of other types, and of lists of lists."""
-    import polars as pl  # noqa: PLC0415
-
     if isinstance(kind, pl.Array) and len(kind.shape) > 1:
         return None
     return kind.inner if isinstance(kind, pl.List | pl.Array) else None
@@ -191,8 +165,6 @@ def _inner(kind: pl.DataType) -> Any:
 
 def _target(kind: pl.DataType) -> Any:
     """Return the type that numbers become, or lists of them; None if they stay as they are."""
-    import polars as pl  # noqa: PLC0415
-
     inner = _inner(kind)
     if inner is not None:
         return pl.List(_target(inner) or inner)

@@ -1,22 +1,19 @@
 """Columns: what a file or a frame must offer, and what is made of those that are chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import Any, Protocol, final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.checks.labels import Classes, shown, written
 from calibrant.checks.parameters import Source, more
 from calibrant.loading.roles import Kind, Roles
 
-if TYPE_CHECKING:
-    import polars as pl
-
+FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)  # of its readers
 SAMPLE = 100  # rows that are looked at before columns are chosen
 ENTRIES = 1 << 18  # of a matrix that are laid side by side at a time: they stay in the cache
 ROWS = 1 << 16  # labels at a time: what polars keeps beside a column is larger than the column
@@ -145,8 +142,6 @@ def distinct(column: pl.Series) -> list[str]:
 
 def codes(column: pl.Series, known: Classes, source: Source) -> NDArray[np.int32]:
     """Return the places (n,) of the classes of labels: numbers, truths, texts or bytes."""
-    import polars as pl  # noqa: PLC0415 (only files need it)
-
     values = _values(column)
     found = known.codes([written(value) for value in values.to_list()])
     rows = np.empty(len(column), np.int32)

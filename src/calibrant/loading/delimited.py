@@ -1,26 +1,22 @@
 """CSV and TSV files: polars reads them, and Python finds the line of a fault."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.checks.labels import shown
 from calibrant.checks.parameters import listed, more
-from calibrant.loading.columns import SAMPLE
+from calibrant.loading.columns import FAILURES, SAMPLE
 from calibrant.loading.plain_files import created_text, opened_text, reason_of
 from calibrant.loading.roles import WEIGHTS, Kind, repeated
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SEPARATORS = (",", ";", "\t", "|")
 REST = "\n"  # whether all unused cells are empty; the names of columns have no space around them
@@ -51,25 +47,18 @@ class Delimited:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; when polars cannot read them, find out where and why."""
-        import polars as pl  # noqa: PLC0415 (only files need it)
-
-        failures = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
         try:
             frame = self._trimmed(self._collect(numeric, named, pl.Float64()))
-        except failures:
-            frame = self._read_as_texts(numeric, named, failures)
+        except FAILURES:
+            frame = self._read_as_texts(numeric, named)
         self._refuse_lost_rows(frame.height)
         return frame
 
-    def _read_as_texts(
-        self, numeric: Sequence[str], named: Sequence[str], failures: Any
-    ) -> pl.DataFrame:
+    def _read_as_texts(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns where numbers have spaces around them, or find what is wrong."""
-        import polars as pl  # noqa: PLC0415
-
         try:
             frame = self._collect(numeric, named, pl.String())
-        except failures as error:
+        except FAILURES as error:
             self._find_fault()
             raise ValueError(
                 f"the file must be a table of cells; it cannot be read ({reason_of(error)})."
@@ -79,8 +68,6 @@ class Delimited:
     def _collect(
         self, numeric: Sequence[str], named: Sequence[str], kind: pl.DataType
     ) -> pl.DataFrame:
-        import polars as pl  # noqa: PLC0415
-
         # polars knows columns by place
         used = {str(self.index[name]): name for name in (*numeric, *named)}
         schema: dict[str, Any] = {str(j): pl.String() for j in range(self.width)}
@@ -102,8 +89,6 @@ class Delimited:
 
     def _trimmed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Leave out empty lines at the end."""
-        import polars as pl  # noqa: PLC0415
-
         used = frame.drop(REST, strict=False)
         if not all(series.null_count() for series in used.get_columns()):
             return used
@@ -114,8 +99,6 @@ class Delimited:
 
     def _parsed(self, frame: pl.DataFrame, numeric: Sequence[str]) -> pl.DataFrame:
         """Return numbers of their texts, which may have spaces around them, or say which cannot."""
-        import polars as pl  # noqa: PLC0415
-
         columns = frame.get_columns()
         for j, name in enumerate(numeric):
             cells = _stripped(columns[j])

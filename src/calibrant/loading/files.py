@@ -1,32 +1,24 @@
-"""The entrance: paths or a frame in, `Predictions` out, every fault one sentence."""
+"""The entrance: paths or a frame in, `Predictions` of one model or of several out.
+
+Every fault is one sentence. What loads polars is imported when something is read.
+"""
 
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from calibrant.checks import convert
 from calibrant.checks.files import as_path
-from calibrant.loading.columnar import Columnar, arrow, parquet
-from calibrant.loading.columns import ColumnStore
-from calibrant.loading.delimited import delimited
-from calibrant.loading.json_files import json_file, json_lines
-from calibrant.loading.npz import npz
-from calibrant.loading.options import Options, Values
-from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence, plain_file
-from calibrant.loading.table import Table, read_columns
+from calibrant.checks.parameters import brief, listed
+from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence
+from calibrant.loading.roles import MODELS, Columns, Options, Values
 from calibrant.predictions import Predictions
 
-# ending → how to open it; arrays of NPZ files are no columns
-FORMATS: dict[str, Callable[[Path], ColumnStore] | None] = {
-    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), delimited),
-    **dict.fromkeys((".parquet", ".pq"), parquet),
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), arrow),
-    ".json": json_file,
-    **dict.fromkeys((".jsonl", ".ndjson"), json_lines),
-    ".npz": None,
-}
-COMPRESSED = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson")
+if TYPE_CHECKING:
+    from calibrant.loading.table import Table
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def load(
@@ -98,10 +90,12 @@ def load(
     >>> print(data.reading)
     Read labels from 'label' and probabilities from 'prob_cat' and 'prob_dog'; the event is dog.
     """
+    from calibrant.loading.formats import read_file  # noqa: PLC0415
+
     options = Options(label, probs, classes, weight, values, cluster, keep)
     file = checked_path(path)
     with one_sentence(name_of(path)):
-        table = read_table(file, options)
+        table = read_file(file, options)
         table.refuse_mixtures()
         return table.predictions()
 
@@ -134,37 +128,129 @@ def from_frame(
     >>> from_frame(pl.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8], "y": ["cat", "dog"]}))
     Predictions(n=2, m=2, classes=('cat', 'dog'))
     """
+    from calibrant.loading.formats import read_frame  # noqa: PLC0415
+
     options = Options(label, probs, classes, weight, values, cluster, keep)
     with one_sentence("`frame`"):
-        table = read_columns(Columnar.of(convert.to_polars(frame).lazy()), options)
+        table = read_frame(frame, options)
         table.refuse_mixtures()
         return table.predictions()
 
 
-def read_table(file: Path, options: Options) -> Table:
-    """Read and check the rows of a file."""
-    if file != STANDARD_INPUT:
-        ending(file)
-    with plain_file(file) as plain:
-        open_columns = _format(plain)
-        if open_columns is None:
-            return npz(plain, options)
-        return read_columns(open_columns(plain), options)
+def load_models(
+    paths: Paths,
+    *,
+    model: str | None = None,
+    id: str | None = None,
+    paired: bool = True,
+    **columns: Unpack[Columns],
+) -> dict[str, Predictions]:
+    r"""Read several models, from a file each or from a long file that names the model of each row.
+
+    Parameters
+    ----------
+    paths : path, or sequence of paths
+        The files, as in `load`.
+    model : str, optional
+        Name of the column that says which model a row is of. ``model=NAME`` takes one of them.
+    id : str, optional
+        Name of the column that names each row. Rows of different models that have the same name
+        are put side by side; rows that a model lacks are left out of all.
+    paired : bool, default True
+        Whether row i must be the same for all models. Then files that name their rows in
+        different orders are refused, unless `id` joins them.
+    **columns
+        As in `load`; and `ignore`, columns that are left out, whatever they are called.
+
+    Returns
+    -------
+    dict of str to Predictions
+        By the names of the models in the long file, or of the files without their endings.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "long.csv")
+    >>> _ = path.write_text("model,id,y,p\na,1,0,0.25\na,2,1,0.75\nb,2,1,0.5\nb,1,0,0.5\n")
+    >>> models = load_models(path, model="model", id="id")
+    >>> {name: data.probs[:, 1].tolist() for name, data in models.items()}
+    {'a': [0.25, 0.75], 'b': [0.5, 0.5]}
+    """
+    column, chosen = model, None
+    if isinstance(model, str) and "=" in model:
+        column, _, chosen = model.partition("=")
+    tables = _read_models(paths, Options(**columns, model=column, id=id))
+    if chosen is not None:
+        if chosen not in tables:
+            raise ValueError(f"`model` must choose a model; {chosen!r} not among {listed(tables)}.")
+        tables = {chosen: tables[chosen]}
+    if id is not None:
+        return _joined(tables)
+    if paired:
+        _refuse_other_orders(tables)
+    return {name: table.predictions() for name, table in tables.items()}
 
 
-def open_store(plain: Path) -> ColumnStore:
-    """Open a file that must have columns."""
-    open_columns = _format(plain)
-    if open_columns is None:
-        raise ValueError("the file must have columns; NPZ has arrays. Use the map in Python.")
-    return open_columns(plain)
+def _read_models(paths: Paths, options: Options) -> "dict[str, Table]":
+    """Return the models of files by their names; a file that does not tell them has one."""
+    from calibrant.loading.formats import read_file  # noqa: PLC0415
+
+    tables: dict[str, Table] = {}
+    for name, file in _named(paths).items():
+        with one_sentence(name_of(file)):
+            table = read_file(file, options)
+            column = table.reading.model
+            parts = {name: table} if column is None else table.models(column)
+            for key, part in parts.items():
+                part.refuse_mixtures()
+                if key in tables:
+                    raise ValueError(f"models must have different names; found {brief(key)} twice.")
+                tables[key] = part
+    return tables
 
 
-def _format(plain: Path) -> Callable[[Path], ColumnStore] | None:
-    """Return how to open a file, which must not be empty."""
-    if not plain.stat().st_size:
-        raise ValueError("the file must have a header and rows; it is empty.")
-    return FORMATS[ending(plain)]
+def _named(paths: Paths) -> dict[str, Path]:
+    """Return files by their names without ending, or by their paths where two names are equal."""
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    files = [checked_path(path) for path in several]
+    stems = [name_of(file) if file == STANDARD_INPUT else file.stem for file in files]
+    counts = Counter(stems)
+    named = {
+        stem if counts[stem] == 1 else str(file): file
+        for stem, file in zip(stems, files, strict=True)
+    }
+    if len(named) < len(files):
+        raise ValueError("`paths` must be different files; found one twice.")
+    return named
+
+
+def _joined(tables: "Mapping[str, Table]") -> dict[str, Predictions]:
+    """Return the rows that all models have, in the order of the first."""
+    ids = {name: table.ids() for name, table in tables.items()}
+    first = next(iter(ids.values()))
+    for other in ids.values():
+        first = first.filter(first.is_in(other.implode()))
+    if not len(first):
+        raise ValueError("`id` must name rows that all models have; there is none.")
+    found = {}
+    for name, table in tables.items():
+        places = {key: row for row, key in enumerate(ids[name].to_list())}
+        found[name] = table.some([places[key] for key in first.to_list()]).predictions()
+    return found
+
+
+def _refuse_other_orders(tables: "Mapping[str, Table]") -> None:
+    """Refuse models whose rows have names that differ, where nobody said that they are joined."""
+    (first, a), *others = tables.items()
+    for column in a.suspects:
+        if column.lower() in MODELS:
+            continue
+        for name, b in others:
+            if column in b.names and not a.names[column].equals(b.names[column]):
+                raise ValueError(
+                    f"`models` must have the same rows in the same order; column {column!r} of"
+                    f" {first!r} and {name!r} differs. Join them with `id`, or use `paired=False`."
+                )
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
@@ -184,16 +270,3 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
 def name_of(path: Any) -> str:
     """Return the words for a file."""
     return "standard input" if str(path) == "-" else str(path)
-
-
-def ending(file: Path) -> str:
-    """Return the ending that says what is in the file, without that of a compression."""
-    last = file.suffix.lower()
-    if last == ".gz" and Path(file.stem).suffix.lower() in COMPRESSED:
-        return Path(file.stem).suffix.lower()
-    if last in FORMATS:
-        return last
-    found = repr(file.suffix) if file.suffix else "none"
-    raise ValueError(
-        f"the ending must say what is in the file: {', '.join(FORMATS)}, or .csv.gz; found {found}."
-    )

@@ -4,8 +4,6 @@ Polars reads the lines, and Python finds the line of a fault. A key that a row l
 like an empty cell.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -15,20 +13,18 @@ from functools import partial
 from glob import escape
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.checks.labels import written
 from calibrant.checks.parameters import listed
 from calibrant.loading.columnar import Columnar
-from calibrant.loading.columns import SAMPLE, ColumnStore
+from calibrant.loading.columns import FAILURES, SAMPLE, ColumnStore
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
-from calibrant.loading.roles import Kind, repeated
-
-if TYPE_CHECKING:
-    import polars as pl
+from calibrant.loading.roles import Kind, repeated, spelled
 
 STEP = 1 << 24  # bytes that are searched at a time
 KEY = re.compile(rb'"([^"\\]*+)"\s*+:')  # a key that is written as it reads
@@ -58,8 +54,6 @@ class JsonLines:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; when polars cannot read them, find out where and why."""
-        import polars as pl  # noqa: PLC0415 (only files need it)
-
         number = pl.Float64()
         schema: dict[str, Any] = {
             self.spelled[name]: pl.List(number) if self.kinds[name] == "list" else number
@@ -68,7 +62,7 @@ class JsonLines:
         schema |= {self.spelled[name]: pl.String() for name in named}
         try:
             frame = pl.scan_ndjson(self._source(), schema=schema).collect()
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        except FAILURES as error:
             self._find_fault(numeric)
             raise ValueError(
                 f"every line must be a JSON object; one cannot be read ({reason_of(error)})."
@@ -133,10 +127,10 @@ def json_lines(path: Path) -> JsonLines:
         counts = {}
         with opened_text(path) as file:
             found = _first_values(_line(*line) for line in _filled(file))
-    spelled = _spelled(found)
-    sample = {name: found[key] for name, key in spelled.items()}
+    keys = spelled(found)
+    sample = {name: found[key] for name, key in keys.items()}
     kinds = {name: _kind_of(values) for name, values in sample.items()}
-    return JsonLines(path, spelled, sample, kinds, counts)
+    return JsonLines(path, keys, sample, kinds, counts)
 
 
 def _first_values(objects: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -203,14 +197,6 @@ def _checked(place: str, found: dict[str, Any] | _Repeated) -> dict[str, Any]:
     return found
 
 
-def _spelled(keys: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys by their names without spaces around them, which must differ."""
-    twice = repeated(key.strip() for key in keys)
-    if twice:
-        raise ValueError(f"keys must differ from one another; found {listed(twice)} twice.")
-    return {key.strip(): key for key in keys}
-
-
 def _kind_of(values: Sequence[Any]) -> Kind:
     """Return what a column holds by some of its values."""
     types = {type(value) for value in values}
@@ -239,8 +225,6 @@ def _is_number(value: Any) -> bool:
 
 def json_file(path: Path) -> ColumnStore:
     """Open a JSON file; one of JSON lines, whatever its name, is read as such."""
-    import polars as pl  # noqa: PLC0415
-
     with opened_text(path) as file:
         content = file.read()
     try:
@@ -258,7 +242,6 @@ def json_file(path: Path) -> ColumnStore:
         raise ValueError("numbers must be finite; the file has a longer one.") from None
     is_object = isinstance(found, dict | _Repeated)
     columns = _columns(_checked("the file", found)) if is_object else _rows(found)
-    _spelled(columns)
     frame = pl.DataFrame([_series(key, values) for key, values in columns.items()])
     return Columnar.of(frame.lazy(), save=partial(_save, found))
 
@@ -295,8 +278,6 @@ def _rows(found: Any) -> dict[str, Sequence[Any]]:
 
 def _series(key: str, values: Sequence[Any]) -> pl.Series:
     """Return a column of numbers or lists of numbers, or of what it says as text."""
-    import polars as pl  # noqa: PLC0415
-
     there = [value for value in values if value is not None]
     kind = _kind_of(there)
     if kind == "float":

@@ -1,27 +1,28 @@
 """NPZ files: named arrays, read without unpickling anything."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.checks import arrays
 from calibrant.checks.labels import decoded
-from calibrant.checks.parameters import Source, listed
-from calibrant.loading.options import LOGITS_HINT, ROUNDED_HINT, Options
+from calibrant.checks.parameters import listed
 from calibrant.loading.plain_files import reason_of, refuse_bomb, refuse_other_formats
-from calibrant.loading.reading import Reading
-from calibrant.loading.roles import WEIGHTS
-from calibrant.loading.table import Table, refuse_decisions, to_probabilities
-
-if TYPE_CHECKING:
-    import polars as pl
+from calibrant.loading.roles import WEIGHTS, Options, Roles
+from calibrant.loading.rules import Chosen
+from calibrant.loading.table import (
+    FILE,
+    Table,
+    reading_of,
+    refuse_decisions,
+    to_probabilities,
+)
 
 PROBS = ("probs", "prob", "proba", "probabilities", "p", "y_prob")
 LOGITS = ("logits", "logit")
@@ -33,101 +34,76 @@ def npz(path: Path, options: Options) -> Table:
     refuse_other_formats(path, b"PK")
     with zipfile.ZipFile(path) as archive:
         refuse_bomb(sum(info.file_size for info in archive.infolist()), path)
-        return _table(archive, options)
+        names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+        return _table(archive, names, options)
 
 
-def _table(archive: zipfile.ZipFile, options: Options) -> Table:
-    names = _arrays_of(archive)
+def _table(archive: zipfile.ZipFile, names: Sequence[str], options: Options) -> Table:
     keys = _not_set_aside(names, options)
-    probs_key = _probs_key(keys, options)
-    labels_key = _key("label", keys, LABELS, options.label)
-    source = Source(
-        probs="the probabilities",
-        logits="the logits",
-        labels="the labels",
-        hint=LOGITS_HINT,
-        rounded_hint=ROUNDED_HINT,
-    )
+    probs_key, roles = _probs_key(keys, options), _roles(keys, options)
     array = _array(archive, probs_key)
-    probs = to_probabilities(array, options, source)
+    probs = to_probabilities(array, options, FILE)
     n, m = probs.shape
     known = options.name_classes(_classes(archive, keys), m, [f"column {j}" for j in range(m)])
-    labels = decoded(_array(archive, labels_key), n, known, source)
+    labels = decoded(_array(archive, roles.label), n, known, FILE)
     refuse_decisions(probs, options)
-    weight = _weight_key(keys, options)
-    weights = _weights(archive, weight, n, source)
-    beside = list(filter(None, (options.model, options.id, options.cluster, *options.keep)))
-    used = {labels_key, probs_key, weight, *beside, "classes"}
-    chosen = Reading(
-        labels_key,
-        (probs_key,),
-        known.names[1] if m == 2 else None,
-        weight,
-        options.model,
-        options.id,
-        tuple(name for name in names if name not in used),
-        options.cluster,
-        tuple(options.keep),
-        lists=array.ndim == 2,
-        logits=options.logits,
-        normalize=options.normalize and m > 2,
-    )
-    extra = {key: _names(archive, names, key, n) for key in beside}
-    return Table(probs, labels, known.names, weights, extra, chosen, source)
-
-
-def _arrays_of(archive: zipfile.ZipFile) -> list[str]:
-    """Return the names of the arrays."""
-    return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    weights = None
+    if roles.weight is not None:
+        weights = _array(archive, roles.weight)
+        arrays.weights(weights, n, source=FILE)
+    chosen = Chosen((probs_key,), (), lists=array.ndim == 2)
+    others = [name for name in names if name != "classes"]
+    reading = reading_of(chosen, roles, known, others, options)
+    extra = {key: _beside(archive, names, key, n) for key in roles.beside}
+    return Table(probs, labels, known.names, weights, extra, reading, FILE)
 
 
 def _not_set_aside(names: Sequence[str], options: Options) -> list[str]:
     """Return arrays that may be predictions, labels or weights."""
-    named = {options.label, options.weight, *(options.columns or ())}
-    aside = {*options.ignore, *options.keep} - named
+    asked = {options.label, options.weight, *(options.probs or ())}
+    aside = {*options.ignore, *options.keep} - asked
     return [name for name in names if name not in aside]
 
 
-def _weights(
-    archive: zipfile.ZipFile, key: str | None, n: int, source: Source
-) -> NDArray[Any] | None:
-    """Return the weights as they are in the file, if there are any."""
-    if key is None:
-        return None
-    weights = _array(archive, key)
-    arrays.weights(weights, n, source=source)
-    return weights
+def _roles(keys: Sequence[str], options: Options) -> Roles:
+    """Return the arrays that the user names, and labels and weights with usual names."""
+    weighted = options.weight is not None or _called(keys, WEIGHTS)
+    return Roles(
+        _key("label", keys, LABELS, options.label),
+        _key("weight", keys, WEIGHTS, options.weight) if weighted else None,
+        options.model,
+        options.id,
+        options.cluster,
+        tuple(options.keep),
+        suspects=(),
+    )
 
 
 def _probs_key(keys: Sequence[str], options: Options) -> str:
-    asked = options.columns
+    asked = options.probs
     if asked is not None and len(asked) != 1:
         raise ValueError(f"`probs` must name one array of an NPZ file; found {listed(asked)}.")
     name = asked[0] if asked else None
     if options.logits:
-        hint = " Then leave out `values='logits'`?" if _any(keys, PROBS) else ""
+        hint = " Then leave out `values='logits'`?" if _called(keys, PROBS) else ""
         return _key("probs", keys, LOGITS, name, hint)
-    hint = " Are there logits? Say so with `values='logits'`." if _any(keys, LOGITS) else ""
+    hint = " Are there logits? Say so with `values='logits'`." if _called(keys, LOGITS) else ""
     return _key("probs", keys, PROBS, name, hint)
 
 
-def _any(keys: Iterable[str], usual: Sequence[str]) -> bool:
-    return any(key.lower() in usual for key in keys)
+def _called(keys: Sequence[str], usual: Sequence[str]) -> list[str]:
+    return [key for key in keys if key.lower() in usual]
 
 
 def _key(
-    option: str,
-    keys: Sequence[str],
-    usual: Sequence[str],
-    asked: str | None,
-    hint: str = "",
+    option: str, keys: Sequence[str], usual: Sequence[str], asked: str | None, hint: str = ""
 ) -> str:
     """Return the name of an array: the one asked for, or the only one with a usual name."""
     if asked is not None:
         if asked not in keys:
             raise ValueError(f"`{option}` must name an array; {asked!r} not among {listed(keys)}.")
         return asked
-    found = [key for key in keys if key.lower() in usual]
+    found = _called(keys, usual)
     if len(found) == 1:
         return found[0]
     if found:
@@ -140,28 +116,15 @@ def _key(
     )
 
 
-def _weight_key(keys: Sequence[str], options: Options) -> str | None:
-    if options.weight is not None:
-        return _key("weight", keys, (), options.weight)
-    found = [key for key in keys if key.lower() in WEIGHTS]
-    if len(found) > 1:
-        raise ValueError(
-            f"one array may hold weights; found {listed(found)}. Choose with `weight`."
-        )
-    return found[0] if found else None
-
-
-def _names(archive: zipfile.ZipFile, keys: Sequence[str], key: str, n: int) -> pl.Series:
-    """Return the names of models or rows as a column."""
-    import polars as pl  # noqa: PLC0415 (only files need it)
-
+def _beside(archive: zipfile.ZipFile, keys: Sequence[str], key: str, n: int) -> pl.Series:
+    """Return an array that names models, rows, clusters or groups as a column."""
     array = _array(archive, _key("model", keys, (), key))
     if array.shape != (n,):
         raise ValueError(f"the array {key!r} must be of shape ({n},); found {array.shape}.")
     return pl.Series(key, array.tolist())
 
 
-def _classes(archive: zipfile.ZipFile, keys: Iterable[str]) -> Sequence[Any] | None:
+def _classes(archive: zipfile.ZipFile, keys: Sequence[str]) -> Sequence[Any] | None:
     if "classes" not in keys:
         return None
     found = _array(archive, "classes")

@@ -169,12 +169,11 @@ def _not_utf8(path: Path) -> str:
     return "found other bytes. Save it as UTF-8."
 
 
-@contextmanager
-def created_text(path: Path) -> Iterator[TextIO]:
+def created_text(path: Path) -> TextIO:
     """Open a text file to write, compressed if its name says so."""
     create: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with create(path, "wt", encoding="utf-8", newline="") as file:
-        yield file
+    file: TextIO = create(path, "wt", encoding="utf-8", newline="")
+    return file
 
 
 @contextmanager

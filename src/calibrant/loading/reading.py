@@ -56,7 +56,8 @@ class Reading:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values."""
-        return {name: _plain(value) for name, value in asdict(self).items()}
+        fields = asdict(self).items()
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in fields}
 
     def __str__(self) -> str:
         used = [self._labels(), self._probabilities()]
@@ -96,7 +97,3 @@ def few(names: Sequence[str]) -> str:
     if len(names) <= 3:
         return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
     return f"{quoted[0]}, {quoted[1]}, …, {quoted[-1]} ({len(names):,} columns)"
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""The columns beside the probabilities: labels, weights, models and the names of rows.
+"""What the user says about columns, and which of them are labels, weights, models and names.
 
 Here is also what people call the columns of a file of predictions: the only place that knows.
 Names are compared in small letters. A column with none of these names is never taken for anything
@@ -8,10 +8,10 @@ unless the user says so, or all labels are names of columns.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Any, Literal, TypedDict, final, get_args
 
-from calibrant.checks.parameters import listed
-from calibrant.loading.options import Options
+from calibrant.checks.labels import Classes, as_tuple, class_names, meaning
+from calibrant.checks.parameters import brief, listed, one_of
 
 LABELS = (
     *("label", "labels", "target", "targets", "y", "y_true", "outcome", "truth", "true_class"),
@@ -45,6 +45,97 @@ IDS = (
 )
 
 Kind = Literal["float", "whole", "list", "text", "other"]  # what a column holds
+Values = Literal["probabilities", "rounded", "logits"]
+
+
+class Columns(TypedDict, total=False):
+    """The options of `load`, as keywords."""
+
+    label: str | None
+    probs: str | Sequence[str] | None
+    classes: Sequence[Any] | None
+    weight: str | None
+    values: Values
+    ignore: str | Sequence[str]
+    cluster: str | None
+    keep: str | Sequence[str]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user says, as `load` explains it; None where the rules shall find it."""
+
+    label: str | None = None
+    probs: str | Sequence[str] | None = None
+    classes: Sequence[Any] | None = None
+    weight: str | None = None
+    values: Values = "probabilities"
+    cluster: str | None = None
+    keep: str | Sequence[str] = ()
+    model: str | None = None  # the column that names the model of a row
+    id: str | None = None  # the column that names the case of a row
+    ignore: str | Sequence[str] = ()  # left out, whatever they are called
+
+    def __post_init__(self) -> None:
+        for option in ("label", "weight", "cluster", "model", "id"):
+            value = getattr(self, option)
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"`{option}` must be the name of a column; found {brief(value)}.")
+        for option in ("probs", "keep", "ignore"):
+            if getattr(self, option) is not None:  # what can be read only once is read here
+                object.__setattr__(self, option, _names(option, getattr(self, option)))
+        one_of("values", self.values, get_args(Values))
+
+    @property
+    def logits(self) -> bool:
+        """Whether the columns hold logits."""
+        return self.values == "logits"
+
+    @property
+    def normalize(self) -> bool:
+        """Whether rows are divided by their sums."""
+        return self.values == "rounded"
+
+    def name_classes(self, own: Sequence[Any] | None, m: int, columns: Sequence[str]) -> Classes:
+        """Return the m classes as the user calls them, or else as the file does: `own`.
+
+        `columns` are the words for their columns.
+        """
+        if own is None:
+            return Classes(class_names(self.classes, m), given=self.classes is not None)
+        before = class_names(own, m)
+        if self.classes is None:
+            return Classes(before)
+        names = class_names(self.classes, m)
+        check_order(names, before, columns)
+        return Classes(names, before)
+
+
+def _names(option: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    names = as_tuple(value) if hasattr(value, "__iter__") else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"`{option}` must be names of columns; found {brief(value)}.")
+    return names
+
+
+def check_order(names: Sequence[str], own: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse names of classes that are the columns' own names in another order.
+
+    `own` is what the columns are named for, of a single column class 1; `columns` are the words
+    for them.
+    """
+    given = [meaning(name) for name in names]
+    known = set(given)
+    first = len(names) - len(own)
+    for j, (called, column) in enumerate(zip(own, columns, strict=True), first):
+        if meaning(called) != given[j] and meaning(called) in known:
+            raise ValueError(
+                f"`classes` must be in the order of the columns; {column} is named for {called!r},"
+                f" but `classes` calls it {names[j]!r}."
+            )
 
 
 @final
@@ -83,7 +174,7 @@ def find_roles(kinds: Mapping[str, Kind], options: Options) -> Roles:
     kept = present("keep", kinds, options.keep)
     label = _label(kinds, options, kept)
     asked = {role: _asked(kinds, options, role) for role in ("model", "id", "cluster")}
-    probs = () if options.columns is None else present("probs", kinds, options.columns)
+    probs = () if options.probs is None else present("probs", kinds, options.probs)
     taken = {label, *asked.values(), *kept, *probs}
     free = {name: kind for name, kind in kinds.items() if name not in taken}
     models = _called(free, MODELS, "whole", "text") if options.model is None else []
@@ -120,6 +211,22 @@ def present(option: str, names: Collection[str], asked: Sequence[str]) -> tuple[
     return found
 
 
+def refuse_several(found: Sequence[str], what: str, remedy: str) -> None:
+    """Refuse columns of which each could be what only one is."""
+    if len(found) > 1:
+        raise ValueError(
+            f"one column {what}; {listed(found)} could each be it. Choose with {remedy}."
+        )
+
+
+def spelled(names: Collection[str]) -> dict[str, str]:
+    """Return the names by what they are without spaces around them, which must differ."""
+    twice = repeated(name.strip() for name in names)
+    if twice:
+        raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
+    return {name.strip(): name for name in names}
+
+
 def repeated(names: Iterable[str]) -> list[str]:
     """Return the names that occur more than once."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
@@ -132,11 +239,7 @@ def _label(kinds: Mapping[str, Kind], options: Options, kept: Sequence[str]) -> 
     found = _usual_labels({name: kind for name, kind in kinds.items() if name not in kept})
     if len(found) == 1:
         return found[0]
-    if found:
-        raise ValueError(
-            f"one column must hold the labels; {listed(found)} could each be it. Choose with"
-            " `label`."
-        )
+    refuse_several(found, "must hold the labels", "`label`")
     raise ValueError(
         f"one column must hold the labels, and be called {', '.join(LABELS[:7])} or correct; found"
         f" {listed(kinds, 12)}. Name it with `label`."
@@ -162,9 +265,6 @@ def _weight(kinds: Mapping[str, Kind], free: Mapping[str, Kind], options: Option
     if options.weight is not None:
         return present("weight", kinds, [options.weight])[0]
     found = _called(free, WEIGHTS, "whole", "float")
-    if len(found) > 1:
-        raise ValueError(
-            f"one column may hold weights; {listed(found)} could each be it. Choose with `weight`,"
-            " or set the others aside with `keep=…`."
-        )
+    remedy = "`weight`, or set the others aside with `keep=…`"
+    refuse_several(found, "may hold weights", remedy)
     return found[0] if found else None

@@ -13,8 +13,7 @@ from typing import final
 from calibrant.checks.labels import Classes, Meaning, class_names, meaning, shown
 from calibrant.checks.parameters import listed
 from calibrant.loading import roles as usual
-from calibrant.loading.options import Options, check_order
-from calibrant.loading.roles import Kind, present
+from calibrant.loading.roles import Kind, Options, check_order, present, refuse_several
 
 ZERO_AND_ONE = {Decimal(0), Decimal(1)}
 TRUTHS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
@@ -59,8 +58,8 @@ def by_name(
 
     Those in `aside` are something else, unless the user asks for them.
     """
-    if options.columns is not None:
-        return _by_request(kinds, options.columns, options.logits)
+    if options.probs is not None:
+        return _by_request(kinds, options.probs, options.logits)
     rest = {name: kind for name, kind in kinds.items() if name not in aside}
     return _by_prefix(rest, options.logits) or _by_list(rest, options.logits)
 
@@ -82,11 +81,8 @@ def _by_request(kinds: Mapping[str, Kind], asked: Sequence[str], logits: bool) -
 
 def _by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
     """Return the columns prob_<class>, two or more; None if there are none."""
-    found = {}
-    for prefix in _prefixes(logits):
-        family = tuple(name for name in kinds if _has(name, prefix))
-        if len(family) > 1:
-            found[prefix] = family
+    families = {p: tuple(name for name in kinds if _has(name, p)) for p in _prefixes(logits)}
+    found = {prefix: family for prefix, family in families.items() if len(family) > 1}
     if len(found) > 1:
         raise ValueError(
             "the columns of probabilities must have one prefix; found those of"
@@ -101,11 +97,7 @@ def _by_list(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
     """Return the column that holds a list of probabilities for each row; None if there is none."""
     names = usual.LOGIT_LISTS if logits else usual.LISTS
     found = [name for name, kind in kinds.items() if kind == "list" and name.lower() in names]
-    if len(found) > 1:
-        raise ValueError(
-            f"one column must hold the lists of probabilities; {listed(found)} could each be it."
-            " Choose with `probs`."
-        )
+    refuse_several(found, "must hold the lists of probabilities", "`probs`")
     return Chosen((found[0],), (), lists=True) if found else None
 
 
@@ -128,13 +120,14 @@ def single(kinds: Mapping[str, Kind], logits: bool, correct: bool) -> Chosen:
     """
     found = _usual(kinds, logits)
     if not found:
-        raise ValueError(_missing(kinds, logits))
-    found = (_confidences(found) if correct else []) or _likely(found, kinds)
-    if len(found) > 1:
+        what, prefix = ("logits", "logit_") if logits else ("probabilities", "prob_")
         raise ValueError(
-            f"one column must hold the probability of class 1; {listed(found)} could each be it."
-            " Choose with `probs`."
+            f"the columns of {what} must be called {prefix}<class>, or be named after the labels;"
+            f" found {listed(kinds, 12)} beside the labels. Name them with"
+            f" `probs`.{_hint(kinds, logits)}"
         )
+    found = (_confidences(found) if correct else []) or _likely(found, kinds)
+    refuse_several(found, "must hold the probability of class 1", "`probs`")
     if not correct:
         _refuse_confidence(found[0], kinds)
     return Chosen((found[0],), _after_prefix(found, logits))
@@ -166,14 +159,6 @@ def _refuse_confidence(column: str, kinds: Iterable[str]) -> None:
             f" {decision!r}. Then add a column 'correct', 1 where that is right and 0 where not."
             " Else name it with `probs`."
         )
-
-
-def _missing(kinds: Mapping[str, Kind], logits: bool) -> str:
-    what, prefix = ("logits", "logit_") if logits else ("probabilities", "prob_")
-    return (
-        f"the columns of {what} must be called {prefix}<class>, or be named after the labels; found"
-        f" {listed(kinds, 12)} beside the labels. Name them with `probs`.{_hint(kinds, logits)}"
-    )
 
 
 def _hint(kinds: Mapping[str, Kind], logits: bool) -> str:

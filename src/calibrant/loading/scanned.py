@@ -9,10 +9,9 @@ from typing import Any
 from calibrant.checks.labels import Classes, class_names
 from calibrant.checks.parameters import listed
 from calibrant.loading import rules
-from calibrant.loading.options import Options, Values
 from calibrant.loading.plain_files import one_sentence
 from calibrant.loading.reading import Reading
-from calibrant.loading.roles import Kind, Roles, find_roles, present
+from calibrant.loading.roles import Kind, Options, Roles, Values, find_roles, present
 from calibrant.rows import Columns, Fragment, Scan
 from calibrant.rows.fragments import folder_keys, fragments_of, listed_files, open_parquet
 from calibrant.rows.workers import as_workers
@@ -173,9 +172,12 @@ def _choose(
     is.
     """
     kinds = {name: _kind(found) for name, found in types.items()}
-    row = None if row is None else _row_column(row, types, kinds)
+    if row is not None:
+        (row,) = present("row", kinds, [row])
+        if kinds[row] != "whole":
+            raise TypeError(f"`row` must hold whole numbers; column {row!r} holds {types[row]}.")
     roles = find_roles({name: kind for name, kind in kinds.items() if name != row}, options)
-    chosen = _probabilities(kinds, options, roles, types)
+    chosen = _by_names(kinds, options, roles, types)
     return Columns(
         roles.label,
         chosen.columns,
@@ -190,26 +192,17 @@ def _choose(
     )
 
 
-def _probabilities(
+def _by_names(
     kinds: Mapping[str, Kind], options: Options, roles: Roles, types: Types
 ) -> rules.Chosen:
     """Choose the columns of probabilities by their names alone; they must hold numbers."""
+    rest = {name: kind for name, kind in kinds.items() if name not in roles.taken}
     chosen = rules.by_name(kinds, options, roles.taken)
-    if chosen is None:
-        rest = {name: kind for name, kind in kinds.items() if name not in roles.taken}
-        chosen = rules.single(rest, options.logits, roles.correct)
+    chosen = chosen or rules.single(rest, options.logits, roles.correct)
     for name in chosen.columns:
         if kinds[name] in ("text", "other"):
             raise TypeError(f"column {name!r} must hold numbers; found {types[name]}.")
     return chosen
-
-
-def _row_column(row: str, types: Types, kinds: Mapping[str, Kind]) -> str:
-    """Return the column of the rows' numbers as it is spelled."""
-    (name,) = present("row", kinds, [row])
-    if kinds[name] != "whole":
-        raise TypeError(f"`row` must hold whole numbers; column {name!r} holds {types[name]}.")
-    return name
 
 
 def _classes(

@@ -1,13 +1,12 @@
 """All rows of a file, chosen and checked: whole, of one model, or joined with those of others."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.checks import arrays
@@ -15,15 +14,19 @@ from calibrant.checks.labels import Classes, cluster_codes, shown
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import rules
 from calibrant.loading.columns import ColumnStore, Loaded, codes, distinct, load_columns
-from calibrant.loading.options import LOGITS_HINT, PERCENT_HINT, ROUNDED_HINT, Options
 from calibrant.loading.reading import Reading
-from calibrant.loading.roles import MODELS, Kind, Roles, find_roles, present, repeated
+from calibrant.loading.roles import MODELS, Kind, Options, Roles, find_roles, present, repeated
 from calibrant.predictions import Beside, Predictions, frozen
 
-if TYPE_CHECKING:
-    import polars as pl
-
 Array = NDArray[Any]
+FILE = Source(  # how sentences speak of the numbers of a file
+    probs="the probabilities",
+    logits="the logits",
+    labels="the labels",
+    hint="Are these logits? Then say so with `values='logits'`.",
+    rounded_hint="Were they rounded? Then say so with `values='rounded'`.",
+    percent_hint="Are these percentages? Divide them by 100.",
+)
 
 
 @final
@@ -39,10 +42,8 @@ class Table:
     reading: Reading
     source: Source  # how to speak of rows
 
-    def predictions(self, rows: Sequence[int] | None = None) -> Predictions:
-        """Return all rows, or some of them; a file of these alone would give the same bits."""
-        if rows is not None:
-            return self._some(list(rows)).predictions()
+    def predictions(self) -> Predictions:
+        """Return all rows."""
         weights = self.weights
         if weights is not None:
             weights = arrays.weights(weights, len(self.labels), source=self.source)
@@ -54,7 +55,7 @@ class Table:
         """Return clusters and the columns that are kept."""
         names = (self.reading.cluster, *self.reading.kept)
         texts = {
-            name: np.asarray(_texts(self.names[name]).to_numpy(), object)
+            name: np.asarray(self.names[name].cast(pl.String).to_numpy(), object)
             for name in names
             if name is not None
         }
@@ -64,13 +65,14 @@ class Table:
             clusters = frozen(cluster_codes(column, len(column), self.source))
         return Beside(clusters, MappingProxyType(texts))
 
-    def models(self, column: str) -> dict[str, Table]:
+    def models(self, column: str) -> "dict[str, Table]":
         """Return the rows of each model, in the order of their first rows."""
         names = self.names[column]
         found = names.unique(maintain_order=True).to_list()
-        return {str(name): self._some((names == name).arg_true().to_numpy()) for name in found}
+        return {str(name): self.some((names == name).arg_true().to_numpy()) for name in found}
 
-    def _some(self, rows: Any) -> Table:
+    def some(self, rows: Any) -> "Table":
+        """Return some rows; a file of these alone would give the same bits."""
         return replace(
             self,
             probs=self.probs.take(rows, axis=0),
@@ -82,7 +84,7 @@ class Table:
     def ids(self) -> pl.Series:
         """Return the names of the rows as texts, which must differ."""
         column = str(self.reading.id)
-        ids = _texts(self.names[column])
+        ids = self.names[column].cast(pl.String)
         twice = _twice(ids)
         if twice:
             raise ValueError(
@@ -98,10 +100,20 @@ class Table:
         """
         for column in self.suspects:
             values = self.names[column].drop_nulls()
-            if column.lower() not in MODELS:
-                _refuse_copies(column, values)
-            elif self.reading.model is None:
-                _refuse_models(column, values)
+            if column.lower() in MODELS:
+                found = values.unique(maintain_order=True).to_list()
+                if len(found) > 1:
+                    raise ValueError(
+                        f"rows of several models must not be pooled; column {column!r} names"
+                        f" {listed(found, 3)}. Take each with `model`, or set the column aside with"
+                        " `keep=…`."
+                    )
+            elif twice := _twice(values):
+                raise ValueError(
+                    f"rows must be different cases; column {column!r} has {listed(twice)} more than"
+                    " once. Are there several models? Take each with `model`; else set the column"
+                    " aside with `keep=…`."
+                )
 
     @property
     def suspects(self) -> list[str]:
@@ -111,34 +123,9 @@ class Table:
         return [name for name in self.names if name not in known]
 
 
-def _texts(series: pl.Series) -> pl.Series:
-    from polars import String  # noqa: PLC0415 (only files need it)
-
-    return series.cast(String)
-
-
 def _twice(ids: pl.Series) -> list[Any]:
     """Return the first value that is there more than once, if one is."""
     return ids.filter(ids.is_duplicated()).head(1).to_list() if ids.n_unique() < len(ids) else []
-
-
-def _refuse_models(column: str, names: pl.Series) -> None:
-    found = names.unique(maintain_order=True).to_list()
-    if len(found) > 1:
-        raise ValueError(
-            f"rows of several models must not be pooled; column {column!r} names"
-            f" {listed(found, 3)}. Take each with `model`, or set the column aside with `keep=…`."
-        )
-
-
-def _refuse_copies(column: str, ids: pl.Series) -> None:
-    twice = _twice(ids)
-    if twice:
-        raise ValueError(
-            f"rows must be different cases; column {column!r} has {listed(twice)} more than"
-            " once. Are there several models? Take each with `model`; else set the column aside"
-            " with `keep=…`."
-        )
 
 
 def read_columns(store: ColumnStore, options: Options) -> Table:
@@ -193,7 +180,8 @@ def _checked(
 ) -> Table:
     n, k = loaded.matrix.shape
     source = _source(store, chosen)
-    if k == 1 and not chosen.lists:
+    single = k == 1 and not chosen.lists
+    if single:
         known = chosen.two(distinct(loaded.label), roles.correct, options)
     else:
         known = chosen.several(k, options)
@@ -204,37 +192,37 @@ def _checked(
     probs = to_probabilities(loaded.matrix[:, 0] if k == 1 else loaded.matrix, options, source)
     labels = codes(loaded.label, known, source)
     refuse_decisions(probs, options)
-    reading = _reading(chosen, roles, known, store, options)
+    correct = roles.correct and single
+    reading = reading_of(chosen, roles, known, store.kinds, options, correct)
     return Table(probs, labels, known.names, weights, loaded.names, reading, source)
 
 
 def _source(store: ColumnStore, chosen: rules.Chosen) -> Source:
     """Return the words for rows and columns; say which were taken, where that was a guess."""
     columns = chosen.columns
-    taken = ""
-    if len(columns) > 1 and not chosen.asked:
-        taken = f"The columns {listed(columns, 4)} were taken; others can be named with `probs`. "
 
     def column(j: int) -> str:
         if chosen.lists:
             return f"entry {j} of column {shown(columns[0])}"
         return f"column {shown(columns[j])}"
 
-    return Source(
-        store.where,
-        column,
-        probs="the probabilities",
-        logits="the logits",
-        labels="the labels",
-        hint=f"{taken}{LOGITS_HINT}",
-        rounded_hint=f"{taken}{ROUNDED_HINT}",
-        percent_hint=f"{taken}{PERCENT_HINT}",
-    )
+    source = replace(FILE, row=store.where, column=column)
+    if len(columns) == 1 or chosen.asked:
+        return source
+    taken = f"The columns {listed(columns, 4)} were taken; others can be named with `probs`. "
+    hints = ("hint", "rounded_hint", "percent_hint")
+    return replace(source, **{name: taken + getattr(FILE, name) for name in hints})
 
 
-def _reading(
-    chosen: rules.Chosen, roles: Roles, known: Classes, store: ColumnStore, options: Options
+def reading_of(
+    chosen: rules.Chosen,
+    roles: Roles,
+    known: Classes,
+    names: Iterable[str],
+    options: Options,
+    correct: bool = False,
 ) -> Reading:
+    """Return what was made of the columns or arrays `names`."""
     used = {roles.label, roles.weight, *roles.beside, *chosen.columns}
     return Reading(
         roles.label,
@@ -243,13 +231,13 @@ def _reading(
         roles.weight,
         roles.model,
         roles.id,
-        tuple(name for name in store.kinds if name not in used),
-        cluster=roles.cluster,
-        kept=roles.kept,
-        correct=roles.correct and len(chosen.columns) == 1 and not chosen.lists,
-        lists=chosen.lists,
-        logits=options.logits,
-        normalize=options.normalize and len(known.names) > 2,
+        tuple(name for name in names if name not in used),
+        roles.cluster,
+        roles.kept,
+        correct,
+        chosen.lists,
+        options.logits,
+        options.normalize and len(known.names) > 2,
     )
 
 

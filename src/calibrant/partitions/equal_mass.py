@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.parameters import whole
-from calibrant.partitions.partition import Cells, Fitted, Partition, points
+from calibrant.partitions.partition import Alike, Cells, Fitted, Partition, points
 from calibrant.predictions import Predictions
 from calibrant.rows import Batch
 
@@ -105,29 +105,20 @@ def _begins(mass: NDArray[Any], k: int) -> NDArray[np.bool_]:
 
 @final
 @dataclass(frozen=True, slots=True)
-class FittedIntervals:
+class FittedIntervals(Alike):
     """Bins [low_0, low_1), …, [low_last, 1]; what is below low_0 belongs to the first."""
 
     lows: NDArray[Any]  # (cells,) the smallest value of each bin
     coordinate: int  # which of the two outcomes is binned
 
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
         return int(self.lows.size)
 
     def assign(self, probs: NDArray[Any]) -> Cells:
         values = points(probs, 2)[:, self.coordinate]
         bins = np.searchsorted(self.lows, values, side="right") - 1
         return bins.clip(min=0).astype(np.int32)
-
-    def join(self, other: "FittedIntervals") -> tuple["FittedIntervals", Cells, Cells]:
-        assert np.array_equal(self.lows, other.lows)
-        same = np.arange(self.n_cells, dtype=np.int32)  # wherever rows are
-        return self, same, same
-
-    @property
-    def marks(self) -> NDArray[np.uint64]:
-        return np.arange(self.n_cells, dtype=np.uint64)
 
 
 @final

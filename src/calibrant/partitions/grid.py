@@ -1,5 +1,6 @@
 """Grids: boxes of equal width, and simplices of equal size; only cells that hold rows exist."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -94,12 +95,6 @@ def _locate_intervals(data: Predictions, k: int, make_keys: MakeKeys) -> tuple[F
     return FittedGrid(keys, make_keys, data.m, first), cells
 
 
-def _locate(data: Predictions, make_keys: MakeKeys) -> tuple[FittedGrid, Cells]:
-    """Number the cells that hold rows in the order of their keys."""
-    keys, cells = _large(data.probs, make_keys)
-    return FittedGrid(keys, make_keys, data.m, axes(data)[0]), cells
-
-
 def _large(probs: NDArray[Any], make_keys: MakeKeys) -> tuple[Keys, Cells]:
     """Return the keys that occur, sorted, and the rank of every row's key.
 
@@ -130,9 +125,31 @@ def _by_rows(work: Callable[[int, int], None], probs: NDArray[Any], most: int = 
     threads.run(work, threads.blocks(probs.shape[0], size))
 
 
+@dataclass(frozen=True, slots=True)
+class Grid(Partition):
+    """Cells that have keys: whole numbers that say where a cell is among k parts of an edge."""
+
+    k: int
+
+    fixed = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
+
+    @abstractmethod
+    def keys(self, columns: tuple[int, int], probs: NDArray[Any]) -> Keys:
+        """Return the keys of probs (n, m), cut along some columns: the first, and how many."""
+
+    def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
+        """Number the cells that hold rows in the order of their keys."""
+        make_keys = partial(self.keys, axes(data))
+        keys, cells = _large(data.probs, make_keys)
+        return FittedGrid(keys, make_keys, data.m, axes(data)[0]), cells
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class EqualWidth(Partition):
+class EqualWidth(Grid):
     """k intervals [j/k, (j+1)/k) along each of the first m - 1 coordinates; the last is closed.
 
     Two-class data as a user gives them are cut along P(class 1). Only cells that hold rows
@@ -155,18 +172,13 @@ class EqualWidth(Partition):
     [0, 0, 1, 2, 2]
     """
 
-    k: int
-
-    fixed = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
+    def keys(self, columns: tuple[int, int], probs: NDArray[Any]) -> Keys:
+        return np.asarray(engine.grid.box_keys(probs, columns, engine.grid.edges(self.k)))
 
     def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
-        make_keys = partial(_box_keys, axes(data), self.k)
         if axes(data)[1] == 1 and self.k <= SMALL:
-            return _locate_intervals(data, self.k, make_keys)
-        return _locate(data, make_keys)
+            return _locate_intervals(data, self.k, partial(self.keys, axes(data)))
+        return Grid.locate(self, data)
 
     def add_up(self, data: Predictions) -> "engine.sums.Sums | None":
         """Add up the rows of k intervals, empty ones too; None if more coordinates are cut."""
@@ -186,14 +198,9 @@ class EqualWidth(Partition):
         return "one cell" if self.k == 1 else f"{self.k} equal widths"
 
 
-def _box_keys(columns: tuple[int, int], k: int, probs: NDArray[Any]) -> Keys:
-    """Return the keys of the boxes of probs (n, m)."""
-    return np.asarray(engine.grid.box_keys(probs, columns, engine.grid.edges(k)))
-
-
 @final
 @dataclass(frozen=True, slots=True)
-class SimplexBins(Partition):
+class SimplexBins(Grid):
     """The simplex cut into k^(m-1) simplices of equal volume: the triangles of Figure 1.
 
     With c_i = k (p_1 + … + p_i), the integer parts of c_1, …, c_{m-1} and the order of their
@@ -212,16 +219,9 @@ class SimplexBins(Partition):
     [1, 0, 0]
     """
 
-    k: int
-
-    fixed = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole("k", self.k, least=1, most=MOST))
-
-    def locate(self, data: Predictions) -> tuple[FittedGrid, Cells]:
-        columns = axes(data)
-        return _locate(data, partial(_simplex_keys, columns, self._packing(columns[1]), self.k))
+    def keys(self, columns: tuple[int, int], probs: NDArray[Any]) -> Keys:
+        edges, packing = engine.grid.edges(self.k), self._packing(columns[1])
+        return np.asarray(engine.grid.simplex_keys(probs, columns, edges, packing))
 
     def locate_on_device(self, data: Predictions) -> "device.cells.Cells | None":
         assert data.on_device is not None
@@ -252,13 +252,6 @@ class SimplexBins(Partition):
 
     def __str__(self) -> str:
         return f"{self.k} simplex cells an edge"
-
-
-def _simplex_keys(
-    columns: tuple[int, int], digits: "engine.grid.Digits", k: int, probs: NDArray[Any]
-) -> Keys:
-    """Return the keys of the simplices of probs (n, m)."""
-    return np.asarray(engine.grid.simplex_keys(probs, columns, engine.grid.edges(k), digits))
 
 
 def axes(data: Predictions) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, Protocol, Self, final
 from zlib import crc32
 
 import numpy as np
@@ -59,6 +59,23 @@ class Partition(Protocol):
     def locate(self, data: Predictions) -> tuple[FittedPartition, Cells]:
         """Return ``fit(data)`` and the cell of every row, in one go."""
         ...
+
+
+class Alike:
+    """Cells that are all known before any part of the rows is looked at: alike in every part."""
+
+    __slots__ = ()
+
+    n_cells: int
+
+    def join(self, other: Self) -> tuple[Self, Cells, Cells]:
+        assert self.n_cells == other.n_cells
+        same = np.arange(self.n_cells, dtype=np.int32)
+        return self, same, same
+
+    @property
+    def marks(self) -> NDArray[np.uint64]:
+        return np.arange(self.n_cells, dtype=np.uint64)
 
 
 @final

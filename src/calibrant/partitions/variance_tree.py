@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.checks.parameters import one_of, positive
-from calibrant.partitions.partition import Cells, Fitted, Partition, points
+from calibrant.partitions.partition import Alike, Cells, Fitted, Partition, points
 from calibrant.predictions import Predictions
 from calibrant.rows import Batch
 
@@ -27,7 +27,7 @@ Asks = Generator["NodeSums", "NodeState", T]  # yields reductions, is sent their
 
 @final
 @dataclass(frozen=True, slots=True)
-class FittedTree:
+class FittedTree(Alike):
     """The nodes of a grown tree, the root first."""
 
     nodes: NDArray[np.int32]  # (nodes, 3): coordinate, left and right child; -1, cell, -1 of a leaf
@@ -35,20 +35,11 @@ class FittedTree:
     m: int  # outcomes
 
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
         return int((self.nodes[:, 0] < 0).sum())
 
     def assign(self, probs: NDArray[Any]) -> Cells:
         return engine.tree.walk(points(probs, self.m), self.nodes, self.thresholds)
-
-    def join(self, other: "FittedTree") -> tuple["FittedTree", Cells, Cells]:
-        assert np.array_equal(self.thresholds, other.thresholds)
-        same = np.arange(self.n_cells, dtype=np.int32)  # wherever rows are
-        return self, same, same
-
-    @property
-    def marks(self) -> NDArray[np.uint64]:
-        return np.arange(self.n_cells, dtype=np.uint64)
 
 
 class NodeState(NamedTuple):

@@ -150,7 +150,7 @@ class Matrix:
 
     def fit(self, data: Predictions) -> LogLinearMap:
         """Find the matrix and the intercepts of least log loss."""
-        return fit_matrix(present_rows(data), 0.0, 0.0)
+        return Dirichlet(0.0, 0.0).fit(data)
 
     def __str__(self) -> str:
         return "matrix"
@@ -206,17 +206,13 @@ class Dirichlet:
 
     def fit(self, data: Predictions) -> LogLinearMap:
         """Find the matrix and the intercepts of least penalised log loss."""
-        return fit_matrix(present_rows(data), self.off_diagonal, self.intercept)
+        rows = present_rows(data)
+        penalty = AllClasses().penalty(rows.m, self.off_diagonal, self.intercept)
+        theta, floor = regress(rows, AllClasses(), penalty)
+        return LogLinearMap(rows.classes, theta[:, :-1], theta[:, -1], floor)
 
     def __str__(self) -> str:
         return "Dirichlet"
-
-
-def fit_matrix(rows: Predictions, off_diagonal: float, intercept: float) -> LogLinearMap:
-    """Find the matrix and the intercepts of least log loss with an ODIR penalty."""
-    penalty = AllClasses().penalty(rows.m, off_diagonal, intercept)
-    theta, floor = regress(rows, AllClasses(), penalty)
-    return LogLinearMap(rows.classes, theta[:, :-1], theta[:, -1], floor)
 
 
 def regress(

@@ -1,7 +1,7 @@
 """Temperature scaling: one number for all classes."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -111,14 +111,6 @@ class Temperature:
         return "temperature"
 
 
-class Slopes(NamedTuple):
-    """The first three derivatives of the mean log loss by the inverse temperature."""
-
-    first: float
-    second: float
-    third: float
-
-
 def inverse_temperature(data: Predictions) -> float | None:
     """Return the best 1/T; None if every outcome was given probability 0."""
     start = 1.0
@@ -139,17 +131,16 @@ def search(data: Predictions, start: float) -> float | None:
         slopes = derivatives(data, beta)
         if slopes is None:
             return None
-        low, high = (low, beta) if slopes.first > 0 else (beta, high)
-        step = _step(slopes)
+        low, high = (low, beta) if slopes[0] > 0 else (beta, high)
+        step = _step(*slopes)
         if abs(step) <= CLOSE * beta or high <= LEAST:
             break
         beta, step = _within(beta, step, low, high), 0.0
     return min(max(beta + step, LEAST), MOST)
 
 
-def _step(slopes: Slopes) -> float:
+def _step(first: float, second: float, third: float) -> float:
     """Return Halley's step to where the first derivative is 0, or Newton's if that is no use."""
-    first, second, third = slopes
     divisor = 2 * second * second - first * third
     if divisor > second * second:
         return -2 * first * second / divisor
@@ -164,8 +155,8 @@ def _within(beta: float, step: float, low: float, high: float) -> float:
     return low if low == LEAST else float(np.sqrt(low * high))
 
 
-def derivatives(data: Predictions, beta: float) -> Slopes | None:
-    """Return the derivatives at softmax(beta log g(x)); None if no outcome was possible.
+def derivatives(data: Predictions, beta: float) -> tuple[float, float, float] | None:
+    """Return three derivatives of the mean log loss by beta; None if no outcome was possible.
 
     With q = softmax(beta l), l = log g(x): the mean over rows of E_q l - l_y, Var_q l and the
     third central moment of l under q.
@@ -180,7 +171,7 @@ def derivatives(data: Predictions, beta: float) -> Slopes | None:
     mass, first, second, third = sums.sum(axis=0).tolist()
     if mass == 0:
         return None
-    return Slopes(first / mass + RIDGE * (beta - 1), second / mass + RIDGE, third / mass)
+    return first / mass + RIDGE * (beta - 1), second / mass + RIDGE, third / mass
 
 
 def _sums(data: Predictions, rows: slice, beta: float) -> Floats:

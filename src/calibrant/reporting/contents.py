@@ -8,12 +8,12 @@ p-value of at most p is a p-value for the whole page (Westfall and Young), and t
 significant claim on the page of a calibrated model is at most 5 %.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant import diagrams, inference
 from calibrant.arguments import as_rows
@@ -34,7 +34,7 @@ from calibrant.words import ALPHA, NEEDED, capital
 
 Floats = NDArray[np.float64]
 Evidence = tuple[float, Floats]  # of the data, and of every replicate: larger is stronger
-Adjust = Callable[[Floats], Floats]
+Adjust = Callable[[ArrayLike], Floats]
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
 MOST_WORST = 10  # worst bins in words
@@ -47,9 +47,7 @@ RANKS = (  # the outcomes of TopK(2) in a sentence
 )
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """How a report is computed."""
 
     seed: int  # that the user gave, or one drawn from the generator
@@ -62,9 +60,7 @@ class Settings:
         return {"n_resamples": self.n_resamples, "rng": self.seed, "progress": progress}
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawing:
+class Drawing(NamedTuple):
     """A diagram with its place in the report."""
 
     name: str  # for links
@@ -73,9 +69,7 @@ class Drawing:
     outcomes: Sequence[str]  # as a sentence names them
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Remedy:
+class Remedy(NamedTuple):
     """What recalibration does to a model."""
 
     advice: str  # what to do, in a sentence
@@ -84,9 +78,7 @@ class Remedy:
     code: str = ""  # the line of Python that does it
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Contents:
+class Contents(NamedTuple):
     """Everything the report says about one model."""
 
     name: str  # "" if it is the only one
@@ -247,15 +239,14 @@ def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> R
 
 def judged_together(found: Contents) -> Contents:
     """Adjust all boxes together; bins of a class are judged if the class is shown to be off."""
-    n_tests, evidence = _of_page(found)
-    adjust = adjustment(evidence)
+    counts, evidence = zip(*_boxes(found), strict=True)
+    n_tests, adjust = sum(counts), adjustment(evidence)
     tests, curve, classes, groups = found.evaluation, found.curve, found.classes, found.slices
     tests = replace(
         tests,
         verdicts=tuple(_judged_verdict(verdict, adjust, n_tests) for verdict in tests.verdicts),
         rows=tuple(
-            replace(row, adjusted_pvalue=float(adjust(np.array(row.adjusted_pvalue))))
-            for row in tests.rows
+            replace(row, adjusted_pvalue=float(adjust(row.adjusted_pvalue))) for row in tests.rows
         ),
     )
     if curve is not None:
@@ -270,8 +261,7 @@ def judged_together(found: Contents) -> Contents:
             for row in groups.rows
         ]
         groups = replace(groups, rows=tuple(rows))
-    return replace(
-        found,
+    return found._replace(
         evaluation=tests,
         drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
         curve=curve,
@@ -294,7 +284,7 @@ def adjustment(families: Iterable[Evidence]) -> Adjust:
     table = np.stack([pvalues_of_row(np.append(value, null)) for value, null in families])
     smallest = np.sort(table.min(axis=0))
 
-    def adjust(p: Floats) -> Floats:
+    def adjust(p: ArrayLike) -> Floats:
         return np.searchsorted(smallest, np.asarray(p) * (1 + 1e-12), "right") / smallest.size
 
     return adjust
@@ -306,31 +296,25 @@ def _of_tests(rows: Sequence[inference.EvaluationRow]) -> Evidence:
     return strongest(values, np.stack([row.null for row in rows]))
 
 
-def _of_page(found: Contents) -> tuple[int, list[Evidence]]:
-    """Return the number of tests of a page, and the evidence of its boxes."""
-    evidence = [_of_tests(found.evaluation.rows)]
-    n_tests = len(found.evaluation.rows)
+def _boxes(found: Contents) -> Iterator[tuple[int, Evidence]]:
+    """Yield the number of tests of each box of a page, and its evidence."""
+    yield len(found.evaluation.rows), _of_tests(found.evaluation.rows)
     for drawing in found.drawings:
         cells = drawing.diagram.series[0].cells
-        evidence.append((float(cells.standardised.max()), cells.largest))
-        n_tests += cells.function.n_cells
+        yield cells.function.n_cells, (float(cells.standardised.max()), cells.largest)
     if found.curve is not None:
         band = found.curve.series[0].band
-        evidence.append((band.farthest, band.largest))
-        n_tests += 1
+        yield 1, (band.farthest, band.largest)
     if found.classes is not None:  # the class that is furthest off, and the mean of all
-        evidence.append(largest(found.classes.values, found.classes.null))
-        evidence.append((found.classes.mean, found.classes.null.mean(axis=0)))
-        n_tests += len(found.classes.classes) + 1
+        yield len(found.classes.classes), largest(found.classes.values, found.classes.null)
+        yield 1, (found.classes.mean, found.classes.null.mean(axis=0))
     if found.slices is not None:
-        evidence.append(_of_tests(found.slices.tests))
-        n_tests += len(found.slices.tests)
-    return n_tests, evidence
+        yield len(found.slices.tests), _of_tests(found.slices.tests)
 
 
 def _judged_verdict(verdict: inference.Verdict, adjust: Adjust, n_tests: int) -> inference.Verdict:
     """Return what tests say as part of a page with so many tests."""
-    found = replace(verdict, pvalue=float(adjust(np.array(verdict.pvalue))), n_tests=n_tests)
+    found = replace(verdict, pvalue=float(adjust(verdict.pvalue)), n_tests=n_tests)
     return found if found.rejected else replace(found, direction=None)
 
 
@@ -338,7 +322,7 @@ def _judged(drawing: Drawing, adjust: Adjust) -> Drawing:
     """Return a diagram whose bins are judged as part of a page."""
     (series,) = drawing.diagram.series
     judged = replace(series, cells=replace(series.cells, together=adjust))
-    return replace(drawing, diagram=replace(drawing.diagram, series=(judged,)))
+    return drawing._replace(diagram=replace(drawing.diagram, series=(judged,)))
 
 
 def _judged_classes(

@@ -16,13 +16,12 @@ from calibrant.checks.parameters import Rng, as_seed
 from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
 from calibrant.cross_fitting.result import NOTE
 from calibrant.diagrams import CurveDiagram, ReliabilityDiagram, reliability_diagram
-from calibrant.diagrams.bins import bins_picture, simplex_picture
+from calibrant.diagrams.bins import bins_picture
 from calibrant.diagrams.charts import chart, forest, spark
-from calibrant.diagrams.charts.chart import asset, policy
-from calibrant.diagrams.curve import curve_picture
-from calibrant.diagrams.problems import Models, named
+from calibrant.diagrams.charts.svg import asset, policy
+from calibrant.diagrams.diagram import Models, named
 from calibrant.inference import Comparison, Evaluation, Slices, compare, evaluate
-from calibrant.inference.replicates.problem import Progress, check_resamples, part
+from calibrant.inference.replicates.problem import Progress, check_resamples, fields, part
 from calibrant.inference.verdicts.evaluation import HEADER
 from calibrant.inference.verdicts.groups import HEADER as SLICE_HEADER
 from calibrant.lenses import Lens, TopLabel
@@ -68,12 +67,8 @@ def report(
         others.
     region : str, optional
         Condition that the rows of `data` were chosen by, to be named in the report.
-    n_resamples : int, default 999
-        Number of data sets drawn under the hypothesis of calibration.
-    rng : int, numpy.random.Generator or None, default None
-        Seed, generator, or None for fresh entropy.
-    progress : function of (done, total), optional
-        Called now and then.
+    n_resamples, rng, progress
+        As in `calibration_test`.
 
     Returns
     -------
@@ -224,17 +219,15 @@ def _figure(
 ) -> dict[str, Any]:
     """Return what the page needs to show a diagram; `found` is what it shows, in a sentence."""
     if isinstance(diagram, CurveDiagram):
-        kind, picture = "curve", curve_picture(diagram)
+        kind = "curve"
     elif diagram.n_outcomes > 2:
         kind = "triangle" if diagram.n_outcomes == 3 else "tetrahedron"
-        picture = simplex_picture(diagram)
     else:
         kind = "models" if diagram.series[0].name else "line"
-        picture = bins_picture(diagram)
     told = "the probabilities were too high"
     if diagram.subject == TopLabel().subject:
         told = "the model was overconfident"
-    drawn = {"kind": kind, "id": element, "chart": chart(picture, found)}
+    drawn = {"kind": kind, "id": element, "chart": chart(diagram.picture(), found)}
     return {**drawn, "summary": found, "too_high": told}
 
 
@@ -302,10 +295,7 @@ def _provenance(
 
     return {
         "calibrant": __version__,
-        "seed": settings.seed,
-        "n_resamples": settings.n_resamples,
-        "region": settings.region,
-        "groups": None if settings.groups is None else str(settings.groups),
+        **fields(settings, "seed", "n_resamples", "region", "groups"),
         "comparison_diagram": None if together is None else dict(together.settings),
         "models": [_origin_of(c) for c in contents],
     }

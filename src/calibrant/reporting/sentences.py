@@ -1,8 +1,7 @@
 """What tests, diagrams and comparisons of models show, in plain words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,7 @@ SIZES = ("off by", "adjusted p")  # columns of each lens, in the table of models
 SMALL = 0.01  # share of the rows below which a bin is not called the worst
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One sentence about one aspect of calibration."""
 
     lead: str  # what is the case

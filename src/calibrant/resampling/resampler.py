@@ -1,6 +1,7 @@
 """What every resampler is, and the hypothesis that labels are drawn under."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -111,10 +112,19 @@ class Resampler:
         return rows.with_labels(engine.draws.draw_copies(source, times, b))
 
 
-def check_rho(rho: Rho | None) -> None:
-    """Refuse a hypothesis that is no function; None is the identity."""
-    if rho is not None:
-        function("rho", rho)
+@dataclass(frozen=True, slots=True)
+class UnderRho(Resampler):
+    """A resampler that draws labels under the hypothesis rho; None is the identity."""
+
+    rho: Rho | None = None
+
+    def __post_init__(self) -> None:
+        if self.rho is not None:
+            function("rho", self.rho)
+
+    def distributions(self, data: Predictions) -> Array:
+        """Return what labels are drawn from: distributions (n, m)."""
+        return hypothesis(self.rho, data)
 
 
 def hypothesis(rho: Rho | None, data: Predictions) -> Array:

@@ -18,13 +18,13 @@ from calibrant.resampling.draws.counts import Counts
 from calibrant.resampling.draws.labels import Labels, Redraw, labels_away
 from calibrant.resampling.draws.rows import rows_away
 from calibrant.resampling.draws.signs import Signs
-from calibrant.resampling.resampler import Array, Resampler, Rho, check_rho, hypothesis
+from calibrant.resampling.resampler import Array, Resampler, UnderRho
 from calibrant.rows import MEMORY, Batch
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Exact(Resampler):
+class Exact(UnderRho):
     """Keep the predictions and redraw the labels, Y* ~ rho(g(x)).
 
     If the hypothesis holds, such a data set is exchangeable with the observed one, so a test
@@ -56,21 +56,16 @@ class Exact(Resampler):
     [0, 1]
     """
 
-    rho: Rho | None = None
     draws: Literal["labels", "counts"] = "labels"
 
     def __post_init__(self) -> None:
-        check_rho(self.rho)
+        UnderRho.__post_init__(self)
         one_of("draws", self.draws, ("labels", "counts"))
 
     @property
     def identity(self) -> bool:  # type: ignore[override]
         """Whether labels are drawn from the predictions: without `rho`."""
         return self.rho is None
-
-    def distributions(self, data: Predictions) -> Array:
-        """Return what labels are drawn from: distributions (n, m)."""
-        return hypothesis(self.rho, data)
 
     def respecting(self, data: Any) -> Resampler:
         """Return `WildClusters` of the same hypothesis if there are clusters."""
@@ -97,7 +92,7 @@ class Exact(Resampler):
 
 @final
 @dataclass(frozen=True, slots=True)
-class WildClusters(Resampler):
+class WildClusters(UnderRho):
     r"""Keep the data and flip the signs of whole clusters: for rows that depend on each other.
 
     .. math:: R_c^{*b} = \sum_k s_{bk} \sum_{i \in c, k} w_i (e_{y_i} - \rho(g(x_i)))
@@ -122,11 +117,6 @@ class WildClusters(Resampler):
     WildClusters(rho=None)
     """
 
-    rho: Rho | None = None
-
-    def __post_init__(self) -> None:
-        check_rho(self.rho)
-
     flips_signs = True
 
     def respecting(self, data: Any) -> Resampler:  # noqa: ARG002
@@ -144,19 +134,18 @@ class WildClusters(Resampler):
                 "`clusters` must be given with the data for WildClusters(); of a file, name their"
                 " column with `cluster`."
             )
-        return hypothesis(self.rho, data)
+        return UnderRho.distributions(self, data)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Consistency(Resampler):
+class Consistency(UnderRho):
     """Resample the predictions with replacement and draw their labels from rho: §4.2.
 
     Parameters
     ----------
     rho : callable, optional
-        The hypothesised calibration function of the predictions (n, m) -> (n, m); default:
-        the identity, which says that the model is calibrated.
+        As in `Exact`.
 
     Warnings
     --------
@@ -172,18 +161,9 @@ class Consistency(Resampler):
     3
     """
 
-    rho: Rho | None = None
-
-    def __post_init__(self) -> None:
-        check_rho(self.rho)
-
     def label_key(self, key: np.uint64) -> np.uint64:
         """Return the key of the labels, apart from that of the rows."""
         return derive(key, 1)
-
-    def distributions(self, data: Predictions) -> Array:
-        """Return what labels are drawn from: distributions (n, m)."""
-        return hypothesis(self.rho, data)
 
     def times(self, data: Predictions, key: np.uint64, b: int) -> NDArray[np.int32]:
         """Return how often each row is drawn; never if its weight is 0."""
@@ -253,7 +233,6 @@ class Bootstrap(Resampler):
         return rows_away(redraw.key, view.m, view.rows.unit)
 
 
-RESAMPLERS = "exact, bootstrap, consistency or wild-clusters"
 PLAIN: dict[str, Callable[[], Resampler]] = {
     "exact": Exact,
     "bootstrap": Bootstrap,
@@ -269,7 +248,7 @@ def as_resampler(resampler: Any) -> Resampler:
     if not isinstance(resampler, str):
         raise TypeError(f"`resampler` must be one such as Exact(); found {brief(resampler)}.")
     if resampler not in PLAIN:
-        raise not_one("resampler", resampler, RESAMPLERS)
+        raise not_one("resampler", resampler, "exact, bootstrap, consistency or wild-clusters")
     return PLAIN[resampler]()
 
 

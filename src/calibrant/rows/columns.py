@@ -123,8 +123,8 @@ class Columns:
         if numbers.size and (numbers < 0).any():
             row = int(np.argmax(numbers < 0))
             raise ValueError(f"`row` must not be negative; {where(row)} has {numbers[row]}.")
-        if np.unique(numbers).size < numbers.size:
-            values, times = np.unique(numbers, return_counts=True)
+        values, times = np.unique(numbers, return_counts=True)
+        if values.size < numbers.size:
             twice = values[np.argmax(times > 1)]
             raise ValueError(f"`row` must be unique; {twice} stands twice near {where(0)}.")
         return numbers

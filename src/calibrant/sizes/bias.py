@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.sizes.directions import Sample
+from calibrant.sizes.directions import Sample, dot
 from calibrant.sizes.upper import confidence, whole_bin
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,7 @@ def cluster_loss(sample: Sample, clusters: NDArray[np.intp] | None) -> float:
 def _implied(sample: Sample) -> float:
     """Return the variance of the sum of residuals that predictions imply."""
     p = sample.probs[:, 1]
-    return float(sample.weights**2 @ (p * (1 - p)))
+    return dot(sample.weights**2, p * (1 - p))
 
 
 def _of_counts(sample: Sample, level: float, loss: float) -> tuple[float, float]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.sizes.cross_fit import CrossFit, combination
+from calibrant.sizes.directions import dot
 
 Floats = NDArray[np.float64]
 
@@ -40,11 +41,11 @@ def compare(a: CrossFit, b: CrossFit, *, paired: bool) -> Further:
 def _variance(fit: CrossFit, gains: Floats, implied: Floats) -> float:
     """Return the variance of a mean: the larger of what is seen and what is implied."""
     weights, mass = fit.sample.weights, float(fit.sample.weights.sum())
-    gaps = weights * (gains - weights @ gains / mass)
+    gaps = weights * (gains - dot(weights, gains) / mass)
     if fit.clusters is not None:
         sums = np.bincount(fit.clusters, gaps).astype(np.float64)
         gaps = sums * sqrt(sums.size / max(1, sums.size - 1))
-    return max(float((gaps**2).sum()), float(weights**2 @ implied)) / mass**2
+    return max(float((gaps**2).sum()), dot(weights**2, implied)) / mass**2
 
 
 def _halfway(a: CrossFit, b: CrossFit, shares: list[Floats]) -> Floats:

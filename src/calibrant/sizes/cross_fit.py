@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from calibrant.checks.parameters import generator
 from calibrant.predictions import Predictions
-from calibrant.sizes.directions import Direction, Sample, learn
+from calibrant.sizes.directions import Direction, Sample, dot, learn
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -56,12 +56,12 @@ class Rows(NamedTuple):
     @property
     def gain(self) -> float:
         """Mean gain."""
-        return float(self.weights @ self.gains / self.weights.sum())
+        return dot(self.weights, self.gains) / float(self.weights.sum())
 
     @property
     def length(self) -> float:
         """Mean squared length of directions."""
-        return float(self.weights @ self.lengths / self.weights.sum())
+        return dot(self.weights, self.lengths) / float(self.weights.sum())
 
     @property
     def brier_gains(self) -> Floats:
@@ -116,9 +116,10 @@ class CrossFit:
             if other != fold and part.size:
                 some = self.sample.take(part)
                 found = [direction(some.probs) for direction in self._pair(fold, other)]
-                flat = np.stack([(h * some.weights[:, None]).ravel() for h in found])
-                gains += flat @ _residuals(some).ravel()
-                products += flat @ np.stack([h.ravel() for h in found]).T
+                weighed = [h * some.weights[:, None] for h in found]
+                residuals = _residuals(some)
+                gains += [np.einsum("ij,ij->", h, residuals) for h in weighed]
+                products += [[np.einsum("ij,ij->", a, b) for b in found] for a in weighed]
         return gains, products
 
     def _pair(self, a: int, b: int) -> list[Direction]:
@@ -178,14 +179,14 @@ def bound(rows: Rows, clusters: Ints | None, z: float) -> AtLeast:
     estimate = rows.gain / root
     squares = rows.weights**2
     gaps = rows.gains - rows.gain
-    noise = min(1.0, float(squares @ rows.wobble) / max(float(squares @ gaps**2), 1e-300))
+    noise = min(1.0, dot(squares, rows.wobble) / max(dot(squares, gaps**2), 1e-300))
     least = _of_clusters(rows, clusters, estimate)
 
     def error(x: float) -> float:
         t = 2 * x / root
         own = np.maximum(rows.spread[0] + t * (rows.spread[1] + t * rows.spread[2]), 0.0)
         uneven = (1 - rows.lengths / rows.length) ** 2
-        variance = float(squares @ (own / root**2 + x * x * uneven / 4))
+        variance = dot(squares, own / root**2 + x * x * uneven / 4)
         shared = noise + max(0.0, SHARED - noise) * (1 - (x / estimate) ** 2)
         return sqrt((1 + shared) * max(variance, least)) / float(rows.weights.sum())
 
@@ -241,7 +242,7 @@ def sample_of(
     weights *= weights.sum() / (weights**2).sum()
     labels = data.labels[kept].astype(np.intp)
     if data.event is None:
-        probs = np.ascontiguousarray(data.probs[kept], np.float64)
+        probs = data.probs if kept.size == data.n else data.probs[kept]
     else:
         event = data.probs[kept, data.event].astype(np.float64)
         probs = np.stack((1.0 - event, event), axis=1)
@@ -260,6 +261,7 @@ def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[Ints, Ints]
     rng = generator(seed)
     n = sample.labels.size
     own, top = sample.probs[np.arange(n), sample.labels], sample.probs.max(axis=1)
+    own, top = own.astype(np.float64), top.astype(np.float64)
     by_row = np.lexsort((sample.weights, top, own))
     shuffled = by_row[rng.permutation(n)]
     folds = np.empty(n, np.intp)

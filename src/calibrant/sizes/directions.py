@@ -7,7 +7,7 @@ Penalties, in units of a row, keep what few rows cannot tell near the identity.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +26,21 @@ HATS = 8  # of the curve
 SHRINKING = 20.0  # rows of no deviation that are added to each cell of the tree
 SMALLEST, SHARE = 80.0, 0.04  # nodes of a tree that are split: this weight, or share of all
 DENSE = 32  # classes up to which second derivatives between classes count
+ALONE = 1 << 18  # multiplications that BLAS leaves to one thread
 STEPS = 4  # of Newton's method, for slopes and intercepts: nearly there is good enough
 
 
 class Sample(NamedTuple):
     """Rows of positive weight."""
 
-    probs: Floats  # (n, m); of two outcomes the event is the second
+    probs: NDArray[Any]  # (n, m); of two outcomes the event is the second
     labels: NDArray[np.intp]  # (n,)
     weights: Floats  # (n,) those of all rows add up to their effective number
 
     def take(self, rows: NDArray[np.intp]) -> "Sample":
-        """Return some of the rows."""
-        return Sample(self.probs[rows], self.labels[rows], self.weights[rows])
+        """Return some of the rows, in float64."""
+        probs = self.probs[rows].astype(np.float64, copy=False)
+        return Sample(probs, self.labels[rows], self.weights[rows])
 
 
 Direction = Callable[[Floats], Floats]  # of predictions (k, m): (k, m)
@@ -72,9 +74,9 @@ def fit_power(logs: Floats, sample: Sample) -> float:
         q = _softmax(power * logs)
         mean = (q * logs).sum(axis=1)
         variance = (q * logs * logs).sum(axis=1) - mean * mean
-        slope = sample.weights @ (mean - own) + PENALTY_OF_TEMPERATURE * (power - 1)
+        slope = dot(sample.weights, mean - own) + PENALTY_OF_TEMPERATURE * (power - 1)
         low, high = (low, power) if slope > 0 else (power, high)
-        step = slope / (sample.weights @ variance + PENALTY_OF_TEMPERATURE)
+        step = slope / (dot(sample.weights, variance) + PENALTY_OF_TEMPERATURE)
         reached = power - step if low < power - step < high else (low + high) / 2
         if abs(reached - power) < 1e-6 * power:
             break
@@ -116,7 +118,7 @@ def _curvature(q: Floats, logs: Floats, weights: Floats) -> Floats:
         times = spread * logs
         return np.stack(((times * logs).sum(axis=0), times.sum(axis=0), spread.sum(axis=0)))
     both = np.concatenate((q * logs, q), axis=1) * np.sqrt(weights)[:, None]
-    found = -both.T @ both
+    found = -products(both, both)
     mass = weights[:, None] * q
     each = np.arange(m)
     found[each, each] += (mass * logs * logs).sum(axis=0)
@@ -146,7 +148,9 @@ class Curve(NamedTuple):
     def gap(self, p: Floats) -> Floats:
         """Return how far it is above the prediction."""
         x = _logit(p)
-        return np.asarray(_logistic(x + self.inputs(x) @ self.theta) - _logistic(x))
+        return np.asarray(
+            _logistic(x + np.einsum("ij,j->i", self.inputs(x), self.theta)) - _logistic(x)
+        )
 
     def inputs(self, x: Floats) -> Floats:
         """Return what parameters multiply: (k, 2 + hats)."""
@@ -178,9 +182,10 @@ def fit_curve(p: Floats, occurred: NDArray[np.bool_], weights: Floats, *, hats: 
     penalty = np.array([of_intercept, of_slope, *[of_hat] * knots.size])
     theta = curve.theta
     for _ in range(25):
-        q = _logistic(x + inputs @ theta)
-        gradient = inputs.T @ (weights * (q - occurred)) + penalty * theta
-        curvature = (inputs * (weights * q * (1 - q))[:, None]).T @ inputs + np.diag(penalty)
+        q = _logistic(x + np.einsum("ij,j->i", inputs, theta))
+        gradient = np.einsum("ij,i->j", inputs, weights * (q - occurred)) + penalty * theta
+        curvature = products(inputs * (weights * q * (1 - q))[:, None], inputs)
+        curvature[np.diag_indices(penalty.size)] += penalty
         step = np.linalg.solve(curvature, gradient)
         step *= min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))  # far steps may overshoot
         theta = theta - step
@@ -230,6 +235,19 @@ def fit_tree(sample: Sample) -> Direction:
         sums[:, j] -= np.bincount(cells, sample.weights * sample.probs[:, j], fitted.n_cells)
     means = sums / (mass + SHRINKING)[:, None]
     return lambda probs: means[fitted.assign(np.ascontiguousarray(probs))]
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Return the sum of products, without threads of BLAS: they wait for each other by spinning."""
+    return float(np.einsum("i,i->", a, b))
+
+
+def products(a: Floats, b: Floats) -> Floats:
+    """Return a'b of two tables with many rows, a few at a time: BLAS then takes one thread."""
+    step = max(1, ALONE // (a.shape[1] * b.shape[1]))
+    spans = range(0, len(a), step)
+    parts = [a[start : start + step].T @ b[start : start + step] for start in spans]
+    return np.asarray(sum(parts, np.zeros((a.shape[1], b.shape[1]))))
 
 
 def _logs(probs: Floats) -> Floats:

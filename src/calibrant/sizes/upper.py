@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.parameters import generator
-from calibrant.sizes.directions import FLOOR, Sample
+from calibrant.sizes.directions import FLOOR, Sample, dot
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +75,8 @@ def at_most(sample: Sample, seed: int, level: float, loss: float = 1.0) -> float
         wide = 4 * (squares * noise).sum() + 2 * (noise**2).sum()
         high = centre + (high - centre) * float(np.sqrt(max(narrow, 0.0) / wide))
     high -= 2 * (1 - 1 / len(bins)) * float(noise.sum())
-    return float(np.sqrt(max(high, 0.0)))
+    least = float(np.sqrt(2 * (noise**2).sum()))  # what chance moves squares by: no limit is below
+    return float(np.sqrt(max(high, least)))
 
 
 def make_bins(sample: Sample, loss: float) -> list[Bin]:
@@ -108,7 +109,7 @@ def _bin(p: Floats, sample: Sample, whole: float, loss: float) -> Bin:
     starts = _groups(p, weights)
     counts = np.add.reduceat(weights, starts)
     values = np.clip(np.add.reduceat(weights * p, starts) / counts, FLOOR, 1 - FLOOR)
-    occurred = float(weights @ events / mass * rows)
+    occurred = dot(weights, events.astype(np.float64)) / mass * rows
     return Bin(values, counts * rows / mass, occurred, mass / whole)
 
 

@@ -1,8 +1,9 @@
 """How far the sum of residuals gets when rows are added in the order of their predictions."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from math import erfc, exp, inf, pi, sqrt
-from typing import final
+from math import erfc, exp, pi, sqrt
+from typing import Any, final
 
 import numpy as np
 
@@ -15,9 +16,47 @@ EQUAL = 1e-12  # statistics that differ by less count as equal
 TERMS = 12  # of series whose terms fall like exp(-k^2)
 
 
+class PathStatistic(Statistic):
+    """How far the path of the cumulative residuals gets, over the number of rows."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def reach(self, paths: Any) -> Floats:
+        """Return how far each of `engine.line.Paths` gets: (size,)."""
+
+    @abstractmethod
+    def brownian_pvalue(self, x: float) -> float:
+        """Return the chance that Brownian motion on [0, 1] gets as far as x."""
+
+    def prepare(self, view: View) -> Evaluate:
+        """Sort the rows by their predictions."""
+        ties = Ties.of(self, view)
+        return lambda block: np.asarray(self.reach(ties.paths(block)) / ties.total)
+
+    def asymptotic_pvalue(self, data: Predictions) -> float:
+        """Return the p-value if the path were Brownian motion, which it nearly is for many rows.
+
+        Conservative where predictions tie. It takes a weight of 2 for two rows, each with an
+        outcome of its own; `calibration_test` does not, and is exact.
+
+        Examples
+        --------
+        >>> data = Predictions([0.1, 0.2, 0.3, 0.4] * 10, [0, 0, 0, 1] * 10)
+        >>> round(CutoffMiscalibration().asymptotic_pvalue(data), 6)
+        0.093323
+        >>> round(KolmogorovMiscalibration().asymptotic_pvalue(data), 6)
+        0.046684
+        """
+        value, scale = self(data), Ties.of(self, View.of(data)).path_scale
+        if scale > 0.0:
+            return self.brownian_pvalue(value / scale)
+        return 0.0 if value > 0.0 else 1.0  # a path that cannot move
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class CutoffMiscalibration(Statistic):
+class CutoffMiscalibration(PathStatistic):
     r"""The range of the cumulative residuals, which is the cutoff calibration error.
 
     .. math:: \max_v C(v) - \min_v C(v), \qquad C(v) = \frac1n \sum_{i : p_i \le v} (y_i - p_i)
@@ -44,28 +83,24 @@ class CutoffMiscalibration(Statistic):
     0.125
     """
 
-    def prepare(self, view: View) -> Evaluate:
-        ties = Ties.of(self, view)
+    def reach(self, paths: Any) -> Floats:
+        return np.asarray(paths.largest - paths.smallest)
 
-        def evaluate(block: Block) -> Floats:
-            paths = ties.paths(block)
-            return np.asarray((paths.largest - paths.smallest) / ties.total)
+    def brownian_pvalue(self, x: float) -> float:
+        r"""Return the chance that the range of Brownian motion on [0, 1] reaches x.
 
-        return evaluate
+        .. math:: P(\max W - \min W \ge x) = 8 \sum_{k \ge 1} (-1)^{k - 1} k \bar\Phi(k x)
 
-    def asymptotic_pvalue(self, data: Predictions) -> float:
-        """Return the p-value if the path were Brownian motion, which it nearly is for many rows.
-
-        Conservative where predictions tie. It takes a weight of 2 for two rows, each with an
-        outcome of its own; `calibration_test` does not, and is exact.
-
-        Examples
-        --------
-        >>> data = Predictions([0.1, 0.2, 0.3, 0.4] * 10, [0, 0, 0, 1] * 10)
-        >>> round(CutoffMiscalibration().asymptotic_pvalue(data), 6)
-        0.093323
+        For small x the series of the complement in exp(-(2k + 1)² π² / (2 x²)) is used. Feller
+        (1951), "The asymptotic distribution of the range of sums of independent random variables".
         """
-        return range_pvalue(_standardised(self, data))
+        if x <= 0.0:
+            return 1.0
+        if x > 1.5:
+            terms = [(1.0 if k % 2 else -1.0) * k * _above(k * x) for k in range(1, 2 * TERMS)]
+            return 8.0 * sum(terms)
+        odd = range(1, 2 * TERMS, 2)
+        return 1.0 - 8.0 * sum(_decay(k / x) * (1.0 / (x * x) + 1.0 / (k * pi) ** 2) for k in odd)
 
     def __str__(self) -> str:
         return "cutoff miscalibration"
@@ -73,7 +108,7 @@ class CutoffMiscalibration(Statistic):
 
 @final
 @dataclass(frozen=True, slots=True)
-class KolmogorovMiscalibration(Statistic):
+class KolmogorovMiscalibration(PathStatistic):
     r"""The largest modulus of the cumulative residuals.
 
     .. math:: \max_v |C(v)|, \qquad C(v) = \frac1n \sum_{i : p_i \le v} (y_i - p_i)
@@ -99,14 +134,8 @@ class KolmogorovMiscalibration(Statistic):
     0.125
     """
 
-    def prepare(self, view: View) -> Evaluate:
-        ties = Ties.of(self, view)
-
-        def evaluate(block: Block) -> Floats:
-            paths = ties.paths(block)
-            return np.asarray(np.maximum(paths.largest, -paths.smallest) / ties.total)
-
-        return evaluate
+    def reach(self, paths: Any) -> Floats:
+        return np.asarray(np.maximum(paths.largest, -paths.smallest))
 
     def exact_pvalue(self, data: Predictions) -> float:
         """Return the chance of a statistic as large if labels are drawn from the predictions.
@@ -136,18 +165,21 @@ class KolmogorovMiscalibration(Statistic):
             engine.poisson_binomial.reach(ties.values, sizes, ties.predicted_so_far, level), 1.0
         )
 
-    def asymptotic_pvalue(self, data: Predictions) -> float:
-        """Return the p-value if the path were Brownian motion, which it nearly is for many rows.
+    def brownian_pvalue(self, x: float) -> float:
+        r"""Return the chance that the largest modulus of Brownian motion on [0, 1] reaches x.
 
-        Conservative where predictions tie. A weight of 2 is two rows, each with its own outcome.
+        .. math:: P(\max |W| \ge x) = 4 \sum_{k \ge 0} (-1)^k \bar\Phi((2k + 1) x)
 
-        Examples
-        --------
-        >>> data = Predictions([0.1, 0.2, 0.3, 0.4] * 10, [0, 0, 0, 1] * 10)
-        >>> round(KolmogorovMiscalibration().asymptotic_pvalue(data), 6)
-        0.046684
+        For small x the series of the complement in exp(-(2k + 1)² π² / (8 x²)) is used.
         """
-        return modulus_pvalue(_standardised(self, data))
+        if x <= 0.0:
+            return 1.0
+        odd = range(1, 2 * TERMS, 2)
+        signs = [1.0 if k % 4 == 1 else -1.0 for k in odd]
+        if x > 1.0:
+            return 4.0 * sum(sign * _above(k * x) for sign, k in zip(signs, odd, strict=True))
+        terms = [sign * _decay(0.5 * k / x) / k for sign, k in zip(signs, odd, strict=True)]
+        return 1.0 - 4.0 / pi * sum(terms)
 
     def __str__(self) -> str:
         return "Kolmogorov miscalibration"
@@ -210,62 +242,6 @@ class AveragedTwoBin(Statistic):
 
     def __str__(self) -> str:
         return "averaged two-bin miscalibration"
-
-
-def _standardised(statistic: Statistic, data: Predictions) -> float:
-    """Return a statistic in units of the path's scale; of a path that cannot move, 0 or inf."""
-    value, scale = statistic(data), Ties.of(statistic, View.of(data)).path_scale
-    if scale > 0.0:
-        return value / scale
-    return inf if value > 0.0 else 0.0
-
-
-def modulus_pvalue(x: float) -> float:
-    r"""Return the chance that the largest modulus of Brownian motion on [0, 1] reaches x.
-
-    .. math:: P(\max |W| \ge x) = 4 \sum_{k \ge 0} (-1)^k \bar\Phi((2k + 1) x)
-
-    For small x the series of the complement in exp(-(2k + 1)² π² / (8 x²)) is used.
-
-    Examples
-    --------
-    >>> round(modulus_pvalue(2.241402728), 6)
-    0.05
-    """
-    if x <= 0.0:
-        return 1.0
-    odd = range(1, 2 * TERMS, 2)
-    signs = [1.0 if k % 4 == 1 else -1.0 for k in odd]
-    if x > 1.0:
-        return 4.0 * sum(sign * _above(k * x) for sign, k in zip(signs, odd, strict=True))
-    terms = [sign * _decay(0.5 * k / x) / k for sign, k in zip(signs, odd, strict=True)]
-    return 1.0 - 4.0 / pi * sum(terms)
-
-
-def range_pvalue(x: float) -> float:
-    r"""Return the chance that the range of Brownian motion on [0, 1] reaches x.
-
-    .. math:: P(\max W - \min W \ge x) = 8 \sum_{k \ge 1} (-1)^{k - 1} k \bar\Phi(k x)
-
-    For small x the series of the complement in exp(-(2k + 1)² π² / (2 x²)) is used.
-
-    References
-    ----------
-    Feller (1951), "The asymptotic distribution of the range of sums of independent random
-    variables".
-
-    Examples
-    --------
-    >>> round(range_pvalue(2.497672), 6)
-    0.05
-    """
-    if x <= 0.0:
-        return 1.0
-    if x > 1.5:
-        terms = [(1.0 if k % 2 else -1.0) * k * _above(k * x) for k in range(1, 2 * TERMS)]
-        return 8.0 * sum(terms)
-    odd = range(1, 2 * TERMS, 2)
-    return 1.0 - 8.0 * sum(_decay(k / x) * (1.0 / (x * x) + 1.0 / (k * pi) ** 2) for k in odd)
 
 
 def _above(x: float) -> float:

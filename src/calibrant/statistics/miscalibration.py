@@ -20,13 +20,12 @@ from calibrant.statistics.statistic import Evaluate, Floats, Statistic
 ROOM = 1 << 21  # numbers in a block of counts
 
 
+@dataclass(frozen=True, slots=True)
 class CellStatistic(Statistic):
     """A number from the distances d(r-hat, g-hat) of the cells."""
 
-    __slots__ = ()
-
     partition: Partition
-    distance: Distance
+    distance: Distance = total_variation
 
     takes_changed_rows = True
 
@@ -81,7 +80,7 @@ class CellStatistic(Statistic):
         """Call the statistic on each data set, on the same cells unless they are fitted again."""
         statistic = self
         if not (block.refit or self.partition.fixed):
-            statistic = replace(self, partition=FromFunction(cells.fitted.assign))  # type: ignore[type-var]
+            statistic = replace(self, partition=FromFunction(cells.fitted.assign))
         return np.array([statistic(data) for data in block.data_sets()])
 
 
@@ -115,9 +114,6 @@ class ExpectedMiscalibration(CellStatistic):
     0.25
     """
 
-    partition: Partition
-    distance: Distance = total_variation
-
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         held = mass > 0
         shares = mass[held] / mass.sum()
@@ -139,10 +135,8 @@ class WorstMiscalibration(CellStatistic):
 
     Parameters
     ----------
-    partition : Partition
-        The cells.
-    distance : callable, default total_variation
-        Compares a cell's outcome frequencies with its mean prediction.
+    partition, distance
+        As in `ExpectedMiscalibration`.
 
     Notes
     -----
@@ -158,9 +152,6 @@ class WorstMiscalibration(CellStatistic):
     >>> print(worst.locate(data))
     0.25 in cell 0 (2 rows): mean of predictions 0: 0.750, 1: 0.250; of outcomes 0: 0.500, 1: 0.500
     """
-
-    partition: Partition
-    distance: Distance = total_variation
 
     def combine(self, distances: Floats, mass: Floats) -> Floats:
         return np.asarray(distances[mass > 0].max(axis=0))

@@ -285,12 +285,6 @@ def covering_interval(pieces: Pieces, level: float = 0.95) -> tuple[float, float
     The variance of T grows with v, at a rate a that depends on where the deviations are. Here it
     lies between that of deviations in all cells alike, `slope`, and in the worst one, `steepest`:
     a quarter of the one and three of the other. Measured coverage is in `docs/inference.md`.
-
-    Examples
-    --------
-    >>> pieces = Pieces(0.03, 0.04, 0.0, 0.01, 1e-4, 1e-3, 2e-3, 0.1, 0.02, 100.0, 1.0)
-    >>> [round(v, 4) for v in covering_interval(pieces)]
-    [0.0, 0.0703]
     """
     constant = min(pieces.remainder, pieces.null_sd**2) + pieces.between / pieces.mass
     rate = (pieces.slope + 3 * pieces.steepest) / 4
@@ -304,12 +298,6 @@ def score_interval(pieces: Pieces, level: float = 0.95) -> tuple[float, float]:
 
     The variance is that which T would have if v were true, at most. If no value will do, because T
     is far below 0, the interval is 0 alone.
-
-    Examples
-    --------
-    >>> pieces = Pieces(0.03, 0.04, 0.0, 0.01, 1e-4, 1e-3, 2e-3, 0.1, 0.02, 100.0, 1.0)
-    >>> [round(v, 4) for v in score_interval(pieces)]
-    [0.0095, 0.0544]
     """
     from scipy.special import ndtri  # noqa: PLC0415
 

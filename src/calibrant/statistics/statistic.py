@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from operator import itemgetter
 from typing import Any, Self, final
 
 import numpy as np
@@ -168,15 +169,8 @@ def unit_for(largest: float) -> float:
     return float(2.0 ** (np.ceil(np.log2(largest)) - 62))
 
 
-def _first_outcome(probs: Array) -> Array:
-    return probs[:, 0]
-
-
-def _second_outcome(probs: Array) -> Array:
-    return probs[:, 1]
-
-
-BY_EVENT = FromFunction(_first_outcome), FromFunction(_second_outcome)
+# The cells of equal predictions of the first or the second of two outcomes.
+BY_EVENT = [FromFunction(itemgetter((slice(None), event))) for event in (0, 1)]
 
 
 @final

@@ -8,7 +8,7 @@ import typer
 
 from calibrant.checks.files import whole_file
 from calibrant.cli import options
-from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
 from calibrant.cli.output import check_ending, print_json, print_readings, progress_after, say
 
@@ -77,7 +77,7 @@ def plot(
     check_ending(output, ".png", ".svg", ".pdf", ".html")
     of_bins = {"--partition": partition, "--classical": classical, "--regions": regions}
     _check_options(kind, {**of_bins, "--confidence": confidence})
-    with one_sentence_errors(), whole_file(output) as temporary:
+    with whole_file(output) as temporary:
         import calibrant as cal
 
         make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
@@ -103,9 +103,7 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
     for name, value in given.items():
         if value and name not in OPTIONS.get(kind, ()):
             of = next(other.value for other, names in OPTIONS.items() if name in names)
-            raise typer.BadParameter(
-                f"is for --kind {of}; found --kind {kind.value}.", param_hint=name
-            )
+            raise mistake(name, f"is for --kind {of}; found --kind {kind.value}.")
 
 
 def _settings(
@@ -113,9 +111,9 @@ def _settings(
 ) -> dict[str, Any]:
     """Return the lens and the bins that were asked for; the classical view has two outcomes."""
     from calibrant.cli.parsing import parse_lens, parse_partition
-    from calibrant.diagrams.problems import default_lens
+    from calibrant.diagrams.diagram import chosen_lens
 
-    chosen = default_lens(models) if classical else None
+    chosen = chosen_lens(models, None) if classical else None
     if lens is not None:
         chosen = parse_lens(lens, next(iter(models.values())))
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
@@ -142,7 +140,7 @@ def report(
 ) -> None:
     """Write a report: one HTML file that works offline."""
     check_ending(output, ".html", ".htm")
-    with one_sentence_errors(), whole_file(output) as temporary:
+    with whole_file(output) as temporary:
         from calibrant.cli.parsing import parse_groups
         from calibrant.reporting.contents import Settings
         from calibrant.reporting.page import told_report

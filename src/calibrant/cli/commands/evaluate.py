@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrant.cli import options, output
-from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
 from calibrant.cli.output import drawn, print_json, print_readings, print_table, progress_after, say
 
@@ -48,32 +48,31 @@ def evaluate(
     inputs: Inputs,
 ) -> None:
     """Say whether probabilities are off in several respects, and how far."""
-    with one_sentence_errors():
-        import calibrant as cal
-        from calibrant.cli.parsing import parse_questions
+    import calibrant as cal
+    from calibrant.cli.parsing import parse_questions
 
-        models = inputs.open_all([file], paired=False)
-        bodies = {}
-        for name, data in models.items():
-            asked = parse_questions(data, lens, statistic, partition, distance)
-            with progress_after(1.0, "resampling") as progress:
-                found = cal.evaluate(data, **asked, **inputs.draws, progress=progress)
-            scores = cal.scores.all_scores(data)
-            bodies[name] = {"scores": scores, **drawn(found.settings), **found.to_dict()}
-            groups = _slices(data, inputs.draws)
-            if groups is not None:
-                bodies[name]["slices"] = groups.to_dict()["rows"]
-            if not inputs.json:
-                of = "" if len(models) == 1 else name
-                print_evaluation(str(file), scores, found, inputs.region, of)
-                if groups is not None:
-                    _print_slices(groups)
+    models = inputs.open_all([file], paired=False)
+    bodies = {}
+    for name, data in models.items():
+        asked = parse_questions(data, lens, statistic, partition, distance)
+        with progress_after(1.0, "resampling") as progress:
+            found = cal.evaluate(data, **asked, **inputs.draws, progress=progress)
+        scores = cal.scores.all_scores(data)
+        bodies[name] = {"scores": scores, **drawn(found.settings), **found.to_dict()}
+        groups = _slices(data, inputs.draws)
+        if groups is not None:
+            bodies[name]["slices"] = groups.to_dict()["rows"]
         if not inputs.json:
-            print_readings(models)
-        elif len(models) == 1:
-            print_json("evaluate", {**inputs.origin(file, data), **bodies[name]})
-        else:
-            print_json("evaluate", {**inputs.origin(file, models), "models": bodies})
+            of = "" if len(models) == 1 else name
+            print_evaluation(str(file), scores, found, inputs.region, of)
+            if groups is not None:
+                _print_slices(groups)
+    if not inputs.json:
+        print_readings(models)
+    elif len(models) == 1:
+        print_json("evaluate", {**inputs.origin(file, data), **bodies[name]})
+    else:
+        print_json("evaluate", {**inputs.origin(file, models), "models": bodies})
 
 
 def _slices(data: "Predictions | Scan", draws: dict[str, Any]) -> "Slices | None":
@@ -130,25 +129,22 @@ def compare(
 ) -> None:
     """Compare models: each with its test, and the differences of every two."""
     if len(files) < 2 and inputs.model is None:
-        raise typer.BadParameter(
-            "compare needs at least two files, or one with --model.", param_hint="FILE…"
-        )
-    with one_sentence_errors():
-        import calibrant as cal
-        from calibrant.cli.parsing import parse_questions
+        raise mistake("FILE…", "compare needs at least two files, or one with --model.")
+    import calibrant as cal
+    from calibrant.cli.parsing import parse_questions
 
-        models = inputs.load_all(files, paired=not unpaired)
-        first = next(iter(models.values()))
-        asked = parse_questions(first, lens, statistic, partition, distance)
-        how = {**asked, **inputs.draws, "paired": not unpaired}
-        with progress_after(1.0, "resampling") as progress:
-            found = cal.compare(models, **how, progress=progress)
-        if inputs.json:
-            body = inputs.origin(files, models)
-            print_json("compare", {**body, **drawn(found.settings), **found.to_dict()})
-        else:
-            _print_comparison(found)
-            print_readings(models)
+    models = inputs.load_all(files, paired=not unpaired)
+    first = next(iter(models.values()))
+    asked = parse_questions(first, lens, statistic, partition, distance)
+    how = {**asked, **inputs.draws, "paired": not unpaired}
+    with progress_after(1.0, "resampling") as progress:
+        found = cal.compare(models, **how, progress=progress)
+    if inputs.json:
+        body = inputs.origin(files, models)
+        print_json("compare", {**body, **drawn(found.settings), **found.to_dict()})
+    else:
+        _print_comparison(found)
+        print_readings(models)
 
 
 def _print_comparison(found: "Comparison") -> None:
@@ -181,21 +177,20 @@ def power(
     inputs: Inputs,
 ) -> None:
     """Say how far off the model would have to be for this file to show it."""
-    with one_sentence_errors():
-        import calibrant as cal
-        from calibrant.cli.parsing import parse_lens, parse_statistic
+    import calibrant as cal
+    from calibrant.cli.parsing import parse_lens, parse_statistic
 
-        data = inputs.load(file)
-        with progress_after(1.0, "drawing") as progress:
-            found = cal.power(
-                data,
-                _alternatives(data, temperature or [], shift or []) or target,
-                lens=parse_lens(lens, data),
-                statistic=None if statistic is None else parse_statistic(statistic),
-                alpha=alpha,
-                **inputs.draws,
-                progress=progress,
-            )
+    data = inputs.load(file)
+    with progress_after(1.0, "drawing") as progress:
+        found = cal.power(
+            data,
+            _alternatives(data, temperature or [], shift or []) or target,
+            lens=parse_lens(lens, data),
+            statistic=None if statistic is None else parse_statistic(statistic),
+            alpha=alpha,
+            **inputs.draws,
+            progress=progress,
+        )
     if inputs.json:
         body = inputs.origin(file, data)
         print_json("power", {**body, **drawn(found.settings), **found.to_dict()})

@@ -9,7 +9,7 @@ import typer
 from calibrant.checks.files import whole_file
 from calibrant.cli import options
 from calibrant.cli.commands.evaluate import print_evaluation
-from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.errors import mistake
 from calibrant.cli.output import check_ending, print_json, progress_after, say
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def demo(
 ) -> None:
     """Evaluate the predictions of a network that come with calibrant, and write a report."""
     check_ending(output, ".html", ".htm")
-    with one_sentence_errors(), whole_file(output) as temporary:
+    with whole_file(output) as temporary:
         import calibrant as cal
         from calibrant.reporting.contents import Settings
         from calibrant.reporting.page import told_report
@@ -52,20 +52,17 @@ def demo(
 
 def datasets(name: Name = None, output: Table = None, json: options.Json = False) -> None:
     """List the predictions that come with calibrant, or write one to a file."""
-    with one_sentence_errors():
-        import calibrant as cal
+    import calibrant as cal
 
-        names = cal.datasets.names()
-        if name is None:
-            _list(names, output, json)
-            return
-        if name not in names:
-            raise typer.BadParameter(
-                f"must be one of {', '.join(names)}; found {name!r}.", param_hint="NAME"
-            )
-        target = output or Path(f"{name}.csv")
-        check_ending(target, ".csv", ".parquet")
-        _write_frame(cal.datasets.cifar10(name), target)
+    names = cal.datasets.names()
+    if name is None:
+        _list(names, output, json)
+        return
+    if name not in names:
+        raise mistake("NAME", f"must be one of {', '.join(names)}; found {name!r}.")
+    target = output or Path(f"{name}.csv")
+    check_ending(target, ".csv", ".parquet")
+    _write_frame(cal.datasets.cifar10(name), target)
     if json:
         print_json("datasets", {"name": name, "output": str(target)})
     else:
@@ -80,9 +77,7 @@ def _described(name: str) -> str:
 
 def _list(names: Sequence[str], output: Path | None, json: bool) -> None:
     if output is not None:
-        raise typer.BadParameter(
-            f"needs the name of what to write: one of {', '.join(names)}.", param_hint="--output"
-        )
+        raise mistake("--output", f"needs the name of what to write: one of {', '.join(names)}.")
     if json:
         print_json("datasets", {"names": list(names)})
     else:

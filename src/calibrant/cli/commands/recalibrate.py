@@ -8,7 +8,6 @@ import typer
 
 from calibrant.checks.files import whole_file
 from calibrant.cli import options
-from calibrant.cli.errors import one_sentence_errors
 from calibrant.cli.inputs import Inputs, split, takes_inputs
 from calibrant.cli.output import (
     check_ending,
@@ -61,7 +60,7 @@ def recalibrate(
     """Find the calibrator that suits the probabilities, judged on rows that it has not seen."""
     if save is not None:
         check_ending(save, ".json", option="--save")
-    with one_sentence_errors(), whole_file(save) if save else nullcontext() as temporary:
+    with whole_file(save) if save else nullcontext() as temporary:
         import calibrant as cal
         from calibrant.cli.parsing import distinct, parse_method
 
@@ -112,10 +111,10 @@ def apply(
 ) -> None:
     """Recalibrate the probabilities of a file by a calibrator; all other columns stay."""
     check_ending(output, file.suffix.lower())
-    with one_sentence_errors(), whole_file(output) as temporary:
-        from calibrant.loading.options import Options
+    with whole_file(output) as temporary:
+        from calibrant.loading.formats import Rewriting
         from calibrant.loading.reading import few
-        from calibrant.loading.rewriting import Rewriting
+        from calibrant.loading.roles import Options
 
         fitted = _load(map_file)
         how = Options(probs=split(probs), values="logits" if logits else "probabilities")

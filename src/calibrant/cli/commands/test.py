@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 import typer
 
 from calibrant.cli import options
-from calibrant.cli.errors import one_sentence_errors
+from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
 from calibrant.cli.output import drawn, print_json, print_readings, print_table, progress_after, say
 
@@ -50,16 +50,15 @@ def run_test(
     """Test whether the predictions are calibrated, and how far off they are."""
     gates = Gates(fail_below, fail_above, require_below)
     gates.check(inputs.resamples)
-    with one_sentence_errors():
-        import calibrant as cal
-        from calibrant.cli.parsing import parse_lens
+    import calibrant as cal
+    from calibrant.cli.parsing import parse_lens
 
-        data = inputs.open(file)
-        gates.check_rows(data)
-        asked: dict[str, Any] = {"lenses": [parse_lens(lens, data)]}
-        asked["statistics"] = _statistics(data, statistic, partition, distance, worst)
-        with progress_after(1.0, "resampling") as progress:
-            found = cal.evaluate(data, **asked, **inputs.draws, progress=progress)
+    data = inputs.open(file)
+    gates.check_rows(data)
+    asked: dict[str, Any] = {"lenses": [parse_lens(lens, data)]}
+    asked["statistics"] = _statistics(data, statistic, partition, distance, worst)
+    with progress_after(1.0, "resampling") as progress:
+        found = cal.evaluate(data, **asked, **inputs.draws, progress=progress)
     failed = gates.failures(found.verdicts[0])
     if inputs.json:
         body = {**inputs.origin(file, data), "failed": failed}
@@ -100,9 +99,7 @@ def _statistics(
     chosen = bool(partition or worst)
     if statistic is not None:
         if chosen:
-            raise typer.BadParameter(
-                "must stand alone, without --partition and --worst.", param_hint="--statistic"
-            )
+            raise mistake("--statistic", "must stand alone, without --partition and --worst.")
         return [parse_statistic(statistic)]
     if not chosen and distance == "tv":
         return None
@@ -126,16 +123,14 @@ class Gates:
         if limit is None or 1.0 / (resamples + 1) < limit:
             return
         if limit == 0.0:
-            raise typer.BadParameter(
-                "must be greater than 0: no p-value is below 0.", param_hint="--fail-below"
-            )
+            raise mistake("--fail-below", "must be greater than 0: no p-value is below 0.")
         needed = int(1.0 / limit)  # up to rounding, which the loop settles
         while 1.0 / (needed + 1) >= limit:
             needed += 1
-        raise typer.BadParameter(
+        raise mistake(
+            "--fail-below",
             f"{limit:g} needs at least {needed} resamples:"
             f" with {resamples} no p-value is below {limit:g}.",
-            param_hint="--fail-below",
         )
 
     def check_rows(self, data: "Predictions | Scan") -> None:
@@ -143,9 +138,9 @@ class Gates:
         if hasattr(data, "fragments"):
             for option in ("fail_above", "require_below"):
                 if getattr(self, option) is not None:
-                    raise typer.BadParameter(
+                    raise mistake(
+                        f"--{option.replace('_', '-')}",
                         "needs all rows at once; those of folders are read in batches.",
-                        param_hint=f"--{option.replace('_', '-')}",
                     )
 
     def failures(self, verdict: "Verdict") -> list[str]:

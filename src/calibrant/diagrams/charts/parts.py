@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from calibrant.diagrams import picture as pictures
-from calibrant.diagrams.charts import chart, svg
-from calibrant.diagrams.charts.chart import LETTER, WIDTH
-from calibrant.diagrams.charts.svg import Point, element
+from calibrant.diagrams.charts import svg
+from calibrant.diagrams.charts.svg import LETTER, WIDTH, Point, element
 from calibrant.diagrams.picture import Areas, Arrows, Dots, Floats, Key, Label, Lines, Marks, Part
 
 Place = Callable[[Floats], list[Point]]  # from points (n, 2) of a picture to the page
@@ -115,7 +114,7 @@ def _fitted(x: float, side: str, lines: list[str]) -> tuple[float, str, list[str
     return x, {"left": "end", "center": "middle", "right": "start"}[side], lines
 
 
-def drawn_keys(picture: pictures.Picture) -> tuple[chart.Key, ...]:
+def drawn_keys(picture: pictures.Picture) -> tuple[svg.DrawnKey, ...]:
     """Draw the keys of a picture, and a scale if it has shades."""
     keys = [(_of_model(key.model, _sample(key)), key.name) for key in picture.keys]
     largest = picture.largest_share

@@ -11,9 +11,8 @@ import numpy as np
 
 from calibrant.diagrams.bins import TETRAHEDRON, TRIANGLE
 from calibrant.diagrams.charts import svg
-from calibrant.diagrams.charts.chart import WIDTH, Chart, Key
 from calibrant.diagrams.charts.parts import GAP, LEADING, LINES, dot, draw, label_lines
-from calibrant.diagrams.charts.svg import Point, element
+from calibrant.diagrams.charts.svg import WIDTH, Chart, DrawnKey, Point, element
 from calibrant.diagrams.picture import Arrows, Dots, Floats, Label, Lines, Part, Picture, wrapped
 
 SIDE, LEFT, BASE = 330.0, 55.0, 286.0  # of the triangle: length, left end and lower end
@@ -27,7 +26,7 @@ LETTERS = 10  # on a line of a name in space
 CENTRE = TETRAHEDRON.mean(axis=0)
 
 
-def triangle_chart(picture: Picture, label: str, keys: tuple[Key, ...]) -> Chart:
+def triangle_chart(picture: Picture, label: str, keys: tuple[DrawnKey, ...]) -> Chart:
     """Draw bins coloured by the share of predictions, and arrows to the outcome frequencies."""
     inside, around, top, bottom = "", "", 0.0, BASE
     for part in picture.parts:
@@ -58,7 +57,7 @@ def _cut_off(drawn: str) -> str:
     return path + element("g", drawn, clip_path=f"url(#{name})")
 
 
-def tetrahedron_chart(picture: Picture, label: str, keys: tuple[Key, ...]) -> Chart:
+def tetrahedron_chart(picture: Picture, label: str, keys: tuple[DrawnKey, ...]) -> Chart:
     """Draw dots at mean predictions, coloured by their share, and arrows to the frequencies."""
     # Far ones come first; when it is turned, the script sorts them again.
     drawn = [each for part in picture.parts for each in _in_space(part)]

@@ -280,11 +280,8 @@ def _handle(key: Key) -> Any:
 def add_scale(ax: Axes, shares: Any) -> None:
     """Draw the scale of the colours on the right."""
     size: Any = {"shrink": 0.6, "fraction": 0.05, "pad": 0.06, "aspect": 18}
-    numbers: Any = {
-        "ticks": MaxNLocator(5),
-        "format": FuncFormatter(lambda share, _: percent(share)),
-    }
-    bar = ax.figure.colorbar(shares, ax=ax, **size, **numbers)
+    written = FuncFormatter(lambda share, _: percent(share))
+    bar = ax.figure.colorbar(shares, ax=ax, ticks=MaxNLocator(5), format=written, **size)
     ax.set_anchor("C")  # the bar moves it to the right, away from space that names may need
     bar.set_label("share of predictions", fontsize="x-small")
     bar.ax.tick_params(labelsize="x-small")

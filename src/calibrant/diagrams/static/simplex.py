@@ -80,10 +80,11 @@ def draw_tetrahedron(picture: Picture, ax: Any) -> None:
 
 
 def _draw_arrows(ax: Any, part: Arrows) -> None:
-    style = {"lw": 1.6} if part.off else {"lw": 0.8, "alpha": 0.8}
+    off = part.look == "arrow off"
+    style = {"lw": 1.6} if off else {"lw": 0.8, "alpha": 0.8}
     style["color"] = parts.style_of(part.look, None)["color"]
     for ends in part.at:
-        ax.add_artist(_Arrow(ends, in_front=part.off, **style))
+        ax.add_artist(_Arrow(ends, in_front=off, **style))
 
 
 class _Arrow(FancyArrowPatch):

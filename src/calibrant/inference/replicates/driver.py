@@ -51,14 +51,11 @@ def of_all(
         return _elsewhere(problems, statistics, plan, also)
     found = []
     for number, (problem, some) in enumerate(zip(problems, statistics, strict=True)):
-        found.append(_at_hand(problem, some, plan.part(number, len(problems))))
+        prepared = _prepared(problem, some)
+        values = _values(prepared, observed(problem.seen))
+        mine = plan.part(number, len(problems))
+        found.append((values, replicates(problem, some, prepared, mine)))
     return found
-
-
-def _at_hand(problem: Problem, statistics: Sequence[Statistic], plan: Plan) -> Found:
-    prepared = _prepared(problem, statistics)
-    values = _values(prepared, observed(problem.seen))
-    return values, replicates(problem, statistics, prepared, plan)
 
 
 def _elsewhere(

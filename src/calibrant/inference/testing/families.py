@@ -143,12 +143,6 @@ def min_p(values: Floats, null: Floats) -> Floats:
     as large. The smallest p-value of all that are still in question is compared with the
     smallest ones of the replicates. Rows with the same p-values throughout are the same test,
     and count once without being told so.
-
-    Examples
-    --------
-    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
-    >>> min_p(np.array([0.5, 2.5]), null).tolist()
-    [0.4, 0.6]
     """
     return _step_down(-_pvalues_of_all(values, null))
 
@@ -158,13 +152,6 @@ def strongest(values: Floats, null: Floats) -> tuple[float, Floats]:
 
     The evidence of a data set is -log10 of its smallest p-value. Its own p-value is the
     smallest of those that `min_p` gives.
-
-    Examples
-    --------
-    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
-    >>> value, drawn = strongest(np.array([0.5, 2.5]), null)
-    >>> round(value, 2), drawn.round(2).tolist()
-    (0.7, [0.7, 0.1, 0.4, 0.4])
     """
     evidence = -np.log10(_pvalues_of_all(values, null).min(axis=0))
     return float(evidence[0]), evidence[1:]
@@ -176,12 +163,6 @@ def max_t(values: Floats, null: Floats) -> Floats:
     Each is standardised with the mean and spread of its B + 1 values, the observed one among
     them, so that the columns stay exchangeable. Use it where p-values are too coarse to tell
     tests apart: with B = 999 none of 1000 classes could ever be significant by `min_p`.
-
-    Examples
-    --------
-    >>> null = np.array([[0.1, 0.2, 0.3, 0.4], [4.0, 1.0, 3.0, 2.0]])
-    >>> max_t(np.array([9.0, 2.5]), null).tolist()
-    [0.2, 0.6]
     """
     return _step_down(_standardised(values, null))
 
@@ -205,13 +186,7 @@ def _standardised(values: Floats, null: Floats) -> Floats:
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values (tests,) adjusted by Holm's step-down procedure.
-
-    Examples
-    --------
-    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
+    """Return p-values (tests,) adjusted by Holm's step-down procedure."""
     order = np.argsort(p, kind="stable")
     out = np.empty(p.size)
     out[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)))

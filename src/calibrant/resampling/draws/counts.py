@@ -235,14 +235,7 @@ def near_zero(sums: Floats) -> Floats:
 
 
 def cell_counts(p: Floats) -> Pmf:
-    """Return (low, pmf) with pmf[k] = P(low + k events) for independent events p (n,).
-
-    Examples
-    --------
-    >>> low, pmf = cell_counts(np.array([0.5, 0.5]))
-    >>> low, pmf.tolist()
-    (0, [0.25, 0.5, 0.25])
-    """
+    """Return (low, pmf) with pmf[k] = P(low + k events) for independent events p (n,)."""
     parts = [
         part for start in range(0, p.size, CHUNK) for part in _by_block(p[start : start + CHUNK])
     ]

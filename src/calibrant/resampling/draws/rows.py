@@ -46,15 +46,6 @@ class RowDraws(Draws):
         redrawn = engine.resample.Redrawn(drawn.source, drawn.outcomes.event, times, some)
         return engine.resample.redrawn_totals(drawn.batch.rows, cells.by_order, redrawn)
 
-    def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
-        """Refuse: means of cells change with their rows, so counts alone say nothing."""
-        raise ValueError("`counts` are for replicates whose rows stay.")
-
-    def labels(self, some: Replicates) -> Iterator[NDArray[np.int32]]:
-        """Yield the labels of each replicate, which has rows of its own."""
-        for data in self.data_sets(some):
-            yield data.labels
-
     def data_sets(self, some: Replicates) -> Iterator[Predictions]:
         """Yield each replicate as a data set, the copies of a row one after the other."""
         for b in range(*some):
@@ -148,10 +139,6 @@ class Summed(Draws):
         sums.add_to(totals, -1 if event is None else event, 1.0 / self._unit, total)
         weight = mass.sum(axis=0)
         return engine.resample.settled(totals, weight, total, cells.totals)
-
-    def counts(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:  # noqa: ARG002
-        """Refuse: means of cells change with their rows, so counts alone say nothing."""
-        raise ValueError("`counts` are for replicates whose rows stay.")
 
 
 def rows_away(key: np.uint64, m: int, unit: float) -> Away:

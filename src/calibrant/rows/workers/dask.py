@@ -38,7 +38,10 @@ def on_files(client: Any, work: Any, fragments: Sequence[Any]) -> Started:
     """Start tasks on groups of rows of files, a few for each worker."""
     count = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
     return [
-        (client.submit(_run, work, group, pure=False), sum(fragment.n for fragment in group))
+        (
+            client.submit(threads.alone, work, group, pure=False),
+            sum(fragment.n for fragment in group),
+        )
         for group in tasks(fragments, TASKS * count)
     ]
 
@@ -114,7 +117,7 @@ class Dask:
         parts = [part for part, _ in self.start(self.client, split, fragments)]
         task = self._hand_out(exchange)
         finished = [
-            (submit(_finish, task, k, [submit(_pieces, part, k) for part in parts]), 1)
+            (submit(_finish, task, k, [submit(dict.get, part, k, ()) for part in parts]), 1)
             for k in range(exchange.n_buckets)
         ]
         return self._merged(finished, partial(_both, exchange.merge), progress)
@@ -131,7 +134,7 @@ class Dask:
         found = [future for future, _ in started]
         while len(found) > 1:
             found = [
-                self.client.submit(_reduced, merge, found[i : i + SIDE], pure=False)
+                self.client.submit(reduce, merge, found[i : i + SIDE], pure=False)
                 for i in range(0, len(found), SIDE)
             ]
         try:
@@ -187,10 +190,6 @@ def _same(work: Any) -> Any:
     return work
 
 
-def _run(work: Work, fragments: Iterable[Any]) -> Any:
-    return threads.alone(work, fragments)
-
-
 def _run_on(work: Work, frame: Any, place: tuple[int, int, str]) -> Any:
     """Do the work on a partition that was computed; its rows must be as many as before."""
     import pyarrow  # noqa: PLC0415
@@ -199,7 +198,7 @@ def _run_on(work: Work, frame: Any, place: tuple[int, int, str]) -> Any:
     if len(frame) != n:
         raise ValueError(f"{name} changed while it was read ({n:,} rows, now {len(frame):,}).")
     table = pyarrow.Table.from_pandas(frame, preserve_index=False).combine_chunks()
-    return _run(work, [FrameFragment(table.to_batches()[0], first, name)])
+    return threads.alone(work, [FrameFragment(table.to_batches()[0], first, name)])
 
 
 def _split(exchange: Split, fragments: Iterable[Any]) -> dict[int, list[bytes]]:
@@ -210,11 +209,7 @@ def _split(exchange: Split, fragments: Iterable[Any]) -> dict[int, list[bytes]]:
     return found
 
 
-def _pieces(parts: dict[int, list[bytes]], bucket: int) -> list[bytes]:
-    return parts.get(bucket, [])
-
-
-def _finish(exchange: Split, bucket: int, parts: Sequence[list[bytes]]) -> Any:
+def _finish(exchange: Split, bucket: int, parts: Sequence[Sequence[bytes]]) -> Any:
     """Return the state of a bucket; None if it is empty."""
     pieces = [piece for part in parts for piece in part]
     return threads.alone(exchange.finish, bucket, pieces) if pieces else None
@@ -223,7 +218,3 @@ def _finish(exchange: Split, bucket: int, parts: Sequence[list[bytes]]) -> Any:
 def _both(merge: Merge, a: Any, b: Any) -> Any:
     """Return the states of two buckets, either of which may be empty."""
     return b if a is None else a if b is None else merge(a, b)
-
-
-def _reduced(merge: Merge, states: Sequence[Any]) -> Any:
-    return reduce(merge, states)

@@ -5,6 +5,7 @@ What Spark can read, it hands over as a frame: Delta, Iceberg, tables of a catal
 
 import pickle
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -25,6 +26,7 @@ from calibrant.rows.workers.workers import (
 )
 
 Task = Callable[[Iterator[Any]], Iterator[Any]]  # from the batches of a partition to others
+Parts = Callable[[Iterator[Any]], Iterator[tuple[int, Iterable[Any]]]]  # fragments, and a number
 
 TASKS = 4  # for each core
 OTHER = re.compile(r"No module named 'calibrant\.|Can't get attribute .* on <module 'calibrant")
@@ -33,14 +35,46 @@ PIECE = "bucket long, piece binary"
 RESULT = "number long, version string, error binary, state binary"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Spark:
-    """The executors of a Spark session.
+class OnSpark(ABC):
+    """Work that tasks do on the partitions of a frame, whether it holds rows or numbers of files.
 
-    A task reads its fragments with pyarrow and returns its state as a row of a frame: rows of
-    attempts that failed never arrive, so nothing is counted twice.
+    A task returns its state as a row of a frame: rows of attempts that failed never arrive, so
+    nothing is counted twice.
     """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def parts(self, fragments: Sequence[Any], names: list[str]) -> tuple[Any, Parts]:
+        """Return the frame, and what finds fragments in the batches of a partition."""
+
+    def reduce(
+        self, fragments: Sequence[Any], work: Any, merge: Merge, progress: Progress | None
+    ) -> Any:
+        """Return the merged states of all partitions."""
+        frame, parts = self.parts(fragments, work.names)
+        return _reduced(frame, partial(_states, work, parts), merge, progress)
+
+    def exchange(self, fragments: Sequence[Any], exchange: Split, progress: Progress | None) -> Any:
+        """Return the merged states of all buckets; rows go through a shuffle by bucket.
+
+        Pieces are shuffled by the number of their bucket, never dealt out in turns: then a task
+        that is done again sends them the same way. They are sorted, so that a task has one bucket
+        in memory.
+        """
+        frame, parts = self.parts(fragments, exchange.names)
+        pieces = frame.mapInArrow(partial(_pieces, exchange, parts), PIECE)
+        pieces = pieces.repartition(exchange.n_buckets, "bucket").sortWithinPartitions("bucket")
+        return _reduced(pieces, partial(_on_pieces, exchange), exchange.merge, progress)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class Spark(OnSpark):
+    """The executors of a Spark session; a task reads its fragments with pyarrow."""
 
     session: Any  # SparkSession
 
@@ -61,31 +95,16 @@ class Spark:
             return cls(SparkSession.builder.remote(engine).getOrCreate())
         return cls(SparkSession.builder.master(engine).appName("calibrant").getOrCreate())
 
-    def reduce(
-        self, fragments: Sequence[Any], work: Work, merge: Merge, progress: Progress | None
-    ) -> Any:
-        """Return the merged states; each task has a partition of its own."""
-        numbers, groups = self._groups(fragments)
-        return _reduced(numbers, partial(_on_groups, work, groups), merge, progress)
-
-    def exchange(self, fragments: Sequence[Any], exchange: Split, progress: Progress | None) -> Any:
-        """Return the merged states of all buckets; rows go through a shuffle by bucket."""
-        numbers, groups = self._groups(fragments)
-        return _exchanged(numbers, partial(_split_groups, exchange, groups), exchange, progress)
-
-    def _groups(self, fragments: Sequence[Any]) -> tuple[Any, list[tuple[Any, ...]]]:
-        """Return a frame of numbers, one to a partition, and the fragments that each stands for."""
+    def parts(self, fragments: Sequence[Any], names: list[str]) -> tuple[Any, Parts]:  # noqa: ARG002
+        """Return a frame of numbers, one to a partition; each stands for some fragments."""
         groups = tasks(fragments, TASKS * self._cores())
-        return self.session.range(0, len(groups), 1, len(groups)), groups
+        return self.session.range(0, len(groups), 1, len(groups)), partial(_numbered, groups)
 
     def _cores(self) -> int:
         try:
             return max(1, int(self.session.sparkContext.defaultParallelism))
         except Exception:  # Connect has no context
             return 8
-
-    def __repr__(self) -> str:
-        return "Spark()"
 
 
 class Whole(NamedTuple):
@@ -95,36 +114,17 @@ class Whole(NamedTuple):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class SparkFrame:
+@dataclass(frozen=True, slots=True, repr=False)
+class SparkFrame(OnSpark):
     """The executors that compute a frame of Spark; they are given the columns that are read."""
 
     frame: Any
 
     ordered = False  # rows have no order: a column must tell
 
-    def reduce(
-        self,
-        fragments: Sequence[Any],  # noqa: ARG002 (Spark knows where rows are)
-        work: Any,
-        merge: Merge,
-        progress: Progress | None,
-    ) -> Any:
-        """Return the merged states of all partitions."""
-        return _reduced(self.frame.select(*work.names), partial(_on_batches, work), merge, progress)
-
-    def exchange(
-        self,
-        fragments: Sequence[Any],  # noqa: ARG002 (Spark knows where rows are)
-        exchange: Split,
-        progress: Progress | None,
-    ) -> Any:
-        """Return the merged states of all buckets."""
-        rows = self.frame.select(*exchange.names)
-        return _exchanged(rows, partial(_split_batches, exchange), exchange, progress)
-
-    def __repr__(self) -> str:
-        return "SparkFrame()"
+    def parts(self, fragments: Sequence[Any], names: list[str]) -> tuple[Any, Parts]:  # noqa: ARG002
+        """Return the columns that are read; Spark knows where rows are."""
+        return self.frame.select(*names), _at_hand
 
 
 def arrow_schema(frame: Any) -> Any:
@@ -140,17 +140,6 @@ def _reduced(frame: Any, task: Task, merge: Merge, progress: Progress | None) ->
     if progress is not None:
         progress(1, 1)
     return merged(found, merge)
-
-
-def _exchanged(frame: Any, split: Task, exchange: Split, progress: Progress | None) -> Any:
-    """Return the merged states of buckets, of pieces that tasks yield for partitions of a frame.
-
-    Pieces are shuffled by the number of their bucket, never dealt out in turns: then a task that is
-    done again sends them the same way. They are sorted, so that a task has one bucket in memory.
-    """
-    pieces = frame.mapInArrow(split, PIECE).repartition(exchange.n_buckets, "bucket")
-    pieces = pieces.sortWithinPartitions("bucket")
-    return _reduced(pieces, partial(_on_pieces, exchange), exchange.merge, progress)
 
 
 def collected(frame: Any, task: Task) -> list[Any]:
@@ -176,29 +165,31 @@ def merged(rows: Sequence[Any], merge: Merge) -> Any:
     return reduce(merge, (pickle.loads(row["state"]) for row in ordered))
 
 
-def _on_groups(work: Work, groups: Sequence[Sequence[Any]], batches: Iterator[Any]) -> Any:
-    """Yield the result of every group of fragments that a task has the number of."""
+def _numbered(groups: Sequence[Sequence[Any]], batches: Iterator[Any]) -> Any:
+    """Yield every group of fragments that a task has the number of."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            yield _result(number, work, groups[number])
+            yield number, groups[number]
 
 
-def _split_groups(exchange: Split, groups: Sequence[Sequence[Any]], batches: Iterator[Any]) -> Any:
-    """Yield the pieces of every group of fragments that a task has the number of."""
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield from _pieces(exchange, groups[number])
+def _at_hand(batches: Iterator[Any]) -> Iterator[tuple[int, Iterator[FrameFragment]]]:
+    """Yield the number of this task's partition, and its batches as fragments."""
+    from pyspark import TaskContext  # noqa: PLC0415
+
+    context = TaskContext.get()
+    number = 0 if context is None else context.partitionId()
+    parts = (
+        FrameFragment(batch, 0, f"batch {i} of partition {number}")
+        for i, batch in enumerate(batches)
+        if batch.num_rows
+    )
+    yield number, parts
 
 
-def _on_batches(work: Work, batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield the result of all rows of a partition."""
-    number, parts = _parts(batches)
-    yield _result(number, work, parts)
-
-
-def _split_batches(exchange: Split, batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield the pieces of all rows of a partition."""
-    yield from _pieces(exchange, _parts(batches)[1])
+def _states(work: Work, parts: Parts, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the result of fragments that a task finds."""
+    for number, fragments in parts(batches):
+        yield _result(number, work, fragments)
 
 
 def _on_pieces(exchange: Split, batches: Iterator[Any]) -> Iterator[Any]:
@@ -214,20 +205,6 @@ def _finish(exchange: Split, bucket: int, pieces: list[bytes]) -> Any:
     if bucket == NONE:
         raise pickle.loads(pieces[0])
     return exchange.finish(bucket, pieces)
-
-
-def _parts(batches: Iterator[Any]) -> tuple[int, Iterator[FrameFragment]]:
-    """Return the number of this task's partition, and its batches as fragments."""
-    from pyspark import TaskContext  # noqa: PLC0415
-
-    context = TaskContext.get()
-    number = 0 if context is None else context.partitionId()
-    parts = (
-        FrameFragment(batch, 0, f"batch {i} of partition {number}")
-        for i, batch in enumerate(batches)
-        if batch.num_rows
-    )
-    return number, parts
 
 
 def _result(number: int, work: Callable[..., Any], argument: Any) -> Any:
@@ -254,7 +231,7 @@ def _result(number: int, work: Callable[..., Any], argument: Any) -> Any:
     return pyarrow.RecordBatch.from_pydict(columns)
 
 
-def _pieces(exchange: Split, fragments: Iterable[Any]) -> Iterator[Any]:
+def _pieces(exchange: Split, parts: Parts, batches: Iterator[Any]) -> Iterator[Any]:
     """Yield an Arrow batch for each piece; a sentence of ours goes on as a piece of no bucket."""
     import pyarrow  # noqa: PLC0415 (an extra)
 
@@ -264,7 +241,8 @@ def _pieces(exchange: Split, fragments: Iterable[Any]) -> Iterator[Any]:
         return pyarrow.RecordBatch.from_arrays([numbers, pieces], ["bucket", "piece"])
 
     try:
-        for bucket, piece in split_alone(exchange, fragments):
-            yield batch(bucket, piece)
+        for _, fragments in parts(batches):
+            for bucket, piece in split_alone(exchange, fragments):
+                yield batch(bucket, piece)
     except ValueError as error:
         yield batch(NONE, pickle.dumps(error))

@@ -1,7 +1,7 @@
-"""A file with other probabilities: all that is not a probability stays as it was."""
+"""Files by their endings: opened to be read, or to be written again with other probabilities."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -9,21 +9,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks import arrays
+from calibrant.checks.convert import to_polars
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import rules
-from calibrant.loading.columns import load_matrix
-from calibrant.loading.files import checked_path, open_store
-from calibrant.loading.options import LOGITS_HINT, Options
-from calibrant.loading.plain_files import one_sentence, plain_file
-from calibrant.loading.roles import Kind
+from calibrant.loading.columnar import Columnar, arrow, parquet
+from calibrant.loading.columns import ColumnStore, load_matrix
+from calibrant.loading.delimited import delimited
+from calibrant.loading.files import checked_path
+from calibrant.loading.json_files import json_file, json_lines
+from calibrant.loading.npz import npz
+from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence, plain_file
+from calibrant.loading.roles import Kind, Options
+from calibrant.loading.table import FILE, Table, read_columns
 
 Floats = NDArray[np.float64]
+# ending → how to open it; arrays of NPZ files are no columns
+FORMATS: dict[str, Callable[[Path], ColumnStore] | None] = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), delimited),
+    **dict.fromkeys((".parquet", ".pq"), parquet),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), arrow),
+    ".json": json_file,
+    **dict.fromkeys((".jsonl", ".ndjson"), json_lines),
+    ".npz": None,
+}
+COMPRESSED = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson")
+
+
+def read_frame(frame: Any, options: Options) -> Table:
+    """Check the rows of a frame."""
+    return read_columns(Columnar.of(to_polars(frame).lazy()), options)
+
+
+def read_file(file: Path, options: Options) -> Table:
+    """Read and check the rows of a file."""
+    if file != STANDARD_INPUT:
+        _ending(file)
+    with plain_file(file) as plain:
+        open_columns = _format(plain)
+        if open_columns is None:
+            return npz(plain, options)
+        return read_columns(open_columns(plain), options)
+
+
+def _format(plain: Path) -> Callable[[Path], ColumnStore] | None:
+    """Return how to open a file, which must not be empty."""
+    if not plain.stat().st_size:
+        raise ValueError("the file must have a header and rows; it is empty.")
+    return FORMATS[_ending(plain)]
+
+
+def _ending(file: Path) -> str:
+    """Return the ending that says what is in the file, without that of a compression."""
+    last = file.suffix.lower()
+    if last == ".gz" and Path(file.stem).suffix.lower() in COMPRESSED:
+        return Path(file.stem).suffix.lower()
+    if last in FORMATS:
+        return last
+    found = repr(file.suffix) if file.suffix else "none"
+    raise ValueError(
+        f"the ending must say what is in the file: {', '.join(FORMATS)}, or .csv.gz; found {found}."
+    )
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """Which file gets other probabilities, and in which columns."""
+    """Which file gets other probabilities, and in which columns; all else stays as it was."""
 
     path: Path
     classes: tuple[str, ...]  # whose probabilities it holds
@@ -36,17 +87,21 @@ class Rewriting:
         """
         file = checked_path(self.path)
         with one_sentence(str(self.path)), plain_file(file) as plain:
-            store = open_store(plain)
+            open_columns = _format(plain)
+            if open_columns is None:
+                raise ValueError(
+                    "the file must have columns; NPZ has arrays. Use the map in Python."
+                )
+            store = open_columns(plain)
             chosen = self._columns(store.kinds)
             matrix = load_matrix(store, chosen.columns)
             if chosen.lists and matrix.shape[1] != len(self.classes):
                 raise ValueError(self._other([f"{matrix.shape[1]} entries in each list"]))
-            source = Source(
-                store.where,
-                lambda j: f"column {chosen.columns[0 if chosen.lists else j]!r}",
-                probs="the probabilities",
-                logits="the logits",
-                hint=LOGITS_HINT,
+            source = replace(
+                FILE,
+                row=store.where,
+                column=lambda j: f"column {chosen.columns[0 if chosen.lists else j]!r}",
+                rounded_hint=f"{FILE.hint} Were they rounded? Divide each row by its sum.",
             )
             changed = self._changed(matrix, source, change)
             columns = [changed] if chosen.lists else list(changed.T)
