@@ -11,7 +11,7 @@ from calibrant.sizes import bias_of, compare, size_of
 from calibrant.sizes.cross_fit import FOLDS, CrossFit, at_least, combination, sample_of
 from calibrant.sizes.upper import at_most, confidence, tails, whole_bin
 
-SETS = 300 if IN_FULL else 100
+SETS = 300 if IN_FULL else 60
 
 
 def tempered(probs, power):
@@ -33,15 +33,16 @@ def test_gains_and_variances_are_those_of_plain_loops():
     fit = CrossFit(draw(rng, 60, 3), seed=1)
     shares = [np.array([0.4, 0.3, 0.2, 0.1])] * FOLDS
     rows = fit.rows(shares)
+    spread = {0.0: 0.0, 0.3: 0.0}
     for numbers, some, directions in fit.directions(shares):
         for i, p, y, h in zip(numbers, some.probs, some.labels, directions, strict=True):
             assert rows.gains[i] == pytest.approx(h[y] - p @ h)
             assert rows.lengths[i] == pytest.approx(h @ h)
-            for t in (0.0, 0.3):
+            for t in spread:
                 r = p + t * h
-                wanted = r @ h**2 - (r @ h) ** 2
-                found = rows.spread[0, i] + t * rows.spread[1, i] + t * t * rows.spread[2, i]
-                assert found == pytest.approx(wanted, abs=1e-12)
+                spread[t] += r @ h**2 - (r @ h) ** 2
+    for t, wanted in spread.items():
+        assert rows.spread @ [1.0, t, t * t] == pytest.approx(wanted, rel=1e-9)
 
 
 def by_row(fit, shares):
@@ -62,7 +63,7 @@ def test_no_row_tells_its_own_direction():
     }
     labels = data.labels.copy()
     labels[7] = (labels[7] + 1) % 4
-    other = CrossFit(Predictions(data.probs, labels), seed=2)
+    other = CrossFit(Predictions(data.probs, labels), seed=2, like=fit)
     after = {
         i: h
         for rows, _, found in other.directions(shares)
@@ -188,8 +189,9 @@ def test_equal_models_are_seldom_told_apart():
     for seed in range(SETS):
         q = rng.uniform(0.1, 0.9, 300)
         labels = rng.random(300) < q
-        fits = (CrossFit(Predictions(two(p), labels), seed) for p in (q + 0.06, q - 0.06))
-        found = compare(*fits, paired=True)
+        one = CrossFit(Predictions(two(q + 0.06), labels), seed)
+        other = CrossFit(Predictions(two(q - 0.06), labels), seed, like=one)
+        found = compare(one, other, paired=True)
         named += abs(found.value) > 2.24 * found.standard_error
     assert named <= most(SETS, 0.05)
 
@@ -198,7 +200,8 @@ def test_the_further_model_is_found():
     rng = np.random.default_rng(12)
     q = rng.uniform(0.1, 0.9, 2000)
     labels = rng.random(2000) < q
-    near, far = (CrossFit(Predictions(two(p), labels), 0) for p in (q, np.clip(q + 0.09, 0, 1)))
+    near = CrossFit(Predictions(two(q), labels), 0)
+    far = CrossFit(Predictions(two(np.clip(q + 0.09, 0, 1)), labels), 0, like=near)
     found = compare(far, near, paired=True)
     assert found.value > 2.24 * found.standard_error
     assert compare(far, near, paired=False).value == pytest.approx(found.value)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.sizes.cross_fit import CrossFit, combination
+from calibrant.sizes.cross_fit import CrossFit, Rows, combination
 from calibrant.sizes.directions import dot
 
 Floats = NDArray[np.float64]
@@ -27,32 +27,43 @@ class Further(NamedTuple):
 
 def compare(a: CrossFit, b: CrossFit, *, paired: bool) -> Further:
     """Compare two models, of the same rows if they are paired."""
-    both = zip(a.evidence(), b.evidence(), strict=True)
-    shares = [combination(x[0] + y[0], x[1] + y[1]) for x, y in both]
+    evidence = zip(a.evidence(), b.evidence(), strict=True)
+    shares = [combination(x[0] + y[0], x[1] + y[1]) for x, y in evidence]
     first, second = a.rows(shares), b.rows(shares)
     value = first.brier - second.brier
-    if paired:
-        gaps = first.brier_gains - second.brier_gains
-        return Further(value, sqrt(_variance(a, gaps, _halfway(a, b, shares))))
-    alone = _variance(a, first.brier_gains, first.spread[0])
-    return Further(value, sqrt(alone + _variance(b, second.brier_gains, second.spread[0])))
+    if not paired:
+        alone = (_variance(fit, rows) for fit, rows in ((a, first), (b, second)))
+        return Further(value, sqrt(sum(alone)))
+    both = first._replace(
+        gains=first.gains - second.gains,
+        lengths=first.lengths - second.lengths,
+        spread=np.array([_halfway(a, b, shares), 0.0, 0.0]),
+        gains_without=first.gains_without - second.gains_without,
+        lengths_without=first.lengths_without - second.lengths_without,
+    )
+    return Further(value, sqrt(_variance(a, both)))
 
 
-def _variance(fit: CrossFit, gains: Floats, implied: Floats) -> float:
-    """Return the variance of a mean: the larger of what is seen and what is implied."""
-    weights, mass = fit.sample.weights, float(fit.sample.weights.sum())
+def _variance(fit: CrossFit, rows: Rows) -> float:
+    """Return the variance of a mean gain: the larger of what is seen and what is implied.
+
+    Both grow by the share that is due to what directions learned.
+    """
+    weights, mass, gains = rows.weights, float(rows.weights.sum()), rows.brier_gains
     gaps = weights * (gains - dot(weights, gains) / mass)
     if fit.clusters is not None:
         sums = np.bincount(fit.clusters, gaps).astype(np.float64)
         gaps = sums * sqrt(sums.size / max(1, sums.size - 1))
-    return max(float((gaps**2).sum()), dot(weights**2, implied)) / mass**2
+    noise = rows.noise(rows.gains_without - rows.lengths_without / 2, gains)
+    return (1 + noise) * max(float((gaps**2).sum()), float(rows.spread[0])) / mass**2
 
 
-def _halfway(a: CrossFit, b: CrossFit, shares: list[Floats]) -> Floats:
-    """Return the variance of each row's difference if the truth lay halfway (n,)."""
-    out = np.empty(a.sample.weights.size)
+def _halfway(a: CrossFit, b: CrossFit, shares: list[Floats]) -> float:
+    """Return the variance of the difference of gains if the truth lay halfway, times w²."""
+    total = 0.0
     pairs = zip(a.directions(shares), b.directions(shares), strict=True)
-    for (rows, mine, h), (_, theirs, other) in pairs:
+    for (_, mine, h), (_, theirs, other) in pairs:
         truth, gap = (mine.probs + theirs.probs) / 2, h - other
-        out[rows] = (truth * gap * gap).sum(axis=1) - (truth * gap).sum(axis=1) ** 2
-    return out
+        variances = (truth * gap * gap).sum(axis=1) - (truth * gap).sum(axis=1) ** 2
+        total += dot(mine.weights**2, variances)
+    return total

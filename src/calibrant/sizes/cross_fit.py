@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 FOLDS = 5
-LEARN = 1 << 20  # probabilities from which directions are learned, at most
+LEARN = 1 << 18  # probabilities from which directions are learned, at most
 FEWEST = 1024  # rows, even if these are more
 BLOCK = 1 << 18  # probabilities that are looked at together
 RIDGE = 0.1  # of the combination of directions, in units of their squared lengths
@@ -50,8 +50,10 @@ class Rows(NamedTuple):
     weights: Floats  # (n,)
     gains: Floats  # (n,) <e_y - p, h>
     lengths: Floats  # (n,) |h|²
-    spread: Floats  # (3, n) variance of the gain at r = p + t h: coefficients of 1, t and t²
-    wobble: Floats  # (n,) squared changes of the gain as other folds are left out
+    spread: Floats  # (3,) variances of gains at r = p + t h, times w²: coefficients of 1, t and t²
+    learned: Ints  # (k,) numbers of the rows that directions were learned from
+    gains_without: Floats  # (folds - 1, k) their gains as one of the other folds is left out, too
+    lengths_without: Floats  # (folds - 1, k)
 
     @property
     def gain(self) -> float:
@@ -73,6 +75,16 @@ class Rows(NamedTuple):
         """Their mean."""
         return self.gain - self.length / 2
 
+    def noise(self, without: Floats, gains: Floats) -> float:
+        """Return the share of the variance of gains (n,) that is due to what directions learned.
+
+        It is seen from how gains (folds - 1, k) change as folds are left out.
+        """
+        squares = self.weights**2
+        changes = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+        gaps = gains - dot(self.weights, gains) / float(self.weights.sum())
+        return dot(squares[self.learned], changes) / max(dot(squares, gaps**2), 1e-300)
+
 
 class CrossFit:
     """Directions for the rows of each fold, learned on the other folds.
@@ -85,12 +97,23 @@ class CrossFit:
         Deals out rows to folds.
     clusters : array of shape (n,), optional
         The cluster of each row; default: those of the data, if it has any.
+    like : CrossFit, optional
+        Of the same rows, whose folds are taken.
     """
 
-    def __init__(self, data: Predictions, seed: int, clusters: NDArray[Any] | None = None) -> None:
+    def __init__(
+        self,
+        data: Predictions,
+        seed: int,
+        clusters: NDArray[Any] | None = None,
+        like: "CrossFit | None" = None,
+    ) -> None:
         self.sample, self.clusters = sample_of(data, clusters)
         n, m = self.sample.probs.shape
-        self.folds, order = _deal(self.sample, self.clusters, seed)
+        self.dealt: tuple[Ints, Ints] = (
+            _deal(self.sample, self.clusters, seed) if like is None else like.dealt
+        )
+        self.folds, order = self.dealt
         learning = np.zeros(n, bool)
         learning[order[: max(FEWEST, LEARN // m)]] = True
         self._parts = [np.flatnonzero(learning & (self.folds == k)) for k in range(FOLDS)]
@@ -127,13 +150,26 @@ class CrossFit:
 
     def rows(self, shares: Sequence[Floats]) -> Rows:
         """Return what rows say if directions are combined by these shares, for each fold."""
-        n = self.sample.weights.size
-        out = Rows(self.sample.weights, np.zeros(n), np.zeros(n), np.zeros((3, n)), np.zeros(n))
+        gains, lengths = np.zeros((2, self.sample.weights.size))
+        spread = np.zeros(3)
         for rows, some, h in self.directions(shares):
-            out.gains[rows], out.lengths[rows], out.spread[:, rows] = _moments(some, h)
-        for fold, mine in enumerate(shares):
-            out.wobble[self._parts[fold]] = self._wobble(fold, mine)
-        return out
+            gains[rows], lengths[rows], variances = _moments(some, h)
+            spread += np.einsum("ij,j->i", variances, some.weights**2)
+        learned = np.concatenate(self._parts)
+        parts = [self._without_pairs(fold, mine) for fold, mine in enumerate(shares)]
+        without = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        return Rows(self.sample.weights, gains, lengths, spread, learned, *without)
+
+    def _without_pairs(self, fold: int, shares: Floats) -> tuple[Floats, Floats]:
+        """Return gains and lengths of a fold as each other one is left out: (folds - 1, rows)."""
+        some = self.sample.take(self._parts[fold])
+        found = [
+            _moments(some, _combined(self._pair(fold, other), shares, some.probs))[:2]
+            for other in range(FOLDS)
+            if other != fold
+        ]
+        gains, lengths = (np.stack(part) for part in zip(*found, strict=True))
+        return gains, lengths
 
     def directions(self, shares: Sequence[Floats]) -> Iterator[tuple[Ints, Sample, Floats]]:
         """Yield numbers of rows, the rows, and their directions (k, m), a block at a time."""
@@ -144,19 +180,6 @@ class CrossFit:
                 rows = all_rows[start : start + size]
                 some = self.sample.take(rows)
                 yield rows, some, _combined(self._without[fold], mine, some.probs)
-
-    def _wobble(self, fold: int, shares: Floats) -> Floats:
-        """Return squared deviations of gains as one of the other folds is left out, too."""
-        some = self.sample.take(self._parts[fold])
-        residuals = _residuals(some)
-        gains = np.stack(
-            [
-                (residuals * _combined(self._pair(fold, k), shares, some.probs)).sum(axis=1)
-                for k in range(FOLDS)
-                if k != fold
-            ]
-        )
-        return np.asarray(((gains - gains.mean(axis=0)) ** 2).sum(axis=0))
 
 
 def at_least(fit: CrossFit, z: float) -> AtLeast:
@@ -178,15 +201,14 @@ def bound(rows: Rows, clusters: Ints | None, z: float) -> AtLeast:
     root = sqrt(2 * rows.length)
     estimate = rows.gain / root
     squares = rows.weights**2
-    gaps = rows.gains - rows.gain
-    noise = min(1.0, dot(squares, rows.wobble) / max(dot(squares, gaps**2), 1e-300))
+    noise = min(1.0, rows.noise(rows.gains_without, rows.gains))
+    uneven = dot(squares, (1 - rows.lengths / rows.length) ** 2)
     least = _of_clusters(rows, clusters, estimate)
 
     def error(x: float) -> float:
         t = 2 * x / root
-        own = np.maximum(rows.spread[0] + t * (rows.spread[1] + t * rows.spread[2]), 0.0)
-        uneven = (1 - rows.lengths / rows.length) ** 2
-        variance = dot(squares, own / root**2 + x * x * uneven / 4)
+        own = max(0.0, float(rows.spread[0] + t * (rows.spread[1] + t * rows.spread[2])))
+        variance = own / root**2 + x * x * uneven / 4
         shared = noise + max(0.0, SHARED - noise) * (1 - (x / estimate) ** 2)
         return sqrt((1 + shared) * max(variance, least)) / float(rows.weights.sum())
 

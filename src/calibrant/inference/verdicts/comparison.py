@@ -249,11 +249,17 @@ def compare(
     smallest = min(models.values(), key=lambda data: data.n)
     chosen, tested = chosen_lenses(smallest, lenses), chosen_statistics(statistics)
     plan = Plan.of(smallest, Exact(), n_resamples, rng, progress)
-    evaluations, fits = {}, {}
+    evaluations, fits = {}, dict[str, list[CrossFit]]()
     seed = int(derive(plan.key, SIZES))
     for number, (name, data) in enumerate(models.items()):
         evaluations[name] = through_all(data, chosen, tested, plan.part(number, len(models)))
-        fits[name] = [CrossFit(lens(data), seed, clusters_of(data, lens)) for lens in chosen]
+        alike: Sequence[CrossFit | None] = [None] * len(chosen)
+        if paired:
+            alike = next(iter(fits.values()), alike)
+        fits[name] = [
+            CrossFit(lens(data), seed, clusters_of(data, lens), like)
+            for lens, like in zip(chosen, alike, strict=True)
+        ]
     verdicts = {name: evaluation.verdicts for name, evaluation in evaluations.items()}
     scores = {name: all_scores(data) for name, data in models.items()}
     made_with = plan.settings(**evaluations[name].settings, paired=paired)
