@@ -109,13 +109,12 @@ class CrossFit:
         like: "CrossFit | None" = None,
     ) -> None:
         self.sample, self.clusters = sample_of(data, clusters)
-        n, m = self.sample.probs.shape
-        self.dealt: tuple[Ints, Ints] = (
-            _deal(self.sample, self.clusters, seed) if like is None else like.dealt
-        )
-        self.folds, order = self.dealt
+        n = self.sample.labels.size
+        dealt = _deal(self.sample, self.clusters, seed) if like is None else like.dealt
+        self.dealt: tuple[NDArray[np.int8], Ints] = dealt
+        self.folds, some = dealt
         learning = np.zeros(n, bool)
-        learning[order[: max(FEWEST, LEARN // m)]] = True
+        learning[some] = True
         self._parts = [np.flatnonzero(learning & (self.folds == k)) for k in range(FOLDS)]
         self._without = [self._learn(k) for k in range(FOLDS)]
         self._pairs = {pair: self._learn(*pair) for pair in combinations(range(FOLDS), 2)}
@@ -262,39 +261,40 @@ def sample_of(
     kept = np.flatnonzero(data.weights > 0)
     weights = np.array(data.weights[kept], np.float64)
     weights *= weights.sum() / (weights**2).sum()
-    labels = data.labels[kept].astype(np.intp)
+    labels = data.labels if kept.size == data.n else data.labels[kept]
     if data.event is None:
         probs = data.probs if kept.size == data.n else data.probs[kept]
     else:
         event = data.probs[kept, data.event].astype(np.float64)
         probs = np.stack((1.0 - event, event), axis=1)
-        labels = (labels == data.event).astype(np.intp)
+        labels = (labels == data.event).astype(np.int32)
     of_rows = data.clusters if clusters is None else clusters
     numbers = None if of_rows is None else np.unique(of_rows[kept], return_inverse=True)[1]
     return Sample(probs, labels, weights), numbers
 
 
-def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[Ints, Ints]:
-    """Deal rows, or whole clusters, out to folds: the fold of each row, and a random order.
+def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.int8], Ints]:
+    """Deal rows, or whole clusters, out to folds: the fold of each row, and which to learn from.
 
     What a row says decides, not where it stands or how classes are numbered: another order of rows
     or of classes gives the same folds.
     """
     rng = generator(seed)
-    n = sample.labels.size
+    n, m = sample.probs.shape
     own, top = sample.probs[np.arange(n), sample.labels], sample.probs.max(axis=1)
     own, top = own.astype(np.float64), top.astype(np.float64)
     by_row = np.lexsort((sample.weights, top, own))
     shuffled = by_row[rng.permutation(n)]
-    folds = np.empty(n, np.intp)
+    some = shuffled[: max(FEWEST, LEARN // m)].copy()
+    folds = np.empty(n, np.int8)
     if clusters is None:
         folds[shuffled] = np.arange(n) % FOLDS
-        return folds, shuffled
+        return folds, some
     count = int(clusters.max()) + 1
     by_cluster = np.lexsort((np.bincount(clusters, top), np.bincount(clusters, own)))
-    of_cluster = np.empty(count, np.intp)
+    of_cluster = np.empty(count, np.int8)
     of_cluster[by_cluster[rng.permutation(count)]] = np.arange(count) % FOLDS
-    return of_cluster[clusters], shuffled
+    return of_cluster[clusters], some
 
 
 def _combined(directions: list[Direction], shares: Floats, probs: Floats) -> Floats:

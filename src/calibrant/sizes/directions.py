@@ -34,7 +34,7 @@ class Sample(NamedTuple):
     """Rows of positive weight."""
 
     probs: NDArray[Any]  # (n, m); of two outcomes the event is the second
-    labels: NDArray[np.intp]  # (n,)
+    labels: NDArray[Any]  # (n,)
     weights: Floats  # (n,) those of all rows add up to their effective number
 
     def take(self, rows: NDArray[np.intp]) -> "Sample":

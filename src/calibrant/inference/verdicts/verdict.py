@@ -174,7 +174,8 @@ class Verdict:
         about = f"calibrators would repair about {words.points(self.size or 0.0)}"
         if low < SMALLEST:
             return f"how far off they are is not shown ({about}, root mean square)"
-        return f"off by at least {words.points(low)} (root mean square, 97.5 % sure); {about}"
+        sure = words.percent((1 + LEVEL) / 2)
+        return f"off by at least {words.points(low)} (root mean square, {sure} sure); {about}"
 
     def _told_power(self) -> str:
         """Say what would have been seen."""
