@@ -59,9 +59,10 @@ def apart(first: float, second: float) -> tuple[str, str]:
     return f"{texts[0]} points", f"{texts[1]} points"
 
 
-def span(low: float, high: float) -> str:
-    """Write an interval of sizes, in percentage points: "0 to 2.5"."""
-    return " to ".join(f"{100 * end:.1f}" if end >= 0.0005 else "0" for end in (low, high))
+def span(low: float, high: float | None) -> str:
+    """Write an interval of sizes, in percentage points: "0 to 2.5"; "at least 2.5" without end."""
+    texts = [f"{100 * end:.1f}" if end >= 0.0005 else "0" for end in (low, high or 0.0)]
+    return f"at least {texts[0]}" if high is None else " to ".join(texts)
 
 
 def signed(value: float, digits: int) -> str:

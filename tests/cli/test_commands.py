@@ -43,7 +43,7 @@ def test_evaluate_says_that_nothing_could_be_rejected(bad):
     result = run("evaluate", bad, "--resamples", "18")
     assert " ".join(result.stdout.split()).startswith(
         "Cannot tell with 18 resamples whether the full distributions over all 3 classes are"
-        " calibrated: at least 19 resamples are needed to reject calibration at 5 %; off by at most"
+        " calibrated: at least 19 resamples are needed to reject calibration at 5 %; how far off"
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from command import COMMAND
 
 N, M = 400_000, 10
-MOST = 3.2  # times the probabilities; measured 2.8, with the sorted rows of the top label
+MOST = 4.0  # times the probabilities; measured 3.6, with what sizes keep of each row
 
 # The peak of a child of a fresh process, which has no other child: the command itself.
 MEASURE = """
@@ -38,7 +38,7 @@ def peak(path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
-def test_the_command_needs_about_three_times_the_data(tmp_path):
+def test_the_command_needs_about_four_times_the_data(tmp_path):
     small = write(tmp_path / "small.parquet", 1000)
     large = write(tmp_path / "large.parquet", N)
     peak(small)  # compiles what was not yet compiled

@@ -9,9 +9,8 @@ from chance import fewest, most, outcomes
 
 from calibrant import Predictions, accuracy, brier_score, compare, evaluate, log_score
 from calibrant.inference import Difference
-from calibrant.inference.testing.families import default_tree, holm
+from calibrant.inference.testing.families import holm
 from calibrant.lenses import Canonical, Pooled, TopLabel
-from calibrant.statistics import SquaredMiscalibration
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -27,27 +26,6 @@ def test_a_model_differs_from_itself_by_nothing():
         assert (difference.value, difference.standard_error) == (0, 0)
         assert difference.adjusted_pvalue == 1
         assert difference.worse is None
-
-
-def influence_in_loops(data):
-    """Return 2 u'r - |u|² of each row, cell by cell."""
-    fitted = default_tree(data).fit(data)
-    cells, out = fitted.assign(data.probs), np.empty(data.n)
-    residuals = np.eye(data.m)[data.labels] - data.probs
-    for i in range(data.n):
-        mean = residuals[cells == cells[i]].mean(axis=0)
-        out[i] = 2 * mean @ residuals[i] - mean @ mean
-    return out
-
-
-@pytest.mark.parametrize("paired", [True, False])
-def test_the_plain_definition(paired):
-    found = compare({"a": A, "b": B}, lenses=[Canonical()], paired=paired, **FAST).differences[0]
-    values = [SquaredMiscalibration(default_tree(data))(data) for data in (A, B)]
-    a, b = influence_in_loops(A), influence_in_loops(B)
-    variance = np.var(a - b) / N if paired else (np.var(a) + np.var(b)) / N
-    assert found.value == pytest.approx(values[0] - values[1], rel=1e-12)
-    assert found.standard_error == pytest.approx(np.sqrt(variance), rel=1e-9)
 
 
 def test_evaluations_are_those_of_each_model():

@@ -9,10 +9,7 @@ from hypothesis import given, settings
 from strategies import problems
 
 from calibrant import Predictions, evaluate
-from calibrant.inference.testing.families import default_tree
 from calibrant.lenses import Canonical, Marginal, TopLabel
-from calibrant.partitions import VarianceTree
-from calibrant.statistics import SquaredMiscalibration
 
 RNG = np.random.default_rng(0)
 
@@ -38,7 +35,12 @@ def test_direction_and_bias(shift, direction):
     assert found.rejected
     assert found.direction == direction
     assert found.bias == pytest.approx(bias, rel=1e-12)
-    assert f"too {direction}, by {100 * abs(bias):.1f} points on average" in found.sentence
+    low, high = found.bias_interval
+    assert low < bias < high
+    told = (
+        f"{min(100 * abs(low), 100 * abs(high)):.1f} to {max(100 * abs(low), 100 * abs(high)):.1f}"
+    )
+    assert f"too {direction}, by {100 * abs(bias):.1f} points ({told}) on average" in found.sentence
 
 
 def test_both_ways():
@@ -57,17 +59,33 @@ def test_no_evidence():
     assert f"off by at most {100 * found.interval[1]:.1f} points" in found.sentence
 
 
-def test_the_size_is_half_the_root_of_the_squared_miscalibration():
+def test_the_size_is_the_root_mean_square_deviation():
     data = binary(lambda p: 0.7)  # noqa: ARG005
     found = verdict_of(data)
-    assert default_tree(data) == VarianceTree(400)
-    squared = SquaredMiscalibration(VarianceTree(400))
-    assert found.size == pytest.approx(np.sqrt(squared(data) / 2), rel=1e-12)
-    limits = np.sqrt(np.array(squared.interval(data)) / 2)
-    assert found.interval == pytest.approx(tuple(limits), rel=1e-12)
+    p = data.probs[:, 1]
+    odds = p / (1 - p) * np.exp(0.7)
+    truth = np.sqrt(((odds / (1 + odds) - p) ** 2).mean())
+    assert found.size == pytest.approx(truth, rel=0.1)
+    assert found.interval[0] < truth < found.interval[1]
+    assert found.shown_above(0.9 * found.interval[0])
+    assert found.shown_below(1.1 * found.interval[1])
 
 
-def test_cells_of_single_rows_have_no_size():
+def test_more_than_two_outcomes_have_no_upper_limit():
+    probs = RNG.dirichlet(np.ones(4), 2000)
+    labels = (probs.cumsum(axis=1) < RNG.random((2000, 1)) ** 2).sum(axis=1)
+    (found,) = evaluate(
+        Predictions(probs, labels), lenses="canonical", n_resamples=99, rng=0
+    ).verdicts
+    low, high = found.interval
+    assert 0 < low < found.size
+    assert high is None
+    assert not found.shown_below(1.0)
+    assert f"off by at least {100 * low:.1f} points" in found.sentence
+    assert "at most" not in found.sentence
+
+
+def test_few_rows_have_no_size():
     probs = np.vstack([np.eye(40)[k] * 0.9 + 0.1 / 40 for k in range(3)])
     (found,) = evaluate(
         Predictions(probs, [0, 1, 2]), lenses=[Canonical()], n_resamples=19, rng=0
@@ -117,7 +135,10 @@ def test_any_data_have_a_verdict(data):
         assert len(repr(verdict)) < 500
         assert 0 < verdict.pvalue <= 1
         if verdict.interval is not None:
-            assert 0 <= verdict.interval[0] <= verdict.interval[1]
+            low, high = verdict.interval
+            assert 0 <= low <= verdict.size
+            assert (high is None) == (verdict.bias is None)
+            assert high is None or verdict.size <= high
 
 
 def test_weights_that_balance_classes_are_named():

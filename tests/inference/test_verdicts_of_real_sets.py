@@ -11,7 +11,7 @@ from calibrant import Predictions, evaluate
 from calibrant.lenses import Canonical
 
 FOLDER = SHARED / "data" / "predictions"
-CLAIM = re.compile(r"are too (high|low), by ([\d.e-]+) points on average")
+CLAIM = re.compile(r"are too (high|low), by ([\d.e-]+) points")
 BOTH = "too high in some places and too low in others"
 EXACT = 100.0  # variance of a count, up to which its distribution is worked out
 

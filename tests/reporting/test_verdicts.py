@@ -26,14 +26,14 @@ def plain(text):
 def test_too_high():
     found = judged(at((0.15, 500, 75), (0.75, 500, 275)))
     assert found.off
-    assert found.lead == "The probabilities of “1” are too high, by 10.0 points on average"
+    assert found.lead.startswith("The probabilities of “1” are too high, by 10.0 points (")
     assert plain(found.text).endswith(" points); worst between 0.7 and 0.8.")
 
 
 def test_too_low():
     found = judged(at((0.15, 500, 175), (0.75, 500, 375)))
     assert found.off
-    assert found.lead == "The probabilities of “1” are too low, by 10.0 points on average"
+    assert found.lead.startswith("The probabilities of “1” are too low, by 10.0 points (")
     assert found.facts.endswith("; worst between 0.1 and 0.2")
 
 

@@ -164,7 +164,11 @@ class Gates:
 def _not_shown(verdict: "Verdict", limit: float) -> str:
     from calibrant.words import points
 
-    if verdict.interval is not None:
-        return f"may be off by {points(verdict.interval[1])}, not shown to be below {points(limit)}"
-    why = "bins hold too few rows" if verdict.size is None else "clusters allow no interval"
-    return f"{why} to say how far off they are"
+    if verdict.interval is None:
+        return "too few rows to say how far off they are"
+    if verdict.interval[1] is None:
+        return (
+            "how far off the probabilities of more than two outcomes are has no upper bound; use a"
+            " lens of two, such as --lens top or --lens class:NAME"
+        )
+    return f"may be off by {points(verdict.interval[1])}, not shown to be below {points(limit)}"

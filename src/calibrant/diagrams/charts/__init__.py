@@ -125,9 +125,9 @@ def _strip(x: Scale, histograms: Sequence[Floats]) -> list[str]:
 
 def forest(groups: Sequence[Slice], label: str) -> Chart:
     """Draw a mark and an interval for each group; filled where it is shown to be off."""
-    ends = [one.verdict.interval[1] for one in groups if one.verdict.interval is not None]
-    sizes = [one.verdict.size for one in groups if one.verdict.size is not None]
-    x = Scale(0.0, 1.04 * max([LEAST, *ends, *sizes]), NAMES, WIDTH - 14)
+    known = [one.verdict for one in groups if one.verdict.interval is not None]
+    ends = [end for verdict in known for end in (verdict.size, *(verdict.interval or ()))]
+    x = Scale(0.0, 1.04 * max([LEAST, *(end for end in ends if end)]), NAMES, WIDTH - 14)
     bottom = UPPER + STEP * len(groups)
     parts = []
     percents = round_ticks(0.0, 100 * x.high, 5)
@@ -155,7 +155,8 @@ def _row(one: Slice, y: float, x: Scale) -> list[str]:
     parts = [svg.text((NAMES - 10, y + 4), name, "end")]
     if verdict.interval is not None:
         low, high = verdict.interval
-        parts.append(svg.line((x(low), y), (x(high), y), "limits"))
+        end = x.high if high is None else high  # without an upper bound, to the edge
+        parts.append(svg.line((x(low), y), (x(end), y), "limits"))
     if verdict.size is not None:
         look = "mark off" if verdict.rejected else "mark"
         parts.append(svg.mark("circle", (x(verdict.size), y), RADIUS, look, _note(one)))

@@ -4,16 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import erfc, sqrt
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import tables
 from calibrant.arguments import check_data, takes_models
-from calibrant.checks.parameters import Rng, truth
-from calibrant.engine.arrays import Floats
-from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
+from calibrant.checks.parameters import Rng, derive, truth
+from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import holm
 from calibrant.inference.verdicts.evaluation import (
     Evaluation,
@@ -21,12 +19,13 @@ from calibrant.inference.verdicts.evaluation import (
     chosen_statistics,
     through_all,
 )
-from calibrant.inference.verdicts.verdict import Verdict, squared_size
+from calibrant.inference.verdicts.verdict import SIZES, Verdict, clusters_of
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores
-from calibrant.statistics.squared import influence
+from calibrant.sizes import CrossFit
+from calibrant.sizes import compare as further
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.words import ALPHA, capital, decimal, pvalue, score_name
 
@@ -43,7 +42,8 @@ class Difference:
     verdicts : tuple of Verdict
         What is known of each.
     value : float
-        Squared miscalibration of the first minus that of the second, both without bias.
+        What calibrators would repair of the first minus that of the second, in squared sizes: gains
+        in Brier score along directions that were learned on other rows, the same kinds for both.
     standard_error : float
         Of the difference; of the same rows, if the models are paired.
     adjusted_pvalue : float
@@ -64,19 +64,23 @@ class Difference:
 
     @property
     def pvalue(self) -> float:
-        """Two-sided p-value of a normal deviation of so many standard errors."""
+        """Twice the two-sided p-value of a normal deviation of so many standard errors.
+
+        Directions were learned from the same rows, which the standard error does not count.
+        """
         if self.standard_error == 0:
             return 1.0 if self.value == 0 else 0.0
-        return erfc(abs(self.value) / self.standard_error / sqrt(2.0))
+        return min(1.0, 2 * erfc(abs(self.value) / self.standard_error / sqrt(2.0)))
 
     @property
     def worse(self) -> str | None:
         """The model that is shown to be further off; None if neither is.
 
-        It must be shown to be miscalibrated, and further off than the other one.
+        It must be shown to be miscalibrated, by some amount, and further off than the other one.
         """
         more = 0 if self.value > 0 else 1
-        if self.adjusted_pvalue <= ALPHA and self.verdicts[more].rejected:
+        verdict = self.verdicts[more]
+        if self.adjusted_pvalue <= ALPHA and verdict.rejected and verdict.shown_above(0.0):
             return (self.first, self.second)[more]
         return None
 
@@ -87,7 +91,7 @@ class Difference:
         off = [verdict.rejected for verdict in self.verdicts]
         if self.worse is not None:
             other = self.second if self.worse == self.first else self.first
-            return f"{self.worse} is further off than {other}"
+            return f"{self.worse} is further off than {other}, by what calibrators would repair"
         if all(off):
             which = " or ".join(names)
             return f"both are off, and the data do not tell whether {which} is more so"
@@ -209,9 +213,10 @@ def compare(
     """Compare models without being fooled by raw estimates, §4.3.
 
     Estimates on bins have different biases for different models, so each model is tested, and
-    sizes are compared that have none: the squared miscalibration on the bins of a tree. Of every
-    two models one is named as further off only if it is shown to be miscalibrated and the
-    difference is significant, adjusted for all pairs and lenses.
+    what calibrators would repair is compared, which has none: the gain in Brier score on rows that
+    they have not seen, with the same folds and kinds of calibrators for all models. Of every two
+    models one is named as further off only if it is shown to be miscalibrated and the difference
+    is significant, adjusted for all pairs and lenses.
 
     Parameters
     ----------
@@ -235,7 +240,7 @@ def compare(
     >>> labels = np.arange(500) * 0.618 % 1 < p
     >>> models = {"fine": Predictions(p, labels), "sharp": Predictions(p**3, labels)}
     >>> compare(models, rng=0).differences[0].conclusion
-    'sharp is further off than fine'
+    'sharp is further off than fine, by what calibrators would repair'
     """
     _check_models(models)
     truth("paired", paired)
@@ -244,14 +249,21 @@ def compare(
     smallest = min(models.values(), key=lambda data: data.n)
     chosen, tested = chosen_lenses(smallest, lenses), chosen_statistics(statistics)
     plan = Plan.of(smallest, Exact(), n_resamples, rng, progress)
-    evaluations, sizes = {}, {}
+    evaluations, fits = {}, dict[str, list[CrossFit]]()
+    seed = int(derive(plan.key, SIZES))
     for number, (name, data) in enumerate(models.items()):
         evaluations[name] = through_all(data, chosen, tested, plan.part(number, len(models)))
-        sizes[name] = [size_of(plan.look(data, lens)) for lens in chosen]
+        alike: Sequence[CrossFit | None] = [None] * len(chosen)
+        if paired:
+            alike = next(iter(fits.values()), alike)
+        fits[name] = [
+            CrossFit(lens(data), seed, clusters_of(data, lens), like)
+            for lens, like in zip(chosen, alike, strict=True)
+        ]
     verdicts = {name: evaluation.verdicts for name, evaluation in evaluations.items()}
     scores = {name: all_scores(data) for name, data in models.items()}
     made_with = plan.settings(**evaluations[name].settings, paired=paired)
-    return Comparison(evaluations, scores, differences(sizes, verdicts, paired=paired), made_with)
+    return Comparison(evaluations, scores, differences(fits, verdicts, paired=paired), made_with)
 
 
 def _check_models(models: Any) -> None:
@@ -297,51 +309,20 @@ def _first_difference(a: Predictions, b: Predictions) -> str:
     return f"first at row {differ[0]}" if differ.size else ""
 
 
-class Size(NamedTuple):
-    """The squared miscalibration of a model through a lens, and what each row adds to it."""
-
-    value: float
-    influence: Floats  # (n,)
-    weights: Floats  # (n,)
-    clusters: NDArray[np.int32] | None  # (n,)
-
-
-def size_of(problem: Problem) -> Size:
-    """Return the squared miscalibration on the tree that verdicts use."""
-    cells, value = squared_size(problem)
-    return Size(value, influence(cells), problem.seen.weights, problem.view.clusters)
-
-
 def differences(
-    sizes: Mapping[str, Sequence[Size]],
+    fits: Mapping[str, Sequence[CrossFit]],
     verdicts: Mapping[str, Sequence[Verdict]],
     *,
     paired: bool,
 ) -> tuple[Difference, ...]:
     """Compare every two models through every lens, adjusted together."""
     found = [
-        Difference(first, second, (va, vb), a.value - b.value, _standard_error(a, b, paired=paired))
-        for first, second in combinations(sizes, 2)
+        Difference(first, second, (va, vb), *further(a, b, paired=paired))
+        for first, second in combinations(fits, 2)
         for a, b, va, vb in zip(
-            sizes[first], sizes[second], verdicts[first], verdicts[second], strict=True
+            fits[first], fits[second], verdicts[first], verdicts[second], strict=True
         )
     ]
     adjusted = holm(np.array([one.pvalue for one in found]))
     pairs = zip(found, adjusted.tolist(), strict=True)
     return tuple(replace(one, adjusted_pvalue=p) for one, p in pairs)
-
-
-def _standard_error(a: Size, b: Size, *, paired: bool) -> float:
-    """Return the standard error of the difference of two sizes."""
-    if paired and a.influence.size == b.influence.size:
-        return sqrt(_variance(a._replace(influence=a.influence - b.influence)))
-    return sqrt(_variance(a) + _variance(b))
-
-
-def _variance(size: Size) -> float:
-    """Return the variance of the weighted mean of the influence, from the scatter of clusters."""
-    values, weights, total = size.influence, size.weights, size.weights.sum()
-    gaps = weights * (values - weights @ values / total)
-    if size.clusters is not None:
-        gaps = np.bincount(size.clusters, gaps)
-    return float((gaps**2).sum() / total**2)

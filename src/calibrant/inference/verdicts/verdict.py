@@ -6,23 +6,23 @@ from math import sqrt
 from typing import Any, Literal, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant import words
+from calibrant.checks.parameters import derive
 from calibrant.inference.replicates.problem import Problem, fields, find_moments
 from calibrant.inference.testing.binwise import standardise
-from calibrant.inference.testing.families import default_tree, holm
-from calibrant.lenses import Canonical, Lens
+from calibrant.inference.testing.families import holm
+from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
-from calibrant.statistics import SquaredMiscalibration
-from calibrant.statistics.squared import covering_interval, pieces_of
+from calibrant.sizes import LEVEL, bias_of, size_of
 from calibrant.words import ALPHA, CLUSTERS, NEEDED
 
 Direction = Literal["high", "low", "both"]
 
-LEVEL = 0.95  # of intervals
 SMALLEST = 0.0005  # size that is told: below it, no more was seen than chance gives
-ENOUGH = 0.5  # share of the rows that must be in cells of two or more for a size to be told
+SIZES = 11  # sets the draws of sizes apart from others of the same key
 CELLS, WHOLE = EqualWidth(10), EqualWidth(1)  # in which directions are looked for
 BALANCED = (
     "the weights depend on the labels: they are the same within each class and differ between"
@@ -52,12 +52,14 @@ class Verdict:
         some bins and too low in others. None if nothing was shown.
     bias : float or None
         Of two outcomes: mean prediction minus rate.
+    bias_interval : tuple of float or None
+        95 % interval of it; None of scanned rows.
     size : float or None
-        The root mean square deviation on bins, without bias, in units of the total variation:
-        the square root of half of `SquaredMiscalibration`, or 0 if that is negative. None if bins
-        hold too few rows to say.
+        The root mean square deviation, in units of the total variation of two outcomes: what
+        directions show that were learned on other rows. None if there are fewer than 10 rows.
     interval : tuple of float or None
-        95 % interval of it.
+        95 % limits of it. The upper one is None for more than two outcomes: deviations that no
+        direction finds have no upper bound.
     balanced : bool
         Whether weights look as if they depend on what occurred: the same within each class, and
         different between classes. Then none of this is valid.
@@ -77,8 +79,9 @@ class Verdict:
     n_resamples: int
     direction: Direction | None
     bias: float | None
+    bias_interval: tuple[float, float] | None
     size: float | None
-    interval: tuple[float, float] | None
+    interval: tuple[float, float | None] | None
     balanced: bool = False
     detectable: float | None = None
     scanned: bool = False
@@ -91,7 +94,8 @@ class Verdict:
 
     def shown_below(self, limit: float) -> bool:
         """Whether predictions are shown to be off by less: the interval ends below the limit."""
-        return self.interval is not None and self.interval[1] < limit
+        high = None if self.interval is None else self.interval[1]
+        return high is not None and high < limit
 
     def shown_above(self, limit: float) -> bool:
         """Whether predictions are shown to be off by more: the interval begins above the limit."""
@@ -120,9 +124,10 @@ class Verdict:
         if self.direction == "both":
             return f"{subject} are too high in some places and too low in others"
         if self.direction is not None and self.bias is not None:
-            return (
-                f"{subject} are too {self.direction}, by {words.points(abs(self.bias))} on average"
-            )
+            by = words.points(abs(self.bias))
+            if self.bias_interval is not None:
+                by += f" ({words.span(*sorted(map(abs, self.bias_interval)))})"
+            return f"{subject} are too {self.direction}, by {by} on average"
         return f"{subject} are miscalibrated"
 
     @property
@@ -152,14 +157,25 @@ class Verdict:
         """Say how far off they are, or may be."""
         if self.scanned:
             return "how far off they are is not worked out for scanned rows"
-        if self.size is None:
-            return "bins hold too few rows to say how far off they are"
-        if self.interval is None:
-            return f"estimated size {self.amount} (root mean square; clusters allow no interval)"
+        if self.size is None or self.interval is None:
+            return "too few rows to say how far off they are"
+        low, high = self.interval
         kind = f"root mean square, {words.percent(LEVEL)} interval"
+        if high is None:
+            return self._told_bound(low)
         if not self.rejected or self.size < SMALLEST:
-            return f"off by at most {words.points(self.interval[1])} ({kind})"
-        return f"off by {words.points(self.size)} ({kind} {words.span(*self.interval)} points)"
+            return f"off by at most {words.points(high)} ({kind})"
+        return f"off by {words.points(self.size)} ({kind} {words.span(low, high)} points)"
+
+    def _told_bound(self, low: float) -> str:
+        """Say how far off they are at least: of more than two outcomes there is no upper bound."""
+        if not self.rejected:
+            return "how far off they may be has no upper bound for more than two outcomes"
+        about = f"calibrators would repair about {words.points(self.size or 0.0)}"
+        if low < SMALLEST:
+            return f"how far off they are is not shown ({about}, root mean square)"
+        sure = words.percent((1 + LEVEL) / 2)
+        return f"off by at least {words.points(low)} (root mean square, {sure} sure); {about}"
 
     def _told_power(self) -> str:
         """Say what would have been seen."""
@@ -176,8 +192,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        names = "lens", "rejected", "pvalue", "direction", "bias", "size", "interval", "balanced"
-        return fields(self, *names, "detectable", "sentence")
+        names = "lens", "rejected", "pvalue", "direction", "bias", "bias_interval", "size"
+        return fields(self, *names, "interval", "balanced", "detectable", "sentence")
 
     def __repr__(self) -> str:
         return f"<{self.lens}: {self.sentence[:400]}>"
@@ -189,7 +205,7 @@ class Verdict:
 def judge(problem: Problem, p: float, n_tests: int, n_resamples: int) -> Verdict:
     """Say what tests through one lens mean: the smallest of their p-values, adjusted for all."""
     held, clusters = problem.rows.held, problem.view.clusters
-    bias = _bias(problem)
+    bias, bias_interval = _bias(problem)
     size, interval = _size(problem) if held else (None, None)
     return Verdict(
         lens=problem.lens,
@@ -197,8 +213,11 @@ def judge(problem: Problem, p: float, n_tests: int, n_resamples: int) -> Verdict
         pvalue=p,
         n_tests=n_tests,
         n_resamples=n_resamples,
-        direction=_direction(problem, bias) if bias is not None and p <= ALPHA else None,
+        direction=(
+            _direction(problem, bias, bias_interval) if bias is not None and p <= ALPHA else None
+        ),
         bias=bias,
+        bias_interval=bias_interval,
         size=size,
         interval=interval,
         balanced=held and balanced(problem.view.batch.given),
@@ -235,53 +254,75 @@ def subject_of(problem: Problem) -> str:
     return f"the probabilities of {problem.lens}"
 
 
-def _bias(problem: Problem) -> float | None:
-    """Return mean prediction minus rate; None if there are more than two outcomes."""
+def _bias(problem: Problem) -> tuple[float | None, tuple[float, float] | None]:
+    """Return mean prediction minus rate, and its interval; None of more than two outcomes."""
     event = problem.view.event
     if event is None:
-        return None
+        return None, None
     if not problem.rows.held:
         _, (predicted,), (observed,) = problem.view.cells(WHOLE).means()
-        return float(predicted[event] - observed[event])
-    seen = problem.seen
-    predicted = seen.probs[:, event].astype(np.float64)
-    gaps = predicted - (seen.labels == event)
-    return float(seen.weights @ gaps / seen.weights.sum())
+        return float(predicted[event] - observed[event]), None
+    found = bias_of(problem.seen, _clusters(problem))
+    return found.value, (found.low, found.high)
 
 
-def squared_size(problem: Problem) -> tuple[Any, float]:
-    """Return the cells of a tree, and the squared miscalibration on them, without bias."""
-    tree = default_tree(problem.seen)
-    cells = problem.view.cells(tree)
-    if problem.resampler.flips_signs:
-        return cells, problem.draws.sums(cells).unbiased  # type: ignore[attr-defined]
-    return cells, SquaredMiscalibration(tree)(problem.seen)
+def clusters_of(data: Predictions, lens: Lens) -> NDArray[Any] | None:
+    """Return the clusters of what a lens shows: rows that it makes of one row belong together."""
+    if lens.rowwise:
+        return data.clusters
+    rows = np.arange(data.n) if data.clusters is None else data.clusters
+    return np.repeat(rows, lens(data).n // data.n)
 
 
-def _size(problem: Problem) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the root mean square deviation on cells, and its interval; None if they are sparse."""
-    cells, squared = squared_size(problem)
-    if problem.resampler.flips_signs:
-        return _root(squared), None
-    pieces = pieces_of(cells, squared)
-    if pieces.share < ENOUGH:
+def _clusters(problem: Problem) -> NDArray[Any] | None:
+    return clusters_of(problem.view.batch.given, problem.lens)
+
+
+def _size(problem: Problem) -> tuple[float | None, tuple[float, float | None] | None]:
+    """Return the root mean square deviation, and its interval; None if there are too few rows.
+
+    Of more than two outcomes it is never below what the most probable class implies: what that is
+    off by, the others are off by at least as much together.
+    """
+    seed, clusters = int(derive(problem.redraw.key, SIZES)), _clusters(problem)
+    found = size_of(problem.seen, seed, clusters)
+    if found is None:
         return None, None
-    low, high = covering_interval(pieces, LEVEL)
-    return _root(pieces.unbiased), (_root(low), _root(high))
+    if problem.view.m == 2:
+        return found.value, (found.low, found.high)
+    top = size_of(TopLabel()(problem.seen), seed, clusters)
+    assert top is not None  # of the same rows
+    share = sqrt(problem.view.m / (problem.view.m - 1) / 2)
+    return max(found.value, share * top.value), (max(found.low, share * top.low), None)
 
 
-def _root(squared: float) -> float:
-    """Return a squared Euclidean distance in units of the total variation."""
-    return sqrt(max(squared, 0.0) / 2)
-
-
-def _direction(problem: Problem, bias: float) -> Direction | None:
-    """Return what significant cells have in common, or what the mean of all rows shows."""
-    if all(_off(problem, CELLS)):
+def _direction(
+    problem: Problem, bias: float, interval: tuple[float, float] | None
+) -> Direction | None:
+    """Return what bins show that are off in opposite ways, or the mean of all rows."""
+    if interval is None:
+        if all(_off(problem, CELLS)):
+            return "both"
+        return ("high" if bias > 0 else "low") if any(_off(problem, WHOLE)) else None
+    if {"high", "low"} <= _directions_of_bins(problem):
         return "both"
-    if not any(_off(problem, WHOLE)):
-        return None
-    return "high" if bias > 0 else "low"
+    if interval[0] > 0:
+        return "high"
+    return "low" if interval[1] < 0 else None
+
+
+def _directions_of_bins(problem: Problem) -> set[str | None]:
+    """Return which ways bins are off on average, all of them at once at 5 %."""
+    cells, clusters = problem.view.cells(CELLS), _clusters(problem)
+    level = 1 - ALPHA / cells.n_cells
+    found = set()
+    for c in range(cells.n_cells):
+        rows = np.flatnonzero(cells.of_rows == c)
+        some = problem.seen.take(rows)
+        if some.weights.any():
+            mine = None if clusters is None else clusters[rows]
+            found.add(bias_of(some, mine, level).direction)
+    return found
 
 
 def find_moments_away(problems: Sequence[Problem]) -> None:

@@ -1,0 +1,323 @@
+r"""How far predictions are off at least, by directions that were learned on other rows.
+
+With d = r(p) - p and any direction h that does not depend on a row's outcome,
+
+.. math:: E \langle e_y - p, h \rangle = E \langle d, h \rangle
+          \le \sqrt{E |d|^2} \sqrt{E |h|^2},
+
+so that the quotient :math:`E \langle e_y - p, h \rangle / \sqrt{E |h|^2}` is at most the root mean
+square deviation, and equal to it where h points along d. Sizes are in units of the total variation
+of two outcomes: the root of :math:`E |d|^2 / 2`. There is no such bound from above for more than
+two outcomes: deviations that no direction finds can be of any size.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.checks.parameters import generator
+from calibrant.predictions import Predictions
+from calibrant.sizes.directions import Direction, Sample, dot, learn
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+FOLDS = 5
+LEARN = 1 << 18  # probabilities from which directions are learned, at most
+FEWEST = 1024  # rows, even if these are more
+BLOCK = 1 << 18  # probabilities that are looked at together
+RIDGE = 0.1  # of the combination of directions, in units of their squared lengths
+SHARED = 0.7  # share of variance due to pairs of rows, at least, where nothing is off
+NOTHING = 1e-16  # squared length below which there is no direction
+
+
+class AtLeast(NamedTuple):
+    """How far predictions are off, of which directions see a part."""
+
+    size: float
+    """An estimate of what they see: at least 0."""
+    low: float
+    """What it is at least, at the level that was asked for."""
+
+
+class Rows(NamedTuple):
+    """What each row says about the size, by the direction that has not seen it."""
+
+    weights: Floats  # (n,)
+    gains: Floats  # (n,) <e_y - p, h>
+    lengths: Floats  # (n,) |h|²
+    spread: Floats  # (3,) variances of gains at r = p + t h, times w²: coefficients of 1, t and t²
+    learned: Ints  # (k,) numbers of the rows that directions were learned from
+    gains_without: Floats  # (folds - 1, k) their gains as one of the other folds is left out, too
+    lengths_without: Floats  # (folds - 1, k)
+
+    @property
+    def gain(self) -> float:
+        """Mean gain."""
+        return dot(self.weights, self.gains) / float(self.weights.sum())
+
+    @property
+    def length(self) -> float:
+        """Mean squared length of directions."""
+        return dot(self.weights, self.lengths) / float(self.weights.sum())
+
+    @property
+    def brier_gains(self) -> Floats:
+        """What Brier scores gain along the directions, in squared sizes (n,)."""
+        return np.asarray(self.gains - self.lengths / 2)
+
+    @property
+    def brier(self) -> float:
+        """Their mean."""
+        return self.gain - self.length / 2
+
+    def noise(self, without: Floats, gains: Floats) -> float:
+        """Return the share of the variance of gains (n,) that is due to what directions learned.
+
+        It is seen from how gains (folds - 1, k) change as folds are left out.
+        """
+        squares = self.weights**2
+        changes = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+        gaps = gains - dot(self.weights, gains) / float(self.weights.sum())
+        return dot(squares[self.learned], changes) / max(dot(squares, gaps**2), 1e-300)
+
+
+class CrossFit:
+    """Directions for the rows of each fold, learned on the other folds.
+
+    Parameters
+    ----------
+    data : Predictions
+        Rows as a lens shows them.
+    seed : int
+        Deals out rows to folds.
+    clusters : array of shape (n,), optional
+        The cluster of each row; default: those of the data, if it has any.
+    like : CrossFit, optional
+        Of the same rows, whose folds are taken.
+    """
+
+    def __init__(
+        self,
+        data: Predictions,
+        seed: int,
+        clusters: NDArray[Any] | None = None,
+        like: "CrossFit | None" = None,
+    ) -> None:
+        self.sample, self.clusters = sample_of(data, clusters)
+        n = self.sample.labels.size
+        dealt = _deal(self.sample, self.clusters, seed) if like is None else like.dealt
+        self.dealt: tuple[NDArray[np.int8], Ints] = dealt
+        self.folds, some = dealt
+        learning = np.zeros(n, bool)
+        learning[some] = True
+        self._parts = [np.flatnonzero(learning & (self.folds == k)) for k in range(FOLDS)]
+        self._without = [self._learn(k) for k in range(FOLDS)]
+        self._pairs = {pair: self._learn(*pair) for pair in combinations(range(FOLDS), 2)}
+
+    def _learn(self, *left_out: int) -> list[Direction]:
+        rows = np.concatenate([part for k, part in enumerate(self._parts) if k not in left_out])
+        return learn(self.sample.take(np.sort(rows)))
+
+    def evidence(self) -> list[tuple[Floats, Floats]]:
+        """Return, for each fold, gains (directions,) and products of directions on other folds.
+
+        Directions that were learned without two folds are looked at on one of them, and tell how
+        to combine those of the other.
+        """
+        return [self._evidence_without(k) for k in range(FOLDS)]
+
+    def _evidence_without(self, fold: int) -> tuple[Floats, Floats]:
+        count = len(self._without[fold])
+        gains, products = np.zeros(count), np.zeros((count, count))
+        for other, part in enumerate(self._parts):
+            if other != fold and part.size:
+                some = self.sample.take(part)
+                found = [direction(some.probs) for direction in self._pair(fold, other)]
+                weighed = [h * some.weights[:, None] for h in found]
+                residuals = _residuals(some)
+                gains += [np.einsum("ij,ij->", h, residuals) for h in weighed]
+                products += [[np.einsum("ij,ij->", a, b) for b in found] for a in weighed]
+        return gains, products
+
+    def _pair(self, a: int, b: int) -> list[Direction]:
+        return self._pairs[min(a, b), max(a, b)]
+
+    def rows(self, shares: Sequence[Floats]) -> Rows:
+        """Return what rows say if directions are combined by these shares, for each fold."""
+        gains, lengths = np.zeros((2, self.sample.weights.size))
+        spread = np.zeros(3)
+        for rows, some, h in self.directions(shares):
+            gains[rows], lengths[rows], variances = _moments(some, h)
+            spread += np.einsum("ij,j->i", variances, some.weights**2)
+        learned = np.concatenate(self._parts)
+        parts = [self._without_pairs(fold, mine) for fold, mine in enumerate(shares)]
+        without = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        return Rows(self.sample.weights, gains, lengths, spread, learned, *without)
+
+    def _without_pairs(self, fold: int, shares: Floats) -> tuple[Floats, Floats]:
+        """Return gains and lengths of a fold as each other one is left out: (folds - 1, rows)."""
+        some = self.sample.take(self._parts[fold])
+        found = [
+            _moments(some, _combined(self._pair(fold, other), shares, some.probs))[:2]
+            for other in range(FOLDS)
+            if other != fold
+        ]
+        gains, lengths = (np.stack(part) for part in zip(*found, strict=True))
+        return gains, lengths
+
+    def directions(self, shares: Sequence[Floats]) -> Iterator[tuple[Ints, Sample, Floats]]:
+        """Yield numbers of rows, the rows, and their directions (k, m), a block at a time."""
+        size = max(1, BLOCK // self.sample.probs.shape[1])
+        for fold, mine in enumerate(shares):
+            all_rows = np.flatnonzero(self.folds == fold)
+            for start in range(0, all_rows.size, size):
+                rows = all_rows[start : start + size]
+                some = self.sample.take(rows)
+                yield rows, some, _combined(self._without[fold], mine, some.probs)
+
+
+def at_least(fit: CrossFit, z: float) -> AtLeast:
+    """Return how far predictions are off; the limit is that of z standard errors."""
+    rows = fit.rows([combination(*evidence) for evidence in fit.evidence()])
+    return bound(rows, fit.clusters, z)
+
+
+def bound(rows: Rows, clusters: Ints | None, z: float) -> AtLeast:
+    r"""Return the estimate, and the smallest x that it does not speak against.
+
+    The variance is that of a truth p + t h of size x. A pair of rows counts twice, each in the
+    direction of the other, which doubles the variance where directions are noise. The share that
+    is noise is seen from how gains change as folds are left out; a truth of size 0 has at least
+    `SHARED` of it.
+    """
+    if rows.length < NOTHING:
+        return AtLeast(0.0, 0.0)
+    root = sqrt(2 * rows.length)
+    estimate = rows.gain / root
+    squares = rows.weights**2
+    noise = min(1.0, rows.noise(rows.gains_without, rows.gains))
+    uneven = dot(squares, (1 - rows.lengths / rows.length) ** 2)
+    least = _of_clusters(rows, clusters, estimate)
+
+    def error(x: float) -> float:
+        t = 2 * x / root
+        own = max(0.0, float(rows.spread[0] + t * (rows.spread[1] + t * rows.spread[2])))
+        variance = own / root**2 + x * x * uneven / 4
+        shared = noise + max(0.0, SHARED - noise) * (1 - (x / estimate) ** 2)
+        return sqrt((1 + shared) * max(variance, least)) / float(rows.weights.sum())
+
+    if estimate <= z * error(0.0) if estimate > 0 else True:
+        return AtLeast(max(0.0, estimate), 0.0)
+    low, high = 0.0, estimate
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if estimate - middle <= z * error(middle) else (middle, high)
+    return AtLeast(estimate, high)
+
+
+def _of_clusters(rows: Rows, clusters: Ints | None, estimate: float) -> float:
+    """Return the variance that the scatter of clusters shows, times the squared weight of all."""
+    if clusters is None:
+        return 0.0
+    gaps = (rows.gains - rows.gain) / sqrt(2 * rows.length)
+    gaps -= estimate * (rows.lengths / rows.length - 1) / 2
+    sums = np.bincount(clusters, rows.weights * gaps)
+    return float((sums**2).sum() * sums.size / max(1, sums.size - 1))
+
+
+def combination(gains: Floats, products: Floats) -> Floats:
+    """Return shares v >= 0 of directions that sum to 1, along the least v'(G + ridge) v / 2 - A'v.
+
+    All subsets are tried: there are at most fifteen.
+    """
+    count = gains.size
+    matrix = products + RIDGE * np.diag(np.diag(products))
+    best, shares = 0.0, np.full(count, 1.0 / count)
+    for size in range(1, count + 1):
+        for some in map(list, combinations(range(count), size)):
+            part = matrix[np.ix_(some, some)]
+            if np.diag(part).min() <= 0:
+                continue
+            found = np.linalg.lstsq(part, gains[some], rcond=None)[0]
+            value = float(gains[some] @ found)
+            if (found > 0).all() and value > best:
+                best, shares = value, np.zeros(count)
+                shares[some] = found / found.sum()
+    return shares
+
+
+def sample_of(
+    data: Predictions, clusters: NDArray[Any] | None = None
+) -> tuple[Sample, Ints | None]:
+    """Return the rows of positive weight, and the numbers of their clusters.
+
+    Weights add up to the effective number of rows, (sum w)² / sum w²: their unit is no matter.
+    """
+    kept = np.flatnonzero(data.weights > 0)
+    weights = np.array(data.weights[kept], np.float64)
+    weights *= weights.sum() / (weights**2).sum()
+    labels = data.labels if kept.size == data.n else data.labels[kept]
+    if data.event is None:
+        probs = data.probs if kept.size == data.n else data.probs[kept]
+    else:
+        event = data.probs[kept, data.event].astype(np.float64)
+        probs = np.stack((1.0 - event, event), axis=1)
+        labels = (labels == data.event).astype(np.int32)
+    of_rows = data.clusters if clusters is None else clusters
+    numbers = None if of_rows is None else np.unique(of_rows[kept], return_inverse=True)[1]
+    return Sample(probs, labels, weights), numbers
+
+
+def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.int8], Ints]:
+    """Deal rows, or whole clusters, out to folds: the fold of each row, and which to learn from.
+
+    What a row says decides, not where it stands or how classes are numbered: another order of rows
+    or of classes gives the same folds.
+    """
+    rng = generator(seed)
+    n, m = sample.probs.shape
+    own, top = sample.probs[np.arange(n), sample.labels], sample.probs.max(axis=1)
+    own, top = own.astype(np.float64), top.astype(np.float64)
+    by_row = np.lexsort((sample.weights, top, own))
+    shuffled = by_row[rng.permutation(n)]
+    some = shuffled[: max(FEWEST, LEARN // m)].copy()
+    folds = np.empty(n, np.int8)
+    if clusters is None:
+        folds[shuffled] = np.arange(n) % FOLDS
+        return folds, some
+    count = int(clusters.max()) + 1
+    by_cluster = np.lexsort((np.bincount(clusters, top), np.bincount(clusters, own)))
+    of_cluster = np.empty(count, np.int8)
+    of_cluster[by_cluster[rng.permutation(count)]] = np.arange(count) % FOLDS
+    return of_cluster[clusters], some
+
+
+def _combined(directions: list[Direction], shares: Floats, probs: Floats) -> Floats:
+    """Return the directions of rows, combined."""
+    found = np.zeros(probs.shape)
+    for direction, share in zip(directions, shares, strict=True):
+        if share > 0:
+            found += share * direction(probs)
+    return found
+
+
+def _residuals(sample: Sample) -> Floats:
+    """Return e_y - p (n, m)."""
+    found = -sample.probs
+    found[np.arange(sample.labels.size), sample.labels] += 1.0
+    return found
+
+
+def _moments(sample: Sample, h: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return gains, lengths, and coefficients of the variance of <e_y, h> at r = p + t h."""
+    along = (sample.probs * h).sum(axis=1)
+    gains = h[np.arange(sample.labels.size), sample.labels] - along
+    lengths = (h * h).sum(axis=1)
+    constant = (sample.probs * h * h).sum(axis=1) - along**2
+    slope = (h**3).sum(axis=1) - 2 * along * lengths
+    return gains, lengths, np.stack((constant, slope, -(lengths**2)))

@@ -1,0 +1,216 @@
+"""Sizes, biases and their limits: against plain loops, by laws, and against known truths."""
+
+import numpy as np
+import pytest
+from chance import fewest, most, outcomes
+from places import IN_FULL
+from scipy.stats import binom
+
+from calibrant import Predictions
+from calibrant.sizes import bias_of, compare, size_of
+from calibrant.sizes.cross_fit import FOLDS, CrossFit, at_least, combination, sample_of
+from calibrant.sizes.upper import at_most, confidence, tails, whole_bin
+
+SETS = 300 if IN_FULL else 60
+
+
+def tempered(probs, power):
+    found = probs**power
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def two(p):
+    return np.stack((1 - p, p), axis=1)
+
+
+def draw(rng, n, m, power=1.0):
+    probs = rng.dirichlet(np.full(m, 0.5), n)
+    return Predictions(probs, outcomes(rng, tempered(probs, power)))
+
+
+def test_gains_and_variances_are_those_of_plain_loops():
+    rng = np.random.default_rng(0)
+    fit = CrossFit(draw(rng, 60, 3), seed=1)
+    shares = [np.array([0.4, 0.3, 0.2, 0.1])] * FOLDS
+    rows = fit.rows(shares)
+    spread = {0.0: 0.0, 0.3: 0.0}
+    for numbers, some, directions in fit.directions(shares):
+        for i, p, y, h in zip(numbers, some.probs, some.labels, directions, strict=True):
+            assert rows.gains[i] == pytest.approx(h[y] - p @ h)
+            assert rows.lengths[i] == pytest.approx(h @ h)
+            for t in spread:
+                r = p + t * h
+                spread[t] += r @ h**2 - (r @ h) ** 2
+    for t, wanted in spread.items():
+        assert rows.spread @ [1.0, t, t * t] == pytest.approx(wanted, rel=1e-9)
+
+
+def by_row(fit, shares):
+    out = np.empty(fit.sample.probs.shape)
+    for rows, _, found in fit.directions(shares):
+        out[rows] = found
+    return out
+
+
+def test_no_row_tells_its_own_direction():
+    """Another outcome of a row changes the direction of no row of its fold."""
+    rng = np.random.default_rng(1)
+    data = draw(rng, 80, 4)
+    shares = [np.full(4, 0.25)] * FOLDS
+    fit = CrossFit(data, seed=2)
+    before = {
+        i: h for rows, _, found in fit.directions(shares) for i, h in zip(rows, found, strict=True)
+    }
+    labels = data.labels.copy()
+    labels[7] = (labels[7] + 1) % 4
+    other = CrossFit(Predictions(data.probs, labels), seed=2, like=fit)
+    after = {
+        i: h
+        for rows, _, found in other.directions(shares)
+        for i, h in zip(rows, found, strict=True)
+    }
+    mine = fit.folds == fit.folds[7]
+    assert all(np.array_equal(before[i], after[i]) for i in np.flatnonzero(mine))
+    assert not all(np.array_equal(before[i], after[i]) for i in np.flatnonzero(~mine))
+
+
+def test_combination_is_the_least_of_a_grid():
+    rng = np.random.default_rng(3)
+    basis = rng.standard_normal((2, 5))
+    products, gains = basis @ basis.T, np.array([1.0, 0.7])
+    matrix = products + 0.1 * np.diag(np.diag(products))
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 2, 401)] * 2), axis=-1).reshape(-1, 2)
+    values = 0.5 * np.einsum("ij,jk,ik->i", grid, matrix, grid) - grid @ gains
+    best = grid[values.argmin()]
+    assert combination(gains, products) == pytest.approx(best / best.sum(), abs=0.02)
+    assert combination(-gains, products).tolist() == [0.5, 0.5]
+
+
+def test_tails_are_those_of_a_binomial():
+    data = Predictions(np.full(40, 0.3), np.arange(40) < 9)
+    whole = whole_bin(sample_of(data)[0], 1.0)
+    constants = np.array([-1.0, 0.0, 0.5])
+    below, above = tails(whole, constants)
+    q = 1 / (1 + np.exp(-(np.log(0.3 / 0.7) + constants)))
+    assert below == pytest.approx(binom.cdf(9, 40, q), abs=1e-12)
+    assert above == pytest.approx(binom.sf(8, 40, q), abs=1e-12)
+
+
+def test_limits_without_an_event_are_those_of_clopper_and_pearson():
+    data = Predictions(np.full(200, 0.99), np.ones(200, int))
+    found = bias_of(data)
+    assert found.value == pytest.approx(-0.01)
+    assert found.low <= -0.01
+    assert found.high == pytest.approx(0.99 - 0.025 ** (1 / 200), abs=1e-4)
+    constants, lower, _ = confidence(whole_bin(sample_of(data)[0], 1.0))
+    assert (np.diff(constants) > 0).all()
+    assert (np.diff(lower) >= 0).all()
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_the_unit_of_weights_is_no_matter(m):
+    rng = np.random.default_rng(4)
+    data = draw(rng, 300, m, 0.6)
+    weights = rng.lognormal(0, 1, 300)
+    one, other = (
+        size_of(Predictions(data.probs, data.labels, weights=scale * weights), 0)
+        for scale in (1.0, 100.0)
+    )
+    assert one.value == pytest.approx(other.value, rel=1e-9)
+    assert one.low == pytest.approx(other.low, rel=1e-9)
+    if m == 2:
+        assert one.high == pytest.approx(other.high, rel=1e-9)
+
+
+def test_an_event_and_its_complement_have_one_size_and_opposite_biases():
+    rng = np.random.default_rng(5)
+    p = rng.random(400)
+    occurred = rng.random(400) < p**2
+    mine, other = Predictions(p, occurred), Predictions(1 - p, ~occurred)
+    a, b = bias_of(mine), bias_of(other)
+    assert (a.value, a.low, a.high) == pytest.approx((-b.value, -b.high, -b.low), abs=1e-4)
+    assert size_of(mine, 0).value == pytest.approx(size_of(other, 0).value, rel=0.02)
+
+
+@pytest.mark.parametrize(("m", "n"), [(2, 300), (3, 100), (10, 300)])
+def test_the_lower_limit_is_above_nothing_in_few_calibrated_sets(m, n):
+    rng = np.random.default_rng(m)
+    wrong = sum(at_least(CrossFit(draw(rng, n, m), seed), 1.96).low > 0 for seed in range(SETS))
+    assert wrong <= most(SETS, 0.035)
+
+
+def test_a_limit_without_the_noise_of_pairs_would_be_above_too_often():
+    """The wrong twin: one standard error as if directions were given, at half the z."""
+    rng = np.random.default_rng(8)
+    wrong = sum(at_least(CrossFit(draw(rng, 100, 3), seed), 0.7).low > 0 for seed in range(SETS))
+    assert wrong > most(SETS, 0.035)
+
+
+CASES = {
+    "rare errors": (200, lambda _, n: np.full(n, 0.99), lambda p: p),
+    "more errors": (200, lambda _, n: np.full(n, 0.99), lambda p: p - 0.02),
+    "rare events": (500, lambda _, n: np.full(n, 0.002), lambda p: p),
+    "any": (300, lambda rng, n: rng.random(n), lambda p: p),
+    "overconfident": (300, lambda rng, n: rng.random(n), lambda p: tempered(two(p), 0.67)[:, 1]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_intervals_of_two_outcomes_cover(case):
+    n, predict, law = CASES[case]
+    rng = np.random.default_rng(9)
+    covered = biases = 0
+    for seed in range(SETS):
+        p = predict(rng, n)
+        r = law(p)
+        data = Predictions(p, rng.random(n) < r)
+        truth = np.sqrt(((r - p) ** 2).mean())
+        found = size_of(data, seed)
+        covered += found.low <= truth + 1e-12 and found.high >= truth - 1e-12
+        bias = bias_of(data)
+        biases += bias.low <= (p - r).mean() + 1e-12 <= bias.high + 2e-12
+    assert covered >= fewest(SETS, 0.92)
+    assert biases >= fewest(SETS, 0.92)
+
+
+def test_no_bias_is_claimed_where_there_is_none():
+    rng = np.random.default_rng(10)
+    p = np.where(np.arange(60) % 2, 0.05, 0.95)
+    r = np.where(p < 0.5, 0.15, 0.85)
+    claims = sum(
+        bias_of(Predictions(p, rng.random(60) < r)).direction is not None for _ in range(SETS)
+    )
+    assert claims <= most(SETS, 0.06)
+
+
+def test_equal_models_are_seldom_told_apart():
+    rng = np.random.default_rng(11)
+    named = 0
+    for seed in range(SETS):
+        q = rng.uniform(0.1, 0.9, 300)
+        labels = rng.random(300) < q
+        one = CrossFit(Predictions(two(q + 0.06), labels), seed)
+        other = CrossFit(Predictions(two(q - 0.06), labels), seed, like=one)
+        found = compare(one, other, paired=True)
+        named += abs(found.value) > 2.24 * found.standard_error
+    assert named <= most(SETS, 0.05)
+
+
+def test_the_further_model_is_found():
+    rng = np.random.default_rng(12)
+    q = rng.uniform(0.1, 0.9, 2000)
+    labels = rng.random(2000) < q
+    near = CrossFit(Predictions(two(q), labels), 0)
+    far = CrossFit(Predictions(two(np.clip(q + 0.09, 0, 1)), labels), 0, like=near)
+    found = compare(far, near, paired=True)
+    assert found.value > 2.24 * found.standard_error
+    assert compare(far, near, paired=False).value == pytest.approx(found.value)
+
+
+def test_the_upper_limit_falls_with_the_rows():
+    limits = [
+        at_most(sample_of(Predictions(np.full(n, 0.5), np.arange(n) % 2))[0], 0, 0.95)
+        for n in (50, 500, 5000)
+    ]
+    assert limits == sorted(limits, reverse=True)
+    assert limits[-1] < 0.02
