@@ -70,7 +70,7 @@ class ClassTotals(Statistic):
     """Largest difference between how often a class occurs and how often it was predicted."""
 
     def prepare(self, view):
-        CALLS.append(shared)
+        CALLS.append(view)
         data = view.data
         cells = view.cells(EqualWidth(1))
         expected = data.weights @ data.probs.astype(float)
@@ -87,8 +87,8 @@ class MeanSurprise(Statistic):
     """Mean probability that the outcome was not given; it looks at labels, one set at a time."""
 
     def prepare(self, view):
-        CALLS.append(shared)
-        probs, rows, weights = view.data.probs, np.arange(shared.data.n), shared.data.weights
+        CALLS.append(view)
+        probs, rows, weights = view.data.probs, np.arange(view.data.n), view.data.weights
 
         def evaluate(block):
             hits = [probs[rows, labels] for labels in block.labels()]

@@ -35,7 +35,7 @@ SHARED = 0.7  # share of variance due to pairs of rows, at least, where nothing 
 NOTHING = 1e-16  # squared length below which there is no direction
 
 
-class AtLeast(NamedTuple):
+class LowerBound(NamedTuple):
     """How far predictions are off, of which directions see a part."""
 
     size: float
@@ -134,14 +134,13 @@ class CrossFit:
     def _evidence_without(self, fold: int) -> tuple[Floats, Floats]:
         count = len(self._without[fold])
         gains, products = np.zeros(count), np.zeros((count, count))
-        for other, part in enumerate(self._parts):
-            if other != fold and part.size:
-                some = self.sample.take(part)
-                found = [direction(some.probs) for direction in self._pair(fold, other)]
-                weighed = [h * some.weights[:, None] for h in found]
-                residuals = _residuals(some)
-                gains += [np.einsum("ij,ij->", h, residuals) for h in weighed]
-                products += [[np.einsum("ij,ij->", a, b) for b in found] for a in weighed]
+        for other in range(FOLDS):
+            if other != fold:
+                some = self.sample.take(self._parts[other])
+                found = np.stack([each(some.probs) for each in self._pair(fold, other)])
+                weighed = found * some.weights[:, None]
+                gains += np.einsum("hij,ij->h", weighed, _residuals(some))
+                products += np.einsum("hij,kij->hk", weighed, found)
         return gains, products
 
     def _pair(self, a: int, b: int) -> list[Direction]:
@@ -181,13 +180,13 @@ class CrossFit:
                 yield rows, some, _combined(self._without[fold], mine, some.probs)
 
 
-def at_least(fit: CrossFit, z: float) -> AtLeast:
+def at_least(fit: CrossFit, z: float) -> LowerBound:
     """Return how far predictions are off; the limit is that of z standard errors."""
     rows = fit.rows([combination(*evidence) for evidence in fit.evidence()])
     return bound(rows, fit.clusters, z)
 
 
-def bound(rows: Rows, clusters: Ints | None, z: float) -> AtLeast:
+def bound(rows: Rows, clusters: Ints | None, z: float) -> LowerBound:
     r"""Return the estimate, and the smallest x that it does not speak against.
 
     The variance is that of a truth p + t h of size x. A pair of rows counts twice, each in the
@@ -196,7 +195,7 @@ def bound(rows: Rows, clusters: Ints | None, z: float) -> AtLeast:
     `SHARED` of it.
     """
     if rows.length < NOTHING:
-        return AtLeast(0.0, 0.0)
+        return LowerBound(0.0, 0.0)
     root = sqrt(2 * rows.length)
     estimate = rows.gain / root
     squares = rows.weights**2
@@ -212,12 +211,12 @@ def bound(rows: Rows, clusters: Ints | None, z: float) -> AtLeast:
         return sqrt((1 + shared) * max(variance, least)) / float(rows.weights.sum())
 
     if estimate <= z * error(0.0) if estimate > 0 else True:
-        return AtLeast(max(0.0, estimate), 0.0)
+        return LowerBound(max(0.0, estimate), 0.0)
     low, high = 0.0, estimate
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if estimate - middle <= z * error(middle) else (middle, high)
-    return AtLeast(estimate, high)
+    return LowerBound(estimate, high)
 
 
 def _of_clusters(rows: Rows, clusters: Ints | None, estimate: float) -> float:

@@ -215,19 +215,6 @@ def pieces_of(cells: Gathered, unbiased: float) -> Pieces:
     )
 
 
-def influence(cells: Gathered) -> Floats:
-    r"""Return what each row adds to the value beyond its share (n,): :math:`2 u_c' r_i - |u_c|^2`.
-
-    Its weighted mean is the plug-in value, and its variance over n that of the unbiased one, too
-    large where deviations are small. Rows of weight 0 have 0.
-    """
-    out = np.zeros(cells.data.n)
-    for rows in _sorted_rows(cells):
-        mine = np.repeat(rows.means()[1], rows.sizes, axis=0)
-        out[rows.numbers] = (mine * (2 * rows.residuals - mine)).sum(axis=1)
-    return out
-
-
 def _spread_of(rows: _Rows, part: slice, mean: Floats, total: float) -> Floats:
     """Return what a cell of weight 2 or more adds to null mean and variance, remainder and slope.
 

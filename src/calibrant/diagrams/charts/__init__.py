@@ -125,9 +125,7 @@ def _strip(x: Scale, histograms: Sequence[Floats]) -> list[str]:
 
 def forest(groups: Sequence[Slice], label: str) -> Chart:
     """Draw a mark and an interval for each group; filled where it is shown to be off."""
-    known = [one.verdict for one in groups if one.verdict.interval is not None]
-    ends = [end for verdict in known for end in (verdict.size, *(verdict.interval or ()))]
-    x = Scale(0.0, 1.04 * max([LEAST, *(end for end in ends if end)]), NAMES, WIDTH - 14)
+    x = Scale(0.0, 1.04 * max([LEAST, *map(_reach, groups)]), NAMES, WIDTH - 14)
     bottom = UPPER + STEP * len(groups)
     parts = []
     percents = round_ticks(0.0, 100 * x.high, 5)
@@ -146,6 +144,12 @@ def forest(groups: Sequence[Slice], label: str) -> Chart:
     )
     size = "off by, percentage points (root mean square)"
     return Chart("".join(parts), label, 0.0, bottom + 26, keys, below=size)
+
+
+def _reach(one: Slice) -> float:
+    """Return the largest size that is drawn of a group."""
+    ends = one.verdict.size, *(one.verdict.interval or ())
+    return max((end for end in ends if end is not None), default=0.0)
 
 
 def _row(one: Slice, y: float, x: Scale) -> list[str]:

@@ -123,12 +123,16 @@ class Verdict:
         subject = words.capital(self.subject)
         if self.direction == "both":
             return f"{subject} are too high in some places and too low in others"
-        if self.direction is not None and self.bias is not None:
-            by = words.points(abs(self.bias))
-            if self.bias_interval is not None:
-                by += f" ({words.span(*sorted(map(abs, self.bias_interval)))})"
-            return f"{subject} are too {self.direction}, by {by} on average"
+        if self.direction is not None:
+            return f"{subject} are too {self.direction}, by {self._told_bias()} on average"
         return f"{subject} are miscalibrated"
+
+    def _told_bias(self) -> str:
+        """Say by how much mean prediction and rate differ."""
+        by = words.points(abs(self.bias or 0.0))
+        if self.bias_interval is None:
+            return by
+        return f"{by} ({words.span(*sorted(map(abs, self.bias_interval)))})"
 
     @property
     def facts(self) -> str:
