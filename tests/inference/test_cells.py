@@ -11,10 +11,12 @@ from chance import BUDGET, TRIALS, agrees, fewest, models, most, wrap
 from scipy.stats import binom, ks_2samp, norm
 
 from calibrant import Predictions, binwise, calibration_function, calibration_test
+from calibrant.calibration import EventSums
 from calibrant.checks.parameters import make_key
 from calibrant.lenses import Canonical, Groups, Marginal, Pooled, TopK, TopLabel
 from calibrant.partitions import EqualWidth, FromFunction, VarianceTree
 from calibrant.resampling import Consistency, Exact, Resampler
+from calibrant.resampling.draws.counts import CountDistributions
 from calibrant.statistics import ExpectedMiscalibration
 
 RNG = np.random.default_rng(0)
@@ -487,3 +489,24 @@ def test_skewed_cells_do_not_drown_the_others():
         old += (1 + (t[1:].max(axis=1) >= t[0, 3]).sum()) / 100 <= 0.05
     assert seen >= fewest(trials, 0.8)
     assert old <= trials // 3
+
+
+@pytest.mark.parametrize(("p", "n", "events"), [(0.02, 500, 50), (0.98, 500, 450), (0.5, 40, 40)])
+def test_what_can_hardly_occur_is_significant(p, n, events):
+    """Tails are added up from their own side: none is lost, however small."""
+    data = Predictions(np.full(n, p), np.arange(n) < events)
+    found = binwise(data, EqualWidth(1), n_resamples=99, rng=0)
+    assert found.adjusted_pvalues.tolist() == [0.01]
+
+
+@pytest.mark.parametrize("p", [0.001, 0.02, 0.5, 0.98])
+def test_scores_of_every_count_are_those_of_a_binomial(p):
+    n = 300
+    sums = EventSums.of(np.full(n, p), np.zeros(n, np.int32), 1)
+    counts = np.arange(n + 1.0)[:, None]
+    found = CountDistributions.of(sums).scores(counts)[:, 0]
+    smaller = np.minimum(binom.cdf(counts[:, 0], n, p), binom.sf(counts[:, 0] - 1, n, p))
+    told = smaller > 1e-20
+    assert not np.isnan(found).any()
+    assert found[told] == pytest.approx(np.maximum(0, -norm.ppf(np.minimum(smaller, 0.5)))[told])
+    assert (found[~told] > 9).all()

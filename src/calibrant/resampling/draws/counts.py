@@ -41,7 +41,8 @@ NEGLIGIBLE = 1e-25  # ends of a distribution below this are dropped; a draw reso
 class CountDistributions:
     """The distribution of the number of events in every cell."""
 
-    cdf: Floats  # of all cells, end to end
+    cdf: Floats  # P(count ≤ k) of all cells, end to end
+    tails: Floats  # P(count ≥ k), added up from the other end, so that the last digits are right
     offsets: NDArray[np.int64]  # (cells + 1,) where each begins
     lows: NDArray[np.int64]  # (cells,) the number of events that its first entry stands for
 
@@ -51,7 +52,8 @@ class CountDistributions:
         parts = distributions(sums)
         offsets = np.cumsum([0, *(pmf.size for _, pmf in parts)])
         cdf = np.concatenate([np.cumsum(pmf) / pmf.sum() for _, pmf in parts])
-        return cls(cdf, offsets, np.array([low for low, _ in parts], np.int64))
+        tails = np.concatenate([np.cumsum(pmf[::-1])[::-1] / pmf.sum() for _, pmf in parts])
+        return cls(cdf, tails, offsets, np.array([low for low, _ in parts], np.int64))
 
     def quantile(self, level: float) -> Floats:
         """Return the smallest number k with P(count ≤ k) ≥ level, for each cell."""
@@ -71,12 +73,12 @@ class CountDistributions:
 
         out = np.empty(events.shape)
         for c in range(events.shape[-1]):
-            cdf = self.cdf[self.offsets[first + c] : self.offsets[first + c + 1]]
-            above = np.concatenate(([1.0], 1.0 - cdf[:-1]))
-            known = np.maximum(0.0, -ndtri(np.minimum(np.minimum(cdf, above), 0.5)))
+            mine = slice(self.offsets[first + c], self.offsets[first + c + 1])
+            smaller = np.minimum(self.cdf[mine], self.tails[mine])
+            known = np.maximum(0.0, -ndtri(np.minimum(smaller, 0.5)))
             place = np.rint(events[..., c]).astype(np.int64) - self.lows[first + c]
-            inside = (place >= 0) & (place < cdf.size)
-            out[..., c] = np.where(inside, known[np.clip(place, 0, cdf.size - 1)], np.inf)
+            inside = (place >= 0) & (place < known.size)
+            out[..., c] = np.where(inside, known[np.clip(place, 0, known.size - 1)], np.inf)
         return out
 
     def draw(self, key: np.uint64, replicates: NDArray[np.uint64], first: int, last: int) -> Floats:
