@@ -89,10 +89,10 @@ def test_what_is_laid_out_at_a_time_shows_in_no_bit(kind, monkeypatch):
 def test_boxes_that_share_a_hash_are_left_to_the_host(kind, monkeypatch):
     on(kind, monkeypatch)
     data = there(kind, *problem(50, 40))
-    assert cells.boxes(data.there, (0, 39), 30) is not None
+    assert cells.boxes(data.on_device, (0, 39), 30) is not None
     monkeypatch.setattr(grid, "_hashed", lambda digits, _: torch.zeros(len(digits), device=kind))
     monkeypatch.setattr(grid.fused, "usable", lambda _: False)
-    assert cells.boxes(data.there, (0, 39), 30) is None
-    assert cells.simplices(data.there, (0, 39), 30) is None
+    assert cells.boxes(data.on_device, (0, 39), 30) is None
+    assert cells.simplices(data.on_device, (0, 39), 30) is None
     eta = statistics.ExpectedMiscalibration(partitions.EqualWidth(30))
     assert eta(data) == eta(Predictions(*problem(50, 40)[:2]))

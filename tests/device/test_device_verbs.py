@@ -167,8 +167,8 @@ def test_rows_are_divided_by_their_sums_as_on_the_host(kind, dtype, monkeypatch)
     away = cal.Predictions(probs.to(kind), labels.to(kind))
     monkeypatch.setattr(device, "KINDS", ())
     host = cal.Predictions(probs, labels)
-    assert away.there is not None
-    assert host.there is None
+    assert away.on_device is not None
+    assert host.on_device is None
     assert away.probs.tobytes() == host.probs.tobytes()
     assert away.probs.dtype == host.probs.dtype
 
@@ -191,4 +191,4 @@ def test_labels_of_any_kind(kind, dtype):
 def test_tensors_of_the_host_are_read_where_they_are(kind):  # noqa: ARG001
     assert not device.stays(torch.zeros(3))
     assert not device.stays(np.zeros(3))
-    assert cal.Predictions(torch.tensor([[0.5, 0.5]]), [0]).there is None
+    assert cal.Predictions(torch.tensor([[0.5, 0.5]]), [0]).on_device is None
