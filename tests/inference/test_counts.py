@@ -156,7 +156,8 @@ def test_drawn_counts_follow_their_distributions():
 
 def test_a_number_above_the_whole_distribution_is_its_last_count(monkeypatch):
     """The last entry of a distribution function may be rounded to less than 1."""
-    law = CountDistributions(np.array([0.5, 1 - 2**-52]), np.array([0, 2]), np.array([3]))
+    cdf, tails = np.array([0.5, 1 - 2**-52]), np.array([1.0, 0.5])
+    law = CountDistributions(cdf, tails, np.array([0, 2]), np.array([3]))
     monkeypatch.setattr(
         engine.draws, "uniforms", lambda *_: np.array([[0, 0.5 - 2**-53, 0.5, 1 - 2**-53]])
     )
