@@ -145,8 +145,20 @@ def running_totals(terms: Floats) -> Floats:
     """
     largest = float(terms.sum())
     unit = 2.0 ** np.ceil(np.log2(largest)) if largest > 0 else 1.0
-    high, middle, low = (np.cumsum(limb) for limb in cut(terms / unit))
-    return np.asarray((high + (middle + low)) * unit)
+    totals = np.empty(terms.size)
+    _running_totals(terms, unit, totals)
+    return totals
+
+
+@kernel(f8["cells"], f8, out(f8["cells"]))
+def _running_totals(terms, unit, totals):
+    high = middle = low = 0.0
+    for c in range(terms.shape[0]):
+        a, b, rest = cut(terms[c] / unit)
+        high += a
+        middle += b
+        low += rest
+        totals[c] = (high + (middle + low)) * unit
 
 
 def extend(events: Floats, first: int, predicted: Floats, values: Floats, paths: Paths) -> None:
