@@ -240,3 +240,20 @@ def test_progress_of_the_whole():
 def test_models_must_be_predictions():
     with pytest.raises(TypeError, match="Predictions"):
         compare({"a": 1, "b": 2})
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 11])
+def test_few_rows_and_clusters_are_compared(n, m):
+    """Folds may be empty, and directions learned from nothing."""
+    rng = np.random.default_rng(n)
+    probs, labels = rng.dirichlet(np.ones(m), 3 * n), rng.integers(0, m, 3 * n)
+    others = probs[:, ::-1].copy()
+    for rows, clusters in ((n, None), (3 * n, np.arange(3 * n) % max(n, 2))):
+        models = {
+            name: Predictions(p[:rows], labels[:rows], clusters=clusters)
+            for name, p in (("a", probs), ("b", others))
+        }
+        for difference in compare(models, **FAST).differences:
+            assert np.isfinite(difference.value)
+            assert difference.standard_error >= 0

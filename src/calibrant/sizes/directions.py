@@ -47,7 +47,9 @@ Direction = Callable[[Floats], Floats]  # of predictions (k, m): (k, m)
 
 
 def learn(sample: Sample) -> list[Direction]:
-    """Return the directions that rows tell: two of two outcomes, four of more."""
+    """Return what rows tell: two directions of two outcomes, four of more; no rows tell none."""
+    if sample.labels.size == 0:
+        return [np.zeros_like] * (2 if sample.probs.shape[1] == 2 else 4)
     if sample.probs.shape[1] == 2:
         event, occurred = sample.probs[:, 1], sample.labels == 1
         curves = (fit_curve(event, occurred, sample.weights, hats=n) for n in (0, HATS))
