@@ -69,7 +69,7 @@ release-check: ## Build the source archive and the wheel, and try them in empty 
 	build/release/tools/bin/python -m pip install --quiet build auditwheel
 	build/release/tools/bin/python -m build --outdir build/release
 	build/release/tools/bin/auditwheel show build/release/*.whl | tee build/release/audit.txt
-	tr '\n' ' ' <build/release/audit.txt | grep -q "consistent with the following platform tag: *.$$(ls build/release/*.whl | grep -o 'manylinux_[0-9]*_[0-9]*_[a-z0-9_]*[a-z0-9]')"
+	$(PYTHON) .ci/tag.py build/release
 	build/release/empty/bin/python -m pip install --quiet build/release/*.whl
 	cd build/release && empty/bin/calibrant demo && empty/bin/calibrant --version
 
