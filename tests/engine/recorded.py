@@ -97,13 +97,14 @@ def work_with_kernels(data):
         engine.median.median_distance(points, distance)
         engine.median._next(points, distance, 0)
     marks = engine.landmarks.place(data.probs[:5], chosen)
-    engine.landmarks.expected(points, marks, chosen)
-    matching = engine.pairs.Matching.empty(2, data.n, data.m)
+    unit = engine.landmarks.unit_for(points.weights, chosen)
+    seen = engine.landmarks.see(points, marks, chosen, unit)
     outcomes = np.stack([data.labels, data.labels[::-1]], axis=1)
-    engine.pairs.sort_outcomes(outcomes, 0, matching)
     sums = np.zeros((2, *marks.columns.shape), np.int64)
-    engine.landmarks.add_rows(points, marks, (chosen, 2.0**-40), matching, sums)
-    engine.landmarks.squared_lengths(sums, 2.0**-40, np.zeros(marks.columns.shape), marks.factor)
+    engine.landmarks.add_features(seen.units, outcomes, sums)
+    engine.landmarks.add_own(points, seen.own, outcomes, 2.0**40, np.zeros(2, np.int64))
+    expected = engine.landmarks.expected(data.probs, seen.units)
+    engine.landmarks.squared_lengths(sums, expected)
 
 
 def calls():

@@ -1,19 +1,21 @@
 """A kernel of low rank: every row is seen through its similarity to a few landmarks (Nyström).
 
 With k_i the kernels of row i and the landmarks and K those of the landmarks among themselves, the
-kernel of two rows is k_i' K^{-1} k_j. So a sum of it over all pairs is |L^{-1} a|², with L L' = K
-and a the sum of the rows' k_i.
+kernel of two rows is k_i' K^{-1} k_j = f_i'f_j, with the features f_i = L^{-1} k_i of a row and
+L L' = K. So a sum of it over all pairs of rows is the squared length of the sum of their features.
+Features are whole numbers of a small unit: sums of them are exact in any order.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.engine.arrays import Floats, Ints, zeros
+from calibrant.engine.arrays import Floats, Ints, within, zeros
 from calibrant.engine.draws import GOLDEN, mix
-from calibrant.engine.kernel import SPAN, f8, helper, i8, kernel, out
-from calibrant.engine.pairs import BLOCK, Kernel, Matching, Pairs, Points, similarities
+from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, kernel, out, real
+from calibrant.engine.pairs import Kernel, Pairs, Points, similarities
 
 TOGETHER = 1 << 13  # rows whose sums are added up together
 FLAT = 1e-10  # share of itself that a landmark must have apart from those before it
@@ -28,10 +30,14 @@ class Landmarks(NamedTuple):
 
 def hashes(probs: Floats, seed: int) -> Floats:
     """Return numbers between 0 and 1, the same for equal predictions: (n,)."""
-    bits = (probs + 0.0).view(np.uint64)  # no minus zero
     found = np.full(probs.shape[0], np.uint64(seed))
-    for column in bits.T:
-        found = mix((found ^ column) + GOLDEN)
+
+    def work(start: int, stop: int) -> None:
+        mine = found[start:stop]
+        for column in np.ascontiguousarray(probs[start:stop].T, np.float64) + 0.0:  # no minus zero
+            mine[:] = mix((mine ^ column.view(np.uint64)) + GOLDEN)
+
+    threads.run(work, threads.row_blocks(probs.shape))
     return np.asarray(((found >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
 
 
@@ -41,7 +47,8 @@ def choose(probs: Floats, rank: int, seed: int) -> Ints:
     Those are taken for which -log(u) / (1 - |p|² + 1/1000) is least, u a hash of the prediction:
     rows whose outcome is uncertain more often than others, whatever their order.
     """
-    priority = -np.log(hashes(probs, seed)) / (1.001 - (probs * probs).sum(axis=1))
+    squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
+    priority = -np.log(hashes(probs, seed)) / (1.001 - squares)
     order = np.argsort(priority, kind="stable")
     start, kept = 0, order[:0]
     while kept.size < rank and start < order.size:
@@ -55,7 +62,7 @@ def choose(probs: Floats, rank: int, seed: int) -> Ints:
 def place(probs: Floats, chosen: Kernel) -> Landmarks:
     """Make landmarks of predictions (rank, m), less those that others already stand for."""
     rank = len(probs)
-    columns = np.ascontiguousarray(probs.T)
+    columns = np.ascontiguousarray(probs.T, np.float64)
     factor = zeros((rank, rank))
     _factor(Pairs.of(Points(probs, np.ones(rank)), columns, chosen), factor)
     keep = np.flatnonzero(np.diagonal(factor) > 0)
@@ -100,96 +107,156 @@ def solve(factor, values):
     return total
 
 
-class Expected(NamedTuple):
-    """What rows amount to whatever their labels."""
+def unit_for(weights: Floats, chosen: Kernel) -> float:
+    """Return the unit of features: a row's, times its weight, are at most 2^28 of it.
 
-    sums: Floats  # (m, rank) of w_i p_i k_i
-    own: Floats  # (n,) the kernel of each row and itself
+    The squared length of a row's features is at most its kernel with itself, and four numbers of
+    28 bits and a sign can be added in 32.
+    """
+    largest = float(weights.max(initial=0.0)) * np.sqrt(chosen.scales.size)
+    return float(2.0 ** (np.ceil(np.log2(max(largest, 1e-300))) - 28))
 
 
-def expected(points: Points, landmarks: Landmarks, chosen: Kernel) -> Expected:
-    """Add up the predictions of all rows, as seen from the landmarks."""
-    own = np.empty(len(points.probs))
+class Features(NamedTuple):
+    """Rows as landmarks see them."""
 
-    def work(*span: int) -> Floats:
-        sums = zeros(landmarks.columns.shape)
+    units: Annotated[NDArray[np.int32], out(i4["n width"])]  # features times weight, in units
+    own: Annotated[Floats, out(f8["n"])]  # the kernel of each row and itself
+
+
+def see(points: Points, landmarks: Landmarks, chosen: Kernel, unit: float) -> Features:
+    """Return the features of rows."""
+    n, rank = len(points.probs), landmarks.columns.shape[1]
+    found = Features(zeros((n, rank), np.int32), np.empty(n))
+
+    def work(*span: int) -> None:
         pairs = Pairs.of(points, landmarks.columns, chosen)
-        _expected(pairs, landmarks.factor, span, sums, own)
-        return sums
+        _see(pairs, landmarks.factor, 1.0 / unit, span, found)
 
-    sums = threads.run(work, threads.blocks(own.size, TOGETHER))
-    return Expected(np.sum(sums, axis=0), own)
+    threads.run(work, threads.blocks(n, TOGETHER))
+    return found
 
 
-@kernel(Pairs, f8["width width"], SPAN, out(f8["m width"]), out(f8["n"]))
-def _expected(pairs, factor, span, sums, own):
+@kernel(Pairs, f8["width width"], f8, SPAN, Features)
+def _see(pairs, factor, scale, span, found):
     values = pairs.values
     for j in range(span[0], span[1]):
         similarities(pairs, j)
+        found.own[j] = solve(factor, values)
+        row, w = found.units[j], pairs.points.weights[j] * scale
+        for i in range(values.shape[0]):
+            row[i] = np.int32(np.rint(values[i] * w))
+
+
+def expected(probs: NDArray[Any], units: NDArray[np.int32]) -> Floats:
+    """Return sums of p_i f_i, the features that labels of rows bring on average: (m, rank)."""
+    sums = zeros((probs.shape[1], units.shape[1]))
+    _add_expected(probs, units, sums)
+    return sums
+
+
+@kernel(real["n m"], i4["n rank"], out(f8["m rank"]))
+def _add_expected(probs, units, sums):
+    n = probs.shape[0]
+    for s in range(0, n - 3, 4):  # four rows in a sweep
+        one, two, three, four = units[s], units[s + 1], units[s + 2], units[s + 3]
         for c in range(sums.shape[0]):
-            x = pairs.points.weights[j] * pairs.points.probs[j, c]
-            row = sums[c]
-            for i in range(values.shape[0]):
-                row[i] += x * values[i]
-        own[j] = solve(factor, values)
+            out = sums[c]
+            a, b = np.float64(probs[s, c]), np.float64(probs[s + 1, c])
+            d, e = np.float64(probs[s + 2, c]), np.float64(probs[s + 3, c])
+            for i in range(out.shape[0]):
+                out[i] += (a * one[i] + b * two[i]) + (d * three[i] + e * four[i])
+    for s in range(n - n % 4, n):
+        one = units[s]
+        for c in range(sums.shape[0]):
+            out, a = sums[c], np.float64(probs[s, c])
+            for i in range(out.shape[0]):
+                out[i] += a * one[i]
 
 
-def add_rows(
-    points: Points,
-    landmarks: Landmarks,
-    chosen: tuple[Kernel, float],
-    matching: Matching,
-    sums: Ints,
+class Sorting(NamedTuple):
+    """Room for rows that are sorted by outcome."""
+
+    rows: Annotated[NDArray[np.int32], out(i4["n"])]
+    starts: Annotated[NDArray[np.int32], out(i4["m+1"])]  # where rows of each outcome begin
+
+
+def add_features(units: NDArray[np.int32], outcomes: NDArray[np.int32], sums: Ints) -> None:
+    """Add the features of rows (n, rank) to sums (size, m, rank), by their outcomes (n, size)."""
+    m = sums.shape[1]
+    within("outcomes", outcomes, m)
+    room = Sorting(np.empty(len(units), np.int32), np.empty(m + 1, np.int32))
+    _add_features(units, outcomes, room, sums)
+
+
+@kernel(i4["n rank"], i4["n size"], Sorting, out(i8["size m rank"]))
+def _add_features(units, outcomes, room, sums):
+    rows, starts = room.rows, room.starts
+    n, m = units.shape[0], sums.shape[1]
+    for t in range(sums.shape[0]):
+        for c in range(m + 1):
+            starts[c] = 0
+        for s in range(n):
+            starts[outcomes[s, t] + 1] += 1
+        for c in range(m):
+            starts[c + 1] += starts[c]
+        # While rows are placed, starts[c] is where the next row of outcome c goes.
+        for s in range(n):
+            c = outcomes[s, t]
+            rows[starts[c]] = s
+            starts[c] += 1
+        a = 0
+        for c in range(m):  # starts[c] is where its rows end now
+            out, stop = sums[t, c], starts[c]
+            while a + 4 <= stop:  # four rows in a sweep
+                one, two = units[rows[a]], units[rows[a + 1]]
+                three, four = units[rows[a + 2]], units[rows[a + 3]]
+                for i in range(out.shape[0]):
+                    out[i] += np.int32(np.int32(one[i] + two[i]) + np.int32(three[i] + four[i]))
+                a += 4
+            while a < stop:
+                one = units[rows[a]]
+                for i in range(out.shape[0]):
+                    out[i] += one[i]
+                a += 1
+
+
+def add_own(
+    points: Points, own: Floats, outcomes: NDArray[np.int32], scale: float, sums: Ints
 ) -> None:
-    """Add w_i k_i of rows, of a kernel in a unit, to sums (size, m, rank) of their outcomes."""
-    if matching.n_rows != len(points.probs):
-        raise IndexError(f"`matching` must be of {len(points.probs)} rows.")
-    pairs = Pairs.of(points, landmarks.columns, chosen[0])
-    table = zeros((BLOCK, pairs.values.size), np.int64)
-    _add_rows(pairs, 1.0 / chosen[1], table, matching, sums)
+    """Add w_i k_ii p_iy of rows with outcomes (n, size), times a scale, to sums (size,)."""
+    within("outcomes", outcomes, points.probs.shape[1])
+    _add_own(points, own, outcomes, scale, sums)
 
 
-@kernel(Pairs, f8, out(i8["_ width"]), Matching, out(i8["size m width"]))
-def _add_rows(pairs, scale, table, matching, sums):
-    n, values = pairs.points.probs.shape[0], pairs.values
-    for first in range(0, n, BLOCK):
-        last = min(first + BLOCK, n)
-        for j in range(first, last):
-            similarities(pairs, j)
-            w, row = pairs.points.weights[j] * scale, table[j - first]
-            for i in range(values.shape[0]):
-                row[i] = np.int64(values[i] * w)
-        for t in range(sums.shape[0]):
-            rows, starts = matching.places[t, first:last], matching.starts[t, first // BLOCK]
-            for c in range(sums.shape[1]):
-                out = sums[t, c]
-                a, stop = np.int64(starts[c]), np.int64(starts[c + 1])
-                while a + 4 <= stop:  # four rows in a sweep
-                    one, two = table[rows[a]], table[rows[a + 1]]
-                    three, four = table[rows[a + 2]], table[rows[a + 3]]
-                    for i in range(out.shape[0]):
-                        out[i] += (one[i] + two[i]) + (three[i] + four[i])
-                    a += 4
-                while a < stop:
-                    one = table[rows[a]]
-                    for i in range(out.shape[0]):
-                        out[i] += one[i]
-                    a += 1
+@kernel(Points, f8["n"], i4["n size"], f8, out(i8["size"]))
+def _add_own(points, own, outcomes, scale, sums):
+    for s in range(outcomes.shape[0]):
+        row, drawn = points.probs[s], outcomes[s]
+        x = points.weights[s] * own[s] * scale
+        for t in range(drawn.shape[0]):
+            sums[t] += np.int64(np.rint(x * np.float64(row[drawn[t]])))
 
 
-def squared_lengths(sums: Ints, unit: float, sums_expected: Floats, factor: Floats) -> Floats:
-    """Return the sum over the outcomes of |L^{-1} (observed - expected)|² for each replicate."""
+def squared_lengths(sums: Ints, expected: Floats) -> Floats:
+    """Return the sum of the squares of sums (size, m, rank) less what was expected (m, rank)."""
     out = np.empty(sums.shape[0])
-    _squared_lengths(sums, unit, sums_expected, factor, zeros(sums.shape[2]), out)
+    _squared_lengths(sums, expected, zeros(sums.shape[2]), out)
     return out
 
 
-@kernel(i8["size m rank"], f8, f8["m rank"], f8["rank rank"], out(f8["rank"]), out(f8["size"]))
-def _squared_lengths(sums, unit, predicted, factor, values, out):
+@kernel(i8["size m rank"], f8["m rank"], out(f8["rank"]), out(f8["size"]))
+def _squared_lengths(sums, expected, squares, out):
+    """Add up squares over outcomes for each feature, and then over features."""
     for t in range(sums.shape[0]):
-        total = 0.0
+        for i in range(squares.shape[0]):
+            squares[i] = 0.0
         for c in range(sums.shape[1]):
-            for i in range(values.shape[0]):
-                values[i] = sums[t, c, i] * unit - predicted[c, i]
-            total += solve(factor, values)
+            row, centre = sums[t, c], expected[c]
+            for i in range(squares.shape[0]):
+                off = row[i] - centre[i]
+                squares[i] += off * off
+        total = 0.0
+        for i in range(squares.shape[0]):
+            total += squares[i]
         out[t] = total

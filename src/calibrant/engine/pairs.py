@@ -7,14 +7,14 @@ at a time changes a bit.
 """
 
 from collections.abc import Callable
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Ints, T, blank, within, zeros
-from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out, u1
+from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out, real, u1
 
 TOTAL_VARIATION, EUCLIDEAN = range(2)  # distances
 EXPONENTIAL, GAUSSIAN = range(2)  # kernels
@@ -45,7 +45,7 @@ class Kernel(NamedTuple):
 class Points(NamedTuple):
     """Predictions and weights of the rows."""
 
-    probs: Annotated[Floats, f8["n m"]]
+    probs: Annotated[NDArray[Any], real["n m"]]
     weights: Annotated[Floats, f8["n"]]
 
 
@@ -76,7 +76,7 @@ def sweep(points: Points, chosen: Kernel, work: Callable[[Pairs], T]) -> list[T]
     """Compare all rows with each block of them, on several threads; return what work gives."""
 
     def block(first: int, last: int) -> T:
-        columns = np.ascontiguousarray(points.probs[first:last].T)
+        columns = np.ascontiguousarray(points.probs[first:last].T, np.float64)
         return work(Pairs.of(points, columns, chosen, first))
 
     return threads.run(block, threads.blocks(len(points.probs), BLOCK))
@@ -88,7 +88,7 @@ def distances(point, columns, distance, out):
     for i in range(out.shape[0]):
         out[i] = 0.0
     for j in range(columns.shape[0]):
-        p, column = point[j], columns[j]
+        p, column = np.float64(point[j]), columns[j]
         if distance == TOTAL_VARIATION:
             for i in range(out.shape[0]):
                 out[i] += abs(column[i] - p)
@@ -264,7 +264,7 @@ def _weighted_means(pairs, out):
         for i in range(values.shape[0]):
             values[i] *= w
         for c in range(out.shape[0]):
-            mean, p = out[c], pairs.points.probs[j, c]
+            mean, p = out[c], np.float64(pairs.points.probs[j, c])
             for i in range(mean.shape[0]):
                 mean[i] += p * values[i]
 
@@ -353,7 +353,7 @@ def _spread(pairs, trace, inner, out):
         for i in range(values.shape[0]):
             trace[i] = inner[i] = 0.0
         for c in range(columns.shape[0]):
-            p, column = pairs.points.probs[j, c], columns[c]
+            p, column = np.float64(pairs.points.probs[j, c]), columns[c]
             for i in range(values.shape[0]):
                 x = p * column[i]
                 inner[i] += x

@@ -5,21 +5,27 @@ r = e_y - p; of the unbiased statistic less sum_i w_i k(p_i, p_i) |r_i|², as if
 were w rows and none paired with itself.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import fsum
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.engine import threads
 from calibrant.predictions import Predictions
 from calibrant.statistics.statistic import Floats, Outcomes, spans, unit_for
 
 Whole = NDArray[np.int64]
+T = TypeVar("T")
 
 BATCH = 1 << 23  # outcomes of a batch, or sums of one
-SPAN = 512  # rows that are drawn and added up together: whole blocks of the engine's
+SPAN, WIDE_SPAN = 512, 4096  # rows that are drawn and added up together, of few and many classes
+FEW = 64  # classes
+TOGETHER = 1 << 13  # rows whose predictions are added up together
+KEPT = 1 << 26  # bytes of features that are kept, whatever the size of the data
 
 
 @final
@@ -28,17 +34,16 @@ class Sample:
     """The rows that count: those of positive weight."""
 
     rows: Whole  # (k,) their numbers
-    points: Any  # engine.pairs.Points: their predictions in float64, and weights
+    points: Any  # engine.pairs.Points: their predictions, and weights
     event: int | None  # the outcome of two that the problem is about
 
     @classmethod
     def of(cls, data: Predictions) -> Self:
         """Take the rows of positive weight; of two outcomes the event tells the other."""
         rows = np.flatnonzero(data.weights > 0)
-        chosen = data.probs if rows.size == data.n else data.probs[rows]
-        probs = np.ascontiguousarray(chosen, np.float64)
+        probs = np.ascontiguousarray(data.probs if rows.size == data.n else data.probs[rows])
         if data.event is not None:
-            events = probs[:, data.event]
+            events = probs[:, data.event].astype(np.float64)
             both = (events, 1.0 - events) if data.event == 0 else (1.0 - events, events)
             probs = np.stack(both, axis=1)
         return cls(rows, engine.pairs.Points(probs, data.weights[rows].copy()), data.event)
@@ -47,6 +52,11 @@ class Sample:
     def mass(self) -> float:
         """The weight of all rows."""
         return float(self.points.weights.sum())
+
+    @property
+    def probs(self) -> Floats:
+        """Their predictions in float64."""
+        return np.asarray(self.points.probs, np.float64)
 
 
 @final
@@ -87,7 +97,7 @@ class Pairs:
 
     def null_mean(self) -> float:
         """Return the mean under redrawn labels."""
-        variances = 1.0 - (self.sample.points.probs**2).sum(axis=1)  # tr C
+        variances = 1.0 - (self.sample.probs**2).sum(axis=1)  # tr C
         summed = self.kernel.scales.size * (self.own * variances).sum()
         return float(summed / self.count) if self.count else 0.0
 
@@ -99,7 +109,7 @@ class Pairs:
             between = self._line_spread()
         else:
             between = engine.pairs.spread(self.sample.points, self.kernel)
-        p = self.sample.points.probs
+        p = self.sample.probs
         lengths = 4 * ((p**3).sum(axis=1) - (p**2).sum(axis=1) ** 2)  # variance of |e_y - p|²
         own = self.kernel.scales.size * self.own
         return float(np.sqrt(4 * between + (own**2 * lengths).sum()) / self.count)
@@ -173,7 +183,7 @@ class FullForm:
     def of(cls, pairs: Pairs) -> Self:
         """Add up the predictions."""
         sample, kernel = pairs.sample, pairs.kernel
-        probs, weights = sample.points
+        probs, weights = sample.probs, sample.points.weights
         alone = kernel.scales.size * weights  # of a row and itself
         g = engine.pairs.weighted_means(sample.points, kernel) * weights[:, None]
         if pairs.unbiased:
@@ -206,54 +216,77 @@ class FullForm:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankForm:
-    """All pairs, as seen from a few landmarks."""
+    """All pairs, as seen from a few landmarks: a row is a few features, whole numbers of a unit.
+
+    With S_k the sum of the features of rows of outcome k, and E_k what it is on average, the sum
+    over the pairs is that of |S_k - E_k|².
+    """
 
     pairs: Pairs
     landmarks: Any  # engine.landmarks.Landmarks
-    expected: Any  # engine.landmarks.Expected: the predictions of all rows, seen from there
+    unit: float  # of features
+    features: Any  # engine.landmarks.Features of all rows; None if they would take too much memory
+    expected: Floats  # (m, rank) the E_k, in units
+    alone: float  # sum of w_i k_ii (1 + |p_i|²): pairs of a row and itself, whatever its label
 
     @classmethod
     def of(cls, pairs: Pairs, rank: int, seed: int) -> Self:
-        """Choose the landmarks."""
+        """Choose the landmarks, and look at all rows from there."""
         points = pairs.sample.points
         rows = engine.landmarks.choose(points.probs, rank, seed)
         landmarks = engine.landmarks.place(points.probs[rows], pairs.kernel)
-        expected = engine.landmarks.expected(points, landmarks, pairs.kernel)
-        return cls(pairs, landmarks, expected)
+        unit = engine.landmarks.unit_for(points.weights, pairs.kernel)
+        features = None
+        if 4 * len(points.probs) * landmarks.columns.shape[1] <= max(KEPT, points.probs.nbytes / 2):
+            features = engine.landmarks.see(points, landmarks, pairs.kernel, unit)
+        found = cls(pairs, landmarks, unit, features, np.empty(0), 0.0)
+        parts = found._over_rows(found._averages)
+        expected = np.sum([part[0] for part in parts], axis=0)
+        return replace(found, expected=expected, alone=fsum(part[1] for part in parts))
+
+    def _over_rows(self, work: Callable[[int, int], T]) -> list[T]:
+        """Return what work gives for spans of rows, on several threads."""
+        return threads.run(work, threads.blocks(self.pairs.sample.rows.size, TOGETHER))
+
+    def _averages(self, first: int, last: int) -> tuple[Floats, float]:
+        """Return what some rows add to `expected` and to `alone`."""
+        probs, weights = self._points(first, last)
+        units, own = self._features(first, last)
+        squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
+        return engine.landmarks.expected(probs, units), fsum(weights * own * (1.0 + squares))
 
     @property
     def most(self) -> int:
-        return max(1, BATCH // int(self.expected.sums.size))
+        return max(1, BATCH // self.expected.size)
 
     def sums(self, outcomes: Outcomes) -> Floats:
-        sample, kernel = self.pairs.sample, self.pairs.kernel
-        m, rank = self.expected.sums.shape
-        unit = unit_for(4 * kernel.scales.size * sample.mass)
+        sample, (m, rank) = self.pairs.sample, self.expected.shape
         sums = np.zeros((outcomes.size, m, rank), np.int64)
-        own = engine.arrays.blank(engine.pairs.Words, size=outcomes.size)
-        for first in range(0, sample.rows.size, SPAN):
-            part = self._part(first)
-            drawn = outcomes.of(sample.rows[first : first + part.weights.size])
-            matching = engine.pairs.Matching.empty(outcomes.size, part.weights.size, m)
-            engine.pairs.sort_outcomes(drawn, 0, matching)
-            engine.landmarks.add_rows(part, self.landmarks, (kernel, unit), matching, sums)
+        scale = 1.0 / unit_for(max(1.0, self.pairs.kernel.scales.size * sample.mass))
+        own = np.zeros(outcomes.size, np.int64)
+        step = SPAN if m <= FEW else WIDE_SPAN
+        for first in range(0, sample.rows.size, step):
+            rows = sample.rows[first : first + step]
+            last = first + rows.size
+            drawn = outcomes.of(rows)
+            units, alone = self._features(first, last)
+            engine.landmarks.add_features(units, drawn, sums)
             if self.pairs.unbiased:
-                engine.pairs.add_entries(self._lengths(first, unit), drawn, own)
-        expected, factor = self.expected.sums, self.landmarks.factor
-        found = engine.landmarks.squared_lengths(sums, unit, expected, factor)
-        return np.asarray(found - own.value * unit)
+                points = self._points(first, last)
+                engine.landmarks.add_own(points, alone, drawn, scale, own)
+        found = engine.landmarks.squared_lengths(sums, self.expected) * self.unit**2
+        return np.asarray(found - (self.alone - 2.0 * (own / scale)) * self.pairs.unbiased)
 
-    def _part(self, first: int) -> Any:
-        """Return the predictions and weights of a block of rows."""
-        block = slice(first, first + SPAN)
-        return engine.pairs.Points(*(part[block] for part in self.pairs.sample.points))
+    def _points(self, first: int, last: int) -> Any:
+        """Return the predictions and weights of some rows."""
+        return engine.pairs.Points(*(part[first:last] for part in self.pairs.sample.points))
 
-    def _lengths(self, first: int, unit: float) -> Whole:
-        """Return w_i k(p_i, p_i) |e_y - p_i|² of a block of rows for each outcome: (rows, m)."""
-        probs, weights = self._part(first)
-        own = weights * self.expected.own[first : first + weights.size]
-        squares = (probs**2).sum(axis=1)[:, None] + (1.0 - 2.0 * probs)
-        return np.asarray((squares * (own / unit)[:, None]).astype(np.int64))
+    def _features(self, first: int, last: int) -> Any:
+        """Return the features of some rows: kept ones, or made again."""
+        if self.features is not None:
+            return engine.landmarks.Features(*(part[first:last] for part in self.features))
+        points = self._points(first, last)
+        return engine.landmarks.see(points, self.landmarks, self.pairs.kernel, self.unit)
 
 
 Form = LineForm | FullForm | LowRankForm
