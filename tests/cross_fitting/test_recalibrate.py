@@ -9,6 +9,7 @@ from chance import TRIALS, agrees
 import calibrant as cal
 from calibrant import Predictions, recalibrate
 from calibrant.cross_fitting import Change
+from calibrant.cross_fitting.change import foreseen
 from calibrant.partitions import EqualWidth
 from calibrant.recalibration import Beta, Dirichlet, Histogram, Isotonic, Temperature, Vector
 
@@ -25,7 +26,7 @@ def too_sure(n, m, power=2.0, weights=None, seed=0):
 
 BINARY = too_sure(300, 2)
 THREE = too_sure(300, 3)
-QUICK = {"n_resamples": 19, "rng": 1}
+QUICK = {"n_resamples": 99, "rng": 1}
 
 
 def test_the_mean_change_and_its_error_by_hand():
@@ -48,6 +49,65 @@ def test_the_interval_of_normal_differences_is_exact():
     # a wrong twin: the quantile of 90 %
     means, errors = draws.mean(axis=1), draws.std(axis=1, ddof=1) / np.sqrt(12)
     assert not agrees(int((np.abs(means) <= 1.64 * errors).sum()), TRIALS, 0.95)
+
+
+def test_clusters_are_added_up_before_the_error_is_found():
+    d, w = np.array([1.0, 3.0, 5.0, 7.0]), np.ones(4)
+    found = Change.of(d, w, np.array([0, 0, 1, 1]))
+    assert found.value == 4.0
+    assert found.n == 2
+    assert found.standard_error == pytest.approx(np.sqrt(2 * (16 + 16)) / 4)
+
+
+@pytest.mark.parametrize("weights", [None, RNG.integers(0, 3, 40)])
+def test_the_error_that_predictions_foresee_is_that_of_plain_loops(weights):
+    before = too_sure(40, 3, weights=weights)
+    after = Temperature().fit(before)(before)
+    expected = []
+    for k in range(2):
+        sums = [0.0, 0.0]
+        for w, p, q in zip(before.weights, before.probs, after.probs, strict=True):
+            brier = [((q - e) ** 2).sum() - ((p - e) ** 2).sum() for e in np.eye(3)]
+            d = np.array((np.log(p / q), brier)[k])
+            for number, law in enumerate((p, q)):
+                sums[number] += w**2 * (law @ d**2 - (law @ d) ** 2)
+        expected.append(np.sqrt(max(sums)) / before.weights.sum())
+    assert foreseen(before, after) == pytest.approx(expected)
+    least = float(foreseen(before, after)[0])
+    assert Change.of(np.zeros(40), before.weights, least=least).standard_error == least
+
+
+def test_the_unit_of_weights_is_no_matter():
+    weights = RNG.integers(1, 4, 300)
+    a, b = (too_sure(300, 3, weights=w) for w in (weights, 100 * weights))
+    one, other = (recalibrate(data, [Vector(), Isotonic()], **QUICK) for data in (a, b))
+    assert one.recommended == other.recommended
+    for left, right in zip(one.rows, other.rows, strict=True):
+        assert left.log_score == pytest.approx(right.log_score, rel=1e-12)
+        assert left.log_change.interval == pytest.approx(right.log_change.interval, rel=1e-9)
+
+
+def test_a_prior_that_was_chosen_stays_and_a_method_may_have_none():
+    class Plain:
+        def fit(self, data):
+            return Temperature().fit(data)
+
+        def __str__(self):
+            return "plain"
+
+    found = recalibrate(BINARY, [Temperature(prior=0), Plain(), Beta()], **QUICK)
+    assert [getattr(row.method, "prior", "none") for row in found.rows[1:]] == [0, "none", 0.2]
+    same = found.map("temperature").to_dict()
+    assert same == found.map("plain").to_dict() == Temperature().fit(BINARY).to_dict()
+
+
+def test_a_model_that_no_method_helps_is_left_as_it_is():
+    # 0.4 should be 0.5 and 0.6 should be 0.7: confidences of 60 % are right in the mean
+    data = Predictions([0.4] * 500 + [0.6] * 500, [0, 1] * 250 + [0] * 150 + [1] * 350)
+    found = recalibrate(data, [Temperature()], **QUICK)
+    assert found.rows[0].pvalue <= 0.05
+    assert "but no method improves the log loss" in found.recommendation
+    assert found.recommended == "as it is"
 
 
 @pytest.mark.parametrize("data", [BINARY, THREE, too_sure(200, 3, weights=RNG.integers(0, 3, 200))])
@@ -81,6 +141,7 @@ def test_scores_and_changes_are_those_of_plain_loops(data):
 def test_the_outcome_of_a_row_has_no_say_in_its_own_prediction(method):
     found = recalibrate(THREE, [method], **QUICK)
     probs = found.predictions(str(method)).probs
+    method = found.rows[1].method  # with its prior
     for i in (0, 17, 111):
         labels = THREE.labels.copy()
         labels[i] = (labels[i] + 1) % 3
@@ -102,14 +163,14 @@ def test_the_model_as_it_is_comes_first_and_its_test_is_that_of_the_data():
     assert first.method is None
     assert found.predictions("as it is") is BINARY
     assert found.map("as it is")(BINARY.probs) == pytest.approx(BINARY.probs, abs=1e-15)
-    again = cal.calibration_test(found.predictions("beta"), n_resamples=19, rng=1)
+    again = cal.calibration_test(found.predictions("beta"), **QUICK)
     assert np.array_equal(again.null, found.row("beta").test.null)
     assert again.pvalue == found.row("beta").pvalue
 
 
 def test_maps_are_fitted_to_all_rows():
     found = recalibrate(BINARY, [Temperature(), Beta()], **QUICK)
-    fitted = Temperature().fit(BINARY)
+    fitted = Temperature(prior=60 / BINARY.n).fit(BINARY)
     assert found.map("temperature").to_dict() == fitted.to_dict()
     assert found.map().to_dict() == found.map(found.recommended).to_dict()
 
@@ -139,7 +200,8 @@ def test_the_rule_takes_the_first_within_an_error_of_the_best():
     # the error of a difference of two independent columns is √2 spread / √400, about 0.07 spread
     assert chosen([1.0, 0.9, 0.85], 0.1) == 2
     assert chosen([1.0, 0.9, 0.899], 0.1) == 1
-    assert chosen([1.0, 0.9, 0.85], 3.0) == 0
+    assert chosen([1.0, 0.9, 0.85], 3.0) == 1
+    assert chosen([1.0, 1.1, 0.85], 9.0) == 2
     assert chosen([0.8, 0.9, 0.85], 0.1) == 0
     assert chosen([np.inf, 0.9, 0.85], 0.1) == 2
     assert chosen([np.inf, np.inf, np.inf], 0.1) == 0
@@ -151,9 +213,12 @@ def test_a_model_that_is_too_sure_is_repaired_by_the_simplest():
     found = recalibrate(too_sure(2000, 3), **QUICK)
     assert found.recommended == "temperature"
     assert found.map().temperature == pytest.approx(2.0, abs=0.2)
-    assert found.row().log_change.interval[1] < 0
+    low, high = found.row().log_change.interval
+    assert high < 0
     assert found.row().miscalibration < found.rows[0].miscalibration / 5
-    assert "Use temperature" in found.recommendation
+    assert found.recommendation.endswith(
+        f"by {-found.row().log_change.value:.4f} (95 % interval {-high:.4f} to {-low:.4f})."
+    )
 
 
 def test_certain_and_wrong_is_an_infinite_score_that_a_method_can_repair():
@@ -197,13 +262,15 @@ def test_what_a_result_says():
 @pytest.mark.parametrize(
     ("n", "m", "names"),
     [
-        (30, 2, ["temperature", "beta", "isotonic"]),
-        (150, 5, ["temperature", "vector", "Dirichlet", "isotonic"]),
-        (149, 5, ["temperature", "vector", "isotonic"]),
-        (49, 5, ["temperature", "isotonic"]),
+        (199, 2, ["temperature", "beta"]),
+        (200, 2, ["temperature", "beta", "isotonic"]),
+        (500, 5, ["temperature", "vector", "Dirichlet", "isotonic"]),
+        (300, 5, ["temperature", "vector", "Dirichlet"]),
+        (299, 5, ["temperature", "vector"]),
+        (99, 5, ["temperature"]),
     ],
 )
-def test_defaults_need_five_rows_for_each_number_that_is_fitted(n, m, names):
+def test_defaults_need_ten_rows_for_each_number_that_is_fitted(n, m, names):
     from calibrant.cross_fitting.before_after import default_methods
 
     assert [str(method) for method in default_methods(too_sure(n, m))] == names
@@ -211,7 +278,7 @@ def test_defaults_need_five_rows_for_each_number_that_is_fitted(n, m, names):
 
 def test_methods_of_the_same_words_are_told_apart():
     found = recalibrate(THREE, [Dirichlet(0.1, 0.1), Dirichlet(1.0, 1.0)], **QUICK)
-    assert found.rows[1].name == "Dirichlet(off_diagonal=0.1, intercept=0.1)"
+    assert found.rows[1].name == "Dirichlet(off_diagonal=0.1, intercept=0.1, prior=None)"
 
 
 def test_progress_rises_to_its_end():

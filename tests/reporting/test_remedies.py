@@ -19,8 +19,8 @@ def section(path):
 
 def test_a_model_that_is_too_sure(tmp_path):
     data = tempered(600, 3, 2.0)
-    text = section(report(data, tmp_path / "r.html", n_resamples=19, rng=4))
-    found = cal.recalibrate(data, n_resamples=19, rng=4)
+    text = section(report(data, tmp_path / "r.html", n_resamples=99, rng=4))
+    found = cal.recalibrate(data, n_resamples=99, rng=4)
     assert found.recommendation in text
     for row in found.rows:
         for cell in row.cells():
@@ -57,9 +57,9 @@ def test_of_large_data_only_the_temperature_is_tried():
 
 def test_the_provenance_has_the_settings(tmp_path):
     data = tempered(300, 2, 2.0)
-    page = report(data, tmp_path / "r.html", n_resamples=19, rng=4).read_text("utf-8")
+    page = report(data, tmp_path / "r.html", n_resamples=99, rng=4).read_text("utf-8")
     (model,) = json.loads(unescape(re.search(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL).group(1)))[
         "models"
     ]
-    assert model["recalibration"] == cal.recalibrate(data, n_resamples=19, rng=4).settings
+    assert model["recalibration"] == cal.recalibrate(data, n_resamples=99, rng=4).settings
     assert recalibration.Temperature().fit(data).temperature > 1

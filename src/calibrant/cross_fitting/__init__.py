@@ -4,6 +4,7 @@ Methods of `recalibration` are judged with the tests of `inference`; neither kno
 """
 
 from calibrant.cross_fitting.before_after import recalibrate
-from calibrant.cross_fitting.result import Change, Recalibration, RecalibrationRow
+from calibrant.cross_fitting.change import Change
+from calibrant.cross_fitting.result import Recalibration, RecalibrationRow
 
 __all__ = ["Change", "Recalibration", "RecalibrationRow", "recalibrate"]

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from calibrant.arguments import check_data, takes_arrays
 from calibrant.checks.parameters import Rng, brief, derive, generator, whole
+from calibrant.cross_fitting.change import Change, Floats, foreseen
 from calibrant.cross_fitting.result import (
     AS_IT_IS,
-    Change,
-    Floats,
     Folds,
     Recalibration,
     RecalibrationRow,
     apply_to_folds,
+    refuted,
 )
 from calibrant.inference import calibration_test
 from calibrant.inference.replicates.problem import Plan, Progress, part
@@ -38,8 +38,10 @@ from calibrant.resampling import Exact
 from calibrant.scores import all_scores, row_scores
 from calibrant.statistics import SquaredMiscalibration
 
-ROWS_EACH = 5  # rows for each number that a method fits
+ROWS_EACH = 10  # rows for each number that a method fits
+ROWS_EACH_CLASS = 100  # for isotonic calibrators, which fit a number for each step
 MOST_CLASSES = 20  # for which m (m + 1) numbers are fitted by default
+PRIOR_ROWS = 60  # worth of the model's own word, see docs/recalibration.md
 
 
 @takes_arrays
@@ -57,9 +59,11 @@ def recalibrate(
     The rows are dealt out to folds, class by class. A method is fitted to all folds but one, and
     the map is applied to that one. For the model as it is and after each method: log and Brier
     score with intervals of the change in pairs of rows; miscalibration without bias; refinement,
-    the rest of the Brier score; and a test. The recommendation is the first method whose log loss
-    is within one standard error, of the difference in pairs of rows, of the best log loss. To
-    leave the model as it is comes first of all.
+    the rest of the Brier score; and a test.
+
+    The recommendation is to leave the model as it is, unless its exact test rejects calibration at
+    5 %. Then it is, of the methods that improve the log loss, the first that is within one
+    standard error, of the difference in pairs of rows, of the best.
 
     Parameters
     ----------
@@ -68,11 +72,14 @@ def recalibrate(
     methods : sequence of Method, optional
         The simplest first. Default: `Temperature`, `Beta` and `Isotonic` for two classes;
         `Temperature`, `Vector`, `Dirichlet` and `Isotonic` for more, the second and the third only
-        if there are five rows for each number that they fit, and `Dirichlet` up to 20 classes.
+        if there are ten rows for each number that they fit, and `Dirichlet` up to 20 classes.
+        `Isotonic` needs 100 rows for each class. Those whose `prior` is None get one that is worth
+        60 rows.
     folds : int, default 5
         Number of folds, at least 2.
     n_resamples : int, default 999
-        Number of data sets drawn for each test.
+        Number of data sets drawn for each test. With fewer than 99, statistics that are tested
+        together may be unable to reject at 5 %, and then nothing is recommended.
     rng : int, Generator or None
         The same seed gives the same folds and draws.
     progress : callable, optional
@@ -93,41 +100,62 @@ def recalibrate(
     >>> too_sure = p**2 / (p**2 + (1 - p) ** 2)
     >>> found = recalibrate(Predictions(too_sure, rng.random(1000) < p), rng=0)
     >>> found.recommended, found.map()
-    ('temperature', <temperature 2.234>)
+    ('temperature', <temperature 2.167>)
     """
     check_data(data)
     chosen = _named(default_methods(data) if methods is None else methods)
+    prior = PRIOR_ROWS / effective_rows(data)
+    chosen = {name: with_prior(method, prior) for name, method in chosen.items()}
     plan = Plan.of(data, Exact(), n_resamples, rng, progress)
     dealt = make_folds(data, folds, int(derive(plan.key, 4)))
     parts = 2 * len(chosen) + 1
-    before = row_scores(data)
-    rows = [_row(before, AS_IT_IS, data, replace(plan, progress=part(progress, 0, parts)))]
-    logs = [before[0]]
+    rows = [as_it_is(data, replace(plan, progress=part(progress, 0, parts)))]
+    logs = [row_scores(data)[0]]
     for number, (name, method) in enumerate(chosen.items()):
         fit, test = (part(progress, 2 * number + half, parts) for half in (1, 2))
         maps = _fit(data, method, dealt, fit)
         after = apply_to_folds(data, maps[:-1], dealt)
-        rows.append(_row(before, name, after, replace(plan, progress=test), method, maps))
+        changes = _changes(data, after, len(chosen))
+        rows.append(_row(name, after, changes, replace(plan, progress=test), method, maps))
         logs.append(row_scores(after)[0])
     made_with = plan.settings(methods=list(chosen), folds=int(dealt.max()) + 1)
-    best = _recommended(np.stack(logs), data.weights)
+    best = _recommended(np.stack(logs), data.weights, data.clusters) if refuted(rows[0]) else 0
     return Recalibration(data, tuple(rows), rows[best].name, dealt, made_with)
 
 
 def default_methods(data: Predictions) -> tuple[Method, ...]:
     """Return the methods that are compared by default, the simplest first.
 
-    Those that fit many numbers are left out if there are fewer than five rows for each of them.
+    Those that fit many numbers are left out if there are fewer than ten rows for each of them.
     """
-    if data.m == 2:
-        return Temperature(), Beta(), Isotonic()
-    enough = int(np.count_nonzero(data.weights)) // ROWS_EACH
+    rows = int(np.count_nonzero(data.weights))
+    enough = rows // ROWS_EACH
     chosen: list[Method] = [Temperature()]
-    if 2 * data.m <= enough:
+    if data.m == 2:
+        chosen.append(Beta())
+    elif 2 * data.m <= enough:
         chosen.append(Vector())
-    if data.m <= MOST_CLASSES and data.m * (data.m + 1) <= enough:
+    if 2 < data.m <= MOST_CLASSES and data.m * (data.m + 1) <= enough:
         chosen.append(Dirichlet())
-    return *chosen, Isotonic()
+    if ROWS_EACH_CLASS * data.m <= rows:
+        chosen.append(Isotonic())
+    return tuple(chosen)
+
+
+def with_prior(method: Any, prior: float) -> Method:
+    """Return a method with this prior, if it can have one and none was chosen."""
+    chosen: Method = method
+    if getattr(method, "prior", 0.0) is None:
+        chosen = replace(method, prior=prior)
+    return chosen
+
+
+def effective_rows(data: Predictions) -> float:
+    """Return (Σ w)² / Σ w², over rows or over clusters: the unit of weights is no matter."""
+    weights = data.weights
+    if data.clusters is not None:
+        weights = np.asarray(np.bincount(data.clusters, weights), np.float64)
+    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def _check_method(method: Any) -> None:
@@ -219,18 +247,32 @@ def _check_rows(rows: Predictions, count: int) -> None:
         )
 
 
+def as_it_is(data: Predictions, plan: Plan) -> RecalibrationRow:
+    """Return the scores and the test of the model as it is."""
+    none = Change.of(np.zeros(data.n), data.weights)
+    return _row(AS_IT_IS, data, (none, none), plan)
+
+
+def _changes(before: Predictions, after: Predictions, choices: int) -> tuple[Change, Change]:
+    """Return the changes of log loss and Brier score by one of some methods."""
+    with np.errstate(invalid="ignore"):  # infinite before and after: nothing is known
+        differences = row_scores(after) - row_scores(before)
+    log, brier = (
+        Change.of(d, before.weights, before.clusters, least, choices)
+        for d, least in zip(differences, foreseen(before, after).tolist(), strict=True)
+    )
+    return log, brier
+
+
 def _row(
-    before: Floats,
     name: str,
     after: Predictions,
+    changes: tuple[Change, Change],
     plan: Plan,
     method: Method | None = None,
     maps: tuple[Map, ...] = (),
 ) -> RecalibrationRow:
-    """Compare predictions after a method, whose last map is of all rows, with scores (2, n)."""
-    with np.errstate(invalid="ignore"):  # infinite before and after: nothing is known
-        differences = row_scores(after) - before
-    log, brier = (Change.of(d, after.weights) for d in differences)
+    """Describe predictions after a method, whose last map is of all rows."""
     scores = all_scores(after)
     test = calibration_test(
         after, n_resamples=plan.n_resamples, rng=plan.seed, progress=plan.progress
@@ -240,8 +282,8 @@ def _row(
         method=method,
         log_score=scores["log_score"],
         brier_score=scores["brier_score"],
-        log_change=log,
-        brier_change=brier,
+        log_change=changes[0],
+        brier_change=changes[1],
         miscalibration=SquaredMiscalibration(default_tree(after))(after),
         test=test,
         fold_maps=maps[:-1],
@@ -249,14 +291,19 @@ def _row(
     )
 
 
-def _recommended(logs: Floats, weights: Floats) -> int:
-    """Return the first of the log losses (candidates, n) that is within an error of the best."""
+def _recommended(logs: Floats, weights: Floats, clusters: NDArray[np.int32] | None = None) -> int:
+    """Return which of the log losses (1 + methods, n) to take; the first is of the model as it is.
+
+    Of the methods that improve the mean, the first that is within a standard error of the best.
+    """
     held = weights > 0
     means = logs[:, held] @ weights[held]
-    best = int(means.argmin())
-    for candidate in range(best):
-        if np.isfinite(means[candidate]):
-            worse = Change.of(logs[candidate] - logs[best], weights)
-            if worse.value <= worse.standard_error:
-                return candidate
+    better = [method for method in range(1, len(means)) if means[method] < means[0]]
+    if not better:
+        return 0
+    best = min(better, key=lambda method: float(means[method]))
+    for method in better:
+        worse = Change.of(logs[method] - logs[best], weights, clusters)
+        if worse.value <= worse.standard_error:
+            return method
     return best

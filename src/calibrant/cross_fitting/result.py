@@ -8,86 +8,29 @@ from numpy.typing import NDArray
 
 from calibrant import tables
 from calibrant.checks.parameters import brief
+from calibrant.cross_fitting.change import ALPHA, Change
 from calibrant.inference import CalibrationTest
 from calibrant.inference.replicates.problem import Settings, fields
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method
-from calibrant.words import decimal, signed
+from calibrant.words import decimal
 
-Floats = NDArray[np.float64]
 Folds = NDArray[np.int32]
 
-LEVEL = 0.95  # of the intervals
 AS_IT_IS = "as it is"
+ENOUGH = 99  # resamples with which several statistics together can reject
 HEADER = ("method", "log loss", "change", "Brier", "change", "size²", "refinement", "p")
 RULE = (
-    "the best cross-fitted log loss, or the first method whose score is within one standard error"
-    " of the difference"
+    "as it is, unless the exact test rejects calibration at 5 %; then, of the methods that improve"
+    " the cross-fitted log loss, the first within one standard error of the best"
 )
 NOTE = (
-    "Changes are 95 % intervals; size² is the squared miscalibration without bias. p is exact for"
-    " the model as it is. Of recalibrated predictions its hypothesis is that the outcome of each"
-    " row is drawn from its cross-fitted prediction. It would be exact if the calibrators were"
-    " given, but each was fitted to the outcomes of other rows: a large p then says little, and a"
-    " small one that the calibrator is not right yet."
+    "Changes are 95 % intervals, which allow for the choice of a method; size² is the squared"
+    " miscalibration without bias. p is exact for the model as it is. Of recalibrated predictions"
+    " its hypothesis is that the outcome of each row is drawn from its cross-fitted prediction. It"
+    " would be exact if the calibrators were given, but each was fitted to the outcomes of other"
+    " rows: a large p then says little, and a small one that the calibrator is not right yet."
 )
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Change:
-    r"""The mean difference of the scores of the same rows, after minus before.
-
-    .. math:: \bar d = \frac{\sum_i w_i d_i}{\sum_i w_i}, \qquad
-        \mathrm{se}^2 = \frac{n}{n - 1} \frac{\sum_i w_i^2 (d_i - \bar d)^2}{(\sum_i w_i)^2}
-
-    Notes
-    -----
-    The standard error is that of independent rows and given maps: how well these rows tell what
-    these maps do. It says nothing of maps that other rows would have given.
-
-    Examples
-    --------
-    >>> Change.of(np.array([-1.0, -2.0, -3.0]), np.ones(3))
-    <change -2 ± 0.58>
-    """
-
-    value: float  # negative if the score became better
-    standard_error: float  # nan if a difference is infinite
-    n: int  # rows that have weight
-    level: float = LEVEL  # of the interval
-
-    @classmethod
-    def of(cls, differences: Floats, weights: Floats) -> "Change":
-        """Return the mean of differences (n,) and its standard error."""
-        held = weights > 0
-        d, w = differences[held], weights[held]
-        n, total = d.size, w.sum()
-        with np.errstate(invalid="ignore"):  # infinite before and after: nothing is known
-            mean = float(w @ d / total)
-            spread = float(np.sqrt(n / max(n - 1, 1) * ((w * (d - mean)) ** 2).sum()) / total)
-        return cls(mean, spread, n)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Interval of Student's t; nan if the standard error is not known."""
-        from scipy.special import stdtrit  # noqa: PLC0415
-
-        reach = float(stdtrit(max(self.n - 1, 1), (1 + self.level) / 2)) * self.standard_error
-        return self.value - reach, self.value + reach
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers."""
-        return fields(self, "value", "standard_error", "interval", "level")
-
-    def __repr__(self) -> str:
-        return f"<change {self.value:.4g} ± {self.standard_error:.2g}>"
-
-    def __str__(self) -> str:
-        if not np.isfinite(self.value):
-            return "–" if np.isnan(self.value) else f"{self.value:+}".replace("inf", "∞")
-        low, high = self.interval
-        return f"{signed(low, 4)} to {signed(high, 4)}"
 
 
 @final
@@ -156,6 +99,11 @@ class RecalibrationRow:
         return f"<{', '.join(cell for cell in self.cells() if cell)}>"
 
 
+def refuted(model: RecalibrationRow) -> bool:
+    """Whether a model is shown to be miscalibrated: by its test, or by an impossible outcome."""
+    return model.pvalue <= ALPHA or bool(np.isinf(model.log_score))
+
+
 def apply_to_folds(data: Predictions, maps: tuple[Map, ...], folds: Folds) -> Predictions:
     """Recalibrate the rows of each fold by the map that has not seen them."""
     probs = np.empty(data.probs.shape)
@@ -214,19 +162,30 @@ class Recalibration(tables.Tabular):
     def recommendation(self) -> str:
         """Say what the rule recommends, and why."""
         first, chosen = self.rows[0], self.row()
-        leave = "Leave it as it is:"
-        if chosen is first and not any(np.isfinite(row.log_score) for row in self.rows):
-            return f"{leave} every log loss is infinite, so none can be preferred."
         if chosen is first:
-            return f"{leave} no method improves the log loss by more than a standard error."
+            return f"Leave it as it is: {self._why_left()}."
         after = f"Use {chosen.name}: on rows it has not seen,"
         if np.isinf(first.log_score):
             return (
                 f"{after} its log loss is {chosen.log_score:.4f}. The model's own is infinite,"
                 " since outcomes occurred to which it gives probability 0."
             )
-        gain = f"from {first.log_score:.4f} to {chosen.log_score:.4f}"
-        return f"{after} the log loss falls {gain}."
+        low, high = chosen.log_change.interval
+        return (
+            f"{after} the log loss falls from {first.log_score:.4f} to {chosen.log_score:.4f}, by"
+            f" {-chosen.log_change.value:.4f} (95 % interval {-high:.4f} to {-low:.4f})."
+        )
+
+    def _why_left(self) -> str:
+        """Say why the model is left as it is."""
+        if not any(np.isfinite(row.log_score) for row in self.rows):
+            return "every log loss is infinite, so none can be preferred"
+        pvalue = f"p = {self.rows[0].pvalue:.3g}"
+        if refuted(self.rows[0]):
+            unseen = "the log loss of rows that it has not seen"
+            return f"it is miscalibrated ({pvalue}), but no method improves {unseen}"
+        few = ", but resamples are few" if self.settings["n_resamples"] < ENOUGH else ""
+        return f"nothing shows that it is miscalibrated ({pvalue}{few})"
 
     def __repr__(self) -> str:
         return f"<{self}>"

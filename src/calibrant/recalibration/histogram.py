@@ -5,7 +5,7 @@ again by fitting the partition to a point in each of them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self, final
 
 import numpy as np
@@ -26,7 +26,15 @@ from calibrant.partitions import (
 from calibrant.partitions.equal_mass import FittedIntervals
 from calibrant.partitions.variance_tree import FittedTree
 from calibrant.predictions import Predictions
-from calibrant.recalibration.map import Fields, Map, distributions, integers, numbers, present_rows
+from calibrant.recalibration.map import (
+    Fields,
+    Map,
+    check_prior,
+    distributions,
+    integers,
+    numbers,
+    present_rows,
+)
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -108,6 +116,8 @@ class Histogram:
     ----------
     partition : Partition
         The bins.
+    prior : float, optional
+        How much the mean prediction of a bin counts beside its outcomes (`Method`).
 
     Notes
     -----
@@ -127,14 +137,19 @@ class Histogram:
     """
 
     partition: Partition
+    prior: float | None = field(default=None, kw_only=True)
 
-    def __init__(self, partition: Partition | str) -> None:
+    def __init__(self, partition: Partition | str, *, prior: float | None = None) -> None:
         object.__setattr__(self, "partition", as_partition(partition))
+        object.__setattr__(self, "prior", prior)
+        check_prior(self)
 
     def fit(self, data: Predictions) -> HistogramMap:
         """Find the outcome frequencies of every bin."""
         found = calibration_function(present_rows(data), self.partition)
-        return HistogramMap(data.classes, self.partition, found.fitted, found.observed)
+        prior = self.prior or 0.0
+        observed = (found.observed + prior * found.predicted) / (1 + prior)
+        return HistogramMap(data.classes, self.partition, found.fitted, observed)
 
     def __str__(self) -> str:
         return f"histogram on {self.partition}"

@@ -1,6 +1,6 @@
 """Isotonic regression: any increasing function, of one class or of each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self, final
 
 import numpy as np
@@ -8,7 +8,15 @@ import numpy as np
 from calibrant.calibration import isotonic
 from calibrant.checks.parameters import brief, whole
 from calibrant.predictions import Predictions
-from calibrant.recalibration.map import Array, Fields, Floats, Map, numbers, present_rows
+from calibrant.recalibration.map import (
+    Array,
+    Fields,
+    Floats,
+    Map,
+    check_prior,
+    numbers,
+    present_rows,
+)
 
 
 @final
@@ -136,6 +144,12 @@ class Isotonic:
     about, and the other gets the complement. For more classes each gets its own f, one against
     the rest, and rows are divided by their sums.
 
+    Parameters
+    ----------
+    prior : float, optional
+        How much a prediction counts beside what was fitted (`Method`): f becomes
+        (f + prior p) / (1 + prior). Then it is 0 only where the prediction is.
+
     Notes
     -----
     Equal predictions are pooled first, then neighbours that fall: the pool-adjacent-violators
@@ -155,6 +169,11 @@ class Isotonic:
     [0.0, 0.25, 0.5, 0.5, 1.0]
     """
 
+    prior: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_prior(self)
+
     def fit(self, data: Predictions) -> IsotonicMap:
         """Fit an increasing function to one of two classes, or to each of more."""
         rows = present_rows(data)
@@ -162,7 +181,8 @@ class Isotonic:
         for column in range(rows.m) if rows.event is None else [rows.event]:
             found = isotonic(rows, column)
             ends = found.corners()
-            curves.append(Curve(column, found.values[ends], found.fitted[ends]))
+            x, prior = found.values[ends], self.prior or 0.0
+            curves.append(Curve(column, x, (found.fitted[ends] + prior * x) / (1 + prior)))
         return IsotonicMap(rows.classes, tuple(curves))
 
     def __str__(self) -> str:

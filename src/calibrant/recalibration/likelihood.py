@@ -223,12 +223,29 @@ class Penalty:
 
 
 class Block(NamedTuple):
-    """Some rows."""
+    """Some rows; the target of each is its outcome, drawn towards its prediction by the prior."""
 
     start: int  # number of the first
     x: Floats  # (rows, m) log-probabilities
+    probs: Array  # (rows, m) the predictions
     labels: NDArray[np.int32]  # (rows,)
     weights: Floats  # (rows,)
+    share: float  # of the prediction in a target: prior / (1 + prior)
+
+    def mean(self, logits: Floats) -> Floats:
+        """Return the mean (rows,) of logits (rows, m) over the targets."""
+        own = np.take_along_axis(logits, self.labels[:, None], axis=1)[:, 0]
+        if not self.share:
+            return np.asarray(own)
+        predicted = np.einsum("ij,ij->i", self.probs, logits)
+        return np.asarray(own + self.share * (predicted - own))
+
+    def subtract(self, q: Floats) -> Floats:
+        """Subtract the targets from q (rows, m), in place, and return it."""
+        q[np.arange(len(q)), self.labels] -= 1 - self.share
+        if self.share:
+            q -= self.share * self.probs
+        return q
 
 
 @final
@@ -237,12 +254,13 @@ class Blocks:
     """Predictions, cut into blocks of rows."""
 
     data: Predictions
+    prior: float  # weight of a prediction beside its outcome
     floor: float  # the smallest probability
     size: int  # rows of a block
     logs: Floats | None  # (n, m) log-probabilities, if there are not too many to be kept
 
     @classmethod
-    def of(cls, data: Predictions, shape: tuple[int, int]) -> Self:
+    def of(cls, data: Predictions, shape: tuple[int, int], prior: float = 0.0) -> Self:
         """Cut rows for a map with parameters of this shape.
 
         Products of a block with the parameters are small enough for one thread of BLAS, unless
@@ -253,7 +271,8 @@ class Blocks:
         if size < FEWEST:
             size = max(1, threads.ENTRIES // data.m)
         small = data.probs.size <= KEPT
-        return cls(data, floor, size, log_probabilities(data.probs, floor) if small else None)
+        logs = log_probabilities(data.probs, floor) if small else None
+        return cls(data, prior, floor, size, logs)
 
     def mean(self, work: Callable[[Block], Iterable[Floats]]) -> list[Floats]:
         """Add up what `work` gives for every block, and divide by the weight of all rows."""
@@ -280,7 +299,9 @@ class Blocks:
             x = self.logs[rows]
         else:
             x = log_probabilities(self.data.probs[rows], self.floor)
-        return Block(rows.start, x, self.data.labels[rows], self.data.weights[rows])
+        data, share = self.data, self.prior / (1 + self.prior)
+        labels, weights = data.labels[rows], data.weights[rows]
+        return Block(rows.start, x, data.probs[rows], labels, weights, share)
 
 
 def _added(sums: list[Floats], others: Iterable[Floats]) -> list[Floats]:
@@ -343,7 +364,7 @@ class Likelihood:
 
     def _gradient(self, q: Floats, block: Block) -> Floats:
         """Return the gradient of a block; q is overwritten."""
-        q[np.arange(len(q)), block.labels] -= 1
+        block.subtract(q)
         q *= block.weights[:, None]
         return self.design.adjoint(q, block.x)
 
@@ -371,8 +392,8 @@ class Likelihood:
         """Return the log loss (rows,) and the probabilities (rows, m) of a block."""
         logits = self.design.logits(table, block.x)
         logits -= over_classes(np.maximum, logits)[:, None]
-        own = np.take_along_axis(logits, block.labels[:, None], axis=1)[:, 0]
+        towards = block.mean(logits)
         np.exp(logits, out=logits)
         total = over_classes(np.add, logits)
         logits /= total[:, None]
-        return np.log(total) - own, logits
+        return np.log(total) - towards, logits

@@ -17,7 +17,7 @@ from calibrant.arguments import check_data
 from calibrant.checks.arrays import probabilities
 from calibrant.checks.files import as_path, whole_file
 from calibrant.checks.labels import class_names
-from calibrant.checks.parameters import brief, listed
+from calibrant.checks.parameters import brief, finite, listed
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
 
@@ -122,7 +122,17 @@ class Map(ABC):
 
 
 class Method(Protocol):
-    """A way to estimate the calibration function r by a map.
+    r"""A way to estimate the calibration function r by a map.
+
+    The methods of this package have a `prior`: the weight that a prediction p has beside its
+    outcome y. A row then counts as
+
+    .. math:: t = \frac{e_y + \text{prior} \cdot p}{1 + \text{prior}},
+
+    which is to add rows whose outcomes are as the model says. With n rows, λ/n adds the worth
+    of λ of them. It keeps maps near the one that changes nothing: if the model is right after all,
+    a map of least log loss costs at most n/λ times what it seems to gain on these rows. 0 is the
+    plain fit; so is None, the default, but `recalibrate` then chooses.
 
     Law: a row of weight 2 counts as the row twice, a row of weight 0 is absent, and the order of
     rows does not matter, up to rounding.
@@ -190,6 +200,12 @@ def checked_classes(classes: Any) -> tuple[str, ...]:
     if isinstance(classes, str) or not isinstance(classes, list | tuple) or len(classes) < 2:
         raise ValueError(f"`classes` must be the names of at least two; found {brief(classes)}.")
     return class_names(classes, len(classes))
+
+
+def check_prior(method: Any) -> None:
+    """Refuse a method whose prior is neither None nor a number from 0."""
+    if method.prior is not None and finite("prior", method.prior) < 0:
+        raise ValueError(f"`prior` must be at least 0; found {method.prior}.")
 
 
 def present_rows(data: Any) -> Predictions:

@@ -1,6 +1,6 @@
 """Maps linear in log-probabilities, and what fits them: vector, matrix, Dirichlet and beta."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self, final
 
@@ -19,7 +19,16 @@ from calibrant.recalibration.likelihood import (
     log_probabilities,
     softmax,
 )
-from calibrant.recalibration.map import RIDGE, Array, Fields, Floats, Map, numbers, present_rows
+from calibrant.recalibration.map import (
+    RIDGE,
+    Array,
+    Fields,
+    Floats,
+    Map,
+    check_prior,
+    numbers,
+    present_rows,
+)
 from calibrant.recalibration.newton import Expansion, minimise, solve_dense
 from calibrant.recalibration.temperature import inverse_temperature
 
@@ -95,6 +104,11 @@ class Vector:
 
     with the w and b of least mean log loss; 2 m parameters.
 
+    Parameters
+    ----------
+    prior : float, optional
+        How much a prediction counts beside its outcome (`Method`).
+
     Notes
     -----
     Zeros, and what is below half the smallest probability above 0 of the data, are raised to
@@ -112,10 +126,17 @@ class Vector:
     [0.75, 0.75, 0.5]
     """
 
+    prior: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_prior(self)
+
     def fit(self, data: Predictions) -> LogLinearMap:
         """Find the slopes and intercepts of least log loss."""
         rows = present_rows(data)
-        theta, floor = regress(rows, OwnClass(), OwnClass().penalty(rows.m))
+        theta, floor = regress(
+            rows, OwnClass(), OwnClass().penalty(rows.m), prior=self.prior or 0.0
+        )
         return LogLinearMap(rows.classes, theta[:, 0], theta[:, 1], floor)
 
     def __str__(self) -> str:
@@ -131,6 +152,11 @@ class Matrix:
 
     with the W and b of least mean log loss; m (m + 1) parameters. It needs many rows for each of
     them: with 10 classes thousands, with 100 use `Dirichlet` or `Vector`.
+
+    Parameters
+    ----------
+    prior : float, optional
+        How much a prediction counts beside its outcome (`Method`).
 
     Notes
     -----
@@ -148,9 +174,14 @@ class Matrix:
     [[0.5, 0.25, 0.25], [0.0, 0.75, 0.25]]
     """
 
+    prior: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_prior(self)
+
     def fit(self, data: Predictions) -> LogLinearMap:
         """Find the matrix and the intercepts of least log loss."""
-        return Dirichlet(0.0, 0.0).fit(data)
+        return Dirichlet(0.0, 0.0, prior=self.prior).fit(data)
 
     def __str__(self) -> str:
         return "matrix"
@@ -174,6 +205,8 @@ class Dirichlet:
         λ, at least 0.
     intercept : float, default 0.01
         μ, at least 0. With both 0 this is `Matrix`.
+    prior : float, optional
+        How much a prediction counts beside its outcome (`Method`).
 
     Notes
     -----
@@ -196,8 +229,10 @@ class Dirichlet:
 
     off_diagonal: float = 0.01
     intercept: float = 0.01
+    prior: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_prior(self)
         for name in ("off_diagonal", "intercept"):
             number = finite(name, getattr(self, name))
             if number < 0:
@@ -208,7 +243,7 @@ class Dirichlet:
         """Find the matrix and the intercepts of least penalised log loss."""
         rows = present_rows(data)
         penalty = AllClasses().penalty(rows.m, self.off_diagonal, self.intercept)
-        theta, floor = regress(rows, AllClasses(), penalty)
+        theta, floor = regress(rows, AllClasses(), penalty, prior=self.prior or 0.0)
         return LogLinearMap(rows.classes, theta[:, :-1], theta[:, -1], floor)
 
     def __str__(self) -> str:
@@ -216,16 +251,20 @@ class Dirichlet:
 
 
 def regress(
-    data: Predictions, design: Design, penalty: Penalty, start: Floats | None = None
+    data: Predictions,
+    design: Design,
+    penalty: Penalty,
+    start: Floats | None = None,
+    prior: float = 0.0,
 ) -> tuple[Floats, float]:
     """Return the parameters (m, k) of the least penalised log loss, and the smallest probability.
 
     The start (m, k) does not change what is found. Default: temperature scaling.
     """
     shape = penalty.centre.shape
-    likelihood = Likelihood(Blocks.of(data, shape), design, penalty)
+    likelihood = Likelihood(Blocks.of(data, shape, prior), design, penalty)
     if start is None:
-        start = (inverse_temperature(data) or 1.0) * penalty.centre
+        start = (inverse_temperature(data, prior) or 1.0) * penalty.centre
     theta = minimise(likelihood, start.ravel())
     return theta.reshape(shape), likelihood.blocks.floor
 
@@ -238,6 +277,11 @@ class Beta:
     .. math:: \operatorname{logit} q = a \log p - b \log(1 - p) + c, \qquad a, b \ge 0
 
     with the a, b, c of least mean log loss. For two classes.
+
+    Parameters
+    ----------
+    prior : float, optional
+        How much a prediction counts beside its outcome (`Method`).
 
     Notes
     -----
@@ -261,6 +305,11 @@ class Beta:
     [0.8013, 0.68, 0.2687]
     """
 
+    prior: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_prior(self)
+
     def fit(self, data: Predictions) -> LogLinearMap:
         """Find the slopes and the intercept of least log loss."""
         rows = present_rows(data)
@@ -269,7 +318,7 @@ class Beta:
                 f"`Beta()` needs a problem with two classes; found {rows.m}. Look through a lens"
                 " such as `Marginal(…)`, or use `Dirichlet()`."
             )
-        blocks = Blocks.of(rows, (3, 3))
+        blocks = Blocks.of(rows, (3, 3), self.prior or 0.0)
         slopes, intercept, _ = Sigmoid(blocks, (0, 1)).best()
         if slopes.min() < 0:
             others = [Sigmoid(blocks, steep).best() for steep in FEWER]
@@ -328,6 +377,10 @@ class Sigmoid:
         small = np.exp(-np.abs(logit))
         loss = np.log1p(small) - np.minimum(logit, 0.0)
         missed = np.where(logit >= 0, small, 1.0) / (1.0 + small)
+        if block.share:
+            other = block.share * block.probs[np.arange(len(logit)), 1 - block.labels]
+            loss += other * logit
+            missed -= other
         gradient = inputs @ (-block.weights * towards * missed)
         spread = block.weights * small / (1.0 + small) ** 2
         return block.weights @ loss, gradient, (inputs * spread) @ inputs.T

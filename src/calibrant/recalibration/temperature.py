@@ -1,6 +1,6 @@
 """Temperature scaling: one number for all classes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self, final
 
 import numpy as np
@@ -9,7 +9,15 @@ from calibrant.checks.parameters import positive
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
 from calibrant.recalibration.likelihood import over_classes
-from calibrant.recalibration.map import RIDGE, Array, Fields, Floats, Map, present_rows
+from calibrant.recalibration.map import (
+    RIDGE,
+    Array,
+    Fields,
+    Floats,
+    Map,
+    check_prior,
+    present_rows,
+)
 
 LEAST, MOST = 1e-9, 1e9  # the inverse temperatures that are looked at
 CLOSE = 1e-4  # a step of the third order that is relatively shorter needs no other after it
@@ -74,6 +82,11 @@ class Temperature:
     with the T of least mean log loss. For predictions that came from logits z this is
     softmax(z / T). The order of the classes in a row stays, so the accuracy does too.
 
+    Parameters
+    ----------
+    prior : float, optional
+        How much a prediction counts beside its outcome (`Method`).
+
     Notes
     -----
     Zeros stay zeros. A row whose outcome was given probability 0 has an infinite loss whatever T
@@ -97,9 +110,14 @@ class Temperature:
     (2.0, [0.75, 0.25])
     """
 
+    prior: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_prior(self)
+
     def fit(self, data: Predictions) -> TemperatureMap:
         """Find the temperature of least log loss."""
-        beta = inverse_temperature(present_rows(data))
+        beta = inverse_temperature(present_rows(data), self.prior or 0.0)
         if beta is None:
             raise ValueError(
                 "`data` must have an outcome that was given a probability above 0: Temperature()"
@@ -111,16 +129,16 @@ class Temperature:
         return "temperature"
 
 
-def inverse_temperature(data: Predictions) -> float | None:
+def inverse_temperature(data: Predictions, prior: float = 0.0) -> float | None:
     """Return the best 1/T; None if every outcome was given probability 0."""
     start = 1.0
     if data.probs.size > 2 * SAMPLE:
         every = -(-data.probs.size // SAMPLE)
-        start = search(data.take(np.arange(0, data.n, every)), 1.0) or start
-    return search(data, start)
+        start = search(data.take(np.arange(0, data.n, every)), 1.0, prior) or start
+    return search(data, start, prior)
 
 
-def search(data: Predictions, start: float) -> float | None:
+def search(data: Predictions, start: float, prior: float = 0.0) -> float | None:
     """Return the best 1/T, from a start that does not change what is found.
 
     The first derivative rises, so each point that is looked at is an end of a bracket.
@@ -128,7 +146,7 @@ def search(data: Predictions, start: float) -> float | None:
     low, high = LEAST, MOST
     beta = start
     for _ in range(PASSES):
-        slopes = derivatives(data, beta)
+        slopes = derivatives(data, beta, prior)
         if slopes is None:
             return None
         low, high = (low, beta) if slopes[0] > 0 else (beta, high)
@@ -155,17 +173,19 @@ def _within(beta: float, step: float, low: float, high: float) -> float:
     return low if low == LEAST else float(np.sqrt(low * high))
 
 
-def derivatives(data: Predictions, beta: float) -> tuple[float, float, float] | None:
+def derivatives(
+    data: Predictions, beta: float, prior: float = 0.0
+) -> tuple[float, float, float] | None:
     """Return three derivatives of the mean log loss by beta; None if no outcome was possible.
 
     With q = softmax(beta l), l = log g(x): the mean over rows of E_q l - l_y, Var_q l and the
-    third central moment of l under q.
+    third central moment of l under q. With a prior l_y is (l_y + prior E_p l) / (1 + prior).
     """
     spans = threads.row_blocks(data.probs.shape)
     sums = np.empty((len(spans), 4))
 
     def work(start: int, stop: int) -> None:
-        sums[start // spans[0][1]] = _sums(data, slice(start, stop), beta)
+        sums[start // spans[0][1]] = _sums(data, slice(start, stop), beta, prior)
 
     threads.run(work, spans)
     mass, first, second, third = sums.sum(axis=0).tolist()
@@ -174,7 +194,7 @@ def derivatives(data: Predictions, beta: float) -> tuple[float, float, float] | 
     return first / mass + RIDGE * (beta - 1), second / mass + RIDGE, third / mass
 
 
-def _sums(data: Predictions, rows: slice, beta: float) -> Floats:
+def _sums(data: Predictions, rows: slice, beta: float, prior: float) -> Floats:
     """Return the weight of some rows and the sums of their derivatives (4,)."""
     labels = data.labels[rows]
     with np.errstate(divide="ignore"):
@@ -183,7 +203,9 @@ def _sums(data: Predictions, rows: slice, beta: float) -> Floats:
     own = logs[np.arange(labels.size), labels]
     q = np.exp(beta * logs)
     if np.isinf(logs.min()):
-        logs[np.isinf(logs)] = 0.0  # where q is 0 too
+        logs[np.isinf(logs)] = 0.0  # where p and q are 0 too
+    if prior:
+        own = (own + prior * np.einsum("ij,ij->i", data.probs[rows], logs)) / (1 + prior)
     total = over_classes(np.add, q)
     moments = []
     for _ in range(3):
