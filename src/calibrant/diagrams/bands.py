@@ -57,9 +57,11 @@ class Even:
     points: int
 
     def far(self, curves: Floats) -> Floats:
+        """See `Standard`."""
         return np.abs(curves)
 
     def limits(self, reach: float) -> Limits:
+        """See `Standard`."""
         return np.full(self.points, -reach), np.full(self.points, reach)
 
 
@@ -85,10 +87,12 @@ class Tails:
         return cls(centre, np.maximum(below, least), np.maximum(above, least))
 
     def far(self, curves: Floats) -> Floats:
+        """See `Standard`."""
         off = curves - self.centre
         return np.asarray(np.maximum(-off / self.below, off / self.above))
 
     def limits(self, reach: float) -> Limits:
+        """See `Standard`."""
         return self.centre - reach * self.below, self.centre + reach * self.above
 
 
@@ -107,13 +111,15 @@ class Binomial:
     rows: Floats  # (points,) N
 
     def far(self, curves: Floats) -> Floats:
+        """See `Standard`."""
         from scipy.special import rel_entr  # noqa: PLC0415 (slow to import)
 
         q = self.predicted
         found = rel_entr(curves, q) + rel_entr(1 - curves, 1 - q)
-        return np.sqrt(2 * self.rows * np.maximum(found, 0.0))
+        return np.asarray(np.sqrt(2 * self.rows * np.maximum(found, 0.0)))
 
     def limits(self, reach: float) -> Limits:
+        """See `Standard`."""
         return self._limit(reach, 0.0), self._limit(reach, 1.0)
 
     def _limit(self, reach: float, end: float) -> Floats:

@@ -217,7 +217,9 @@ def _band_and_curve(diagram: CurveDiagram, i: int, limits: Limits) -> list[Part]
         lower, upper, points = (np.stack((x, each[piece]), axis=1) for each in (*limits, series.y))
         around = np.concatenate((lower, upper[::-1]))
         if x.size == 1:  # a bar
-            around = np.repeat(around, 2, axis=0) + np.array([(-BAR, 0), (BAR, 0)] * 2)[[0, 1, 3, 2]]
+            around = (
+                np.repeat(around, 2, axis=0) + np.array([(-BAR, 0), (BAR, 0)] * 2)[[0, 1, 3, 2]]
+            )
         bands.append(picture.Areas(around[None], "band", model))
         curves.append(Lines(points[None], "curve", model))
         for start, stop in runs(off[piece]):

@@ -17,7 +17,15 @@ from calibrant.diagrams.bands import (
     confidence_band,
     group_ends,
 )
-from calibrant.diagrams.curve import CUMULATIVE, ISOTONIC, SMOOTH, CurveDiagram, CurveSeries, Kind, runs
+from calibrant.diagrams.curve import (
+    CUMULATIVE,
+    ISOTONIC,
+    SMOOTH,
+    CurveDiagram,
+    CurveSeries,
+    Kind,
+    runs,
+)
 from calibrant.diagrams.diagram import Models, chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.lenses import Lens

@@ -149,7 +149,7 @@ def squared_mass(places: Floats, mass: Floats, width: float, points: int) -> Flo
     for end in (0.0, 1.0):
         image = mass @ np.exp(-(((places - end) / width) ** 2)) / (np.pi * width**2)
         found += image * np.exp(-(((t - end) / width) ** 2))
-    return np.maximum(found, 0.0)
+    return np.asarray(np.maximum(found, 0.0))
 
 
 def _at_points(cosines: Floats, width: float, points: int) -> Floats:
