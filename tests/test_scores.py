@@ -8,7 +8,7 @@ from strategies import problems, tie_free
 
 import calibrant
 from calibrant import Predictions, accuracy, brier_score, log_score, spherical_score
-from calibrant.scores import all_scores
+from calibrant.scores import all_scores, impossible, why_infinite
 
 SCORES = (log_score, brier_score, spherical_score, accuracy)
 
@@ -101,3 +101,24 @@ def test_weights_of_one_and_rows_without_weight_change_no_bit():
             weights=np.append(np.ones(n), np.zeros(5)),
         )
         assert all_scores(more) == expected
+
+
+def test_impossible_outcomes_are_named():
+    assert impossible(Predictions([0.2, 1.0], [0, 1])) is None
+    zero = Predictions([0.2, 0.0, 0.0, 1.0], [0, 1, 0, 0])
+    found = impossible(zero)
+    assert found == (2, 1, "1", 0.0)
+    assert found.sentence == (
+        "row 1 was given 0 % and occurred, the first of 2 outcomes of probability 0"
+    )
+    assert why_infinite(zero, all_scores(zero)) == found.sentence
+    assert not why_infinite(zero, {"log_score": 1.0})
+    names = Predictions([[0.5, 0.5, 0.0]], ["c"], classes=["a", "b", "c"])
+    assert impossible(names).sentence == "row 0 was given 0 % for what occurred, “c”"
+
+
+def test_certainty_that_single_precision_rounds_to_is_certainty():
+    """Cox's test takes it so."""
+    data = Predictions(np.array([[1e-12, 1.0]] * 2, np.float32), [1, 0])
+    assert np.isfinite(log_score(data))
+    assert impossible(data).sentence == "row 1 was given 100 % and did not occur"

@@ -3,7 +3,7 @@
 All are means over the rows, weighted if there are weights.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, final
 
@@ -108,6 +108,57 @@ def all_scores(data: Predictions | Scan) -> dict[str, float]:
         (found,) = rows.fold([rows.part(ScoreReduction(rows.unit))])
         log, brier, spherical, hits = found.means()
     return {name: hits, "log_score": log, "brier_score": brier, "spherical_score": spherical}
+
+
+class Impossible(NamedTuple):
+    """Outcomes that were given probability 0: no calibrated model has one."""
+
+    n: int  # how many they are
+    row: int  # the first of them, counted from 0
+    outcome: str  # what occurred there
+    event: float | None = None  # what the event of two outcomes was given there, 0 or 1
+
+    @property
+    def sentence(self) -> str:
+        """Say which rows these are."""
+        if self.event is None:
+            found = f"row {self.row:,} was given 0 % for what occurred, “{self.outcome}”"
+        else:
+            then = "did not occur" if self.event else "occurred"
+            found = f"row {self.row:,} was given {self.event:.0%} and {then}".replace("%", " %")
+        return found + f", the first of {self.n:,} outcomes of probability 0" * (self.n > 1)
+
+
+def impossible(data: Predictions) -> Impossible | None:
+    """Return the outcomes that were given probability 0; None if there are none.
+
+    Those of an event that was given 1 are among them, where rounding left the other outcome more.
+
+    Examples
+    --------
+    >>> impossible(Predictions([0.5, 1.0, 0.0], [1, 0, 1])).sentence
+    'row 1 was given 100 % and did not occur, the first of 2 outcomes of probability 0'
+    """
+    given = np.where(data.weights > 0, data.probs[np.arange(data.n), data.labels], 1.0)
+    if data.event is not None and given.all():
+        event = data.probs[:, data.event]
+        given = np.where(data.labels == data.event, event, 1 - event)
+    rows = np.flatnonzero((given == 0) & (data.weights > 0))
+    if not rows.size:
+        return None
+    first = int(rows[0])
+    label = int(data.labels[first])
+    given_event = None if data.event is None else float(label != data.event)
+    return Impossible(int(rows.size), first, data.classes[label], given_event)
+
+
+def why_infinite(data: Predictions | Scan, scores: Mapping[str, float]) -> str:
+    """Say why the log score of `data` is infinite; nothing if it is not."""
+    if not np.isinf(scores["log_score"]):
+        return ""
+    rows = as_rows(data)
+    found = impossible(rows.at_hand("scores").given) if rows.held else None
+    return "an outcome was given 0 %" if found is None else found.sentence
 
 
 @final

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 ALPHA = 0.05  # level at which a verdict rejects calibration
 NEEDED = 19  # the fewest resamples B with 1 / (B + 1) at most ALPHA: fewer can never reject
 CLUSTERS = 6  # the fewest clusters k with 2 / 2^k at most ALPHA: as many signs can be flipped
+BIAS = "bias (predicted − observed)"  # heads a column, whose sign it says
 BOTH_OUTCOMES = "The Brier score adds up both outcomes: it is twice that of the event alone."
 
 

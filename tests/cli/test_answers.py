@@ -138,3 +138,22 @@ def test_a_few_clusters_cannot_tell(tmp_path):
         path.write_text("\n".join(["ward,prob,outcome", *rows]))
         first, *_ = told("test", path, "--cluster", "ward", "--resamples", "999")
         assert first.startswith(expected)
+
+
+def test_an_infinite_log_loss_names_its_row(tmp_path):
+    rows = [(1, 0.5), (0, 0.25), (0, 1.0), (1, 0.5)]
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("label,prob\n" + "\n".join(f"{y},{p}" for y, p in rows))
+    reason = "is infinite: row 2 was given 100 % and did not occur."
+    one = run("evaluate", str(tmp_path / "a.csv"), *FEW).stdout
+    assert f"The log loss {reason}" in " ".join(one.split())
+    two = run("compare", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), *FEW).stdout
+    assert f"The log loss of a {reason}" in " ".join(two.split())
+
+
+def test_tables_say_the_sign_of_the_bias():
+    for words in (
+        ("compare", "good10.csv", "sure10.csv"),
+        ("power", "good10.csv", "--lens", "top"),
+    ):
+        assert "bias (predicted − observed)" in run(*words, *FEW).stdout

@@ -18,7 +18,9 @@ from calibrant import (
     smooth_diagram,
 )
 from calibrant.calibration import isotonic
+from calibrant.diagrams.bands import Binomial
 from calibrant.statistics import KolmogorovMiscalibration, SmoothMiscalibration
+from calibrant.statistics.smooth import squared_mass
 
 MAKERS = isotonic_diagram, smooth_diagram, cumulative_diagram
 by_kind = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
@@ -57,10 +59,92 @@ def test_the_smooth_curve_is_that_of_the_formula(width):
     data = binary(60, power=2.0)
     series = curve(smooth_diagram, data, bandwidth=width)
     p, y = data.probs[:, 1], data.labels
-    weights = kernel(series.x[:, None], p, width)
-    expected = series.x + weights @ (y - p) / weights.sum(axis=1)
-    np.testing.assert_allclose(series.y, expected, rtol=0, atol=1e-9)
+    t = np.arange(257) / 256
+    weights = kernel(t[:, None], p, width)
+    weights = weights[weights.sum(axis=1) * 2 * np.sqrt(np.pi) * width >= 1]
+    weights /= weights.sum(axis=1, keepdims=True)
+    if series.x.size > 1:
+        np.testing.assert_allclose(series.x, weights @ p, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(series.y, weights @ y, rtol=0, atol=1e-9)
+    else:  # too short to be seen as a line
+        assert np.ptp(weights @ p) < 0.002
+        assert np.abs(weights @ p - series.x).min() < 1e-9
+        assert np.abs(weights @ y - series.y).min() < 1e-9
     assert series.density.sum() == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("width", [0.03, 0.2])
+def test_the_square_of_the_kernel_is_that_of_the_formula(width):
+    rng = np.random.default_rng(0)
+    p, mass = np.sort(rng.random(50)), rng.random(50)
+    expected = kernel((np.arange(257) / 256)[:, None], p, width) ** 2 @ mass
+    found = squared_mass(p, mass, width, 256)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * expected.max())
+
+
+@pytest.mark.parametrize("n", [50, 1000])
+def test_what_the_smooth_curve_shows_as_a_frequency_is_one(n):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        p = 1 - rng.random(n) ** 8
+        series = curve(smooth_diagram, Predictions(p, rng.random(n) < p**3), rng=seed)
+        for each in (series.x, series.y, *series.band.pointwise, *series.band.whole):
+            assert (each >= 0).all()
+            assert (each <= 1).all()
+
+
+def sharp_network(seed=0):
+    """Return 2,000 rows, nine of ten above 0.95: predicted 99.7 %, observed 95 %."""
+    rng = np.random.default_rng(seed)
+    p = np.where(rng.random(2000) < 0.92, 1 - 0.05 * rng.random(2000) ** 15, rng.random(2000))
+    return Predictions(p, rng.random(2000) < np.where(p > 0.95, 0.95, p))
+
+
+def test_where_most_rows_are_off_the_smooth_curve_is_significant():
+    for seed in range(5):
+        series = smooth_diagram(sharp_network(seed), rng=seed).series[0]
+        top = series.x > 0.985
+        assert top.any()
+        assert (series.band.pvalues[top] == 0.001).all()
+        lower, _ = series.band.whole
+        assert (series.y[top] < lower[top]).all()
+        assert 0.002 < (series.x - lower)[-1] < 0.02  # chance does little to so many rows
+
+
+def test_limits_of_frequencies_are_where_they_are_as_far_off():
+    standard = Binomial(np.array([0.001, 0.3, 0.999]), np.array([50.0, 200.0, 8000.0]))
+    for reach in (0.5, 2.0, 3.0):
+        for limit, end in zip(standard.limits(reach), (0, 1), strict=True):
+            far = standard.far(limit)
+            np.testing.assert_allclose(far[limit != end], reach, rtol=1e-6)
+            assert (far[limit == end] <= reach).all()
+    # 5 of 10 where 0.3 are expected: 2 · 10 · (0.5 log(5/3) + 0.5 log(5/7)) = 1.7435
+    far = Binomial(np.array([0.3]), np.array([10.0])).far(np.array([0.5]))
+    assert far**2 == pytest.approx(1.743534, abs=1e-6)
+
+
+def test_a_forecast_of_certainty_that_failed_is_significant():
+    p, y = np.repeat([0.5, 1.0], 100), np.repeat([0, 1, 1], [50, 50, 100])
+    calibrated = smooth_diagram(Predictions(p, y), rng=0).series[0]
+    assert calibrated.pvalue > 0.5
+    y[150] = 0
+    found = smooth_diagram(Predictions(p, y), rng=0).series[0]
+    assert found.band.pvalues[-1] == 0.001
+
+
+@by_kind
+@pytest.mark.parametrize("times", [100.0, 0.01])
+def test_a_multiple_of_all_weights_changes_nothing(make, times):
+    data = binary(300, power=1.3, ties=True)
+    weights = np.random.default_rng(1).exponential(size=300)
+    one, other = (
+        make(Predictions(data.probs, data.labels, weights=w), **FEW).series[0]
+        for w in (weights, times * weights)
+    )
+    np.testing.assert_allclose(one.x, other.x, rtol=1e-9)
+    np.testing.assert_allclose(one.y, other.y, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(one.band.pvalues, other.band.pvalues)
+    np.testing.assert_allclose(one.band.whole, other.band.whole, rtol=0, atol=1e-9)
 
 
 def test_the_area_of_the_smooth_curve_is_the_smooth_miscalibration():
@@ -108,8 +192,8 @@ def test_row_order_and_copies_change_nothing(make):
             np.testing.assert_allclose(a.x, b.x, rtol=1e-12)
         width = {"bandwidth": 0.1} if make is smooth_diagram else {}
         a, b = curve(make, one, **width), curve(make, other, **width)
-        common = np.isin(a.x, b.x)
-        np.testing.assert_allclose(a.y[common], b.y[np.isin(b.x, a.x)], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(a.x, b.x, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(a.y, b.y, rtol=0, atol=1e-12)
 
 
 @by_kind
@@ -186,6 +270,25 @@ def test_bands_of_a_calibrated_model_hold(make):
     assert rejected <= most(TRIALS, 0.05)
 
 
+HARD = {
+    "few rows": lambda rng: (rng.random(8), None),
+    "ties": lambda rng: (rng.choice([0.01, 0.2, 0.5, 0.99, 1.0], 100), None),
+    "rare events": lambda rng: (0.01 * rng.random(300), None),
+    "a sharp network": lambda rng: (1 - rng.random(300) ** 20, None),
+    "weights": lambda rng: (rng.random(100) ** 3, rng.pareto(1.5, 100) + 0.01),
+}
+
+
+@pytest.mark.parametrize("setting", HARD.values(), ids=HARD)
+def test_the_smooth_curve_rejects_calibrated_models_at_its_level(setting):
+    rng, rejected = np.random.default_rng(11), 0
+    for seed in range(TRIALS):
+        p, weights = setting(rng)
+        data = Predictions(p, rng.random(p.size) < p, weights=weights)
+        rejected += curve(smooth_diagram, data, rng=seed).pvalue <= 0.05
+    assert rejected <= most(TRIALS, 0.05)
+
+
 @by_kind
 def test_bands_of_another_model_are_left(make):
     left = 0
@@ -196,10 +299,11 @@ def test_bands_of_another_model_are_left(make):
     assert left > 100 - fewest(100, 0.9)
 
 
-def test_the_pointwise_band_does_not_hold_for_the_whole_curve():
+@pytest.mark.parametrize("make", MAKERS[:2], ids=lambda make: make.__name__)
+def test_the_pointwise_band_does_not_hold_for_the_whole_curve(make):
     inside = 0
     for seed, (_, data) in enumerate(trials(100)):
-        series = curve(isotonic_diagram, data, rng=seed)
+        series = curve(make, data, rng=seed)
         lower, upper = series.band.pointwise
         inside += ((lower <= series.y) & (series.y <= upper)).all()
     assert inside < fewest(100, 0.9)

@@ -8,6 +8,7 @@ from chance import TRIALS, models, most
 
 from calibrant import Predictions, calibration_test, classwise
 from calibrant.distances import euclidean, squared_euclidean, total_variation
+from calibrant.inference import Classwise
 from calibrant.inference.testing.families import max_t
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualMass, EqualWidth, FromFunction, SimplexBins, VarianceTree
@@ -226,3 +227,15 @@ def test_a_data_frame_has_a_row_for_every_class(backend, n_resamples):
     assert ("pvalue" in frame.columns) == (n_resamples > 0)
     assert repr(found) == f"<classes: {found}>"
     assert found.settings["n_resamples"] == n_resamples
+
+
+def test_the_strongest_evidence_comes_first():
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(30), 300)
+    found = classwise(Predictions(probs, rng.integers(0, 30, 300)), n_resamples=19, rng=0)
+    by = found.adjusted_pvalues, found.pvalues, -found.values
+    expected = sorted(range(30), key=lambda j: tuple(each[j] for each in by))
+    assert found.ranked.tolist() == expected
+    assert [line[0] for line in found.lines()[1]] == [found.classes[j] for j in expected]
+    estimates = Classwise(found.classes, found.values, np.empty((30, 0)), found.settings)
+    assert estimates.ranked.tolist() == np.argsort(-found.values).tolist()

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from strategies import problems
 
 from calibrant import Predictions, evaluate
-from calibrant.lenses import Canonical, Marginal, TopLabel
+from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
+from calibrant.partitions import EqualWidth
+from calibrant.statistics import ExpectedMiscalibration
 
 RNG = np.random.default_rng(0)
 
@@ -153,3 +155,54 @@ def test_weights_that_balance_classes_are_named():
         found = verdict_of(Predictions(data.probs, data.labels, weights=chosen))
         assert found.balanced == named
         assert ("the weights depend on the labels" in found.sentence) == named
+
+
+# Outcomes that were given probability 0
+
+
+def one_failure(seed=3):
+    """Return a calibrated model of four classes, but row 17 is sure of a class and wrong."""
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet([4.0, 0.3, 0.3, 0.3], 600)
+    labels = (rng.random((600, 1)) > np.cumsum(probs, axis=1)).sum(axis=1).clip(max=3)
+    probs[17], labels[17] = (1, 0, 0, 0), 2
+    return Predictions(probs, labels)
+
+
+def test_a_forecast_of_certainty_that_failed_is_the_reason():
+    full, top = evaluate(one_failure(), n_resamples=199, rng=0).verdicts
+    alone = "which alone refutes calibration; p"
+    assert full.sentence.startswith(
+        "The full distributions over all 4 classes are miscalibrated: row 17 was given 0 % for"
+        f" what occurred, “2”, {alone}"
+    )
+    assert top.sentence.startswith(
+        "The probabilities of the predicted class are miscalibrated: row 17 was given 100 % and"
+        f" did not occur, {alone}"
+    )
+    assert top.impossible == (1, 17, "other", 1.0)
+
+
+@pytest.mark.parametrize("lens", [TopLabel(), Pooled()])
+def test_the_reason_is_told_where_no_test_sees_it(lens):
+    blind = ExpectedMiscalibration(EqualWidth(10))
+    found = evaluate(one_failure(), lenses=lens, statistics=blind, n_resamples=199, rng=0)
+    (verdict,) = found.verdicts
+    assert not verdict.rejected
+    assert "are miscalibrated, though no test shows it: row 17 was given 100 %" in str(verdict)
+
+
+def test_calibrated_models_have_no_such_outcome():
+    rng = np.random.default_rng(0)
+    p = rng.choice([0.0, 0.5, 1.0], 300)
+    verdict = verdict_of(Predictions(p, rng.random(300) < p))
+    assert verdict.impossible is None
+    assert "refutes" not in verdict.sentence
+
+
+def test_rows_without_weight_are_no_reason():
+    data = one_failure()
+    weights = np.ones(600)
+    weights[17] = 0
+    for verdict in evaluate(data.weighted_by(weights), n_resamples=19, rng=0).verdicts:
+        assert verdict.impossible is None

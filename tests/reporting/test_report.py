@@ -185,3 +185,31 @@ def test_refusals(tmp_path):
     with pytest.raises(ValueError, match="at most four outcomes"):
         report(tempered(50, 5), tmp_path / "r.html", groups=lens, n_resamples=19, rng=0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_classes_stand_in_the_order_of_their_table(tmp_path):
+    """Adjustment for the page makes p-values equal; the order is that of the evidence."""
+    path = report(tempered(1500, 1000, 2.0, alpha=0.05), tmp_path / "r.html", n_resamples=19, rng=0)
+    text = path.read_text("utf-8")
+    drawn = re.findall(r'<figcaption title="([^"]*)"', text)
+    (table,) = re.findall(r"in the same order</caption>.*?</table>", text, re.DOTALL)
+    rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
+    cells = [[re.sub(r"<[^>]*>", "", c) for c in re.findall(r"<t[hd].*?</t[hd]>", r)] for r in rows]
+    assert [row[0] for row in cells] == drawn
+    adjusted = [float(row[4]) for row in cells]
+    assert adjusted == sorted(adjusted)
+
+
+def test_an_infinite_log_loss_names_its_row(tmp_path):
+    data = tempered(300, 3)
+    probs, labels = data.probs.copy(), data.labels.copy()
+    probs[17], labels[17] = (1, 0, 0), 2
+    text = report(Predictions(probs, labels), tmp_path / "r.html", n_resamples=99, rng=0).read_text(
+        "utf-8"
+    )
+    reason = "row 17 was given 0 % for what occurred, “2”"
+    assert f"The log loss is infinite: {reason}." in text
+    assert f"are miscalibrated:</b> {reason}, which alone refutes calibration; " in text
+    assert "miscalibrated:</b> row 17 was given 100 % and did not occur, which alone" in text
+    again = report(data, tmp_path / "s.html", n_resamples=99, rng=0).read_text("utf-8")
+    assert "infinite" not in again

@@ -24,7 +24,7 @@ def section_5_2(shown: dict[str, Any], tables: dict[str, Any]) -> str:
         ),
         wrapped(
             "*Paper:* the diagrams of LeNet (Figures 4 and 1) are consistent with a calibrated"
-            f" model. *Found:* {holds(calm)} Our LeNet is over-confident by"
+            f" model. *Found:* {holds(calm)} Our LeNet is overconfident by"
             f" {-lenet['top label']['equally-sized']['mean_signed_deviation']:.4f} on average; with"
             f" equally-sized bins {off(lenet['top label']['equally-sized'])}, with data-dependent"
             f" bins {off(lenet['top label']['data-dependent'])}. The tests of the top label agree"
@@ -35,7 +35,7 @@ def section_5_2(shown: dict[str, Any], tables: dict[str, Any]) -> str:
             "*Paper:* the diagrams of DenseNet and ResNet, in particular with data-dependent bins,"
             " do not support calibration to the same extent. *Found:*"
             f" {holds(all(d['off'] > lenet['top label']['data-dependent']['off'] for d in others))}"
-            + " Over-confident by "
+            + " Overconfident by "
             + " and ".join(
                 f"{-shown[name]['top label']['equally-sized']['mean_signed_deviation']:.4f}"
                 f" ({files.NETWORKS[name]})"

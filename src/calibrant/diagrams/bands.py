@@ -6,18 +6,20 @@ curve of this model is.
 The observed curve and those of B replicates are exchangeable if the model is calibrated. So it is
 below the k-th smallest of them, at a point, with probability k / (B + 1) at most. Its largest
 standardised deviation is among the k largest with the same probability, as long as what
-standardises comes from the predictions, or from replicates that are not counted.
+standardises comes from the predictions, or from replicates that are not counted: a `Standard`.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import ceil, floor
+from typing import Protocol, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibration import IsotonicFunction, observed
 from calibrant.checks.parameters import fraction
-from calibrant.diagrams.curve import Band
+from calibrant.diagrams.curve import Band, Limits
 from calibrant.engine import threads
 from calibrant.engine.arrays import Replicates
 from calibrant.inference.replicates.problem import Plan, Problem
@@ -32,6 +34,103 @@ LEAST = 0.1  # of the largest scale: narrower parts of the band are widened
 SIDE = 64  # replicates that are drawn together
 SLACK = 1e-9  # for rounding in a product that is a whole number
 MOST_GROUPS = 100  # of rows with neighbouring predictions; each two bound an interval
+HALVINGS = 60  # of the interval in which a limit is sought
+
+
+class Standard(Protocol):
+    """What makes deviations at different points of a curve alike; labels have no say in it."""
+
+    def far(self, curves: Floats) -> Floats:
+        """Return how far curves (…, points) are off, at least 0."""
+        ...
+
+    def limits(self, reach: float) -> Limits:
+        """Return the limits (points,) of curves that are nowhere further off than `reach`."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Even:
+    """Deviations from 0, the same everywhere."""
+
+    points: int
+
+    def far(self, curves: Floats) -> Floats:
+        """See `Standard`."""
+        return np.abs(curves)
+
+    def limits(self, reach: float) -> Limits:
+        """See `Standard`."""
+        return np.full(self.points, -reach), np.full(self.points, reach)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Tails:
+    """Deviations from a mean curve, in units of how far below and above it curves may be.
+
+    Tails differ much between points, at the ends of an isotonic curve above all; so they and not
+    standard deviations decide how wide the band is at one point beside another.
+    """
+
+    centre: Floats  # (points,)
+    below: Floats  # (points,) how far the farthest curve is below the centre
+    above: Floats  # (points,) and above it
+
+    @classmethod
+    def of(cls, curves: Floats) -> Self:
+        """Return the tails of curves (size, points)."""
+        centre = curves.mean(axis=0)
+        below, above = centre - curves.min(axis=0), curves.max(axis=0) - centre
+        least = max(LEAST * float(np.max((below, above))), 1e-12)
+        return cls(centre, np.maximum(below, least), np.maximum(above, least))
+
+    def far(self, curves: Floats) -> Floats:
+        """See `Standard`."""
+        off = curves - self.centre
+        return np.asarray(np.maximum(-off / self.below, off / self.above))
+
+    def limits(self, reach: float) -> Limits:
+        """See `Standard`."""
+        return self.centre - reach * self.below, self.centre + reach * self.above
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Binomial:
+    r"""Frequencies f beside what was predicted, q, as if each came from N independent rows.
+
+    .. math:: \sqrt{2N \Big(f \log\frac fq + (1 - f) \log\frac{1 - f}{1 - q}\Big)}
+
+    is the root of the likelihood-ratio statistic. Unlike a deviation in units of its standard
+    deviation it has nearly the same tails where events are rare, or nearly certain, as elsewhere.
+    """
+
+    predicted: Floats  # (points,) q, between 0 and 1
+    rows: Floats  # (points,) N
+
+    def far(self, curves: Floats) -> Floats:
+        """See `Standard`."""
+        from scipy.special import rel_entr  # noqa: PLC0415 (slow to import)
+
+        q = self.predicted
+        found = rel_entr(curves, q) + rel_entr(1 - curves, 1 - q)
+        return np.asarray(np.sqrt(2 * self.rows * np.maximum(found, 0.0)))
+
+    def limits(self, reach: float) -> Limits:
+        """See `Standard`."""
+        return self._limit(reach, 0.0), self._limit(reach, 1.0)
+
+    def _limit(self, reach: float, end: float) -> Floats:
+        """Return the last frequency on the way to an end that is not further off than `reach`."""
+        inside, outside = self.predicted, np.full_like(self.predicted, end)
+        outermost = self.far(outside) <= reach
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            within = self.far(middle) <= reach
+            inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
+        return np.where(outermost, end, inside)
 
 
 def check_level(level: float, n_resamples: int) -> None:
@@ -45,51 +144,38 @@ def check_level(level: float, n_resamples: int) -> None:
 
 
 def band_of(
-    evaluate: Evaluate, problem: Problem, plan: Plan, level: float, *, even: bool = False
+    evaluate: Evaluate,
+    problem: Problem,
+    plan: Plan,
+    level: float,
+    standard: Standard | None = None,
 ) -> tuple[Floats, Band]:
     """Return the curve of the data (points,), and limits of it.
 
     evaluate : gives the curve of each replicate of a block
-    even : whether the band of the whole curve is around 0 and as wide everywhere
+    standard : of deviations from a calibrated model; the tails of further replicates, if None
     """
     curve = evaluate(observed(problem.seen))[0]
-    curves = _null_curves(evaluate, problem, plan, (0 if even else SHAPING, curve.size))
+    further = SHAPING if standard is None else 0
+    curves = _null_curves(evaluate, problem, plan, (further, curve.size))
     counted, shaping = curves[: plan.n_resamples], curves[plan.n_resamples :]
-    centre = np.zeros(curve.size) if even else shaping.mean(axis=0)
-    scales = (np.ones(curve.size),) * 2 if even else _scales(centre, shaping)
-    largest = _standardised(counted, centre, scales).max(axis=1)
+    standard = standard or Tails.of(shaping)
+    largest = standard.far(counted).max(axis=1)
     rank = ceil(level * (largest.size + 1) - SLACK)
-    reach = np.sort(largest)[rank - 1]
-    off = _standardised(curve, centre, scales)
+    reach = float(np.sort(largest)[rank - 1])
+    off = standard.far(curve)
     # A point is below, or above, its limits with probability (1 - level) / 2 at most.
     side, size = floor((1 - level) / 2 * (largest.size + 1) + SLACK), largest.size
     ordered = np.partition(counted, [side - 1, size - side], axis=0)
     found = Band(
         pointwise=(ordered[side - 1].copy(), ordered[size - side].copy()),
-        whole=(centre - reach * scales[0], centre + reach * scales[1]),
+        whole=standard.limits(reach),
         pvalues=np.asarray(pvalue(off, largest[None, :])),
         level=level,
         farthest=float(off.max()),
         largest=largest,
     )
     return curve, found
-
-
-def _scales(centre: Floats, shaping: Floats) -> tuple[Floats, Floats]:
-    """Return how far the farthest curve is below the centre, and above it (points,).
-
-    Tails differ much between points, at the ends of an isotonic curve above all; so they and not
-    standard deviations decide how wide the band is at one point beside another.
-    """
-    both = centre - shaping.min(axis=0), shaping.max(axis=0) - centre
-    least = max(LEAST * float(np.max(both)), 1e-12)
-    return np.maximum(both[0], least), np.maximum(both[1], least)
-
-
-def _standardised(curves: Floats, centre: Floats, scales: tuple[Floats, Floats]) -> Floats:
-    """Return how far curves (…, points) are off, where 1 is one scale."""
-    off = curves - centre
-    return np.asarray(np.maximum(-off / scales[0], off / scales[1]))
 
 
 def _null_curves(

@@ -21,6 +21,7 @@ Limits = tuple[Floats, Floats]
 
 FEW = 12  # points of a curve, each of which gets a mark
 NOTES = 24  # places along a longer one, about, that say more on hovering
+BAR = 0.01  # half the width of the band of a point between gaps
 TICKS = 6  # predictions above a curve over the share of rows
 
 
@@ -78,14 +79,12 @@ class CurveSeries:
     band: Band  # what the curve would be if the model were calibrated
     density: Floats | None = None  # (bins,) shares of predictions in even bins from 0 to 1
     confidence: Limits | None = None  # between which all of the true curve is, at the same level
-    step: float | None = None  # between even points; where it is longer, there is a gap
+    gaps: tuple[int, ...] = ()  # points that are not connected with the one before
 
     @property
     def pieces(self) -> list[slice]:
         """The parts of the curve between its gaps."""
-        longest = np.inf if self.step is None else 1.5 * self.step
-        starts = np.flatnonzero(np.diff(self.x, prepend=-np.inf) > longest).tolist() or [0]
-        return [slice(a, b) for a, b in pairwise([*starts, self.x.size])]
+        return [slice(a, b) for a, b in pairwise([0, *self.gaps, self.x.size])]
 
     @property
     def pvalue(self) -> float:
@@ -160,7 +159,7 @@ class CurveDiagram(Diagram):
         kind, models = self.kind, range(len(self.series))
         limits = [series.limits(kind, confidence=confidence) for series in self.series]
         curves = chain(*(_band_and_curve(self, i, limits[i]) for i in models))
-        told = [_places_told(self, i, limits[i], confidence) for i in models]
+        told = chain(*(_places_told(self, i, limits[i], confidence) for i in models))
         frame = _frame(self, limits)
         return Picture(
             label=f"{capital(kind.vertical)}, over the {frame.horizontal}.",
@@ -216,41 +215,57 @@ def _band_and_curve(diagram: CurveDiagram, i: int, limits: Limits) -> list[Part]
     for piece in series.pieces:
         x = series.x[piece]
         lower, upper, points = (np.stack((x, each[piece]), axis=1) for each in (*limits, series.y))
-        bands.append(picture.Areas(np.concatenate((lower, upper[::-1]))[None], "band", model))
+        around = np.concatenate((lower, upper[::-1]))
+        if x.size == 1:  # a bar
+            around = (
+                np.repeat(around, 2, axis=0) + np.array([(-BAR, 0), (BAR, 0)] * 2)[[0, 1, 3, 2]]
+            )
+        bands.append(picture.Areas(around[None], "band", model))
         curves.append(Lines(points[None], "curve", model))
         for start, stop in runs(off[piece]):
             curves.append(Lines(points[None, start:stop], "curve off", model))
     return [*bands, *curves]
 
 
-def _places_told(diagram: CurveDiagram, i: int, limits: Limits, confidence: bool) -> Marks:
-    """Return places that say their numbers on hovering: all of few points, which are marks too."""
+def _places_told(
+    diagram: CurveDiagram, i: int, limits: Limits, confidence: bool
+) -> Iterator[Marks]:
+    """Yield places that say their numbers on hovering.
+
+    Points of a curve of few, and points between gaps, are marks too.
+    """
     series = diagram.series[i]
-    few = series.x.size <= FEW
-    chosen = np.unique(np.searchsorted(series.x, np.linspace(0, 1, NOTES + 1)))
-    told = np.arange(series.x.size) if few else chosen[chosen < series.x.size]
+    few = np.arange(series.x.size)
+    if series.x.size > FEW:
+        few = np.array([one.start for one in series.pieces if one.stop - one.start == 1], np.int64)
+    chosen = np.searchsorted(series.x, np.linspace(0, 1, NOTES + 1))
+    others = np.setdiff1d(chosen.clip(max=series.x.size - 1), few)
+    for told, look, size in ((few, "mark", 0.3), (others, "spot", 1.0)):
+        if told.size:
+            yield Marks(
+                at=np.stack((series.x[told], series.y[told]), axis=1),
+                off=series.band.pvalues[told] <= diagram.alpha,
+                notes=tuple(_note(diagram, i, t, limits, confidence) for t in told.tolist()),
+                sizes=np.full(told.size, size),
+                shapes=("circle",) * told.size,
+                look=look,
+                model=i if len(diagram.series) > 1 else None,
+            )
+
+
+def _note(diagram: CurveDiagram, i: int, t: int, limits: Limits, confidence: bool) -> str:
+    """Return what point t of model i says on hovering."""
+    series = diagram.series[i]
     what = "observed" if diagram.kind.diagonal else "cumulative difference"
-    band = _band_name(diagram, confidence)
-    notes = []
-    for t in told.tolist():
-        y, low, high = (f"{each[t]:.4g}".replace("-", "−") for each in (series.y, *limits))
-        p = pvalue(float(series.band.pvalues[t]), series.band.largest.size)
-        lines = [
-            *filter(None, [series.name]),
-            f"predicted {series.predictions[t]:.3f}, {what} {y}",
-            f"{band}: {low} to {high}",
-            f"adjusted {p}",
-        ]
-        notes.append("\n".join(lines))
-    return Marks(
-        at=np.stack((series.x[told], series.y[told]), axis=1),
-        off=series.band.pvalues[told] <= diagram.alpha,
-        notes=tuple(notes),
-        sizes=np.full(told.size, 0.3 if few else 1.0),
-        shapes=("circle",) * told.size,
-        look="mark" if few else "spot",
-        model=i if len(diagram.series) > 1 else None,
-    )
+    y, low, high = (f"{each[t]:.4g}".replace("-", "−") for each in (series.y, *limits))
+    p = pvalue(float(series.band.pvalues[t]), series.band.largest.size)
+    lines = [
+        *filter(None, [series.name]),
+        f"predicted {series.predictions[t]:.3f}, {what} {y}",
+        f"{_band_name(diagram, confidence)}: {low} to {high}",
+        f"adjusted {p}",
+    ]
+    return "\n".join(lines)
 
 
 def _predictions(diagram: CurveDiagram) -> tuple[tuple[float, str], ...]:

@@ -9,15 +9,35 @@ from numpy.typing import NDArray
 from calibrant.arguments import takes_models
 from calibrant.calibration import isotonic
 from calibrant.checks.parameters import Rng, brief, positive
-from calibrant.diagrams.bands import band_of, check_level, confidence_band, group_ends
-from calibrant.diagrams.curve import CUMULATIVE, ISOTONIC, SMOOTH, CurveDiagram, CurveSeries, Kind
+from calibrant.diagrams.bands import (
+    Binomial,
+    Even,
+    band_of,
+    check_level,
+    confidence_band,
+    group_ends,
+)
+from calibrant.diagrams.curve import (
+    CUMULATIVE,
+    ISOTONIC,
+    SMOOTH,
+    CurveDiagram,
+    CurveSeries,
+    Kind,
+    runs,
+)
 from calibrant.diagrams.diagram import Models, chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.lenses import Lens
 from calibrant.partitions import FromFunction
 from calibrant.resampling import Exact
 from calibrant.statistics import Block
-from calibrant.statistics.smooth import expected_width, smoothed_mass, smoothed_residuals
+from calibrant.statistics.smooth import (
+    expected_width,
+    smoothed_mass,
+    smoothed_residuals,
+    squared_mass,
+)
 from calibrant.statistics.statistic import BY_EVENT, Ties
 from calibrant.words import ALPHA
 
@@ -28,6 +48,8 @@ POINTS = 256  # of a curve, about
 BINS = 50  # of the histogram of predictions
 WIDER, NARROWEST = 2.0, 0.03  # width of the kernel: a picture shows no finer detail
 FEWEST_ROWS = 1.0  # within the kernel, for a point to be drawn
+SHORTEST = 0.002  # piece of a smooth curve that is more than a point
+ROUNDING = 1e-14  # of a smoothed density, beside the largest one
 
 
 @takes_models
@@ -92,11 +114,13 @@ def smooth_diagram(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> CurveDiagram:
-    r"""Draw the observed frequency over the prediction, smoothed by a kernel.
+    r"""Draw the observed frequency over the mean prediction, both smoothed by a kernel.
 
-    .. math:: t + \frac{\sum_i K_s(t, p_i) (y_i - p_i)}{\sum_i K_s(t, p_i)}
+    .. math:: x(t) = \frac{\sum_i K_s(t, p_i) p_i}{\sum_i K_s(t, p_i)}, \qquad
+        y(t) = \frac{\sum_i K_s(t, p_i) y_i}{\sum_i K_s(t, p_i)}
 
-    K_s is the Gaussian density of width s in t - p, reflected at 0 and 1.
+    K_s is the Gaussian density of width s in t - p, reflected at 0 and 1. Both are means over the
+    same rows, so y is between 0 and 1, and x is what a calibrated model makes of it on average.
 
     Parameters
     ----------
@@ -110,9 +134,12 @@ def smooth_diagram(
     Returns
     -------
     CurveDiagram
-        The curve where there are predictions, with their density. ``band.pointwise`` holds at each
-        point by itself. If s is the `SmoothMiscalibration` of the data, the mean distance to the
-        diagonal, weighted with the density, is s too.
+        The curve where there are predictions, with their density; predictions that are all but
+        equal, far from others, give a point. ``band.pointwise`` holds at each point by itself.
+        Points are judged beside what chance does to each: by a likelihood ratio, as if their
+        frequency came from as many rows as have the same variance. If s is the
+        `SmoothMiscalibration` of the data, the mean distance to the diagonal, weighted with the
+        density, is s too.
 
     References
     ----------
@@ -216,6 +243,14 @@ def _ties(problem: Problem) -> Ties:
     return Ties(problem.view.cells(BY_EVENT[event]), event)
 
 
+def _squared_weights(problem: Problem, ties: Ties) -> Floats:
+    """Return the sums of the squared weights of rows with equal predictions (predictions,)."""
+    if not problem.seen.weighted:
+        return ties.mass
+    found = np.bincount(ties.cells.of_rows, problem.seen.weights**2, ties.values.size)
+    return np.asarray(found, np.float64)
+
+
 def _isotonic_series(name: str, problem: Problem, plan: Plan, level: float) -> CurveSeries:
     """Return the isotonic regression, at no more than POINTS predictions."""
     ties = _ties(problem)
@@ -233,9 +268,9 @@ def _isotonic_series(name: str, problem: Problem, plan: Plan, level: float) -> C
     nearest = np.searchsorted((x[1:] + x[:-1]) / 2, ties.values)
     confidence = None
     if problem.lens.rowwise:
-        squares = np.bincount(ties.cells.of_rows, problem.seen.weights**2, ties.values.size)
+        squares = _squared_weights(problem, ties)[held]
         found = isotonic(problem.seen, ties.event)
-        confidence = confidence_band(found, np.asarray(squares[held], np.float64), level, x)
+        confidence = confidence_band(found, squares, level, x)
     return CurveSeries(
         name=name,
         x=x,
@@ -262,18 +297,27 @@ def _smooth_series(
 ) -> CurveSeries:
     """Return the frequency smoothed by a kernel, where there are predictions."""
     ties = _ties(problem)
-    width = max(WIDER * expected_width(ties), NARROWEST) if width is None else width
-    t = np.arange(POINTS + 1) / POINTS
-    density = smoothed_mass(ties, width, POINTS)
+    variance = _squared_weights(problem, ties) * ties.values * (1 - ties.values) / ties.total**2
+    if width is None:
+        width = max(WIDER * expected_width(float(np.sqrt(variance.sum()))), NARROWEST)
+    density, predicted = (
+        smoothed_mass(ties.values, each / ties.total, width, POINTS)
+        for each in (ties.mass, ties.predicted)
+    )
     shares = density * (2 * np.sqrt(np.pi) * width)
-    shown = shares * problem.seen.n >= FEWEST_ROWS
+    shown, gaps = _shown(shares * problem.seen.n >= FEWEST_ROWS, predicted, density)
+    # Rounding is no deviation: neither of predictions that are certain, nor of their frequency.
+    small = ROUNDING * density.max() / density[shown]
+    x = np.maximum.accumulate(predicted[shown] / density[shown])
+    variance = squared_mass(ties.values, variance, width, POINTS)[shown] / density[shown] ** 2
+    expected = np.clip(x, small, 1 - small)
+    rows = expected * (1 - expected) / np.maximum(variance, (100 * small) ** 2)
 
     def evaluate(block: Block) -> Floats:
-        off = smoothed_residuals(ties, block, width, POINTS)[:, shown]
-        return np.asarray(t[shown] + off / density[shown])
+        off = smoothed_residuals(ties, block, width, POINTS)[:, shown] / density[shown]
+        return np.clip(x + off, 0.0, 1.0)
 
-    y, band = band_of(evaluate, problem, plan, level)
-    x = t[shown]
+    y, band = band_of(evaluate, problem, plan, level, Binomial(expected, rows))
     return CurveSeries(
         name=name,
         x=x,
@@ -282,8 +326,25 @@ def _smooth_series(
         shares=np.minimum(shares[shown], 1.0),
         band=band,
         density=(density[1:] + density[:-1]) / (2 * POINTS),
-        step=1 / POINTS,
+        gaps=gaps,
     )
+
+
+def _shown(
+    enough: NDArray[np.bool_], predicted: Floats, density: Floats
+) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    """Return the points that are shown, and which of them begin another piece.
+
+    Of a piece that is too short to be seen as a line the point with most rows is left.
+    """
+    pieces = []
+    for start, stop in runs(enough):
+        first, last = (predicted[i] / density[i] for i in (start, stop - 1))
+        most = start + int(np.argmax(density[start:stop]))
+        alone = last - first < SHORTEST
+        pieces.append(np.array([most]) if alone else np.arange(start, stop))
+    ends = np.cumsum([piece.size for piece in pieces])
+    return np.concatenate(pieces), tuple(ends[:-1].tolist())
 
 
 def _cumulative_series(name: str, problem: Problem, plan: Plan, level: float) -> CurveSeries:
@@ -303,7 +364,7 @@ def _cumulative_series(name: str, problem: Problem, plan: Plan, level: float) ->
         off = (np.cumsum(events, axis=1) - predicted) / ties.total
         return np.concatenate((np.zeros((block.size, 1)), off), axis=1)
 
-    y, band = band_of(evaluate, problem, plan, level, even=True)
+    y, band = band_of(evaluate, problem, plan, level, Even(ends.size + 1))
     x = np.concatenate(([0.0], np.cumsum(cells.mass) / ties.total))
     return CurveSeries(
         name=name,

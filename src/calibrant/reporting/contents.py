@@ -211,8 +211,8 @@ def default_groups(data: Predictions | Scan) -> Groups:
 
 def _worst_classes(classes: inference.Classwise) -> list[tuple[str, str, Lens]]:
     """Return the classes with the strongest evidence, in the order of their table."""
-    worst = np.lexsort((-classes.values, classes.adjusted_pvalues))[:MOST_CLASSES]
-    return [(f"class{j}", classes.classes[j], Marginal(j)) for j in worst.tolist()]
+    worst = classes.ranked[:MOST_CLASSES].tolist()
+    return [(f"class{j}", classes.classes[j], Marginal(j)) for j in worst]
 
 
 def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> Remedy:

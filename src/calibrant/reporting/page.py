@@ -30,6 +30,7 @@ from calibrant.reporting import contents as of_model
 from calibrant.reporting.contents import Contents, Settings, main_lens
 from calibrant.reporting.sentences import comparison_parts, paragraphs
 from calibrant.rows import Scan
+from calibrant.scores import why_infinite
 from calibrant.words import capital, decimal, many, score_name
 
 MOST_ROWS = 50  # groups in the table
@@ -194,6 +195,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
             (score, capital(score_name(score)), decimal(value))
             for score, value in contents.scores.items()
         ],
+        "why_infinite": why_infinite(contents.data, contents.scores),
         "verdicts": contents.verdicts,
         "rows": [row.cells() for row in contents.evaluation.rows],
         "drawings": drawings,

@@ -22,7 +22,7 @@ class Line(NamedTuple):
 
     lead: str  # what is the case
     facts: str  # the numbers
-    off: bool  # whether calibration is rejected
+    off: bool  # whether calibration is rejected, or refuted by a single outcome
 
     @property
     def text(self) -> str:
@@ -33,7 +33,8 @@ class Line(NamedTuple):
 def line_of(found: Verdict, diagram: ReliabilityDiagram | None) -> Line:
     """Return what the tests say, with the place where it is worst if a diagram shows one."""
     place = worst_range(diagram) if diagram is not None and found.rejected else ""
-    return Line(found.lead, found.facts + place, found.rejected)
+    off = found.rejected or found.impossible is not None
+    return Line(found.lead, found.facts + place, off)
 
 
 def classes_verdict(found: Classwise) -> Line:

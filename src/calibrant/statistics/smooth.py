@@ -97,7 +97,7 @@ class Grid(NamedTuple):
     @classmethod
     def first(cls, ties: Ties) -> Self:
         """Resolve half of the value that is to be expected of a calibrated model."""
-        return cls.spanning(0.0, 1.0, expected_width(ties) / 2 or 1.0, 1.0)
+        return cls.spanning(0.0, 1.0, expected_width(ties.path_scale) / 2 or 1.0, 1.0)
 
     def finer(self, ties: Ties) -> Self:
         """Resolve a quarter of what this one does, near predictions alone."""
@@ -114,14 +114,14 @@ class Grid(NamedTuple):
         return cls(low, length, int(np.clip(steps, FEWEST, MOST)), widest)
 
 
-def expected_width(ties: Ties) -> float:
-    """Return about the value of a calibrated model with these predictions.
+def expected_width(path_scale: float) -> float:
+    """Return about the value of a calibrated model whose mean of y - p scatters so much.
 
     Its density scatters like the end of the path over the root of 2 √π s. The mean modulus is
     √(2/π) of that.
     """
     factor = np.sqrt(2 / np.pi / np.sqrt(4 * np.pi))
-    return float((factor * ties.path_scale) ** (2 / 3))
+    return float((factor * path_scale) ** (2 / 3))
 
 
 def smoothed_residuals(ties: Ties, block: Block, width: float, points: int) -> Floats:
@@ -130,12 +130,26 @@ def smoothed_residuals(ties: Ties, block: Block, width: float, points: int) -> F
     return _at_points(_cosines(ties, block, grid, np.arange(block.size))[0], width, points)
 
 
-def smoothed_mass(ties: Ties, width: float, points: int) -> Floats:
-    """Return the density (1/n) Σ K_s(t, p) of the predictions at t = 0, 1/points, …, 1."""
+def smoothed_mass(places: Floats, mass: Floats, width: float, points: int) -> Floats:
+    """Return the density Σ K_s(t, p) m at t = 0, 1/points, …, 1 of masses m at places p."""
     grid = Grid.spanning(0.0, 1.0, width, 1.0)
     nodes = np.zeros((grid.steps + 1, 1))
-    engine.densities.add_gaussians(ties.values, ties.mass[:, None] / ties.total, nodes)
+    engine.densities.add_gaussians(places, mass[:, None], nodes)
     return np.asarray(_at_points(_series(nodes), width, points)[0])
+
+
+def squared_mass(places: Floats, mass: Floats, width: float, points: int) -> Floats:
+    """Return Σ K_s(t, p)² m, like `smoothed_mass`.
+
+    The square of a Gaussian is a narrower one. The product of one and its image at 0 or 1 is one
+    around that end; images that are farther away are left out.
+    """
+    t = np.arange(points + 1) / points
+    found = smoothed_mass(places, mass, width / np.sqrt(2), points) / (2 * np.sqrt(np.pi) * width)
+    for end in (0.0, 1.0):
+        image = mass @ np.exp(-(((places - end) / width) ** 2)) / (np.pi * width**2)
+        found += image * np.exp(-(((t - end) / width) ** 2))
+    return np.asarray(np.maximum(found, 0.0))
 
 
 def _at_points(cosines: Floats, width: float, points: int) -> Floats:

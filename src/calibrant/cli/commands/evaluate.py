@@ -10,6 +10,8 @@ from calibrant.cli.inputs import Inputs, takes_inputs
 from calibrant.cli.output import drawn, print_json, print_readings, print_table, progress_after, say
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from calibrant import Comparison, Evaluation, Predictions, Scan, Slices
 
 MOST = 30  # groups that are printed
@@ -65,6 +67,7 @@ def evaluate(
         if not inputs.json:
             of = "" if len(models) == 1 else name
             print_evaluation(str(file), scores, found, inputs.region, of)
+            _print_infinite(data, scores, of)
             if groups is not None:
                 _print_slices(groups)
     if not inputs.json:
@@ -116,6 +119,16 @@ def print_evaluation(
     print_table("Tests", *found.lines(), heading=(0,))
 
 
+def _print_infinite(
+    data: "Predictions | Scan", scores: "Mapping[str, float]", model: str = ""
+) -> None:
+    """Say why the log loss of a model is infinite, if it is."""
+    from calibrant.scores import why_infinite
+
+    if why := why_infinite(data, scores):
+        say(f"The log loss{f' of {model}' if model else ''} is infinite: {why}.")
+
+
 @takes_inputs("id")
 def compare(
     files: options.Files,
@@ -144,6 +157,8 @@ def compare(
         print_json("compare", {**body, **drawn(found.settings), **found.to_dict()})
     else:
         _print_comparison(found)
+        for name, data in models.items():
+            _print_infinite(data, found.scores[name], name)
         print_readings(models)
 
 

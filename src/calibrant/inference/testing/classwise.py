@@ -97,14 +97,23 @@ class Classwise(tables.Tabular):
             columns += [column.tolist() for column in tested]
         return [dict(zip(NAMES, row, strict=False)) for row in zip(*columns, strict=True)]
 
+    @property
+    def ranked(self) -> NDArray[np.intp]:
+        """Numbers of the classes (m,), the strongest evidence first.
+
+        By p-value adjusted for the classes; of equal ones by that of the class alone, and then by
+        size. A further adjustment, `together`, keeps this order.
+        """
+        if not self.null.size:
+            return np.argsort(-self.values, kind="stable")
+        return np.lexsort((-self.values, self.pvalues, max_t(self.values, self.null)))
+
     def lines(self) -> tables.Lines:
-        """Return header and lines of the table, the worst class first."""
-        worst_first = sorted(
-            self.records(), key=lambda one: (one.get("adjusted_pvalue", 0.0), -one["estimate"])
-        )
+        """Return header and lines of the table, in the order of `ranked`."""
+        records = self.records()
         lines = [
-            [format(value, how) for value, how in zip(one.values(), FORMATS, strict=False)]
-            for one in worst_first
+            [format(value, how) for value, how in zip(records[j].values(), FORMATS, strict=False)]
+            for j in self.ranked.tolist()
         ]
         return HEADER[: len(lines[0])], lines
 

@@ -27,7 +27,7 @@ from calibrant.scores import all_scores
 from calibrant.sizes import CrossFit
 from calibrant.sizes import compare as further
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.words import ALPHA, capital, decimal, pvalue, score_name
+from calibrant.words import ALPHA, BIAS, capital, decimal, pvalue, score_name
 
 
 @final
@@ -179,7 +179,7 @@ class Comparison(tables.Tabular):
                 reverse=True,
             )
             lines += [[str(verdict.lens), name, *verdict.cells()] for name, verdict in models]
-        return ["lens", "model", "off by", "95 % interval", "bias", "adjusted p"], lines
+        return ["lens", "model", "off by", "95 % interval", BIAS, "adjusted p"], lines
 
     def score_rows(self) -> tables.Lines:
         """Return header and lines of the scores."""

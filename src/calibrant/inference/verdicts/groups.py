@@ -17,8 +17,9 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.rows import Group, Memory, Rows, Scan, Values
+from calibrant.words import BIAS
 
-HEADER = ("column", "group", "rows", "off by", "95 % interval", "bias", "adjusted p")
+HEADER = ("column", "group", "rows", "off by", "95 % interval", BIAS, "adjusted p")
 OTHERS = "others"
 
 

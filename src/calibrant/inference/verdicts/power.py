@@ -24,12 +24,11 @@ from calibrant.resampling import Exact, Shifted, Tempered
 from calibrant.statistics import Statistic
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.words import listed, percent, points, signed
+from calibrant.words import BIAS, listed, percent, points, signed
 
 Rho = Callable[[Any], Any]
 
-HEADER = ("if the model were", "truth", "off by", "bias", "power")
-BIAS = HEADER.index("bias")
+HEADER = ("if the model were", "truth", "off by", BIAS, "power")
 STEPS = 5  # halvings of the span of amounts in which the smallest one is looked for
 POWER = 0.8  # with which something is said to be seen
 LIMIT = 6.0  # the largest amount that is tried, of log temperature or log-odds
@@ -123,7 +122,7 @@ class Power(tables.Tabular):
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table; without the bias where there is none."""
-        kept = [c for c in range(len(HEADER)) if c != BIAS or self.rows[0].bias is not None]
+        kept = [c for c in range(len(HEADER)) if HEADER[c] != BIAS or self.rows[0].bias is not None]
         rows = [row.cells() for row in self.rows]
         return [HEADER[c] for c in kept], [[row[c] for c in kept] for row in rows]
 

@@ -16,6 +16,7 @@ from calibrant.inference.testing.families import holm
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
+from calibrant.scores import Impossible, impossible
 from calibrant.sizes import LEVEL, bias_of, size_of
 from calibrant.words import ALPHA, CLUSTERS, NEEDED
 
@@ -70,6 +71,9 @@ class Verdict:
         Whether rows were read in batches, so that their size was not worked out.
     n_clusters : int or None
         Number of clusters of rows; None if rows are independent.
+    impossible : Impossible or None
+        Outcomes that were given probability 0, each of which refutes calibration by itself; None
+        if there are none, and of scanned rows.
     """
 
     lens: Lens
@@ -86,6 +90,7 @@ class Verdict:
     detectable: float | None = None
     scanned: bool = False
     n_clusters: int | None = None
+    impossible: Impossible | None = None
 
     @property
     def rejected(self) -> bool:
@@ -113,19 +118,25 @@ class Verdict:
     @property
     def lead(self) -> str:
         """The answer, in a few words."""
-        if not self.decided:
-            few = words.many(self.n_resamples, "resample")
-            if self._few_clusters:
-                few = words.many(self.n_clusters or 0, "cluster")
-            return f"Cannot tell with {few} whether {self.subject} are calibrated"
         if not self.rejected:
-            return f"No evidence that {self.subject} are miscalibrated"
+            return self._not_rejected()
         subject = words.capital(self.subject)
         if self.direction == "both":
             return f"{subject} are too high in some places and too low in others"
         if self.direction is not None:
             return f"{subject} are too {self.direction}, by {self._told_bias()} on average"
         return f"{subject} are miscalibrated"
+
+    def _not_rejected(self) -> str:
+        """Say what is known if the tests do not reject."""
+        if self.impossible is not None:
+            return f"{words.capital(self.subject)} are miscalibrated, though no test shows it"
+        if self.decided:
+            return f"No evidence that {self.subject} are miscalibrated"
+        few = words.many(self.n_resamples, "resample")
+        if self._few_clusters:
+            few = words.many(self.n_clusters or 0, "cluster")
+        return f"Cannot tell with {few} whether {self.subject} are calibrated"
 
     def _told_bias(self) -> str:
         """Say by how much mean prediction and rate differ."""
@@ -141,6 +152,8 @@ class Verdict:
         p = f"{words.pvalue(self.pvalue, self.n_resamples)}{tests}"
         needed = words.too_few(CLUSTERS, "cluster") if self._few_clusters else words.too_few()
         told = f"{p if self.decided else needed}; {self._told_size()}{self._told_power()}"
+        if self.impossible is not None:
+            told = f"{self.impossible.sentence}, which alone refutes calibration; {told}"
         return told + (f". Yet {BALANCED}" if self.balanced else "")
 
     @property
@@ -186,7 +199,7 @@ class Verdict:
         if self.detectable is None or self.rejected:
             return ""
         amount = f"{100 * self.detectable:.2g} points"
-        return f"; over-confidence of about {amount} would show in 80 % of such data sets"
+        return f"; overconfidence of about {amount} would show in 80 % of such data sets"
 
     def cells(self) -> list[str]:
         """Return the texts of a line of a table: size, interval, bias, p-value."""
@@ -227,7 +240,16 @@ def judge(problem: Problem, p: float, n_tests: int, n_resamples: int) -> Verdict
         balanced=held and balanced(problem.view.batch.given),
         scanned=not held,
         n_clusters=None if clusters is None else int(np.unique(clusters).size),
+        impossible=_impossible(problem) if held else None,
     )
+
+
+def _impossible(problem: Problem) -> Impossible | None:
+    """Return outcomes that were given probability 0, by the number of the row as it was given."""
+    found = impossible(problem.seen)
+    if found is None:
+        return None
+    return found._replace(row=found.row * problem.view.batch.given.n // problem.seen.n)
 
 
 def balanced(data: Predictions) -> bool:
