@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Top = Any  # engine.rows.Top or None
 
+CONFIDENCES = ("wrong", "correct")  # the classes of confidences in predictions
+
 
 def frozen(array: Array | None) -> Array | None:
     """Return a view of an array that cannot be written to."""
@@ -287,8 +289,12 @@ class Predictions:
 
     @property
     def of_confidences(self) -> bool:
-        """Whether a file held confidences in predictions, and whether these were right."""
-        return self.reading is not None and self.reading.correct
+        """Whether these are confidences in predictions, and the outcome is whether they were right.
+
+        A file says so by its columns, and arrays by the names of their classes, "wrong" and
+        "correct". A confidence below 1/2 stays one: it is never turned around.
+        """
+        return self.classes == CONFIDENCES or bool(self.reading and self.reading.correct)
 
     @property
     def weighted(self) -> bool:
@@ -316,7 +322,8 @@ class Predictions:
         return Rows(self.probs, self.labels, weights, step, 0, event)
 
     def _with(self, probs: Array, labels: Array, weights: Array | None) -> Self:
-        return self.trusted(probs, labels, self.classes, weights, self.event, beside=self.beside)
+        told = self.reading, self.beside
+        return self.trusted(probs, labels, self.classes, weights, self.event, *told)
 
     def restrict(self, where: Callable[[Array], ArrayLike] | ArrayLike) -> Self:
         """Keep the rows whose predictions are in the set A of §3.2.

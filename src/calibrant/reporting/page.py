@@ -194,6 +194,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
             (score, capital(score_name(score)), decimal(value))
             for score, value in contents.scores.items()
         ],
+        "ece": contents.evaluation.ece,
         "verdicts": contents.verdicts,
         "rows": [row.cells() for row in contents.evaluation.rows],
         "drawings": drawings,

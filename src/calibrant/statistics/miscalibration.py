@@ -9,10 +9,17 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import engine
-from calibrant.arguments import as_distance, as_partition, check_data, takes_arrays
+from calibrant.arguments import as_distance, as_partition
 from calibrant.calibration import Block, Cells, View
-from calibrant.distances import Distance, euclidean, measure, name_of, norm_of, total_variation
-from calibrant.lenses import TopLabel
+from calibrant.distances import (
+    Distance,
+    euclidean,
+    measure,
+    name_of,
+    norm_of,
+    squared_euclidean,
+    total_variation,
+)
 from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic
@@ -128,6 +135,48 @@ class ExpectedMiscalibration(CellStatistic):
 
 @final
 @dataclass(frozen=True, slots=True)
+class RootMeanSquareMiscalibration(Statistic):
+    r"""The root of the mean square over the rows of their cells' deviations.
+
+    .. math:: \sqrt{\sum_c \hat p^{(c)} \, |\hat r^{(c)} - \hat g^{(c)}|^2 / 2}
+
+    Of two outcomes the deviation counts once, so that it is the "root mean square calibration
+    error" of one of them.
+
+    Parameters
+    ----------
+    partition : Partition
+        The cells.
+
+    Notes
+    -----
+    Biased upwards, as `ExpectedMiscalibration`; `SquaredMiscalibration` has no bias.
+
+    Examples
+    --------
+    >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
+    >>> RootMeanSquareMiscalibration(EqualWidth(2))(data)
+    0.25
+    """
+
+    partition: Partition
+
+    takes_changed_rows = True
+    from_totals = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "partition", as_partition(self.partition))
+
+    def prepare(self, view: View) -> Evaluate:
+        mean = ExpectedMiscalibration(self.partition, squared_euclidean).prepare(view)
+        return lambda block: np.sqrt(mean(block) / 2.0)
+
+    def __str__(self) -> str:
+        return f"root mean square on {self.partition}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class WorstMiscalibration(CellStatistic):
     r"""The worst-case miscalibration: the largest distance of any cell that holds rows.
 
@@ -237,26 +286,3 @@ def grid(
     """
     pairs = product(partitions, tuple(distances))
     return [ExpectedMiscalibration(partition, distance) for partition, distance in pairs]
-
-
-@takes_arrays
-def ece(data: Predictions, *, bins: int = 15) -> float:
-    """Return the expected calibration error: the top label, equal widths, total variation.
-
-    It is biased upwards: compare it with what it would be if the model were calibrated, which is
-    what `calibration_test` does, or use `SquaredMiscalibration`.
-
-    Parameters
-    ----------
-    data : Predictions
-        Or probabilities, with labels after them.
-    bins : int, default 15
-        Number of equal widths.
-
-    Examples
-    --------
-    >>> round(ece([0.9, 0.6, 0.2, 0.8], [1, 0, 0, 1], bins=10), 4)
-    0.275
-    """
-    check_data(data)
-    return ExpectedMiscalibration(EqualWidth(bins))(TopLabel()(data))

@@ -1,15 +1,17 @@
-"""Short names of statistics: ``kernel:0.1``, ``cox``, ``squared:tree:1000`` and others."""
+"""Short names of statistics: ``ece``, ``kernel:0.1``, ``cox``, ``squared:tree:1000`` and others."""
 
 from collections.abc import Callable
 from typing import Any
 
 from calibrant import statistics
-from calibrant.arguments import as_partition, not_one, positive
+from calibrant.arguments import as_partition, not_one, positive, whole
 from calibrant.checks.parameters import brief
+from calibrant.statistics.calibration_errors import BINS, NAMED
 from calibrant.statistics.statistic import OfFunction, Statistic
 
 STATISTICS = (
-    "kernel:0.1, cox, log, squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
+    "ece, ece:10, mce, ace, rms, classwise_ece, kernel:0.1, cox, log, squared:tree:1000, smooth,"
+    " cutoff, kolmogorov, two-bin or spiegelhalter"
 )
 PLAIN: dict[str, Callable[[], Statistic]] = {
     "cox": statistics.Cox,
@@ -44,6 +46,8 @@ def _named(text: str) -> Statistic:
     kind, colon, rest = text.partition(":")
     if kind in PLAIN and not colon:
         return PLAIN[kind]()
+    if kind in NAMED:
+        return NAMED[kind](whole("statistic", text, rest) if colon else BINS)
     if kind == "kernel":
         width: Any = rest if rest == "median" else positive("statistic", text, rest)
         return statistics.KernelMiscalibration(width)

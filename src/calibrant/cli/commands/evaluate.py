@@ -112,6 +112,8 @@ def print_evaluation(
     written = ", ".join(f"{score_name(key)} {decimal(v)}" for key, v in scores.items())
     if written:
         say(f"{capital(written)}." + (f" {BOTH_OUTCOMES}" if found.m == 2 else ""))
+    if found.ece is not None:
+        say(f"{found.ece}.")
     typer.echo()
     print_table("Tests", *found.lines(), heading=(0,))
 
