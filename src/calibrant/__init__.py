@@ -81,7 +81,8 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
 __version__ = "0.2.0.dev0"
 
 _HOMES = {  # where public names live; "" for modules
-    "": "conventions datasets distances lenses partitions recalibration resampling scores statistics",
+    "": "conventions datasets distances lenses partitions recalibration resampling scores"
+    " statistics",
     "calibration": "CalibrationFunction calibration_function",
     "calibration_errors": "MeasuredError ace classwise_ece ece mce rms",
     "cross_fitting": "Recalibration RecalibrationRow recalibrate",

@@ -22,9 +22,8 @@ class MeasuredError(float):
     statistic: CalibrationError  # what was measured
     _asked: tuple[Predictions, dict[str, Any]]  # of what, and how to draw
 
-    def __new__(
-        cls, statistic: CalibrationError, data: Predictions, **draws: Any
-    ) -> Self:
+    def __new__(cls, statistic: CalibrationError, data: Predictions, **draws: Any) -> Self:
+        """Measure an error of data; `draws` are arguments of `calibration_test`."""
         self = super().__new__(cls, statistic(data))
         self.statistic, self._asked = statistic, (data, draws)
         return self
@@ -115,7 +114,7 @@ def ece(
     0.275
     >>> error = ece([0.3] * 50, [1] * 30 + [0] * 20, rng=0)
     >>> round(error, 3), round(error.expected, 3), error.pvalue
-    (0.3, 0.051, 0.001)
+    (0.3, 0.05, 0.001)
     """
     return _measured("ece", data, bins, n_bins, n_resamples=n_resamples, rng=rng)
 

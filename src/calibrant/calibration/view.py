@@ -89,7 +89,7 @@ class View:
         """Return the same rows, as a further lens sees them; refuse rows elsewhere."""
         _ = self.batch
         first = self.lens
-        return View(self.rows, lens if first is None or self.unchanged else first >> lens)  # type: ignore[operator]
+        return View(self.rows, lens if first is None or self.unchanged else first >> lens)
 
     @property
     def unchanged(self) -> bool:

@@ -214,20 +214,26 @@ def _classes(
 
     label : what they are, and whether they say which predictions are right
     """
-    kind, correct = label
     if chosen.lists:
         m = len(tuple(options.classes or ())) or length(chosen.columns[0])
         return chosen.several(m, options)
     if len(chosen.columns) > 1:
         return chosen.several(len(chosen.columns), options)
-    if options.classes is None and correct and kind != "text" and not chosen.classes:
-        return Classes(CONFIDENCES, ("0", "1"))
-    if options.classes is None and kind == "text":
+    if options.classes is not None:
+        return Classes(class_names(options.classes, 2))
+    return _two_classes(*label, named=bool(chosen.classes))
+
+
+def _two_classes(kind: Kind, correct: bool, *, named: bool) -> Classes:
+    """Return the classes of a single column that nobody named."""
+    if kind == "text":
         raise ValueError(
             "`classes` must name class 0, then class 1, where labels are names and one column holds"
             " the probabilities of class 1."
         )
-    return Classes(class_names(options.classes or ("0", "1"), 2))
+    if correct and not named:
+        return Classes(CONFIDENCES, ("0", "1"))
+    return Classes(class_names(("0", "1"), 2))
 
 
 def _first_list(file: Any, name: str) -> int:

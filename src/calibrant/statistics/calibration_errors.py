@@ -18,7 +18,7 @@ from calibrant.statistics.miscalibration import (
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic
 
 BINS = 15  # of the papers
-Look = Literal["event", "top", "all"]
+Look = Literal["event", "top", "all", "always"]
 
 
 @final
@@ -34,12 +34,14 @@ class CalibrationError(Statistic):
         What it is.
     settings : str
         What a reader needs beside the name, such as "15 bins".
-    look : {"event", "top", "all"}, default "event"
+    look : {"event", "top", "all", "always"}, default "event"
         "event": the event of two outcomes, and the predicted class of more. "top": the predicted
         class of two outcomes, too, so that p becomes max(p, 1 - p); confidences, and what a lens
-        shows, stay as they are. "all": the problem as it is.
+        shows, stay as they are. "all": the problem as it is. "always": through the lens.
     software : str, optional
         Whose way of computing it this is, with its version.
+    through : Lens, default TopLabel()
+        The lens that shows the predicted class.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class CalibrationError(Statistic):
     settings: str
     look: Look = "event"
     software: str = ""
+    through: Lens = TopLabel()
 
     @property
     def takes_changed_rows(self) -> bool:  # type: ignore[override]
@@ -68,17 +71,17 @@ class CalibrationError(Statistic):
     def from_totals(self) -> bool:  # type: ignore[override]
         return self.statistic.from_totals
 
-    def lens(self, data: "Predictions | View") -> Lens | None:
+    def lens_of(self, data: "Predictions | View") -> Lens | None:
         """Return the lens that this is seen through, for data or a view; None if there is none."""
         if self.look == "all":
             return None
-        if data.m > 2:
-            return TopLabel()
+        if data.m > 2 or self.look == "always":
+            return self.through
         folds = self.look == "top" and data.event == 1 and not _of_confidences(data)
-        return TopLabel() if folds else None
+        return self.through if folds else None
 
     def prepare(self, view: View) -> Evaluate:
-        lens = self.lens(view)
+        lens = self.lens_of(view)
         if lens is None:
             return self.statistic.prepare(view)
         seen = view.through(lens)
@@ -91,7 +94,7 @@ class CalibrationError(Statistic):
 
     def __call__(self, data: Predictions) -> float:
         """Return the statistic of `data`."""
-        lens = self.lens(data)
+        lens = self.lens_of(data)
         return self.statistic(data if lens is None else lens(data))
 
     def told(self, value: float, expected: float) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self, final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from calibrant.distances import Distance, measure, name_of, norm_of, total_varia
 from calibrant.engine.arrays import Array, Floats, Ints, Replicates, Source
 from calibrant.lenses import Marginal
 from calibrant.partitions import EqualWidth, Partition
-from calibrant.predictions import Predictions
 from calibrant.rows import Batch
 from calibrant.statistics.statistic import Evaluate, Statistic
 
@@ -41,6 +40,7 @@ class ClasswiseMiscalibration(Statistic):
 
     Examples
     --------
+    >>> from calibrant import Predictions
     >>> ClasswiseMiscalibration(EqualWidth(2))(Predictions([[0.5, 0.25, 0.25]] * 2, [0, 1]))
     0.16666666666666666
     """

@@ -20,7 +20,7 @@ from calibrant.distances import (
     squared_euclidean,
     total_variation,
 )
-from calibrant.partitions import EqualWidth, FromFunction, Partition
+from calibrant.partitions import FromFunction, Partition
 from calibrant.predictions import Predictions
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic
 
@@ -117,7 +117,7 @@ class ExpectedMiscalibration(CellStatistic):
     Examples
     --------
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
-    >>> ExpectedMiscalibration(EqualWidth(2))(data)
+    >>> ExpectedMiscalibration("width:2")(data)
     0.25
     """
 
@@ -155,7 +155,7 @@ class RootMeanSquareMiscalibration(Statistic):
     Examples
     --------
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
-    >>> RootMeanSquareMiscalibration(EqualWidth(2))(data)
+    >>> RootMeanSquareMiscalibration("width:2")(data)
     0.25
     """
 
@@ -195,7 +195,7 @@ class WorstMiscalibration(CellStatistic):
     Examples
     --------
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75, 0.75], [0, 1, 1, 1, 1])
-    >>> worst = WorstMiscalibration(EqualWidth(2))
+    >>> worst = WorstMiscalibration("width:2")
     >>> worst(data)
     0.25
     >>> print(worst.locate(data))
@@ -281,6 +281,7 @@ def grid(
 
     Examples
     --------
+    >>> from calibrant.partitions import EqualWidth
     >>> [str(eta) for eta in grid([EqualWidth(10)])]
     ['expected total variation on 10 equal widths', 'expected euclidean on 10 equal widths']
     """

@@ -44,13 +44,26 @@ def as_statistic(statistic: Any) -> Statistic:
 
 def _named(text: str) -> Statistic:
     kind, colon, rest = text.partition(":")
-    if kind in PLAIN and not colon:
-        return PLAIN[kind]()
-    if kind in NAMED:
-        return NAMED[kind](whole("statistic", text, rest) if colon else BINS)
-    if kind == "kernel":
-        width: Any = rest if rest == "median" else positive("statistic", text, rest)
-        return statistics.KernelMiscalibration(width)
-    if kind == "squared" and rest:
-        return statistics.SquaredMiscalibration(as_partition(rest))
+    if text in PLAIN:
+        return PLAIN[text]()
+    if text in NAMED:
+        return NAMED[text](BINS)
+    if colon and kind in WITH_SETTING:
+        return WITH_SETTING[kind](text, rest)
     raise not_one("statistic", text, STATISTICS)
+
+
+def _kernel(text: str, rest: str) -> Statistic:
+    width: Any = rest if rest == "median" else positive("statistic", text, rest)
+    return statistics.KernelMiscalibration(width)
+
+
+def _on_bins(text: str, rest: str) -> Statistic:
+    return NAMED[text.partition(":")[0]](whole("statistic", text, rest))
+
+
+WITH_SETTING: dict[str, Callable[[str, str], Statistic]] = {
+    "kernel": _kernel,
+    "squared": lambda _, rest: statistics.SquaredMiscalibration(as_partition(rest)),
+    **dict.fromkeys(NAMED, _on_bins),
+}

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import engine, tables, words
 from calibrant.arguments import as_distance, as_partition, as_rows, check_data, takes_arrays
 from calibrant.checks.parameters import Rng
-from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
+from calibrant.distances import Distance, name_of, total_variation
 from calibrant.engine import threads
-from calibrant.engine.arrays import Array, Floats, Ints, Replicates, Source
+from calibrant.engine.arrays import Array, Floats, Replicates
 from calibrant.inference.replicates import ways
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields

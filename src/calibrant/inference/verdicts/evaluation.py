@@ -288,14 +288,7 @@ def judged(
     is adjusted for it.
     """
     tested = [_tested(problem, statistics) for problem in problems]
-    places = [i for i, one in enumerate(problems) if known is not None and _is_main(one)][:1]
-    asked = [[*some, ECE()] if i in places else some for i, some in enumerate(tested)]
-    found = of_all(problems, asked, plan, (CELLS, WHOLE))
-    for i in places:
-        values, nulls = found[i]
-        assert known is not None
-        known.append(Ece(ECE(), values[-1], nulls[-1]))
-        found[i] = values[:-1], nulls[:-1]
+    found = _found(problems, tested, plan, known)
     rows = _adjusted(problems, tested, found)
     if min(row.adjusted_pvalue for row in rows) <= ALPHA:
         find_moments_away(problems)
@@ -305,6 +298,27 @@ def judged(
         for problem, some in zip(problems, tested, strict=True)
     )
     return rows, verdicts
+
+
+def _found(
+    problems: Sequence[Problem],
+    tested: Sequence[Sequence[Statistic]],
+    plan: Plan,
+    known: list[Ece] | None,
+) -> list[Found]:
+    """Return the statistics and their replicates; `known` receives the error beside them."""
+    if known is None:
+        return of_all(problems, tested, plan, (CELLS, WHOLE))
+    main = [_is_main(problem) for problem in problems]
+    asked = [
+        [*some, ECE()] if is_main else some for some, is_main in zip(tested, main, strict=True)
+    ]
+    found = of_all(problems, asked, plan, (CELLS, WHOLE))
+    for i in np.flatnonzero(main).tolist():
+        values, nulls = found[i]
+        known[:] = [Ece(ECE(), values[-1], nulls[-1])]
+        found[i] = values[:-1], nulls[:-1]
+    return found
 
 
 def _is_main(problem: Problem) -> bool:
