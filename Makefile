@@ -20,7 +20,7 @@ MACHINE := src/calibrant/engine/machine/index.json
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz lint bench peers paper release-check clean package-env test-env lint-env bench-env
+.PHONY: help demo test test-all fuzz lint bench peers conventions paper release-check clean package-env test-env lint-env bench-env
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ bench: $(PEERS) $(MACHINE) ## Measure speed and memory against other libraries; 
 
 peers: $(PEERS) ## Show where other software differs from its definition; writes docs/peers.md
 	$(BENCH)/python -m benchmarks.definitions
+
+conventions: $(PEERS) $(MACHINE) ## Compare conventions with the software that they are named after; writes docs/conventions.md
+	$(BENCH)/python -m benchmarks.conventions
 
 paper: $(PACKAGE) $(MACHINE) ## Redo the paper from the committed predictions; writes docs/paper.md
 	$(BIN)/python -m experiments.paper

@@ -139,7 +139,7 @@ def test_the_tool_lists_the_statistics_that_there_are():
             lambda: cal.classwise(DATA, "width:5", "hellinger"),
             "`distance` must be tv, .*'hellinger'",
         ),
-        (lambda: cal.calibration_test(DATA, "magic"), "`statistic` must be kernel:0.1, .*'magic'"),
+        (lambda: cal.calibration_test(DATA, "magic"), "`statistic` must be ece, .*'magic'"),
         (lambda: statistics.ExpectedMiscalibration("width"), "`partition` must be width:10"),
     ],
 )

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is public
+    from calibrant import conventions as conventions
     from calibrant import datasets as datasets
     from calibrant import distances as distances
     from calibrant import lenses as lenses
@@ -25,6 +26,12 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant import statistics as statistics
     from calibrant.calibration import CalibrationFunction as CalibrationFunction
     from calibrant.calibration import calibration_function as calibration_function
+    from calibrant.calibration_errors import MeasuredError as MeasuredError
+    from calibrant.calibration_errors import ace as ace
+    from calibrant.calibration_errors import classwise_ece as classwise_ece
+    from calibrant.calibration_errors import ece as ece
+    from calibrant.calibration_errors import mce as mce
+    from calibrant.calibration_errors import rms as rms
     from calibrant.cross_fitting import Recalibration as Recalibration
     from calibrant.cross_fitting import RecalibrationRow as RecalibrationRow
     from calibrant.cross_fitting import recalibrate as recalibrate
@@ -68,15 +75,16 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.scores import decompose as decompose
     from calibrant.scores import log_score as log_score
     from calibrant.scores import spherical_score as spherical_score
-    from calibrant.statistics import ece as ece
     from calibrant.trajectory import Trajectory as Trajectory
     from calibrant.trajectory import TrajectoryRow as TrajectoryRow
 
 __version__ = "0.2.0.dev0"
 
 _HOMES = {  # where public names live; "" for modules
-    "": "datasets distances lenses partitions recalibration resampling scores statistics",
+    "": "conventions datasets distances lenses partitions recalibration resampling scores"
+    " statistics",
     "calibration": "CalibrationFunction calibration_function",
+    "calibration_errors": "MeasuredError ace classwise_ece ece mce rms",
     "cross_fitting": "Recalibration RecalibrationRow recalibrate",
     "diagrams": "CurveDiagram ReliabilityDiagram ScorePlane cumulative_diagram isotonic_diagram"
     " reliability_diagram score_plane smooth_diagram",
@@ -88,7 +96,6 @@ _HOMES = {  # where public names live; "" for modules
     "reporting": "report",
     "rows": "Scan",
     "scores": "accuracy brier_score decompose log_score spherical_score",
-    "statistics": "ece",
     "trajectory": "Trajectory TrajectoryRow",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 Top = Any  # engine.rows.Top or None
+CONFIDENCES = ("wrong", "correct")  # the classes of confidences in predictions
 
 
 def frozen(array: Array | None) -> Array | None:
@@ -227,8 +228,7 @@ class Predictions:
 
         For lenses and resamplers: probs float32 or float64 in C order with rows that sum to
         1, labels int32, weights and `beside` as they come from other Predictions. `event` is
-        the outcome that a problem of two is about; a lens puts that first. `reading` says which
-        columns of a file these are.
+        the outcome that a problem of two is about; a lens puts that first. `reading` names columns.
         """
         self = cls.__new__(cls)
         self._set(probs, labels, classes, weights, event, reading, beside)
@@ -287,8 +287,8 @@ class Predictions:
 
     @property
     def of_confidences(self) -> bool:
-        """Whether a file held confidences in predictions, and whether these were right."""
-        return self.reading is not None and self.reading.correct
+        """Whether these are confidences in predictions, of classes "wrong" and "correct"."""
+        return self.classes == CONFIDENCES or getattr(self.reading, "correct", False)
 
     @property
     def weighted(self) -> bool:
@@ -316,7 +316,8 @@ class Predictions:
         return Rows(self.probs, self.labels, weights, step, 0, event)
 
     def _with(self, probs: Array, labels: Array, weights: Array | None) -> Self:
-        return self.trusted(probs, labels, self.classes, weights, self.event, beside=self.beside)
+        told = self.event, self.reading, self.beside
+        return self.trusted(probs, labels, self.classes, weights, *told)
 
     def restrict(self, where: Callable[[Array], ArrayLike] | ArrayLike) -> Self:
         """Keep the rows whose predictions are in the set A of §3.2.

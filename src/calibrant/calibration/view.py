@@ -85,6 +85,17 @@ class View:
         self._cells.append(found)
         return found
 
+    def through(self, lens: Any) -> "View":
+        """Return the same rows, as a further lens sees them; refuse rows elsewhere."""
+        _ = self.batch
+        first = self.lens
+        return View(self.rows, lens if first is None or self.unchanged else first >> lens)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the rows at hand are seen as they were given."""
+        return self.batch.seen is self.batch.given
+
     @property
     def asked(self) -> list[Any]:
         """The cells that were asked for."""
@@ -197,6 +208,13 @@ class Draws:
         """Say why there are no labels to look at: rows are elsewhere."""
         refuse_rows("`statistic`")
 
+    def through(self, view: View) -> "Draws":
+        """Return the same replicates of rows at hand, as another view of them shows them."""
+        if self.hypothesis is None:
+            self.refuse_labels()
+        found: Draws = self.hypothesis.through(view)
+        return found
+
     def labels(self, some: Replicates) -> Labels:
         """Yield the labels (n,) of each replicate, if there are any."""
         for data in self.data_sets(some):
@@ -227,6 +245,10 @@ class Block:
             self._totals[cells] = self.draws.totals(cells, self.replicates)
         return self._totals[cells]
 
+    def through(self, view: View) -> "Block":
+        """Return the same replicates, as another view of their rows shows them."""
+        return Block(view.remember(self.draws, lambda: self.draws.through(view)), self.replicates)
+
     def counts(self, cells: Any, first: int, last: int) -> Floats:
         """Return the weight of each outcome in cells first … last - 1: (size, cells, m)."""
         return self.draws.counts(cells, self.replicates, first, last)
@@ -256,6 +278,10 @@ class Observed(Draws):
     def __init__(self, data: Predictions | None) -> None:
         self.data = data
         self._rows = () if data is None else (data,)  # as an argument to cells
+
+    def through(self, view: View) -> Draws:
+        """Return the data, as another view shows them."""
+        return Observed(view.data)
 
     def totals(self, cells: Any, some: Replicates) -> Any:  # noqa: ARG002
         """Return the totals of the data."""

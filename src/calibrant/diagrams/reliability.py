@@ -18,6 +18,7 @@ from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
 from calibrant.partitions import EqualWidth, Partition, SimplexBins
 from calibrant.resampling import Exact, Resampler
+from calibrant.statistics.calibration_errors import ECE
 from calibrant.words import ALPHA, NEEDED, be, many, percent, too_few
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Series:
     cells: Binwise  # the deviations of all bins, with limits and adjusted p-values
     histogram: Floats | None  # (bins,) of two outcomes: share of the predictions of the event
     corners: Floats | None  # (bins, m, m) of each bin, where the bins are simplices
+    ece: float | None = None  # of two outcomes at hand, on 15 bins, whatever bins are drawn
 
     @property
     def function(self) -> CalibrationFunction:
@@ -287,7 +289,7 @@ def reliability_diagram(
         histogram = _histogram(problem, edges)
         cells = of_problem(problem, cut, mine, fraction("level", level))
         corners = cut.vertices(cells.function.fitted) if isinstance(cut, SimplexBins) else None
-        series.append(Series(name, cells, histogram(), corners))
+        series.append(Series(name, cells, histogram(), corners, _ece(problem)))
     return ReliabilityDiagram(
         series=tuple(series),
         classes=seen.classes,
@@ -332,3 +334,8 @@ def _histogram(problem: Problem, edges: Floats) -> Callable[[], Floats | None]:
         return out
 
     return shares
+
+
+def _ece(problem: Problem) -> float | None:
+    """Return the expected calibration error of two outcomes, of rows at hand."""
+    return ECE()(problem.seen) if problem.rows.held and problem.view.m == 2 else None

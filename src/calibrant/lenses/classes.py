@@ -73,6 +73,9 @@ class TopK(Lens):
                 f"`k` must be less than the number of classes, {data.m}; found {k}."
                 " Use `Canonical()` for all of them."
             )
+        if k == 1 and data.of_confidences:  # of the predicted class already
+            probs = np.ascontiguousarray(data.probs[:, ::-1])
+            return data.induced(probs, 1 - data.labels, TOP)
         if k == 1 and data.on_device is not None and data.on_device.origin is None:
             return data.induced_on_device(data.on_device.top_label(), TOP)
         if k == 1:
@@ -91,6 +94,8 @@ class TopK(Lens):
         return "the predicted class" if self.k == 1 else None
 
     def outcomes(self, data: Predictions) -> Outcomes:
+        if self.k == 1 and data.of_confidences:
+            return Outcomes(event=np.array([1]))
         if self.k == 1:
             return Outcomes(event=data.top.classes)
         table = np.full((data.n, data.m), self.k, np.min_scalar_type(self.k))
@@ -108,6 +113,13 @@ class TopLabel(Lens):
     """The predicted class: is it right as often as its probability says? TopK(1).
 
     The "calibration" of Guo et al. (2017), Eq. (2). Outcomes: predicted class, other.
+
+    Notes
+    -----
+    Of two classes the probability of the event is folded, as the definition says: p becomes
+    max(p, 1 - p), so that deviations of p and of 1 - p may cancel. For the event as it is, look
+    through no lens. Confidences in predictions (`Predictions.of_confidences`) are those of the
+    predicted class already, and stay as they are.
 
     Examples
     --------

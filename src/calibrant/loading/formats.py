@@ -21,6 +21,7 @@ from calibrant.loading.npz import npz
 from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence, plain_file
 from calibrant.loading.roles import Kind, Options
 from calibrant.loading.table import FILE, Table, read_columns
+from calibrant.predictions import CONFIDENCES
 
 Floats = NDArray[np.float64]
 # ending → how to open it; arrays of NPZ files are no columns
@@ -143,7 +144,7 @@ class Rewriting:
             columns = tuple(spelled[name.lower()] for name in self.classes)
             return rules.Chosen(columns, self.classes)
         if len(self.classes) == 2:
-            correct = self.classes == ("wrong", "correct")
+            correct = self.classes == CONFIDENCES
             return rules.single(kinds, self.options.logits, correct)
         raise ValueError(self._other(tuple(kinds)))
 

@@ -14,6 +14,7 @@ from calibrant.checks.labels import Classes, Meaning, class_names, meaning, show
 from calibrant.checks.parameters import listed
 from calibrant.loading import roles as usual
 from calibrant.loading.roles import Kind, Options, check_order, present, refuse_several
+from calibrant.predictions import CONFIDENCES
 
 ZERO_AND_ONE = {Decimal(0), Decimal(1)}
 TRUTHS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
@@ -47,7 +48,7 @@ class Chosen:
             return Classes(names)
         event = next(iter(self.classes), None)
         if correct and event is None and {meaning(label) for label in labels} <= ZERO_AND_ONE:
-            return Classes(("wrong", "correct"), ("0", "1"))
+            return Classes(CONFIDENCES, ("0", "1"))
         return Classes(_two_names(labels, event, self.columns[0]))
 
 

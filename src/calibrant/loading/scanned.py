@@ -12,6 +12,7 @@ from calibrant.loading import rules
 from calibrant.loading.plain_files import one_sentence
 from calibrant.loading.reading import Reading
 from calibrant.loading.roles import Kind, Options, Roles, Values, find_roles, present
+from calibrant.predictions import CONFIDENCES
 from calibrant.rows import Columns, Fragment, Scan
 from calibrant.rows.fragments import folder_keys, fragments_of, listed_files, open_parquet
 from calibrant.rows.workers import as_workers
@@ -155,6 +156,7 @@ def _reading(columns: Columns, names: Sequence[str]) -> Reading:
         lists=columns.lists,
         logits=columns.logits,
         normalize=columns.normalize,
+        correct=classes == CONFIDENCES,
     )
 
 
@@ -183,7 +185,7 @@ def _choose(
         chosen.columns,
         chosen.lists,
         all(_bits(types[name]) <= 32 for name in chosen.columns),
-        _classes(chosen, options, length, kinds[roles.label]),
+        _classes(chosen, options, length, (kinds[roles.label], roles.correct)),
         roles.weight,
         row,
         options.logits,
@@ -206,20 +208,32 @@ def _by_names(
 
 
 def _classes(
-    chosen: rules.Chosen, options: Options, length: Callable[[str], int], label: Kind
+    chosen: rules.Chosen, options: Options, length: Callable[[str], int], label: tuple[Kind, bool]
 ) -> Classes:
-    """Return the classes; labels are not read for it."""
+    """Return the classes; labels are not read for it.
+
+    label : what they are, and whether they say which predictions are right
+    """
     if chosen.lists:
         m = len(tuple(options.classes or ())) or length(chosen.columns[0])
         return chosen.several(m, options)
     if len(chosen.columns) > 1:
         return chosen.several(len(chosen.columns), options)
-    if options.classes is None and label == "text":
+    if options.classes is not None:
+        return Classes(class_names(options.classes, 2))
+    return _two_classes(*label, named=bool(chosen.classes))
+
+
+def _two_classes(kind: Kind, correct: bool, *, named: bool) -> Classes:
+    """Return the classes of a single column that nobody named."""
+    if kind == "text":
         raise ValueError(
             "`classes` must name class 0, then class 1, where labels are names and one column holds"
             " the probabilities of class 1."
         )
-    return Classes(class_names(options.classes or ("0", "1"), 2))
+    if correct and not named:
+        return Classes(CONFIDENCES, ("0", "1"))
+    return Classes(class_names(("0", "1"), 2))
 
 
 def _first_list(file: Any, name: str) -> int:

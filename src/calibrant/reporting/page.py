@@ -196,6 +196,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
             for score, value in contents.scores.items()
         ],
         "why_infinite": why_infinite(contents.data, contents.scores),
+        "ece": contents.evaluation.ece,
         "verdicts": contents.verdicts,
         "rows": [row.cells() for row in contents.evaluation.rows],
         "drawings": drawings,

@@ -5,6 +5,8 @@ block of replicates. It may use `calibration` and what is below it; it has not h
 """
 
 from calibrant.calibration import Block, View
+from calibrant.statistics.calibration_errors import CalibrationError
+from calibrant.statistics.classwise import ClasswiseMiscalibration
 from calibrant.statistics.cox import Cox, CoxFit
 from calibrant.statistics.cumulative import (
     AveragedTwoBin,
@@ -14,9 +16,9 @@ from calibrant.statistics.cumulative import (
 from calibrant.statistics.kernel import KernelMiscalibration
 from calibrant.statistics.miscalibration import (
     ExpectedMiscalibration,
+    RootMeanSquareMiscalibration,
     WorstCell,
     WorstMiscalibration,
-    ece,
     grid,
 )
 from calibrant.statistics.of_score import ScoreMiscalibration, Spiegelhalter, Surprise
@@ -27,6 +29,8 @@ from calibrant.statistics.statistic import OfFunction, Statistic
 __all__ = [
     "AveragedTwoBin",
     "Block",
+    "CalibrationError",
+    "ClasswiseMiscalibration",
     "Cox",
     "CoxFit",
     "CutoffMiscalibration",
@@ -34,6 +38,7 @@ __all__ = [
     "KernelMiscalibration",
     "KolmogorovMiscalibration",
     "OfFunction",
+    "RootMeanSquareMiscalibration",
     "ScoreMiscalibration",
     "SmoothMiscalibration",
     "Spiegelhalter",
@@ -43,7 +48,6 @@ __all__ = [
     "View",
     "WorstCell",
     "WorstMiscalibration",
-    "ece",
     "grid",
 ]
 

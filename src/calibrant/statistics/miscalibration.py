@@ -9,11 +9,18 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import engine
-from calibrant.arguments import as_distance, as_partition, check_data, takes_arrays
+from calibrant.arguments import as_distance, as_partition
 from calibrant.calibration import Block, Cells, View
-from calibrant.distances import Distance, euclidean, measure, name_of, norm_of, total_variation
-from calibrant.lenses import TopLabel
-from calibrant.partitions import EqualWidth, FromFunction, Partition
+from calibrant.distances import (
+    Distance,
+    euclidean,
+    measure,
+    name_of,
+    norm_of,
+    squared_euclidean,
+    total_variation,
+)
+from calibrant.partitions import FromFunction, Partition
 from calibrant.predictions import Predictions
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic
 
@@ -110,7 +117,7 @@ class ExpectedMiscalibration(CellStatistic):
     Examples
     --------
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
-    >>> ExpectedMiscalibration(EqualWidth(2))(data)
+    >>> ExpectedMiscalibration("width:2")(data)
     0.25
     """
 
@@ -124,6 +131,48 @@ class ExpectedMiscalibration(CellStatistic):
 
     def __str__(self) -> str:
         return f"expected {name_of(self.distance)} on {self.partition}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RootMeanSquareMiscalibration(Statistic):
+    r"""The root of the mean square over the rows of their cells' deviations.
+
+    .. math:: \sqrt{\sum_c \hat p^{(c)} \, |\hat r^{(c)} - \hat g^{(c)}|^2 / 2}
+
+    Of two outcomes the deviation counts once, so that it is the "root mean square calibration
+    error" of one of them.
+
+    Parameters
+    ----------
+    partition : Partition
+        The cells.
+
+    Notes
+    -----
+    Biased upwards, as `ExpectedMiscalibration`; `SquaredMiscalibration` has no bias.
+
+    Examples
+    --------
+    >>> data = Predictions([0.25, 0.25, 0.75, 0.75], [0, 1, 1, 1])
+    >>> RootMeanSquareMiscalibration("width:2")(data)
+    0.25
+    """
+
+    partition: Partition
+
+    takes_changed_rows = True
+    from_totals = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "partition", as_partition(self.partition))
+
+    def prepare(self, view: View) -> Evaluate:
+        mean = ExpectedMiscalibration(self.partition, squared_euclidean).prepare(view)
+        return lambda block: np.sqrt(mean(block) / 2.0)
+
+    def __str__(self) -> str:
+        return f"root mean square on {self.partition}"
 
 
 @final
@@ -146,7 +195,7 @@ class WorstMiscalibration(CellStatistic):
     Examples
     --------
     >>> data = Predictions([0.25, 0.25, 0.75, 0.75, 0.75], [0, 1, 1, 1, 1])
-    >>> worst = WorstMiscalibration(EqualWidth(2))
+    >>> worst = WorstMiscalibration("width:2")
     >>> worst(data)
     0.25
     >>> print(worst.locate(data))
@@ -232,31 +281,9 @@ def grid(
 
     Examples
     --------
+    >>> from calibrant.partitions import EqualWidth
     >>> [str(eta) for eta in grid([EqualWidth(10)])]
     ['expected total variation on 10 equal widths', 'expected euclidean on 10 equal widths']
     """
     pairs = product(partitions, tuple(distances))
     return [ExpectedMiscalibration(partition, distance) for partition, distance in pairs]
-
-
-@takes_arrays
-def ece(data: Predictions, *, bins: int = 15) -> float:
-    """Return the expected calibration error: the top label, equal widths, total variation.
-
-    It is biased upwards: compare it with what it would be if the model were calibrated, which is
-    what `calibration_test` does, or use `SquaredMiscalibration`.
-
-    Parameters
-    ----------
-    data : Predictions
-        Or probabilities, with labels after them.
-    bins : int, default 15
-        Number of equal widths.
-
-    Examples
-    --------
-    >>> round(ece([0.9, 0.6, 0.2, 0.8], [1, 0, 0, 1], bins=10), 4)
-    0.275
-    """
-    check_data(data)
-    return ExpectedMiscalibration(EqualWidth(bins))(TopLabel()(data))

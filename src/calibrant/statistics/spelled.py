@@ -1,15 +1,17 @@
-"""Short names of statistics: ``kernel:0.1``, ``cox``, ``squared:tree:1000`` and others."""
+"""Short names of statistics: ``ece``, ``kernel:0.1``, ``cox``, ``squared:tree:1000`` and others."""
 
 from collections.abc import Callable
 from typing import Any
 
 from calibrant import statistics
-from calibrant.arguments import as_partition, not_one, positive
+from calibrant.arguments import as_partition, not_one, positive, whole
 from calibrant.checks.parameters import brief
+from calibrant.statistics.calibration_errors import BINS, NAMED
 from calibrant.statistics.statistic import OfFunction, Statistic
 
 STATISTICS = (
-    "kernel:0.1, cox, log, squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
+    "ece, ece:10, mce, ace, rms, classwise_ece, kernel:0.1, cox, log, squared:tree:1000, smooth,"
+    " cutoff, kolmogorov, two-bin or spiegelhalter"
 )
 PLAIN: dict[str, Callable[[], Statistic]] = {
     "cox": statistics.Cox,
@@ -42,11 +44,26 @@ def as_statistic(statistic: Any) -> Statistic:
 
 def _named(text: str) -> Statistic:
     kind, colon, rest = text.partition(":")
-    if kind in PLAIN and not colon:
-        return PLAIN[kind]()
-    if kind == "kernel":
-        width: Any = rest if rest == "median" else positive("statistic", text, rest)
-        return statistics.KernelMiscalibration(width)
-    if kind == "squared" and rest:
-        return statistics.SquaredMiscalibration(as_partition(rest))
+    if text in PLAIN:
+        return PLAIN[text]()
+    if text in NAMED:
+        return NAMED[text](BINS)
+    if colon and kind in WITH_SETTING:
+        return WITH_SETTING[kind](text, rest)
     raise not_one("statistic", text, STATISTICS)
+
+
+def _kernel(text: str, rest: str) -> Statistic:
+    width: Any = rest if rest == "median" else positive("statistic", text, rest)
+    return statistics.KernelMiscalibration(width)
+
+
+def _on_bins(text: str, rest: str) -> Statistic:
+    return NAMED[text.partition(":")[0]](whole("statistic", text, rest))
+
+
+WITH_SETTING: dict[str, Callable[[str, str], Statistic]] = {
+    "kernel": _kernel,
+    "squared": lambda _, rest: statistics.SquaredMiscalibration(as_partition(rest)),
+    **dict.fromkeys(NAMED, _on_bins),
+}

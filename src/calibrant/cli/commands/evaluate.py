@@ -104,7 +104,7 @@ def print_evaluation(
     model: str = "",
 ) -> None:
     """Write the verdicts, the scores and the table: of `model`, if `name` has several."""
-    from calibrant.words import BOTH_OUTCOMES, capital, decimal, many, score_name
+    from calibrant.words import many
 
     for verdict in found.verdicts:
         say(f"{model}: {verdict.sentence}" if model else verdict.sentence)
@@ -112,11 +112,20 @@ def print_evaluation(
     of = f", {model}" if model else ""
     typer.echo()
     output.print_title(f"{name}{of}: {many(found.n, 'row')}, {found.m:,} classes{where}")
+    _print_numbers(scores, found)
+    typer.echo()
+    print_table("Tests", *found.lines(), heading=(0,))
+
+
+def _print_numbers(scores: dict[str, float], found: "Evaluation") -> None:
+    """Write the scores, and the expected calibration error."""
+    from calibrant.words import BOTH_OUTCOMES, capital, decimal, score_name
+
     written = ", ".join(f"{score_name(key)} {decimal(v)}" for key, v in scores.items())
     if written:
         say(f"{capital(written)}." + (f" {BOTH_OUTCOMES}" if found.m == 2 else ""))
-    typer.echo()
-    print_table("Tests", *found.lines(), heading=(0,))
+    if found.ece is not None:
+        say(f"{found.ece}.")
 
 
 def _print_infinite(

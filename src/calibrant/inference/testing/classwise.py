@@ -2,18 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import engine, tables, words
 from calibrant.arguments import as_distance, as_partition, as_rows, check_data, takes_arrays
 from calibrant.checks.parameters import Rng
-from calibrant.distances import Distance, measure, name_of, norm_of, total_variation
+from calibrant.distances import Distance, name_of, total_variation
 from calibrant.engine import threads
-from calibrant.engine.arrays import Array, Floats, Ints, Replicates, Source
+from calibrant.engine.arrays import Array, Floats, Replicates
 from calibrant.inference.replicates import ways
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
@@ -24,8 +22,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.rows import MEMORY, Batch, Rows, Scan
 from calibrant.statistics import ExpectedMiscalibration, Statistic
-
-LAID_OUT = 1 << 21  # numbers in a block of counts
+from calibrant.statistics.classwise import LAID_OUT, ClassCells, ClassTables
 
 HEADER = ("class", "estimate", "if calibrated", "p", "adjusted p")
 NAMES = ("class", "estimate", "null_mean", "pvalue", "adjusted_pvalue")
@@ -183,7 +180,7 @@ def _at_hand(
 ) -> tuple[Floats, Floats]:
     """Return the expected distance of each class (m,), and in each replicate (m, B)."""
     cells = ClassCells.of(rows.at_hand("classwise"), partition, rows.unit)
-    found = ClassTables(cells.offsets, cells.mass, engine.sums.value(cells.limbs) * rows.unit)
+    found = ClassTables.of(cells, rows.unit)
     values = found.distances(cells.observed[:, None], distance)[:, 0]
     if plan.resampler.flips_signs:
         return values, _flipped(rows, ExpectedMiscalibration(partition, distance), plan)
@@ -233,94 +230,6 @@ def _elsewhere(
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassTables:
-    """What the cells of every class hold."""
-
-    offsets: Ints  # (m + 1,) where the cells of each class begin
-    mass: Floats  # (all cells,) weight
-    predicted: Floats  # (all cells,) sum of predictions
-
-    def distances(self, counts: Floats, distance: Distance) -> Floats:
-        """Return the expected distance of each class (m, size) for counts (all cells, size)."""
-        held = self.mass > 0  # a distance need not be defined where there are no rows
-        mass = self.mass[held, None]
-        norm = norm_of(distance)
-        if norm is None:
-            return self._of_function(counts, distance, held)
-        off = np.abs((counts[held] - self.predicted[held, None]) * (1.0 / mass))
-        terms = np.zeros(counts.shape)
-        shares = mass / self.mass[: self.offsets[1]].sum()
-        terms[held] = engine.norms.event_norm(off, norm.kind) * shares
-        high, low, _ = engine.norms.limbs(terms)
-        starts = self.offsets[:-1]
-        sums = np.add.reduceat(high, starts, axis=0) + np.add.reduceat(low, starts, axis=0)
-        return np.asarray(norm.scale * sums)
-
-    def _of_function(self, counts: Floats, distance: Distance, held: NDArray[np.bool_]) -> Floats:
-        """Measure any distance, which may be infinite, in cells that hold rows."""
-        mass = self.mass[held, None]
-        observed = _both(counts[held], mass)
-        predicted = np.broadcast_to(_both(self.predicted[held, None], mass), observed.shape)
-        values = np.zeros(counts.shape)
-        values[held] = measure(distance, observed, predicted)
-        shares = self.mass / self.mass[: self.offsets[1]].sum()
-        return np.stack(
-            [
-                engine.norms.weighted_sum(values[first:last], shares[first:last])
-                for first, last in pairwise(self.offsets)
-            ]
-        )
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassCells:
-    """The cells of every class that rows lie in, and sums over them."""
-
-    batch: Batch
-    of_entries: Array  # (n, m) the cell of every entry, among those of its class
-    offsets: Ints  # (m + 1,) where the cells of each class begin
-    mass: Floats  # (all cells,) weight
-    limbs: Ints  # (3, all cells) of the sums of predictions
-
-    @classmethod
-    def of(cls, batch: Batch, partition: Partition, unit: float) -> Self:
-        """Find the cells of all marginals; of equal widths in one sweep over the array."""
-        data = batch.given
-        if isinstance(partition, EqualWidth):
-            offsets = np.arange(data.m + 1) * partition.k
-            edges = engine.grid.edges(partition.k)
-            cells, mass, limbs = engine.classes.class_boxes(data.rows, edges, unit)
-            return cls(batch, cells, offsets, mass, limbs)
-        cells = np.empty((data.n, data.m), np.int32)
-        counts = np.empty(data.m, np.int64)
-        for j in range(data.m):
-            fitted, cells[:, j] = partition.locate(Marginal(j)(data))
-            counts[j] = fitted.n_cells
-        offsets = np.concatenate(([0], np.cumsum(counts)))
-        return cls(
-            batch, cells, offsets, *engine.classes.class_sums(data.rows, cells, offsets, unit)
-        )
-
-    @property
-    def observed(self) -> Floats:
-        """Weight that occurred in each cell (all cells,)."""
-        data = self.batch.given
-        places = self.offsets[data.labels] + self.of_entries[np.arange(data.n), data.labels]
-        weights = data.weights if data.weighted else None
-        return np.bincount(places, weights, minlength=int(self.offsets[-1])).astype(np.float64)
-
-    def drawn(self, key: np.uint64, some: Replicates) -> Floats:
-        """Return the weight that occurs in each cell in replicates: (all cells, replicates)."""
-        data = self.batch.given
-        source = Source(data.probs, None, key, self.batch.first, self.batch.numbers)
-        place = data.rows, self.of_entries, self.offsets, source, some
-        found: Floats = engine.classes.class_counts(*place)
-        return found
-
-
-@final
 @dataclass(frozen=True, slots=True)
 class ClassReduction:
     """Equal widths of all classes, and what is drawn in them in some replicates."""
@@ -350,8 +259,3 @@ class ClassReduction:
     def merge(self, a: list[Array], b: list[Array]) -> list[Array]:
         """Return the tables of the rows of both."""
         return [mine + theirs for mine, theirs in zip(a, b, strict=True)]
-
-
-def _both(events: Floats, mass: Floats) -> Floats:
-    """Return the shares of the event and of the other outcome (…, 2)."""
-    return np.stack((events / mass, (mass - events) / mass), axis=-1)

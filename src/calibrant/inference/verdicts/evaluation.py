@@ -29,6 +29,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.rows import Scan
 from calibrant.statistics import Statistic
+from calibrant.statistics.calibration_errors import ECE, CalibrationError
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.words import ALPHA
@@ -100,6 +101,38 @@ class EvaluationRow:
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False)
+class Ece:
+    """The expected calibration error, and what it would be if the model were calibrated.
+
+    Parameters
+    ----------
+    statistic : CalibrationError
+        On how many bins.
+    value : float
+        Of the data.
+    null : array of shape (n_resamples,)
+        The same for data sets drawn from the predictions.
+    """
+
+    statistic: CalibrationError
+    value: float
+    null: Floats
+
+    @property
+    def expected(self) -> float:
+        """What a calibrated model would show, on average."""
+        return float(self.null.mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        return fields(self, "statistic", "value") | summary_of(self.null)
+
+    def __str__(self) -> str:
+        return self.statistic.told(self.value, self.expected)
+
+
+@final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evaluation(tables.Tabular):
     """What many tests say.
@@ -114,6 +147,10 @@ class Evaluation(tables.Tabular):
         Number of rows and of classes of the data.
     settings : mapping
         What it was made with.
+    ece : Ece, optional
+        The expected calibration error of the event of two classes, or of the predicted class of
+        more: a number that people know, beside the tests. None of scanned rows of which it was
+        not tested.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -121,10 +158,11 @@ class Evaluation(tables.Tabular):
     n: int
     m: int
     settings: Settings
+    ece: Ece | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        return fields(self, "n", "m", "verdicts", "rows", "settings")
+        return fields(self, "n", "m", "verdicts", "ece", "rows", "settings")
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table."""
@@ -140,7 +178,8 @@ class Evaluation(tables.Tabular):
         return f"<evaluation of {self.n:,} rows, {self.m} classes: {found[:300]}>"
 
     def __str__(self) -> str:
-        return "\n".join(verdict.sentence for verdict in self.verdicts)
+        lines = [verdict.sentence for verdict in self.verdicts]
+        return "\n".join(lines if self.ece is None else [*lines, f"{self.ece}."])
 
 
 @takes_arrays
@@ -226,24 +265,30 @@ def through_all(
 ) -> Evaluation:
     """Test statistics through lenses; the omnibus ones, if there are none."""
     problems = [plan.look(data, lens, distributions=True) for lens in lenses]
-    rows, verdicts = judged(problems, statistics, plan)
+    known: list[Ece] = []
+    rows, verdicts = judged(problems, statistics, plan, known)
     if statistics is None:
         pairs = zip(problems, verdicts, strict=True)
         verdicts = tuple(_with_detectable(*pair, rows, len(lenses)) for pair in pairs)
     said = said_of(problems[0].rows) if statistics is None else statistics
     made_with = plan.settings(lenses=lenses, statistics=said)
-    return Evaluation(verdicts, rows, data.n, data.m, made_with)
+    return Evaluation(verdicts, rows, data.n, data.m, made_with, *known)
 
 
 def judged(
-    problems: Sequence[Problem], statistics: Sequence[Statistic] | None, plan: Plan
+    problems: Sequence[Problem],
+    statistics: Sequence[Statistic] | None,
+    plan: Plan,
+    known: list[Ece] | None = None,
 ) -> tuple[tuple[EvaluationRow, ...], tuple[Verdict, ...]]:
     """Return the tests of all problems, adjusted together, and what they say of each problem.
 
-    They are the omnibus ones, if no statistics are chosen.
+    They are the omnibus ones, if no statistics are chosen. `known` receives the expected
+    calibration error, if its aspect is looked at. It sees the same draws and is no test, so nothing
+    is adjusted for it.
     """
     tested = [_tested(problem, statistics) for problem in problems]
-    found = of_all(problems, tested, plan, (CELLS, WHOLE))
+    found = _found(problems, tested, plan, known)
     rows = _adjusted(problems, tested, found)
     if min(row.adjusted_pvalue for row in rows) <= ALPHA:
         find_moments_away(problems)
@@ -253,6 +298,32 @@ def judged(
         for problem, some in zip(problems, tested, strict=True)
     )
     return rows, verdicts
+
+
+def _found(
+    problems: Sequence[Problem],
+    tested: Sequence[Sequence[Statistic]],
+    plan: Plan,
+    known: list[Ece] | None,
+) -> list[Found]:
+    """Return the statistics and their replicates; `known` receives the error beside them."""
+    if known is None:
+        return of_all(problems, tested, plan, (CELLS, WHOLE))
+    main = [_is_main(problem) for problem in problems]
+    asked = [
+        [*some, ECE()] if is_main else some for some, is_main in zip(tested, main, strict=True)
+    ]
+    found = of_all(problems, asked, plan, (CELLS, WHOLE))
+    for i in np.flatnonzero(main).tolist():
+        values, nulls = found[i]
+        known[:] = [Ece(ECE(), values[-1], nulls[-1])]
+        found[i] = values[:-1], nulls[:-1]
+    return found
+
+
+def _is_main(problem: Problem) -> bool:
+    """Whether it is about what the expected calibration error is about."""
+    return problem.lens == (Canonical() if problem.rows.m == 2 else TopLabel())
 
 
 def _tested(problem: Problem, statistics: Sequence[Statistic] | None) -> Sequence[Statistic]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.calibration import Draws, Gathered, Tabled
+from calibrant.calibration import Draws, Gathered, Tabled, View
 from calibrant.engine.arrays import Replicates, Source
 from calibrant.lenses import Lens, Outcomes
 from calibrant.predictions import Predictions
@@ -141,6 +141,13 @@ class Labels(Draws):
         if event is not None and self.cuts is not None:
             return engine.draws.Outcomes(self.source, self.cuts, event)
         return engine.draws.Outcomes(self.source)
+
+    def through(self, view: View) -> Draws:
+        """Return the same replicates, as another view of the rows shows them."""
+        assert isinstance(view.lens, Lens)
+        redraw = Redraw(view.lens, self.resampler, self.key)
+        found: Draws = self.resampler.redraw(view.batch, redraw)
+        return found
 
     def prepare(self, cells: list[Any]) -> None:
         """Work out, before there are threads, what all replicates need."""
