@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant import engine, tables, words
 from calibrant.arguments import as_distance, as_partition, as_rows, check_data, takes_arrays
