@@ -20,7 +20,7 @@ Array = np.ndarray
 
 # Rows, and data sets of calibrated models; then of others, twice as many for two classes.
 ROWS = {5: 600, 10: 600, 20: 600, 50: 600, 100: 600, 200: 600, 500: 400, 1000: 300, 5000: 100}
-MORE_ROWS = {200: 150, 1000: 60, 5000: 20}
+MORE_ROWS = {200: 100, 1000: 40, 5000: 15}
 FRESH = 4000
 
 
