@@ -1,10 +1,11 @@
 """Before and after recalibration: by hand, by plain loops, and what is refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from chance import TRIALS, agrees
+from chance import TRIALS, agrees, fewest
 
 import calibrant as cal
 from calibrant import Predictions, recalibrate
@@ -41,9 +42,9 @@ def test_the_mean_change_and_its_error_by_hand():
     assert weighted.n == 2
 
 
-def test_the_interval_of_normal_differences_is_exact():
+def test_the_interval_of_normal_differences_is_exact_but_for_their_skewness():
     draws = np.random.default_rng(0).standard_normal((TRIALS, 12))
-    intervals = [Change.of(row, np.ones(12)).interval for row in draws]
+    intervals = [replace(Change.of(row, np.ones(12)), skewness=0.0).interval for row in draws]
     covered = sum(low <= 0 <= high for low, high in intervals)
     assert agrees(covered, TRIALS, 0.95)
     # a wrong twin: the quantile of 90 %
@@ -108,6 +109,19 @@ def test_a_model_that_no_method_helps_is_left_as_it_is():
     assert found.rows[0].pvalue <= 0.05
     assert "but no method improves the log loss" in found.recommendation
     assert found.recommended == "as it is"
+
+
+def test_intervals_of_skew_differences_cover():
+    """One row in ten makes all of a gain, as an error that a calibrator foresaw."""
+    draws = np.random.default_rng(0).random((TRIALS, 200)) < 0.1
+    changes = [Change.of(-row.astype(float), np.ones(200)) for row in draws]
+    covered = sum(low <= -0.1 <= high for low, high in (each.interval for each in changes))
+    assert covered >= fewest(TRIALS, 0.95)
+    hit = Change.of(np.array([0.0, 0.0, 0.0, 4.0]), np.ones(4))
+    assert hit.skewness == pytest.approx((27 - 3) / 12**1.5)
+    t = 3.18244631
+    high = 1 + hit.standard_error * (t + hit.skewness * (1 + 2 * t**2) / 6)
+    assert hit.interval == pytest.approx((1 - t * hit.standard_error, high))
 
 
 @pytest.mark.parametrize("data", [BINARY, THREE, too_sure(200, 3, weights=RNG.integers(0, 3, 200))])

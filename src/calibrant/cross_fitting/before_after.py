@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -144,9 +144,8 @@ def default_methods(data: Predictions) -> tuple[Method, ...]:
 
 def with_prior(method: Any, prior: float) -> Method:
     """Return a method with this prior, if it can have one and none was chosen."""
-    chosen: Method = method
-    if getattr(method, "prior", 0.0) is None:
-        chosen = replace(method, prior=prior)
+    open_to_one = is_dataclass(method) and getattr(method, "prior", 0.0) is None
+    chosen: Method = replace(method, prior=prior) if open_to_one else method
     return chosen
 
 
