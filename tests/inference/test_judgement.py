@@ -189,7 +189,7 @@ def test_the_reason_is_told_where_no_test_sees_it(lens):
     found = evaluate(one_failure(), lenses=lens, statistics=blind, n_resamples=199, rng=0)
     (verdict,) = found.verdicts
     assert not verdict.rejected
-    assert "are miscalibrated, though no test shows it: row 17 was given 100 %" in str(verdict)
+    assert "are miscalibrated, though no test rejects: row 17 was given 100 %" in str(verdict)
 
 
 def test_calibrated_models_have_no_such_outcome():

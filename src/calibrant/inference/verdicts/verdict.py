@@ -130,7 +130,7 @@ class Verdict:
     def _not_rejected(self) -> str:
         """Say what is known if the tests do not reject."""
         if self.impossible is not None:
-            return f"{words.capital(self.subject)} are miscalibrated, though no test shows it"
+            return f"{words.capital(self.subject)} are miscalibrated, though no test rejects"
         if self.decided:
             return f"No evidence that {self.subject} are miscalibrated"
         few = words.many(self.n_resamples, "resample")
