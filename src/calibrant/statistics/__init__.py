@@ -19,10 +19,12 @@ from calibrant.statistics.miscalibration import (
     ece,
     grid,
 )
+from calibrant.statistics.neyman import Neyman
 from calibrant.statistics.of_score import ScoreMiscalibration, Spiegelhalter, Surprise
 from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import OfFunction, Statistic
+from calibrant.statistics.worst_class import WorstClass
 
 __all__ = [
     "AveragedTwoBin",
@@ -33,6 +35,7 @@ __all__ = [
     "ExpectedMiscalibration",
     "KernelMiscalibration",
     "KolmogorovMiscalibration",
+    "Neyman",
     "OfFunction",
     "ScoreMiscalibration",
     "SmoothMiscalibration",
@@ -42,6 +45,7 @@ __all__ = [
     "Surprise",
     "View",
     "WorstCell",
+    "WorstClass",
     "WorstMiscalibration",
     "ece",
     "grid",

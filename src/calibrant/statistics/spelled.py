@@ -9,7 +9,8 @@ from calibrant.checks.parameters import brief
 from calibrant.statistics.statistic import OfFunction, Statistic
 
 STATISTICS = (
-    "kernel:0.1, cox, log, squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
+    "kernel:0.1, cox, neyman, log, worst-class, squared:tree:1000, smooth, cutoff, kolmogorov,"
+    " two-bin or spiegelhalter"
 )
 PLAIN: dict[str, Callable[[], Statistic]] = {
     "cox": statistics.Cox,
@@ -17,9 +18,11 @@ PLAIN: dict[str, Callable[[], Statistic]] = {
     "kernel": lambda: statistics.KernelMiscalibration(0.1),
     "kolmogorov": statistics.KolmogorovMiscalibration,
     "log": statistics.Surprise,
+    "neyman": statistics.Neyman,
     "smooth": statistics.SmoothMiscalibration,
     "spiegelhalter": statistics.Spiegelhalter,
     "two-bin": statistics.AveragedTwoBin,
+    "worst-class": statistics.WorstClass,
 }
 
 
