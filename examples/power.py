@@ -2,11 +2,10 @@
 
 Each data set is cut to random samples of 1,000 rows, or of 60 % if it has fewer; every statistic is
 tested at 5 % with 199 draws that all share, through both lenses of `evaluate`. The default combines
-the p-values of some of them. Models that every sample shows, by the default and by nearly all
-statistics, are left at 20 samples. Predictions of real models are read from a folder of NPZ files with
-``probs`` and ``labels``, if one is given; those that come with the package are always there. The
-last models are what a default could miss: one class of 100, a wave, a dip, a logistic regression
-that a line does not describe.
+the p-values of some of them. Models that nearly every test rejects are left after ten samples.
+Predictions of real models are read from a folder of NPZ files with ``probs`` and ``labels``, if one
+is given; those that come with the package are always there. The last models are what a default
+could miss: one class of 100, a wave, a dip, a logistic regression that is no straight line.
 
 Usage: python examples/power.py [folder]
 """
@@ -97,7 +96,7 @@ def curve(rate: Callable[[np.ndarray], np.ndarray]) -> Source:
 
 
 def logistic(components: int) -> Source:
-    """Return a source of logistic regressions: is a handwritten digit above 4?"""
+    """Return a source of logistic regressions that say whether a handwritten digit is above 4."""
     images, digits = load_digits(return_X_y=True)
     above = (digits > 4).astype(int)
 
@@ -181,7 +180,8 @@ def power(source: Source, seed: int, samples: int) -> tuple[Power, int]:
 
 def _plain(sets: list[dict[str, dict[str, float]]]) -> bool:
     """Whether nearly all tests reject."""
-    return bool(np.mean([p <= ALPHA for one in sets for s in one.values() for p in s.values()]) > 0.9)
+    found = [p <= ALPHA for one in sets for lens in one.values() for p in lens.values()]
+    return bool(np.mean(found) > 0.9)
 
 
 def table(lens: str, m: int, found: dict[str, tuple[int, Power]]) -> list[str]:
@@ -232,8 +232,8 @@ def main(folder: Path | None) -> None:
         print(name, weak[name], flush=True)
     many = found | weak
     text = [
-        f"Per cent of {SAMPLES} samples ({MANY} of the last {len(weak)} models) that are rejected at"
-        f" 5 %. In {len(plain)} more models nearly every test rejects each of {FEW} samples:"
+        f"Per cent of {SAMPLES} samples ({MANY} of the last {len(weak)} models) that are rejected"
+        f" at 5 %. In {len(plain)} more models nearly every test rejects each of {FEW} samples:"
         f" {', '.join(plain)}.",
         *("", "All lenses:", "", *against_the_best(many)),
         *("", "Two outcomes:", "", *table("canonical", 2, many), *table("top label", 2, many)),

@@ -139,6 +139,7 @@ class Cox(Statistic):
 
 
 def logit(p: Floats) -> Floats:
+    """Return log-odds."""
     return np.log(p) - np.log1p(-p)
 
 

@@ -39,9 +39,9 @@ class Neyman(Statistic):
     Six directions see what Cox's test does and how a curve bends, sixteen see waves and dips. All
     of them weigh deviations by what is known about them, so that rare events count. Predictions
     are put into 255 bins of equal variance, cut where log-odds differ by a quarter, unless they
-    have no more different values. With fewer directions than k all that there are count. A prediction of 0 or 1 that came true says
-    nothing; with one that did not, the statistic is infinite. A weight of 2 counts as the row
-    twice.
+    have no more different values. With fewer directions than k all that there are count. A
+    prediction of 0 or 1 that came true says nothing; with one that did not, the statistic is
+    infinite. A weight of 2 counts as the row twice.
 
     References
     ----------
@@ -54,7 +54,7 @@ class Neyman(Statistic):
     >>> wave = p + 0.15 * np.sin(25 * p)
     >>> data = Predictions(p, np.arange(400) * 0.618034 % 1 < wave)
     >>> round(Neyman()(data), 3)
-    4.909
+    5.9
     """
 
     def prepare(self, view: View) -> Evaluate:

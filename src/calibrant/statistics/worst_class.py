@@ -49,7 +49,7 @@ class WorstClass(Statistic):
 
         def evaluate(block: Block) -> Floats:
             off = block.counts(cells, 0, 1)[:, 0] - cells.predictions[0]
-            return _deviances(off, variance, third).max(axis=1)
+            return np.asarray(_deviances(off, variance, third).max(axis=1))
 
         return evaluate
 
