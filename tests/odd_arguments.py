@@ -175,6 +175,8 @@ STATISTICS = [
         statistics.SmoothMiscalibration(),
         statistics.CutoffMiscalibration(),
         statistics.Spiegelhalter(),
+        statistics.Neyman(),
+        statistics.WorstClass(),
     ),
     *(
         statistics.KolmogorovMiscalibration(),

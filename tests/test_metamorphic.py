@@ -29,10 +29,12 @@ ALL = (
     st.KernelMiscalibration(0.1),
     st.KernelMiscalibration(0.1, kernel="gaussian", distance="euclidean", unbiased=False),
     st.Surprise(),
+    st.WorstClass(),
 )
 OF_TWO = (
     *(st.ExpectedMiscalibration(EqualMass(7)), st.Cox(), st.Spiegelhalter(), st.AveragedTwoBin()),
-    *(st.SmoothMiscalibration(), st.CutoffMiscalibration(), st.KolmogorovMiscalibration()),
+    *(st.Neyman(), st.SmoothMiscalibration(), st.CutoffMiscalibration()),
+    st.KolmogorovMiscalibration(),
     *(st.ScoreMiscalibration(brier_score), st.ScoreMiscalibration(log_score)),
 )
 

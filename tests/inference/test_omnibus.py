@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from chance import fewest, models, most, outcomes, rejections, wrap
+from chance import fewest, most, outcomes, rejections, wrap
 from scipy.special import softmax
 
 from calibrant import Predictions, calibration_test, evaluate
@@ -40,22 +40,39 @@ def test_the_p_value_by_hand():
     assert found.statistic == pytest.approx(-np.log10(shares[0]), rel=1e-12)
     assert found.pvalue == np.mean(shares <= shares[0])
     assert [part.pvalue for part in found.parts] == [row.pvalue for row in rows]
-    assert len(found.to_dict()["parts"]) == 3
+    assert len(found.to_dict()["parts"]) == 4
     assert len(repr(found)) < 500
 
 
-@pytest.mark.parametrize("case", ["binary", "three", "ties, 0 and 1", "sorted by label"])
+def calibrated(case, number):
+    """Return a data set whose labels were drawn from its predictions."""
+    rng = np.random.default_rng([5, number])
+    if case == "rare events":
+        events = rng.choice([0.0005, 0.003, 0.02], 60)
+        probs = np.stack((1 - events, events), axis=1)
+    elif case == "1000 classes":
+        probs = softmax(rng.normal(0, 3, (15, 1000)), axis=1)
+    elif case == "ties, 0 and 1":
+        probs = rng.multinomial(3, [0.5, 0.3, 0.2], 40) / 3
+    else:
+        probs = rng.dirichlet(np.ones(2 if case == "binary" else 3), 40)
+    data = wrap(probs, outcomes(rng, probs))
+    if case == "sorted by label":
+        return data.take(np.argsort(data.labels, kind="stable"))
+    if case == "weights":
+        return Predictions(data.probs, data.labels, weights=rng.choice([0, 1, 7], 40))
+    return data.take(np.arange(4)) if case == "four rows" else data
+
+
+SETTINGS = ["binary", "three", "ties, 0 and 1", "sorted by label", "weights", "four rows"]
+
+
+@pytest.mark.parametrize("case", [*SETTINGS, "rare events", "1000 classes"])
 def test_size(case):
     """Calibrated models are rejected in at most 5 %."""
     trials, pvalues = 600, []
-    for number, smooth in enumerate(models(5, 40, 2 if case == "binary" else 3, trials=trials)):
-        data = smooth
-        if case == "ties, 0 and 1":
-            rng = np.random.default_rng(number)
-            probs = rng.multinomial(3, [0.5, 0.3, 0.2], 40) / 3
-            data = wrap(probs, outcomes(rng, probs))
-        if case == "sorted by label":
-            data = smooth.take(np.argsort(smooth.labels, kind="stable"))
+    for number in range(trials):
+        data = calibrated(case, number)
         pvalues.append(calibration_test(data, n_resamples=59, rng=number).pvalue)
     assert rejections(pvalues) <= most(trials, 0.05)
 

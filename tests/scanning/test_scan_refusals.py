@@ -15,10 +15,12 @@ from calibrant.statistics import (
     ExpectedMiscalibration,
     KernelMiscalibration,
     KolmogorovMiscalibration,
+    Neyman,
     SmoothMiscalibration,
     Spiegelhalter,
     SquaredMiscalibration,
     Surprise,
+    WorstClass,
 )
 
 ETA = ExpectedMiscalibration(EqualWidth(4))
@@ -47,9 +49,11 @@ def weighted(tmp_path, monkeypatch):
         CutoffMiscalibration(),
         KernelMiscalibration(0.1),
         KolmogorovMiscalibration(),
+        Neyman(),
         SmoothMiscalibration(),
         Spiegelhalter(),
         Surprise(),
+        WorstClass(),
     ],
     ids=str,
 )

@@ -10,8 +10,8 @@ LENSES = "Aspect to look at: canonical, top, top:3, class:NAME, groups:0-2|3-5|6
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
 DISTANCES = "tv, euclidean or squared"
 STATISTICS = (  # as in statistics.spelled, which would load NumPy
-    "ece, ece:10, mce, ace, rms, classwise_ece, kernel:0.1, cox, log, squared:tree:1000, smooth,"
-    " cutoff, kolmogorov, two-bin or spiegelhalter"
+    "ece, ece:10, mce, ace, rms, classwise_ece, kernel:0.1, cox, neyman, log, worst-class,"
+    " squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
 )
 METHODS = (
     "temperature, vector, matrix, dirichlet, dirichlet:0.1, isotonic, beta or histogram:width:10"

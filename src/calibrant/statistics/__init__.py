@@ -21,10 +21,12 @@ from calibrant.statistics.miscalibration import (
     WorstMiscalibration,
     grid,
 )
+from calibrant.statistics.neyman import Neyman
 from calibrant.statistics.of_score import ScoreMiscalibration, Spiegelhalter, Surprise
 from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import OfFunction, Statistic
+from calibrant.statistics.worst_class import WorstClass
 
 __all__ = [
     "AveragedTwoBin",
@@ -37,6 +39,7 @@ __all__ = [
     "ExpectedMiscalibration",
     "KernelMiscalibration",
     "KolmogorovMiscalibration",
+    "Neyman",
     "OfFunction",
     "RootMeanSquareMiscalibration",
     "ScoreMiscalibration",
@@ -47,6 +50,7 @@ __all__ = [
     "Surprise",
     "View",
     "WorstCell",
+    "WorstClass",
     "WorstMiscalibration",
     "grid",
 ]

@@ -92,7 +92,7 @@ class Cox(Statistic):
 
     def prepare(self, view: View) -> Evaluate:
         ties = Ties.of(self, view)
-        factors = np.stack((*_scores(ties), _certain(ties.values)))
+        factors = np.stack((*_scores(ties), sign_of_miss(ties.values)))
 
         def evaluate(block: Block) -> Floats:
             level, spread, wrong = ties.sums(block, factors)
@@ -117,11 +117,11 @@ class Cox(Statistic):
         ties = Ties.of(self, View.of(data))
         ((_, found),) = ties.events(observed(data))
         events = found[:, 0]
-        certain = _certain(ties.values)
+        certain = sign_of_miss(ties.values)
         if ((events - ties.predicted) * certain).sum() > 0.0:
             return CoxFit(nan, nan, nan, nan, nan, inf)
         held = (certain == 0.0) & (ties.mass > 0.0)
-        x, events, mass = _logit(ties.values[held]), events[held], ties.mass[held]
+        x, events, mass = logit(ties.values[held]), events[held], ties.mass[held]
         counts = events, mass - events
         _check_overlap(x, events > 0.0, events < mass)
         intercept, slope, covariance = _fit_line(x, counts)
@@ -138,23 +138,24 @@ class Cox(Statistic):
         return "Cox's score test"
 
 
-def _logit(p: Floats) -> Floats:
+def logit(p: Floats) -> Floats:
+    """Return log-odds."""
     return np.log(p) - np.log1p(-p)
 
 
-def _certain(values: Floats) -> Floats:
+def sign_of_miss(values: Floats) -> Floats:
     """Return 1 for a prediction of 0, -1 for one of 1, and 0 for others: the sign of a miss."""
     return np.where(values == 0.0, 1.0, np.where(values == 1.0, -1.0, 0.0))
 
 
 def _scores(ties: Ties) -> Floats:
     """Return factors whose sums with y - p have mean 0 and variance 1, uncorrelated: (2, cells)."""
-    held = _certain(ties.values) == 0.0
+    held = sign_of_miss(ties.values) == 0.0
     v = ties.variance[held]
     factors = np.zeros((2, held.size))
     if not v.sum() > 0.0:
         return factors
-    x = _logit(ties.values[held])
+    x = logit(ties.values[held])
     x -= (v * x).sum() / v.sum()
     factors[0, held] = 1.0 / np.sqrt(v.sum())
     if np.ptp(x[v > 0.0]) > 0.0:

@@ -10,8 +10,8 @@ from calibrant.statistics.calibration_errors import BINS, NAMED
 from calibrant.statistics.statistic import OfFunction, Statistic
 
 STATISTICS = (
-    "ece, ece:10, mce, ace, rms, classwise_ece, kernel:0.1, cox, log, squared:tree:1000, smooth,"
-    " cutoff, kolmogorov, two-bin or spiegelhalter"
+    "ece, ece:10, mce, ace, rms, classwise_ece, kernel:0.1, cox, neyman, log, worst-class,"
+    " squared:tree:1000, smooth, cutoff, kolmogorov, two-bin or spiegelhalter"
 )
 PLAIN: dict[str, Callable[[], Statistic]] = {
     "cox": statistics.Cox,
@@ -19,9 +19,11 @@ PLAIN: dict[str, Callable[[], Statistic]] = {
     "kernel": lambda: statistics.KernelMiscalibration(0.1),
     "kolmogorov": statistics.KolmogorovMiscalibration,
     "log": statistics.Surprise,
+    "neyman": statistics.Neyman,
     "smooth": statistics.SmoothMiscalibration,
     "spiegelhalter": statistics.Spiegelhalter,
     "two-bin": statistics.AveragedTwoBin,
+    "worst-class": statistics.WorstClass,
 }
 
 

@@ -16,8 +16,10 @@ from calibrant.statistics import (
     Cox,
     ExpectedMiscalibration,
     KernelMiscalibration,
+    Neyman,
     Statistic,
     Surprise,
+    WorstClass,
 )
 
 BANDWIDTH = 0.1  # in total variation
@@ -33,12 +35,13 @@ def omnibus(view: View) -> tuple[Statistic, ...]:
     """Return the statistics that are tested together, by the number of outcomes and rows.
 
     They complement each other. Cox's test sees predictions that are too high or too low as a
-    whole, too confident or too timid; for more than two outcomes the log score and the totals
-    of the classes do. The kernel sees whatever neighbours have in common. They were chosen by
-    their power on real predictions, see `docs/measures.md`. Rows in clusters leave statistics of
-    sums over rows: a tree instead of the kernel, and the totals. Of rows elsewhere there are
-    statistics on cells alone: how far off predictions are as a whole, and within 15 intervals, or
-    by the class of a probability of one half or more.
+    whole, too confident or too timid, and Neyman's smooth test how a curve bends, waves and dips.
+    For more than two outcomes the log loss and the totals of the classes take the place of Cox's
+    test; the worst class is one of many that alone is off; the kernel sees whatever neighbours
+    have in common. They were chosen by their power on real predictions, see `docs/measures.md`. Rows in clusters leave
+    statistics of sums over rows: a tree instead of the kernel, and the totals. Of rows elsewhere
+    there are statistics on cells alone: how far off predictions are as a whole, and within 15
+    intervals, or by the class of a probability of one half or more.
     """
     if not view.rows.held:
         return _on_cells(view.m)
@@ -46,12 +49,13 @@ def omnibus(view: View) -> tuple[Statistic, ...]:
         on_tree = ExpectedMiscalibration(default_tree(view.data), squared_euclidean)
         return on_tree, ExpectedMiscalibration(EqualWidth(1), total_variation)
     if view.m == 2:
-        return KernelMiscalibration(BANDWIDTH), Cox()
+        return Cox(), Neyman()
     kernel = KernelMiscalibration(BANDWIDTH)
     if view.n > ALL_PAIRS or view.n**2 * view.m > PAIRED:
         rank = next(rank for rows, rank in RANKS if view.n <= rows)
         kernel = KernelMiscalibration(BANDWIDTH, form="low-rank", rank=rank)
-    return kernel, Surprise(), ExpectedMiscalibration(EqualWidth(1), total_variation)
+    totals = ExpectedMiscalibration(EqualWidth(1), total_variation)
+    return kernel, Surprise(), totals, WorstClass()
 
 
 def _on_cells(m: int) -> tuple[Statistic, ...]:
