@@ -38,10 +38,10 @@ def omnibus(view: View) -> tuple[Statistic, ...]:
     whole, too confident or too timid, and Neyman's smooth test how a curve bends, waves and dips.
     For more than two outcomes the log loss and the totals of the classes take the place of Cox's
     test; the worst class is one of many that alone is off; the kernel sees whatever neighbours
-    have in common. They were chosen by their power on real predictions, see `docs/measures.md`. Rows in clusters leave
-    statistics of sums over rows: a tree instead of the kernel, and the totals. Of rows elsewhere
-    there are statistics on cells alone: how far off predictions are as a whole, and within 15
-    intervals, or by the class of a probability of one half or more.
+    have in common. They were chosen by their power on real predictions, see `docs/measures.md`.
+    Rows in clusters leave statistics of sums over rows: a tree instead of the kernel, and the
+    totals. Of rows elsewhere there are statistics on cells alone: how far off predictions are as a
+    whole, and within 15 intervals, or by the class of a probability of one half or more.
     """
     if not view.rows.held:
         return _on_cells(view.m)
