@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 ALPHA = 0.05  # level at which a verdict rejects calibration
 NEEDED = 19  # the fewest resamples B with 1 / (B + 1) at most ALPHA: fewer can never reject
-CLUSTERS = 6  # the fewest clusters k with 2 / 2^k at most ALPHA: as many signs can be flipped
+CLUSTERS = 6  # the fewest k with 2 / 2^k at most ALPHA, of signs that can be flipped; and of the
+# mean of a Poisson number that is at most 1 with probability ALPHA / 2: one shows no dependence
 BIAS = "bias (predicted − observed)"  # heads a column, whose sign it says
 BOTH_OUTCOMES = "The Brier score adds up both outcomes: it is twice that of the event alone."
 
@@ -12,6 +13,19 @@ BOTH_OUTCOMES = "The Brier score adds up both outcomes: it is twice that of the 
 def too_few(needed: int = NEEDED, noun: str = "resample") -> str:
     """Say how many resamples, or clusters, a rejection needs."""
     return f"at least {many(needed, noun)} are needed to reject calibration at {percent(ALPHA)}"
+
+
+def few_clusters(worth: float, count: int) -> str:
+    """Say why so many clusters cannot tell."""
+    needed = too_few(CLUSTERS, "cluster")
+    if count < CLUSTERS:
+        return needed
+    return f"a rare outcome, or unequal clusters, make them worth {worth:.2g}, and {needed}"
+
+
+def too_few_for(count: int, noun: str, plural: str) -> str:
+    """Say, after something else, of how many things clusters are too few to tell."""
+    return f"; clusters too few to tell of {count:,} {noun if count == 1 else plural}" * (count > 0)
 
 
 def score_name(name: str) -> str:

@@ -24,7 +24,8 @@ from calibrant.inference.replicates.problem import Plan
 from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, WildClusters
-from calibrant.resampling.draws.signs import ClusterSums
+from calibrant.resampling.draws.signs import clusters_worth
+from calibrant.sizes import bias_of, size_of
 from calibrant.statistics import (
     ExpectedMiscalibration,
     KernelMiscalibration,
@@ -97,6 +98,15 @@ def signs_of(key, count, size):
     return np.where(engine.draws.uniforms(key, (0, count), keys) < 0.5, -1, 1)
 
 
+def surprises(data):
+    """Return the weight of outcomes other than the most probable one, in each cluster."""
+    out = np.zeros(data.clusters.max() + 1)
+    for i in range(data.n):
+        if data.probs[i, data.labels[i]] < data.probs[i].max():
+            out[data.clusters[i]] += data.weights[i]
+    return out
+
+
 @pytest.mark.parametrize("lens", [Canonical(), TopLabel(), Pooled(), Marginal(1)])
 @pytest.mark.parametrize("distance", [total_variation, euclidean, squared_euclidean])
 def test_null_by_plain_loops(lens, distance):
@@ -109,31 +119,140 @@ def test_null_by_plain_loops(lens, distance):
     _, found = values_and_replicates(plan.look(data, lens), statistics, plan)
     signs = signs_of(plan.key, 17, size)
     cells = Gathered(seen, partition).of_rows
+    lumps = surprises(seen)
+    fading = min(1.0, 20 / (lumps.sum() ** 2 / (lumps**2).sum())) ** 2
     for b in range(size):
         mean, worst, total = 0.0, 0.0, seen.weights.sum()
         for c in np.unique(cells):
-            off, mass = np.zeros(seen.m), 0.0
+            off, shown, implied = np.zeros((3, seen.m))
+            mass = 0.0
             for i in np.flatnonzero(cells == c):
                 one = (np.arange(seen.m) == seen.labels[i]) - seen.probs[i]
                 off += signs[seen.clusters[i], b] * seen.weights[i] * one
+                shown += (seen.weights[i] * one) ** 2
+                implied += seen.weights[i] ** 2 * seen.probs[i] * (1 - seen.probs[i])
                 mass += seen.weights[i]
+            off *= np.maximum(1.0, implied / shown) ** (fading / 2)
             zero = np.zeros(seen.m)
             far = float(distance(off / mass, zero))
             mean, worst = mean + mass / total * far, max(worst, far)
         np.testing.assert_allclose(found[:, b], [mean, worst], rtol=1e-12)
 
 
-def test_the_size_looks_at_pairs_of_different_clusters():
-    data = some_data(weights=False)
-    cells = Gathered(data, EqualWidth(2))
-    value, n = 0.0, data.n
-    for c in range(cells.n_cells):
-        rows = np.flatnonzero(cells.of_rows == c)
-        off = np.eye(3)[data.labels[rows]] - data.probs[rows]
-        other = data.clusters[rows][:, None] != data.clusters[rows]
-        if other.any():
-            value += rows.size / n * ((off @ off.T)[other].sum() / other.sum())
-    assert ClusterSums.of(cells, data.probs).unbiased == pytest.approx(value, rel=1e-12)
+def rare(how, clusters, rows=ROWS):
+    """Return data of a risk of 1 %: labels by the row, one a cluster, or half of each."""
+    of_rows = np.repeat(np.arange(clusters), rows)
+    share = {"rows": 0.0, "half": 0.5, "clusters": 1.0}[how]
+
+    def draw(rng):
+        own, shared = rng.random(of_rows.size), rng.random(clusters)[of_rows]
+        drawn = np.where(rng.random(of_rows.size) < share, shared, own)
+        return Predictions(
+            np.full(of_rows.size, 0.01), (drawn < 0.01).astype(int), clusters=of_rows
+        )
+
+    return draw
+
+
+@pytest.mark.parametrize("how", ["rows", "half", "clusters"])
+@pytest.mark.parametrize("clusters", [50, 200])
+def test_calibrated_risks_are_not_rejected(how, clusters):
+    rng, draw, trials = np.random.default_rng(2), rare(how, clusters), 300
+    found = [calibration_test(draw(rng), n_resamples=99, rng=k).pvalue for k in range(trials)]
+    assert sum(p <= 0.05 for p in found) <= most(trials, 0.065)
+
+
+def test_bins_of_calibrated_risks_are_not_significant():
+    rng, trials, found = np.random.default_rng(5), 150, 0
+    for k in range(trials):
+        p = np.repeat([0.02, 0.05], 500)
+        of_rows = rng.permutation(1000) % 200
+        data = Predictions(p, (rng.random(200)[of_rows] < p).astype(int), clusters=of_rows)
+        cells = binwise(data, EqualWidth(30), n_resamples=99, rng=k)
+        found += bool((cells.adjusted_pvalues <= 0.05).any())
+    assert found <= most(trials, 0.065)
+
+
+def test_intervals_cover_where_no_cluster_has_the_event():
+    """Of 100 clusters with one label and a risk of 1 %, a third has no event at all."""
+    rng, draw, trials, biases, sizes = np.random.default_rng(3), rare("clusters", 100), 60, 0, 0
+    for k in range(trials):
+        data = draw(rng)
+        found = bias_of(data)
+        biases += not found.low <= 0 <= found.high
+        sizes += size_of(data, k).low > 0
+    assert biases <= most(trials, 0.05)
+    assert sizes <= most(trials, 0.05)
+
+
+def worth(p, labels, of_rows, weights=None):
+    data = Predictions(p, labels, clusters=of_rows, weights=weights)
+    return clusters_worth(data, data.probs)
+
+
+def test_what_clusters_are_worth_by_hand():
+    of_rows = np.repeat(np.arange(50), 4)
+    none, p = np.zeros(200, int), np.full(200, 0.01)
+    alike = 50 * 0.0099 / (1 - 2 * 0.01) ** 2  # variance³ / skewness² of fifty events
+    assert worth(p, none, of_rows) == pytest.approx(alike)
+    assert worth(1 - p, 1 - none, of_rows) == pytest.approx(alike)
+    assert worth(p, none, of_rows, np.full(200, 7.0)) == pytest.approx(alike)
+    some = none.copy()
+    some[::20] = 1
+    assert worth(p, some, of_rows) == pytest.approx(10)
+    assert worth(np.full(200, 0.5), none, of_rows) == 50
+    assert worth(p, none, np.where(of_rows < 25, 0, of_rows)) < alike / 5
+
+
+def test_what_clusters_are_worth_by_drawing_labels():
+    rng = np.random.default_rng(0)
+    of_rows, p, w = rng.integers(0, 9, 60), rng.beta(1, 6, 60), rng.integers(1, 5, 60)
+    least, u = np.minimum(p, 1 - p), np.arange(0.5, 200_000) / 200_000
+    second = third = 0.0
+    for k in range(9):
+        mine = of_rows == k
+        lump = (w[mine, None] * (u < least[mine, None])).sum(axis=0)
+        second += lump.var()
+        third += ((lump - lump.mean()) ** 3).mean()
+    labels = (p > 0.5).astype(int)
+    expected = min(second**3 / third**2, 9)
+    assert worth(p, labels, of_rows, w) == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_rare_event_cannot_tell_and_says_so():
+    data = rare("clusters", 200)(np.random.default_rng(1))
+    data = data.with_labels(np.zeros(data.n, int))
+    found = calibration_test(data, n_resamples=99, rng=0)
+    assert (found.pvalue, found.decided) == (1.0, False)
+    told = "cannot tell with 200 clusters: a rare outcome, or unequal clusters, make them worth 2.1"
+    assert str(found).startswith(told)
+    (verdict,) = evaluate(data, n_resamples=99, rng=0).verdicts
+    assert verdict.sentence.startswith("Cannot tell with 200 clusters whether")
+    assert "worth 2.1, and at least 6 clusters are needed" in verdict.sentence
+    assert not verdict.to_dict()["decided"]
+    groups = slices(data, {"half": np.arange(data.n) % 2}, n_resamples=99, rng=0)
+    assert str(groups).endswith("; clusters too few to tell of 2 groups")
+    assert [line[-1] for line in groups.lines()[1]] == ["cannot tell"] * 2
+    cells = binwise(data, EqualWidth(5), n_resamples=99, rng=0)
+    assert (cells.adjusted_pvalues.tolist(), str(cells)) == (
+        [1.0],
+        "too few clusters to tell of 1 bins",
+    )
+    assert "too few clusters" in reliability_diagram(data, n_resamples=99, rng=0).sentence
+    classes = classwise(data, n_resamples=99, rng=0)
+    assert classes.undecided == ("0", "1")
+    assert {line[2] for line in classes.lines()[1]} == {"cannot tell"}
+
+
+def test_a_group_that_cannot_tell_leaves_the_others_alone():
+    rng = np.random.default_rng(0)
+    of_rows, p = np.repeat(np.arange(200), 10), np.where(np.arange(2000) % 2, 0.01, 0.5)
+    labels = np.where(p < 0.1, 0, rng.random(2000) < 0.9).astype(int)
+    found = slices(
+        Predictions(p, labels, clusters=of_rows), {"g": np.arange(2000) % 2}, n_resamples=99, rng=0
+    )
+    assert [row.verdict.rejected for row in found.rows] == [True, False]
+    assert [row.verdict.decided for row in found.rows] == [True, False]
 
 
 def test_blocks_of_signs_change_nothing(monkeypatch):

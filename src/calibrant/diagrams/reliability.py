@@ -216,6 +216,8 @@ class ReliabilityDiagram(Diagram):
         n_resamples = series.cells.largest.size
         if n_resamples < NEEDED:
             return f"Bins cannot be judged with {many(n_resamples, 'resample')}: {too_few()}."
+        if not series.cells.decided:
+            return "Bins cannot be judged: too few clusters can tell."
         if count == 0:
             which = "The only bin is not" if n_bins == 1 else f"None of the {n_bins:,} bins is"
         else:

@@ -20,7 +20,7 @@ from calibrant.diagrams.bins import bins_picture
 from calibrant.diagrams.charts import chart, forest, spark
 from calibrant.diagrams.charts.svg import asset, policy
 from calibrant.diagrams.diagram import Models, named
-from calibrant.inference import Comparison, Evaluation, Slices, compare, evaluate
+from calibrant.inference import Comparison, Evaluation, Slice, Slices, compare, evaluate
 from calibrant.inference.replicates.problem import Progress, check_resamples, fields, part
 from calibrant.inference.verdicts.evaluation import HEADER
 from calibrant.inference.verdicts.groups import HEADER as SLICE_HEADER
@@ -234,11 +234,18 @@ def _figure(
     return {**drawn, "summary": found, "too_high": told}
 
 
+def _untold(groups: Sequence[Slice]) -> str:
+    """Say which groups have too few clusters to tell."""
+    names = [row.group for row in groups if not row.verdict.clusters_tell]
+    return f" Clusters are too few to tell of {', '.join(names)}." if names else ""
+
+
 def _forest(found: Slices, column: str, element: str) -> dict[str, Any]:
     """Return what the page needs to show the groups of a column."""
     groups = [row for row in found.rows if row.column == column][:MOST_GROUPS]
     off = [row.group for row in groups if row.verdict.rejected]
     told = f"Shown to be off: {', '.join(off)}." if off else "No group is shown to be off."
+    told += _untold(groups)
     drawn = forest(groups, f"How far off the groups of {column} are. {told}")
     return {"title": column, "kind": "forest", "id": element, "chart": drawn, "summary": told}
 

@@ -58,7 +58,8 @@ def classes_verdict(found: Classwise) -> Line:
         lead = f"Single classes cannot be judged with {many(n_resamples, 'resample')}"
         return Line(lead, f"{words.too_few()}; {strongest}", off=False)
     lead = "No class shows a sign of miscalibration when each is looked at alone"
-    return Line(lead, strongest, off=False)
+    unclear = words.too_few_for(len(found.undecided), "class", "classes")
+    return Line(lead, strongest + unclear, off=False)
 
 
 def _some_classes(found: Classwise) -> Line:

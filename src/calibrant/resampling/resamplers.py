@@ -99,8 +99,10 @@ class WildClusters(UnderRho):
 
     with a sign s of +1 or -1 for each cluster k, a function of (key, b, k). If the hypothesis
     holds, such sums over a bin c have mean 0 and the covariance of the observed ones, however
-    rows of one cluster depend on each other. So the test is valid for many clusters, each of them
-    small beside all; unlike that with `Exact`, it is not exact. Measured size:
+    rows of one cluster depend on each other. Where few clusters have an outcome that is rare, sums
+    are scaled to the variance that the hypothesis implies of rows. So the test is valid for many
+    clusters, each of them small beside all; unlike that with `Exact`, it is not exact. Where
+    clusters are worth fewer than six, it cannot tell, and p is 1. Measured size:
     `docs/inference.md`.
 
     It is for statistics on bins. `Exact` becomes this where data have clusters.

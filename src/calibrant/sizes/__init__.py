@@ -39,10 +39,12 @@ def size_of(data: Predictions, seed: int, clusters: NDArray[Any] | None = None) 
     if (sample.labels.size if numbers is None else int(numbers.max()) + 1) < FEWEST:
         return None
     fit = CrossFit(data, seed, clusters)
-    found = at_least(fit, Z)
     if data.m > 2:
+        found = at_least(fit, Z)
         return Size(found.size, found.low, None)
-    high = at_most(fit.sample, seed, LEVEL, cluster_loss(fit.sample, fit.clusters))
+    loss = cluster_loss(fit.sample, fit.clusters)
+    found = at_least(fit, Z, loss)
+    high = at_most(fit.sample, seed, LEVEL, loss)
     return Size(min(found.size, max(high, found.low)), found.low, max(high, found.low))
 
 

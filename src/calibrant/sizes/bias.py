@@ -51,14 +51,22 @@ def bias_of(sample: Sample, clusters: NDArray[np.intp] | None, level: float) -> 
 
 
 def cluster_loss(sample: Sample, clusters: NDArray[np.intp] | None) -> float:
-    """Return how many rows are worth an independent one, by the scatter of clusters' residuals."""
+    """Return how many rows are worth an independent one, by the scatter of clusters' residuals.
+
+    It is compared with the scatter that predictions imply of rows, and with that of the rows, which
+    is small, too, where events are few. Residuals are taken about their mean as far as events, or
+    their complements, are seen in many clusters: where there is none, clusters have one label each.
+    """
     if clusters is None:
         return 1.0
-    gaps = sample.weights * (sample.probs[:, 1] - (sample.labels == 1))
-    gaps -= sample.weights * gaps.sum() / sample.weights.sum()
+    p, occurred = sample.probs[:, 1], sample.labels == 1
+    gaps = sample.weights * (p - occurred)
+    rare = np.bincount(clusters, sample.weights * np.where(occurred, p < 0.5, p > 0.5))
+    number = float(rare.sum() ** 2 / max((rare**2).sum(), 1e-300))
+    gaps -= sample.weights * gaps.sum() / sample.weights.sum() * number / (number + 1)
     sums = np.bincount(clusters, gaps)
     together = float((sums**2).sum()) * sums.size / max(1, sums.size - 1)
-    return max(1.0, together / max(_implied(sample), 1e-300))
+    return max(1.0, together / max(min(_implied(sample), float((gaps**2).sum())), 1e-300))
 
 
 def _implied(sample: Sample) -> float:

@@ -180,13 +180,16 @@ class CrossFit:
                 yield rows, some, _combined(self._without[fold], mine, some.probs)
 
 
-def at_least(fit: CrossFit, z: float) -> LowerBound:
-    """Return how far predictions are off; the limit is that of z standard errors."""
+def at_least(fit: CrossFit, z: float, loss: float = 1.0) -> LowerBound:
+    """Return how far predictions are off; the limit is that of z standard errors.
+
+    loss : rows that are worth one independent row, where rows come in clusters
+    """
     rows = fit.rows([combination(*evidence) for evidence in fit.evidence()])
-    return bound(rows, fit.clusters, z)
+    return bound(rows, fit.clusters, z, loss)
 
 
-def bound(rows: Rows, clusters: Ints | None, z: float) -> LowerBound:
+def bound(rows: Rows, clusters: Ints | None, z: float, loss: float = 1.0) -> LowerBound:
     r"""Return the estimate, and the smallest x that it does not speak against.
 
     The variance is that of a truth p + t h of size x. A pair of rows counts twice, each in the
@@ -206,7 +209,7 @@ def bound(rows: Rows, clusters: Ints | None, z: float) -> LowerBound:
     def error(x: float) -> float:
         t = 2 * x / root
         own = max(0.0, float(rows.spread[0] + t * (rows.spread[1] + t * rows.spread[2])))
-        variance = own / root**2 + x * x * uneven / 4
+        variance = loss * (own / root**2 + x * x * uneven / 4)
         shared = noise + max(0.0, SHARED - noise) * (1 - (x / estimate) ** 2)
         return sqrt((1 + shared) * max(variance, least)) / float(rows.weights.sum())
 

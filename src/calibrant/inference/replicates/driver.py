@@ -44,6 +44,8 @@ def of_all(
 ) -> list[Found]:
     """Return statistics of several problems; rows that are elsewhere are read for all together.
 
+    Where clusters are too few to tell, replicates are as the data are, so that p is 1.
+
     also : cells that will be asked for, too, if there are two outcomes; no outcomes are drawn in
         them
     """
@@ -54,7 +56,10 @@ def of_all(
         prepared = _prepared(problem, some)
         values = _values(prepared, observed(problem.seen))
         mine = plan.part(number, len(problems))
-        found.append((values, replicates(problem, some, prepared, mine)))
+        nulls = replicates(problem, some, prepared, mine)
+        if not problem.tells:
+            nulls[:] = np.array(values)[:, None]
+        found.append((values, nulls))
     return found
 
 

@@ -20,6 +20,7 @@ from calibrant.resampling.draws.counts import CountDistributions
 from calibrant.resampling.draws.labels import Labels, Redraw
 from calibrant.resampling.resamplers import as_resampler
 from calibrant.rows import Batch, Rows
+from calibrant.words import CLUSTERS
 
 Progress = Callable[[int, int], None]
 Settings = Mapping[str, Any]
@@ -168,6 +169,24 @@ class Problem:
     def exact_counts(self) -> bool:
         """Whether the distribution of a cell's count is known: two outcomes and no weights."""
         return self.redraws_labels and self.view.m == 2 and not self.view.weighted
+
+    @property
+    def n_clusters(self) -> int | None:
+        """How many clusters rows come in; None if they are independent."""
+        clusters = self.view.clusters
+        if clusters is None:
+            return None
+        return int(np.unique(clusters[self.seen.weights > 0]).size)
+
+    @cached_property
+    def clusters_worth(self) -> float | None:
+        """How many clusters of alike rows there are; None if rows are taken as independent."""
+        return self.draws.worth if self.resampler.flips_signs else None  # type: ignore[attr-defined]
+
+    @property
+    def tells(self) -> bool:
+        """Whether a test can tell: rows are independent, or come in clusters enough."""
+        return self.clusters_worth is None or self.clusters_worth >= CLUSTERS
 
     def check_hypothesis(self) -> None:
         """Refuse a resampler that does not draw labels under a hypothesis."""

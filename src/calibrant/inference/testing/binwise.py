@@ -61,6 +61,8 @@ class Binwise:
         Exact limits of all deviations at a level: (2, bins, m).
     together : callable, optional
         Adjusts p-values further, for what else is tested beside these bins.
+    decided : bool
+        Whether the rows can tell; if not, for want of clusters, all adjusted p-values are 1.
     """
 
     function: CalibrationFunction
@@ -75,6 +77,7 @@ class Binwise:
     settings: Settings
     exact: Callable[[float], Floats] | None = None
     together: Callable[[Floats], Floats] | None = None
+    decided: bool = True
 
     @property
     def adjusted_pvalues(self) -> Floats:
@@ -112,6 +115,8 @@ class Binwise:
         return f"<bins: {self}>"
 
     def __str__(self) -> str:
+        if not self.decided:
+            return f"too few clusters to tell of {self.function.n_cells} bins"
         off = int((self.adjusted_pvalues <= 0.05).sum())
         return f"{off} of {self.function.n_cells} bins {be(off)} significant at 5% (family-wise)"
 
@@ -195,6 +200,9 @@ def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float)
     if counts is not None:
         exact = partial(_exact_limits, counts, function)
         summary.limits[:] = exact(level)
+    standardised = score(0, function.n_cells, function.observed[None])[0]
+    if not problem.tells:
+        np.fmax(summary.largest, standardised.max(), out=summary.largest)
     return Binwise(
         function=function,
         lower=summary.limits[0],
@@ -202,11 +210,12 @@ def of_problem(problem: Problem, partition: Partition, plan: Plan, level: float)
         level=level,
         centre=centre,
         spread=spread,
-        standardised=score(0, function.n_cells, function.observed[None])[0],
+        standardised=standardised,
         largest=summary.largest,
         regions=summary.regions,
         settings=plan.settings(partition=partition, lens=problem.lens, level=level),
         exact=exact,
+        decided=problem.tells,
     )
 
 

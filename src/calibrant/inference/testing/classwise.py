@@ -48,6 +48,8 @@ class Classwise(tables.Tabular):
         What it was made with.
     together : callable, optional
         Adjusts p-values further, for what else is tested beside these classes.
+    undecided : tuple of str
+        Classes of which too few clusters can tell; their null repeats the value.
     """
 
     classes: tuple[str, ...]
@@ -55,6 +57,7 @@ class Classwise(tables.Tabular):
     null: Floats
     settings: Settings
     together: Callable[[Floats], Floats] | None = None
+    undecided: tuple[str, ...] = ()
 
     @property
     def mean(self) -> float:
@@ -80,7 +83,7 @@ class Classwise(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers; no p-values if only the estimates were asked for."""
-        found = fields(self, "classes", "values", "mean", "settings")
+        found = fields(self, "classes", "values", "mean", "undecided", "settings")
         found["n_resamples"] = self.null.shape[1]
         if self.null.size:
             found["null_means"] = self.null.mean(axis=1).tolist()
@@ -113,6 +116,9 @@ class Classwise(tables.Tabular):
             [format(value, how) for value, how in zip(records[j].values(), FORMATS, strict=False)]
             for j in self.ranked.tolist()
         ]
+        for line in lines:
+            if line[0] in self.undecided:
+                line[2] = "cannot tell"
         return HEADER[: len(lines[0])], lines
 
     def __repr__(self) -> str:
@@ -122,7 +128,8 @@ class Classwise(tables.Tabular):
         text = f"mean miscalibration of {len(self.classes)} classes: {self.mean:.4g}"
         if not self.null.size:
             return text
-        return f"{text}, {words.pvalue(self.mean_pvalue, self.null.shape[1], ' ')}"
+        text = f"{text}, {words.pvalue(self.mean_pvalue, self.null.shape[1], ' ')}"
+        return text + words.too_few_for(len(self.undecided), "class", "classes")
 
 
 @takes_arrays
@@ -171,20 +178,21 @@ def classwise(
     plan = Plan.of(data, Exact(), n_resamples, rng, progress, least=0)
     rows = as_rows(data)
     work = _at_hand if rows.held else _elsewhere
-    values, null = work(rows, partition, distance, plan)
+    values, null, tell = work(rows, partition, distance, plan)
     made_with = plan.settings(partition=partition, distance=name_of(distance))
-    return Classwise(data.classes, values, null, made_with)
+    undecided = tuple(name for name, told in zip(data.classes, tell, strict=True) if not told)
+    return Classwise(data.classes, values, null, made_with, undecided=undecided)
 
 
 def _at_hand(
     rows: Rows, partition: Partition, distance: Distance, plan: Plan
-) -> tuple[Floats, Floats]:
-    """Return the expected distance of each class (m,), and in each replicate (m, B)."""
+) -> tuple[Floats, Floats, list[bool]]:
+    """Return the expected distance of each class (m,), in each replicate (m, B), and who tells."""
     cells = ClassCells.of(rows.at_hand("classwise"), partition, rows.unit)
     found = ClassTables.of(cells, rows.unit)
     values = found.distances(cells.observed[:, None], distance)[:, 0]
     if plan.resampler.flips_signs:
-        return values, _flipped(rows, ExpectedMiscalibration(partition, distance), plan)
+        return values, *_flipped(rows, ExpectedMiscalibration(partition, distance), plan)
     null = np.empty((rows.m, plan.n_resamples))
 
     def work(b0: int, b1: int) -> None:
@@ -192,22 +200,26 @@ def _at_hand(
 
     size = min(max(1, LAID_OUT // int(cells.offsets[-1])), 128)
     threads.run(work, threads.blocks(plan.n_resamples, size), plan.progress)
-    return values, null
+    return values, null, [True] * rows.m
 
 
-def _flipped(rows: Rows, statistic: Statistic, plan: Plan) -> Floats:
-    """Return the null (m, n_resamples) of rows in clusters, whose signs all classes share."""
-    null = np.empty((rows.m, plan.n_resamples))
+def _flipped(rows: Rows, statistic: Statistic, plan: Plan) -> tuple[Floats, list[bool]]:
+    """Return the null (m, n_resamples) of rows in clusters, and which classes these can tell of.
+
+    All classes share the signs of clusters.
+    """
+    null, tell = np.empty((rows.m, plan.n_resamples)), [True] * rows.m
     for j in range(rows.m if plan.n_resamples else 0):
         problem = plan.look(rows, Marginal(j))
         null[j] = values_and_replicates(problem, [statistic], plan.part(j, rows.m))[1][0]
-    return null
+        tell[j] = problem.tells
+    return null, tell
 
 
 def _elsewhere(
     rows: Rows, partition: Partition, distance: Distance, plan: Plan
-) -> tuple[Floats, Floats]:
-    """Return the expected distance of each class (m,), and in each replicate (m, B)."""
+) -> tuple[Floats, Floats, list[bool]]:
+    """Return the expected distance of each class (m,), in each replicate (m, B), and who tells."""
     if not isinstance(partition, EqualWidth):
         raise ValueError(
             f"`partition` must be EqualWidth(…) for all classes of scanned data; found {partition}."
@@ -227,7 +239,7 @@ def _elsewhere(
         found = ClassTables(offsets, mass, engine.sums.value(limbs) * rows.unit)
         null[:, start:stop] = found.distances(drawn, distance)
         values = found.distances(observed[:, None], distance)[:, 0]
-    return values, null
+    return values, null, [True] * rows.m
 
 
 @final

@@ -63,6 +63,9 @@ class CalibrationTest:
         What the test was made with.
     parts : tuple of Part
         Of the omnibus test: the statistics that were tested together.
+    n_clusters, clusters_worth : optional
+        Of rows in clusters: as in `Verdict`. If they are worth fewer than six, the test cannot
+        tell: `null` repeats the statistic, and the p-value is 1.
     """
 
     statistic: float
@@ -70,6 +73,13 @@ class CalibrationTest:
     calibrated: bool
     settings: Settings
     parts: tuple[Part, ...] = ()
+    n_clusters: int | None = None
+    clusters_worth: float | None = None
+
+    @property
+    def decided(self) -> bool:
+        """Whether there were clusters enough to tell, or rows are independent."""
+        return self.clusters_worth is None or self.clusters_worth >= words.CLUSTERS
 
     @property
     def pvalue(self) -> float:
@@ -78,7 +88,7 @@ class CalibrationTest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        found = fields(self, "statistic", "pvalue") | summary_of(self.null)
+        found = fields(self, "statistic", "pvalue", "decided") | summary_of(self.null)
         found["n_resamples"] = self.null.size
         return found | fields(self, "null", "parts", "settings")
 
@@ -86,6 +96,10 @@ class CalibrationTest:
         return f"<test: {self}>"
 
     def __str__(self) -> str:
+        if not self.decided:
+            count = self.n_clusters or 0
+            why = words.few_clusters(self.clusters_worth or 0.0, count)
+            return f"cannot tell with {words.many(count, 'cluster')}: {why}"
         p = f"{words.pvalue(self.pvalue, self.null.size, ' ')} ({self.null.size} resamples)"
         if self.parts:
             return f"{p} from {'; '.join(part.told(self.null.size) for part in self.parts)}"
@@ -152,16 +166,17 @@ def calibration_test(
     plan = Plan.of(data, resampler, n_resamples, rng, progress)
     problem = plan.look(data, lens)
     problem.check_hypothesis()
+    clusters = problem.n_clusters, problem.clusters_worth
     if one is not None:
         (value,), (null,) = values_and_replicates(problem, [one], plan)
         made_with = plan.settings(statistic=one, lens=lens)
-        return CalibrationTest(value, null, problem.calibrated, made_with)
+        return CalibrationTest(value, null, problem.calibrated, made_with, (), *clusters)
     chosen = omnibus(problem.view)
     values, nulls = values_and_replicates(problem, chosen, plan)
     value, null = strongest(np.array(values), nulls)
     parts = tuple(map(Part, map(str, chosen), values, pvalue(values, nulls).tolist()))
     made_with = plan.settings(statistic=said_of(problem.rows), lens=lens)
-    return CalibrationTest(value, null, problem.calibrated, made_with, parts)
+    return CalibrationTest(value, null, problem.calibrated, made_with, parts, *clusters)
 
 
 @final

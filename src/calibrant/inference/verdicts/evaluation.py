@@ -55,6 +55,8 @@ class EvaluationRow:
     adjusted_pvalue : float
         Adjusted for the number of rows of the table, on their joint draws: by step-down min-P,
         or max-T where there are many.
+    decided : bool
+        Whether the rows can tell; if not, for want of clusters, `null` repeats the value.
     """
 
     lens: Lens
@@ -62,6 +64,7 @@ class EvaluationRow:
     value: float
     null: Floats
     adjusted_pvalue: float
+    decided: bool = True
 
     @property
     def pvalue(self) -> float:
@@ -91,7 +94,7 @@ class EvaluationRow:
             str(self.lens),
             str(self.statistic),
             f"{self.value:.4g}".replace("inf", "∞"),
-            f"{self.null.mean():.4g} ± {spread(self.null):.2g}",
+            f"{self.null.mean():.4g} ± {spread(self.null):.2g}" if self.decided else "cannot tell",
             f"{self.pvalue:.3g}",
             f"{self.adjusted_pvalue:.3g}",
         ]
@@ -337,13 +340,16 @@ def _adjusted(
 ) -> tuple[EvaluationRow, ...]:
     """Return the tests of all problems, adjusted together."""
     tests = [
-        (problem.lens, *test)
+        (problem, test)
         for problem, some, (values, nulls) in zip(problems, tested, found, strict=True)
         for test in zip(some, values, nulls, strict=True)
     ]
-    _, _, values, nulls = zip(*tests, strict=True)
+    _, values, nulls = zip(*(test for _, test in tests), strict=True)
     adjusted = adjust(np.array(values), np.stack(nulls)).tolist()
-    return tuple(EvaluationRow(*test, p) for test, p in zip(tests, adjusted, strict=True))
+    return tuple(
+        EvaluationRow(problem.lens, *test, p, problem.tells)
+        for (problem, test), p in zip(tests, adjusted, strict=True)
+    )
 
 
 def _with_detectable(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from calibrant import tables
+from calibrant import tables, words
 from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
 from calibrant.checks.parameters import Rng, listed, whole
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
@@ -97,7 +97,9 @@ class Slices(tables.Tabular):
 
     def __str__(self) -> str:
         off = sum(row.verdict.rejected for row in self.rows)
-        return f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
+        unclear = sum(not row.verdict.clusters_tell for row in self.rows)
+        told = f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
+        return told + words.too_few_for(unclear, "group", "groups")
 
 
 @takes_arrays

@@ -74,6 +74,9 @@ class Verdict:
     impossible : Impossible or None
         Outcomes that were given probability 0, each of which refutes calibration by itself; None
         if there are none, and of scanned rows.
+    clusters_worth : float or None
+        How many clusters they are worth for a test: fewer where an outcome is rare, or some are
+        large beside the others. With fewer than six nothing can be told, and the p-value is 1.
     """
 
     lens: Lens
@@ -91,6 +94,7 @@ class Verdict:
     scanned: bool = False
     n_clusters: int | None = None
     impossible: Impossible | None = None
+    clusters_worth: float | None = None
 
     @property
     def rejected(self) -> bool:
@@ -109,11 +113,12 @@ class Verdict:
     @property
     def decided(self) -> bool:
         """Whether resamples and clusters were enough to reject anything, whatever the data."""
-        return self.rejected or (self.n_resamples >= NEEDED and not self._few_clusters)
+        return self.rejected or (self.n_resamples >= NEEDED and self.clusters_tell)
 
     @property
-    def _few_clusters(self) -> bool:
-        return self.n_clusters is not None and self.n_clusters < CLUSTERS
+    def clusters_tell(self) -> bool:
+        """Whether rows are independent, or come in clusters enough to tell."""
+        return self.clusters_worth is None or self.clusters_worth >= CLUSTERS
 
     @property
     def lead(self) -> str:
@@ -134,7 +139,7 @@ class Verdict:
         if self.decided:
             return f"No evidence that {self.subject} are miscalibrated"
         few = words.many(self.n_resamples, "resample")
-        if self._few_clusters:
+        if not self.clusters_tell:
             few = words.many(self.n_clusters or 0, "cluster")
         return f"Cannot tell with {few} whether {self.subject} are calibrated"
 
@@ -150,7 +155,9 @@ class Verdict:
         """The numbers."""
         tests = f", adjusted for {self.n_tests:,} tests" if self.n_tests > 1 else ""
         p = f"{words.pvalue(self.pvalue, self.n_resamples)}{tests}"
-        needed = words.too_few(CLUSTERS, "cluster") if self._few_clusters else words.too_few()
+        needed = words.too_few()
+        if not self.clusters_tell:
+            needed = words.few_clusters(self.clusters_worth or 0.0, self.n_clusters or 0)
         told = f"{p if self.decided else needed}; {self._told_size()}{self._told_power()}"
         if self.impossible is not None:
             told = f"{self.impossible.sentence}, which alone refutes calibration; {told}"
@@ -205,11 +212,21 @@ class Verdict:
         """Return the texts of a line of a table: size, interval, bias, p-value."""
         interval = "" if self.interval is None else words.span(*self.interval)
         bias = "" if self.bias is None else words.signed(100 * self.bias, 1)
-        return [self.amount, interval, bias, f"{self.pvalue:.3g}"]
+        p = f"{self.pvalue:.3g}" if self.clusters_tell else "cannot tell"
+        return [self.amount, interval, bias, p]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        names = "lens", "rejected", "pvalue", "direction", "bias", "bias_interval", "size"
+        names = (
+            "lens",
+            "rejected",
+            "decided",
+            "pvalue",
+            "direction",
+            "bias",
+            "bias_interval",
+            "size",
+        )
         return fields(self, *names, "interval", "balanced", "detectable", "sentence")
 
     def __repr__(self) -> str:
@@ -221,7 +238,7 @@ class Verdict:
 
 def judge(problem: Problem, p: float, n_tests: int, n_resamples: int) -> Verdict:
     """Say what tests through one lens mean: the smallest of their p-values, adjusted for all."""
-    held, clusters = problem.rows.held, problem.view.clusters
+    held = problem.rows.held
     bias, bias_interval = _bias(problem)
     size, interval = _size(problem) if held else (None, None)
     return Verdict(
@@ -239,7 +256,8 @@ def judge(problem: Problem, p: float, n_tests: int, n_resamples: int) -> Verdict
         interval=interval,
         balanced=held and balanced(problem.view.batch.given),
         scanned=not held,
-        n_clusters=None if clusters is None else int(np.unique(clusters).size),
+        n_clusters=problem.n_clusters,
+        clusters_worth=problem.clusters_worth,
         impossible=_impossible(problem) if held else None,
     )
 
