@@ -85,11 +85,11 @@ class Classwise(tables.Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers; no p-values if only the estimates were asked for."""
-        found = fields(self, "classes", "values", "mean", "undecided", "settings")
+        found = fields(self, "classes", "values", "mean", "settings")
         found["n_resamples"] = self.null.shape[1]
         if self.null.size:
             found["null_means"] = self.null.mean(axis=1).tolist()
-            found |= fields(self, "pvalues", "adjusted_pvalues", "mean_pvalue")
+            found |= fields(self, "pvalues", "adjusted_pvalues", "mean_pvalue", "undecided")
         return found
 
     def records(self) -> list[dict[str, Any]]:
