@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from chance import most
-from scipy.special import ndtr
+from scipy.special import expit, logit, ndtr
 
 from calibrant import (
     Predictions,
@@ -183,6 +183,16 @@ def test_intervals_cover_where_no_cluster_has_the_event():
         sizes += size_of(data, k).low > 0
     assert biases <= most(trials, 0.05)
     assert sizes <= most(trials, 0.05)
+
+
+def test_dependence_between_bins_narrows_no_limit():
+    """What chance adds to squares of bins is due to dependence within them, not between them."""
+    rng, z = np.random.default_rng(8), np.random.default_rng(9).standard_normal(CLUSTERS)[OF_ROWS]
+    p = rng.random(OF_ROWS.size)
+    drawn = ndtr(np.sqrt(0.2) * z + np.sqrt(0.8) * rng.standard_normal(p.size))
+    labels = (drawn < expit(logit(p) / 1.5)).astype(int)
+    alone = size_of(Predictions(p, labels), 0)
+    assert size_of(Predictions(p, labels, clusters=OF_ROWS), 0).high > alone.high
 
 
 def worth(p, labels, of_rows, weights=None):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
-from calibrant.sizes.bias import Bias, cluster_loss
+from calibrant.sizes.bias import Bias, cluster_loss, within_bins
 from calibrant.sizes.bias import bias_of as _bias_of
 from calibrant.sizes.comparison import Further, compare
 from calibrant.sizes.cross_fit import CrossFit, at_least, sample_of
@@ -44,7 +44,8 @@ def size_of(data: Predictions, seed: int, clusters: NDArray[Any] | None = None) 
         return Size(found.size, found.low, None)
     loss = cluster_loss(fit.sample, fit.clusters)
     found = at_least(fit, Z, loss)
-    high = at_most(fit.sample, seed, LEVEL, loss)
+    within = cluster_loss(fit.sample, within_bins(fit.sample, fit.clusters))
+    high = at_most(fit.sample, seed, LEVEL, loss, within)
     return Size(min(found.size, max(high, found.low)), found.low, max(high, found.low))
 
 

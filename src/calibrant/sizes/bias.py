@@ -69,6 +69,15 @@ def cluster_loss(sample: Sample, clusters: NDArray[np.intp] | None) -> float:
     return max(1.0, together / max(min(_implied(sample), float((gaps**2).sum())), 1e-300))
 
 
+def within_bins(sample: Sample, clusters: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+    """Return the parts (n,) of clusters whose rows have about equal predictions: tenths of all."""
+    if clusters is None:
+        return None
+    p = sample.probs[:, 1]
+    tenths = 10 * np.searchsorted(np.sort(p), p) // p.size
+    return np.unique(tenths * (clusters.max() + 1) + clusters, return_inverse=True)[1]
+
+
 def _implied(sample: Sample) -> float:
     """Return the variance of the sum of residuals that predictions imply."""
     p = sample.probs[:, 1]

@@ -51,14 +51,17 @@ class Bin(NamedTuple):
         return np.asarray(1.0 / (1.0 + np.exp(-(odds + constants[:, None]))))
 
 
-def at_most(sample: Sample, seed: int, level: float, loss: float = 1.0) -> float:
+def at_most(
+    sample: Sample, seed: int, level: float, loss: float = 1.0, within: float = 1.0
+) -> float:
     """Return the upper limit of the root mean square deviation of an event.
 
     Each bin has a confidence distribution of its constant; squared deviations are drawn from
     those, added up, and their quantile is taken. What estimation adds to squares, twice, is
     taken off if there are several bins.
 
-    loss : rows that are worth one independent row, where rows come in clusters
+    loss, within : rows that are worth one independent row, where rows come in clusters, as a whole
+        and among rows of one bin
     """
     bins = make_bins(sample, loss)
     rng = generator(seed)
@@ -74,7 +77,7 @@ def at_most(sample: Sample, seed: int, level: float, loss: float = 1.0) -> float
         narrow = 4 * ((squares - noise) * noise).sum() + 2 * (noise**2).sum()
         wide = 4 * (squares * noise).sum() + 2 * (noise**2).sum()
         high = centre + (high - centre) * float(np.sqrt(max(narrow, 0.0) / wide))
-    high -= 2 * (1 - 1 / len(bins)) * float(noise.sum())
+    high -= 2 * (1 - 1 / len(bins)) * float(noise.sum()) * min(1.0, within / loss)
     least = float(np.sqrt(2 * (noise**2).sum()))  # what chance moves squares by: no limit is below
     return float(np.sqrt(max(high, least)))
 

@@ -88,7 +88,7 @@ class Classwise(tables.Tabular):
         if self.null.size:
             found["undecided"] = list(self.undecided)
             found["null_means"] = self.null.mean(axis=1).tolist()
-            found |= fields(self, "pvalues", "adjusted_pvalues", "mean_pvalue")
+            found |= fields(self, "pvalues", "adjusted_pvalues", "mean_pvalue", "undecided")
         return found
 
     def records(self) -> list[dict[str, Any]]:
