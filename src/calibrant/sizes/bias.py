@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.sizes.directions import Sample, dot
-from calibrant.sizes.upper import confidence, whole_bin
+from calibrant.sizes.upper import whole_bin
 
 Floats = NDArray[np.float64]
 
@@ -72,9 +72,6 @@ def _of_counts(sample: Sample, level: float, loss: float) -> tuple[float, float]
     from scipy.special import ndtri  # noqa: PLC0415 (slow to import)
 
     whole = whole_bin(sample, loss)
-    constants, lower, upper = confidence(whole)
-    z = float(ndtri((1 + level) / 2))
-    ends = np.array([np.interp(z, upper, constants), np.interp(-z, lower, constants)])
-    moved = whole.moved(ends) @ whole.counts / whole.rows
-    low, high = (whole.p @ whole.counts / whole.rows - moved).tolist()
+    rates = whole.ends(float(ndtri((1 + level) / 2))) @ whole.counts / whole.rows
+    high, low = (whole.mean - rates).tolist()
     return low, high

@@ -11,7 +11,7 @@ of two outcomes: the root of :math:`E |d|^2 / 2`. There is no such bound from ab
 two outcomes: deviations that no direction finds can be of any size.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import sqrt
 from typing import Any, NamedTuple
@@ -109,19 +109,24 @@ class CrossFit:
         like: "CrossFit | None" = None,
     ) -> None:
         self.sample, self.clusters = sample_of(data, clusters)
-        n = self.sample.labels.size
         dealt = _deal(self.sample, self.clusters, seed) if like is None else like.dealt
         self.dealt: tuple[NDArray[np.int8], Ints] = dealt
         self.folds, some = dealt
-        learning = np.zeros(n, bool)
+        learning = np.zeros(self.sample.labels.size, bool)
         learning[some] = True
         self._parts = [np.flatnonzero(learning & (self.folds == k)) for k in range(FOLDS)]
-        self._without = [self._learn(k) for k in range(FOLDS)]
-        self._pairs = {pair: self._learn(*pair) for pair in combinations(range(FOLDS), 2)}
+        parts = [self.sample.take(rows) for rows in self._parts]
+        left_out = [*((k,) for k in range(FOLDS)), *combinations(range(FOLDS), 2)]
+        sets = [[k for k in range(FOLDS) if k not in out] for out in left_out]
+        learned = learn(parts, sets)
+        self._without = learned[:FOLDS]
+        self._seen = _look(parts, dict(zip(left_out[FOLDS:], learned[FOLDS:], strict=True)))
 
-    def _learn(self, *left_out: int) -> list[Direction]:
-        rows = np.concatenate([part for k, part in enumerate(self._parts) if k not in left_out])
-        return learn(self.sample.take(np.sort(rows)))
+    @property
+    def count(self) -> int:
+        """The number of rows, or of clusters."""
+        numbers = self.clusters
+        return int(self.sample.labels.size if numbers is None else numbers.max() + 1)
 
     def evidence(self) -> list[tuple[Floats, Floats]]:
         """Return, for each fold, gains (directions,) and products of directions on other folds.
@@ -136,15 +141,10 @@ class CrossFit:
         gains, products = np.zeros(count), np.zeros((count, count))
         for other in range(FOLDS):
             if other != fold:
-                some = self.sample.take(self._parts[other])
-                found = np.stack([each(some.probs) for each in self._pair(fold, other)])
-                weighed = found * some.weights[:, None]
-                gains += np.einsum("hij,ij->h", weighed, _residuals(some))
-                products += np.einsum("hij,kij->hk", weighed, found)
+                weights, seen = self.sample.weights[self._parts[other]], self._seen[other, fold]
+                gains += seen.gains @ weights
+                products += seen.products @ weights
         return gains, products
-
-    def _pair(self, a: int, b: int) -> list[Direction]:
-        return self._pairs[min(a, b), max(a, b)]
 
     def rows(self, shares: Sequence[Floats]) -> Rows:
         """Return what rows say if directions are combined by these shares, for each fold."""
@@ -160,14 +160,10 @@ class CrossFit:
 
     def _without_pairs(self, fold: int, shares: Floats) -> tuple[Floats, Floats]:
         """Return gains and lengths of a fold as each other one is left out: (folds - 1, rows)."""
-        some = self.sample.take(self._parts[fold])
-        found = [
-            _moments(some, _combined(self._pair(fold, other), shares, some.probs))[:2]
-            for other in range(FOLDS)
-            if other != fold
-        ]
-        gains, lengths = (np.stack(part) for part in zip(*found, strict=True))
-        return gains, lengths
+        seen = [self._seen[fold, other] for other in range(FOLDS) if other != fold]
+        gains = np.stack([shares @ each.gains for each in seen])
+        lengths = [np.einsum("h,hki,k->i", shares, each.products, shares) for each in seen]
+        return gains, np.stack(lengths)
 
     def directions(self, shares: Sequence[Floats]) -> Iterator[tuple[Ints, Sample, Floats]]:
         """Yield numbers of rows, the rows, and their directions (k, m), a block at a time."""
@@ -177,7 +173,30 @@ class CrossFit:
             for start in range(0, all_rows.size, size):
                 rows = all_rows[start : start + size]
                 some = self.sample.take(rows)
-                yield rows, some, _combined(self._without[fold], mine, some.probs)
+                yield rows, some, _combined(self._without[fold], mine, some)
+
+
+class Seen(NamedTuple):
+    """What rows say of several directions."""
+
+    gains: Floats  # (directions, n)
+    products: Floats  # (directions, directions, n)
+
+
+def _look(
+    parts: Sequence[Sample], pairs: Mapping[tuple[int, int], list[Direction]]
+) -> dict[tuple[int, int], Seen]:
+    """Look from each fold at directions that were learned without it and without another one."""
+    found = {}
+    for fold, part in enumerate(parts):
+        logs, residuals = part.logs, _residuals(part)
+        for other in range(FOLDS):
+            if other != fold:
+                directions = pairs[min(fold, other), max(fold, other)]
+                h = np.stack([each(part.probs, logs) for each in directions])
+                gains = np.einsum("hij,ij->hi", h, residuals)
+                found[fold, other] = Seen(gains, np.einsum("hij,kij->hki", h, h))
+    return found
 
 
 def at_least(fit: CrossFit, z: float) -> LowerBound:
@@ -296,12 +315,12 @@ def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.
     return of_cluster[clusters], some
 
 
-def _combined(directions: list[Direction], shares: Floats, probs: Floats) -> Floats:
+def _combined(directions: list[Direction], shares: Floats, some: Sample) -> Floats:
     """Return the directions of rows, combined."""
-    found = np.zeros(probs.shape)
+    found, logs = np.zeros(some.probs.shape), some.logs
     for direction, share in zip(directions, shares, strict=True):
         if share > 0:
-            found += share * direction(probs)
+            found += share * direction(some.probs, logs)
     return found
 
 
