@@ -7,6 +7,7 @@ from places import IN_FULL
 from scipy.stats import binom
 
 from calibrant import Predictions
+from calibrant.lenses import TopLabel
 from calibrant.sizes import bias_of, compare, size_of
 from calibrant.sizes.cross_fit import FOLDS, CrossFit, at_least, combination, sample_of
 from calibrant.sizes.upper import at_most, confidence, tails, whole_bin
@@ -156,6 +157,12 @@ CASES = {
     "rare events": (500, lambda _, n: np.full(n, 0.002), lambda p: p),
     "any": (300, lambda rng, n: rng.random(n), lambda p: p),
     "overconfident": (300, lambda rng, n: rng.random(n), lambda p: tempered(two(p), 0.67)[:, 1]),
+    "underconfident": (1000, lambda rng, n: rng.random(n), lambda p: tempered(two(p), 1.5)[:, 1]),
+    "both ends": (
+        60,
+        lambda _, n: np.where(np.arange(n) % 2, 0.05, 0.95),
+        lambda p: np.where(p < 0.5, 0.15, 0.85),
+    ),
 }
 
 
@@ -175,6 +182,31 @@ def test_intervals_of_two_outcomes_cover(case):
         biases += bias.low <= (p - r).mean() + 1e-12 <= bias.high + 2e-12
     assert covered >= fewest(SETS, 0.92)
     assert biases >= fewest(SETS, 0.92)
+
+
+def test_sizes_are_never_below_what_the_predicted_class_implies():
+    rng = np.random.default_rng(13)
+    data = draw(rng, 300, 5, 0.5)
+    fit, top = CrossFit(data, 0), CrossFit(TopLabel()(data), 0)
+    whole, part = size_of(fit, top), size_of(top)
+    share = np.sqrt(5 / 4 / 2)
+    assert whole.value >= share * part.value
+    assert whole.low >= share * part.low > 0
+    assert whole.high is None
+
+
+def test_models_on_either_side_of_one_half_are_compared_along_the_same_event():
+    rng = np.random.default_rng(14)
+    q = rng.uniform(0.3, 0.7, 400)
+    labels = rng.random(400) < q
+    low, high = (Predictions(q + gap, labels) for gap in (-0.1, 0.1))
+    one = CrossFit(low, 0)
+    other = CrossFit(high, 0, like=one)
+    there, back = compare(one, other, paired=True), compare(other, one, paired=True)
+    assert there.value == pytest.approx(-back.value)
+    assert there.standard_error == pytest.approx(back.standard_error)
+    alone = compare(one, CrossFit(high, 0), paired=False)
+    assert alone.standard_error > 0
 
 
 def test_no_bias_is_claimed_where_there_is_none():

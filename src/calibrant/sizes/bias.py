@@ -71,7 +71,7 @@ def _of_counts(sample: Sample, level: float, loss: float) -> tuple[float, float]
     """Return the limits that the number of events sets."""
     from scipy.special import ndtri  # noqa: PLC0415 (slow to import)
 
-    whole = whole_bin(sample, loss)
+    whole = whole_bin(sample.complement() if sample.likely else sample, loss)
     rates = whole.ends(float(ndtri((1 + level) / 2))) @ whole.counts / whole.rows
     high, low = (whole.mean - rates).tolist()
-    return low, high
+    return (-high, -low) if sample.likely else (low, high)

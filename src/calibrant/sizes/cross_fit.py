@@ -32,6 +32,7 @@ FEWEST = 1024  # rows, even if these are more
 BLOCK = 1 << 18  # probabilities that are looked at together
 RIDGE = 0.1  # of the combination of directions, in units of their squared lengths
 SHARED = 0.7  # share of variance due to pairs of rows, at least, where nothing is off
+DIGITS = 12  # of predictions that say which row comes first
 NOTHING = 1e-16  # squared length below which there is no direction
 
 
@@ -108,7 +109,9 @@ class CrossFit:
         clusters: NDArray[Any] | None = None,
         like: "CrossFit | None" = None,
     ) -> None:
-        self.sample, self.clusters = sample_of(data, clusters)
+        sample, self.clusters = sample_of(data, clusters)
+        self.swapped: bool = sample.likely if like is None else like.swapped
+        self.sample = sample.complement() if self.swapped else sample
         dealt = _deal(self.sample, self.clusters, seed) if like is None else like.dealt
         self.dealt: tuple[NDArray[np.int8], Ints] = dealt
         self.folds, some = dealt
@@ -116,11 +119,11 @@ class CrossFit:
         learning[some] = True
         self._parts = [np.flatnonzero(learning & (self.folds == k)) for k in range(FOLDS)]
         parts = [self.sample.take(rows) for rows in self._parts]
-        left_out = [*((k,) for k in range(FOLDS)), *combinations(range(FOLDS), 2)]
-        sets = [[k for k in range(FOLDS) if k not in out] for out in left_out]
-        learned = learn(parts, sets)
+        pairs = list(combinations(range(FOLDS), 2))
+        left_out = [*((k, k) for k in range(FOLDS)), *pairs]
+        learned = learn(parts, [[k for k in range(FOLDS) if k not in out] for out in left_out])
         self._without = learned[:FOLDS]
-        self._seen = _look(parts, dict(zip(left_out[FOLDS:], learned[FOLDS:], strict=True)))
+        self._seen = _look(parts, dict(zip(pairs, learned[FOLDS:], strict=True)))
 
     @property
     def count(self) -> int:
@@ -292,17 +295,11 @@ def sample_of(
 
 
 def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.int8], Ints]:
-    """Deal rows, or whole clusters, out to folds: the fold of each row, and which to learn from.
-
-    What a row says decides, not where it stands or how classes are numbered: another order of rows
-    or of classes gives the same folds.
-    """
+    """Deal rows, or whole clusters, out to folds: the fold of each row, and which to learn from."""
     rng = generator(seed)
     n, m = sample.probs.shape
-    own, top = sample.probs[np.arange(n), sample.labels], sample.probs.max(axis=1)
-    own, top = own.astype(np.float64), top.astype(np.float64)
-    by_row = np.lexsort((sample.weights, top, own))
-    shuffled = by_row[rng.permutation(n)]
+    own, top = _likelihoods(sample)
+    shuffled = _sorted_rows(sample, own, top)[rng.permutation(n)]
     some = shuffled[: max(FEWEST, LEARN // m)].copy()
     folds = np.empty(n, np.int8)
     if clusters is None:
@@ -313,6 +310,29 @@ def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.
     of_cluster = np.empty(count, np.int8)
     of_cluster[by_cluster[rng.permutation(count)]] = np.arange(count) % FOLDS
     return of_cluster[clusters], some
+
+
+def _likelihoods(sample: Sample) -> tuple[Floats, Floats]:
+    """Return the probability of what occurred, and the largest one, of each row."""
+    own = sample.probs[np.arange(sample.labels.size), sample.labels]
+    both = (own, sample.probs.max(axis=1))
+    first, second = (np.round(each.astype(np.float64), DIGITS) for each in both)
+    return first, second
+
+
+def _sorted_rows(sample: Sample, own: Floats, top: Floats) -> Ints:
+    """Sort rows by what they say, not by where they stand or how classes are numbered.
+
+    So another order of rows or of classes gives the same folds. Only of rows whose predictions are
+    the same but for their order, the number of a class decides.
+    """
+    keys = sample.weights, top, own
+    order = np.lexsort(keys)
+    if not np.logical_and.reduce([np.diff(key[order]) == 0 for key in keys]).any():
+        return order
+    mixed, probs = generator(0).random(sample.probs.shape[1]), sample.probs.astype(np.float64)
+    tied = (sample.labels, (probs * mixed).sum(axis=1), (np.sort(probs) * mixed).sum(axis=1))
+    return np.lexsort((*tied, *keys))
 
 
 def _combined(directions: list[Direction], shares: Floats, some: Sample) -> Floats:

@@ -46,6 +46,17 @@ class Sample(NamedTuple):
         return Sample(probs, self.labels[rows], self.weights[rows])
 
     @property
+    def likely(self) -> bool:
+        """Whether the event of two outcomes is predicted more than half the time."""
+        if self.probs.shape[1] > 2:
+            return False
+        return dot(self.weights, self.probs[:, 1]) > float(self.weights.sum()) / 2
+
+    def complement(self) -> "Sample":
+        """Return two outcomes the other way round, so that the rarer one can be the event."""
+        return self._replace(probs=self.probs[:, ::-1], labels=1 - self.labels)
+
+    @property
     def logs(self) -> Floats:
         """Logarithms of predictions (n, m)."""
         return log_probabilities(self.probs, FLOOR)
@@ -60,7 +71,7 @@ class Parts(NamedTuple):
 
     sample: Sample
     numbers: NDArray[np.intp]  # (n,) of the part of each row
-    count: int  # of parts
+    total: int  # number of parts
 
     @classmethod
     def of(cls, parts: Sequence[Sample]) -> "Parts":
@@ -69,11 +80,11 @@ class Parts(NamedTuple):
         sample = Sample(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
         return cls(sample, numbers, len(parts))
 
-    def add_up(self, groups: NDArray[Any], n_groups: int, values: Floats | float = 1.0) -> Floats:
+    def add_up(self, groups: NDArray[Any], n_groups: int, values: Any = 1.0) -> Floats:
         """Return weighted sums over the rows of each part and group: (parts, groups)."""
         each = self.numbers * n_groups + groups
-        sums = np.bincount(each, self.sample.weights * values, self.count * n_groups)
-        return sums.reshape(self.count, n_groups)
+        sums = np.bincount(each, self.sample.weights * values, self.total * n_groups)
+        return np.asarray(sums, np.float64).reshape(self.total, n_groups)
 
 
 def learn(parts: Sequence[Sample], sets: Sets) -> list[list[Direction]]:
@@ -115,9 +126,9 @@ class Table(NamedTuple):
         x = _logit(p)
         values, of_value = np.unique(x, return_inverse=True)
         if values.size > VALUES:
-            mass = np.bincount(of_value, parts.sample.weights)
-            middle = np.cumsum(mass) - mass / 2
-            share = np.floor(VALUES * middle / mass.sum() + NEARLY).astype(np.intp)
+            alike = np.bincount(of_value, parts.sample.weights)
+            middle = np.cumsum(alike) - alike / 2
+            share = np.floor(VALUES * middle / alike.sum() + NEARLY).astype(np.intp)
             of_value = np.unique(share, return_inverse=True)[1][of_value]
         k = int(of_value.max()) + 1
         mass, events, sums = (parts.add_up(of_value, k, each) for each in (1.0, occurred, x))
@@ -159,15 +170,14 @@ def fit_curves(table: Table, sets: Sets, hats: int) -> list[Curve]:
     inputs = curve.inputs(table.x)
     found = []
     for mine in sets:
-        sums = (values[list(mine)].sum(axis=0) for values in (table.mass, table.events))
-        found.append(curve._replace(theta=_logistic_fit(inputs, table.x, *sums, penalty)))
+        some = Table(table.x, *(sums[list(mine)].sum(axis=0) for sums in table[1:]))
+        found.append(curve._replace(theta=_logistic_fit(inputs, some, penalty)))
     return found
 
 
-def _logistic_fit(
-    inputs: Floats, x: Floats, mass: Floats, events: Floats, penalty: Floats
-) -> Floats:
-    """Return the parameters of least penalised log loss, by Newton's method."""
+def _logistic_fit(inputs: Floats, table: Table, penalty: Floats) -> Floats:
+    """Return the parameters of least penalised log loss, by Newton's method; of one part."""
+    x, mass, events = table
     theta = np.zeros(penalty.size)
     for _ in range(25):
         q = _logistic(x + inputs @ theta)

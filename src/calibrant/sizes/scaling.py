@@ -131,8 +131,9 @@ def _of_block(theta: Floats, logs: Floats, labels: NDArray[Any], weights: Floats
 
 def _total(some: Iterator[Sums], start: Sums | None = None) -> Sums:
     """Add up sums."""
-    for each in some:
-        start = each if start is None else Sums(*(a + b for a, b in zip(start, each, strict=True)))
+    for a in some:
+        b = start
+        start = a if b is None else Sums(a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3])
     assert start is not None
     return start
 
@@ -143,6 +144,6 @@ def _step(sums: Sums, away: Floats) -> Floats:
     gradient = sums.gradient + PENALTIES * away
     if sums.curvature.ndim == 2:
         matrix = sums.curvature + np.diag(np.tile(PENALTIES, m))
-        return np.linalg.solve(matrix, gradient.ravel()).reshape(m, 2)
+        return np.asarray(np.linalg.solve(matrix, gradient.ravel())).reshape(m, 2)
     matrices = sums.curvature + np.diag(PENALTIES)
-    return np.linalg.solve(matrices, gradient[:, :, None])[:, :, 0]
+    return np.asarray(np.linalg.solve(matrices, gradient[:, :, None])[:, :, 0])
