@@ -118,12 +118,7 @@ class CrossFit:
         learning = np.zeros(self.sample.labels.size, bool)
         learning[some] = True
         self._parts = [np.flatnonzero(learning & (self.folds == k)) for k in range(FOLDS)]
-        parts = [self.sample.take(rows) for rows in self._parts]
-        pairs = list(combinations(range(FOLDS), 2))
-        left_out = [*((k, k) for k in range(FOLDS)), *pairs]
-        learned = learn(parts, [[k for k in range(FOLDS) if k not in out] for out in left_out])
-        self._without = learned[:FOLDS]
-        self._seen = _look(parts, dict(zip(pairs, learned[FOLDS:], strict=True)))
+        self._without, self._seen = _learn([self.sample.take(rows) for rows in self._parts])
 
     @property
     def count(self) -> int:
@@ -184,6 +179,14 @@ class Seen(NamedTuple):
 
     gains: Floats  # (directions, n)
     products: Floats  # (directions, directions, n)
+
+
+def _learn(parts: Sequence[Sample]) -> tuple[list[list[Direction]], dict[tuple[int, int], Seen]]:
+    """Learn without each fold, and look at what was learned without it and another one."""
+    pairs = list(combinations(range(FOLDS), 2))
+    left_out = [*((k, k) for k in range(FOLDS)), *pairs]
+    learned = learn(parts, [[k for k in range(FOLDS) if k not in out] for out in left_out])
+    return learned[:FOLDS], _look(parts, dict(zip(pairs, learned[FOLDS:], strict=True)))
 
 
 def _look(
