@@ -11,11 +11,13 @@ import os
 import numpy as np
 import pytest
 
+import calibrant as cal
 from calibrant import Predictions, accuracy, brier_score, lenses, log_score, spherical_score
 from calibrant import statistics as st
 from calibrant.calibration import CellSums, Gathered
 from calibrant.distances import squared_euclidean, total_variation
 from calibrant.partitions import EqualMass, EqualWidth, SimplexBins, VarianceTree
+from calibrant.sizes import CrossFit, bias_of, compare, size_of
 
 SEED = int(os.environ.get("LAWS_SEED", "41"))
 SETS = int(os.environ.get("LAWS_SETS", "10"))
@@ -154,3 +156,123 @@ def test_another_number_would_be_noticed():
     assert any(abs(found[name] - expected[name]) > 1e-6 for name in found)
     with pytest.raises(AssertionError):
         same(found, expected)
+
+
+def amounts(data):
+    """Return sizes, biases and a comparison with a sharper model, through lenses."""
+    found = {}
+    for lens in (lenses.Canonical(), lenses.TopLabel()):
+        seen = lens(data)
+        fit = CrossFit(seen, 7)
+        top = CrossFit(lenses.TopLabel()(seen), 7) if seen.m > 2 else None
+        sharper = seen.probs.astype(float) ** 1.5
+        other = seen.with_probs(sharper / sharper.sum(axis=1, keepdims=True))
+        found[str(lens)] = [
+            *(x for x in size_of(fit, top) if x is not None),
+            *(bias_of(seen) if seen.m == 2 else ()),
+            *compare(fit, CrossFit(other, 7, like=fit), paired=True),
+        ]
+    return found
+
+
+def two_outcomes(rng):
+    """Return an event, and its complement."""
+    p = rng.random(80)
+    if rng.random() < 0.5:
+        p = np.round(p, 1)
+    occurred, weights = rng.random(80) < p**2, rng.lognormal(0, 1, 80)
+    mine = Predictions(p, occurred, weights=weights)
+    return mine, Predictions(1 - p, ~occurred, weights=weights)
+
+
+def test_amounts_and_the_order_of_rows(rng):
+    data = data_set(rng, weighted=rng.random() < 0.5)
+    same_amounts(amounts(data.take(rng.permutation(data.n))), amounts(data))
+
+
+def test_amounts_and_the_order_of_classes(rng):
+    data = data_set(rng, ties=False)
+    order = rng.permutation(data.m) if data.m > 2 else np.arange(2)
+    moved = Predictions(data.probs[:, order], np.argsort(order)[data.labels])
+    same_amounts(amounts(moved), amounts(data))
+
+
+def test_amounts_and_the_unit_of_weights(rng):
+    data = data_set(rng, weighted=True)
+    data = data.weighted_by(rng.lognormal(0, 1, data.n))
+    for unit in (100.0, 0.3, 1e-6):
+        same_amounts(amounts(data.weighted_by(np.full(data.n, unit))), amounts(data))
+
+
+def test_amounts_of_an_event_and_of_its_complement(rng):
+    mine, other = two_outcomes(rng)
+    a, b = bias_of(mine), bias_of(other)
+    assert (a.value, a.low, a.high) == pytest.approx((-b.value, -b.high, -b.low), abs=1e-9)
+    fits = CrossFit(mine, 3), CrossFit(other, 3)
+    assert size_of(fits[0]) == pytest.approx(size_of(fits[1]), rel=1e-6, abs=1e-9)
+
+
+def same_amounts(found, expected):
+    """Compare to 1e-9: limits come from searches that stop at 1e-12, and roots from squares."""
+    assert found.keys() == expected.keys()
+    for lens, numbers in expected.items():
+        assert found[lens] == pytest.approx(numbers, rel=1e-9, abs=1e-9)
+
+
+DRAWN = {"n_resamples": 19, "rng": 5}
+PLAIN = st.ExpectedMiscalibration(EqualWidth(5), total_variation)
+VERBS = {
+    "ece": cal.ece,
+    "calibration_test": lambda data: cal.calibration_test(data, PLAIN, **DRAWN),
+    "estimate": lambda data: cal.estimate(data, PLAIN, **DRAWN),
+    "evaluate": lambda data: cal.evaluate(data, statistics=PLAIN, **DRAWN),
+    "compare": lambda data: cal.compare(
+        {"one": data, "other": data.with_probs(data.probs[:, ::-1].copy())},
+        statistics=PLAIN,
+        **DRAWN,
+    ),
+    "classwise": lambda data: cal.classwise(data, **DRAWN),
+    "slices": lambda data: [
+        {name: getattr(row.verdict, name) for name in ("size", "interval", "bias", "direction")}
+        for row in cal.slices(data, {"half": np.arange(data.n) % 2}, least=5, **DRAWN).rows
+    ],
+    "power": lambda data: cal.power(data, statistic=PLAIN, **DRAWN),
+    "isotonic": lambda data: cal.isotonic_diagram(data, lens="top", **DRAWN),
+    "cumulative": lambda data: cal.cumulative_diagram(data, lens="top", **DRAWN),
+    "reliability": lambda data: cal.reliability_diagram(data, lens="top", **DRAWN),
+    "binwise": lambda data: cal.binwise(data, EqualWidth(5), lens="top", **DRAWN),
+}
+
+
+def plain(value, path=""):
+    """Return what a result says, by the way to each number; what bins weigh has a unit."""
+    value = value.to_dict() if hasattr(value, "to_dict") else value
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list | tuple):
+        items = enumerate(value)
+    else:
+        return {path: value}
+    found = {}
+    for key, each in items:
+        if key != "counts":
+            found |= plain(each, f"{path}.{key}")
+    return found
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_verbs_do_not_notice_the_unit_of_weights(verb):
+    """Statistics that take pairs of rows count a weight as copies: they are not among these."""
+    generator = np.random.default_rng([SEED, 99])
+    probs = generator.dirichlet(np.full(3, 0.7), 120)
+    labels = (probs.cumsum(axis=1) < generator.random((120, 1))).sum(axis=1)
+    data = Predictions(probs, labels, weights=generator.lognormal(0, 1, 120))
+    found, expected = (
+        plain(VERBS[verb](data.weighted_by(np.full(120, unit)))) for unit in (1.0, 100.0)
+    )
+    assert found.keys() == expected.keys()
+    for path, value in expected.items():
+        if isinstance(value, float):
+            assert found[path] == pytest.approx(value, rel=1e-9, abs=1e-12, nan_ok=True), path
+        else:
+            assert found[path] == value, path

@@ -7,6 +7,7 @@ from places import IN_FULL
 from scipy.stats import binom
 
 from calibrant import Predictions
+from calibrant.lenses import TopLabel
 from calibrant.sizes import bias_of, compare, size_of
 from calibrant.sizes.cross_fit import FOLDS, CrossFit, at_least, combination, sample_of
 from calibrant.sizes.upper import at_most, confidence, tails, whole_bin
@@ -26,6 +27,10 @@ def two(p):
 def draw(rng, n, m, power=1.0):
     probs = rng.dirichlet(np.full(m, 0.5), n)
     return Predictions(probs, outcomes(rng, tempered(probs, power)))
+
+
+def size(data, seed=0):
+    return size_of(CrossFit(data, seed))
 
 
 def test_gains_and_variances_are_those_of_plain_loops():
@@ -113,13 +118,13 @@ def test_the_unit_of_weights_is_no_matter(m):
     data = draw(rng, 300, m, 0.6)
     weights = rng.lognormal(0, 1, 300)
     one, other = (
-        size_of(Predictions(data.probs, data.labels, weights=scale * weights), 0)
+        size_of(CrossFit(Predictions(data.probs, data.labels, weights=scale * weights), 0))
         for scale in (1.0, 100.0)
     )
-    assert one.value == pytest.approx(other.value, rel=1e-9)
-    assert one.low == pytest.approx(other.low, rel=1e-9)
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    assert one.low == pytest.approx(other.low, rel=1e-12)
     if m == 2:
-        assert one.high == pytest.approx(other.high, rel=1e-9)
+        assert one.high == pytest.approx(other.high, rel=1e-12)
 
 
 def test_an_event_and_its_complement_have_one_size_and_opposite_biases():
@@ -129,7 +134,7 @@ def test_an_event_and_its_complement_have_one_size_and_opposite_biases():
     mine, other = Predictions(p, occurred), Predictions(1 - p, ~occurred)
     a, b = bias_of(mine), bias_of(other)
     assert (a.value, a.low, a.high) == pytest.approx((-b.value, -b.high, -b.low), abs=1e-4)
-    assert size_of(mine, 0).value == pytest.approx(size_of(other, 0).value, rel=0.02)
+    assert size(mine).value == pytest.approx(size(other).value, rel=0.02)
 
 
 @pytest.mark.parametrize(("m", "n"), [(2, 300), (3, 100), (10, 300)])
@@ -152,6 +157,12 @@ CASES = {
     "rare events": (500, lambda _, n: np.full(n, 0.002), lambda p: p),
     "any": (300, lambda rng, n: rng.random(n), lambda p: p),
     "overconfident": (300, lambda rng, n: rng.random(n), lambda p: tempered(two(p), 0.67)[:, 1]),
+    "underconfident": (1000, lambda rng, n: rng.random(n), lambda p: tempered(two(p), 1.5)[:, 1]),
+    "both ends": (
+        60,
+        lambda _, n: np.where(np.arange(n) % 2, 0.05, 0.95),
+        lambda p: np.where(p < 0.5, 0.15, 0.85),
+    ),
 }
 
 
@@ -165,12 +176,37 @@ def test_intervals_of_two_outcomes_cover(case):
         r = law(p)
         data = Predictions(p, rng.random(n) < r)
         truth = np.sqrt(((r - p) ** 2).mean())
-        found = size_of(data, seed)
+        found = size(data, seed)
         covered += found.low <= truth + 1e-12 and found.high >= truth - 1e-12
         bias = bias_of(data)
         biases += bias.low <= (p - r).mean() + 1e-12 <= bias.high + 2e-12
     assert covered >= fewest(SETS, 0.92)
     assert biases >= fewest(SETS, 0.92)
+
+
+def test_sizes_are_never_below_what_the_predicted_class_implies():
+    rng = np.random.default_rng(13)
+    data = draw(rng, 300, 5, 0.5)
+    fit, top = CrossFit(data, 0), CrossFit(TopLabel()(data), 0)
+    whole, part = size_of(fit, top), size_of(top)
+    share = np.sqrt(5 / 4 / 2)
+    assert whole.value >= share * part.value
+    assert whole.low >= share * part.low > 0
+    assert whole.high is None
+
+
+def test_models_on_either_side_of_one_half_are_compared_along_the_same_event():
+    rng = np.random.default_rng(14)
+    q = rng.uniform(0.3, 0.7, 400)
+    labels = rng.random(400) < q
+    low, high = (Predictions(q + gap, labels) for gap in (-0.1, 0.1))
+    one = CrossFit(low, 0)
+    other = CrossFit(high, 0, like=one)
+    there, back = compare(one, other, paired=True), compare(other, one, paired=True)
+    assert there.value == pytest.approx(-back.value)
+    assert there.standard_error == pytest.approx(back.standard_error)
+    alone = compare(one, CrossFit(high, 0), paired=False)
+    assert alone.standard_error > 0
 
 
 def test_no_bias_is_claimed_where_there_is_none():
@@ -209,7 +245,7 @@ def test_the_further_model_is_found():
 
 def test_the_upper_limit_falls_with_the_rows():
     limits = [
-        at_most(sample_of(Predictions(np.full(n, 0.5), np.arange(n) % 2))[0], 0, 0.95)
+        at_most(sample_of(Predictions(np.full(n, 0.5), np.arange(n) % 2))[0], 1.96)
         for n in (50, 500, 5000)
     ]
     assert limits == sorted(limits, reverse=True)

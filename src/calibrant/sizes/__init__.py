@@ -1,5 +1,6 @@
 """How far predictions are off, in amounts that hold: sizes, biases, and models compared."""
 
+from math import sqrt
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -29,23 +30,26 @@ class Size(NamedTuple):
     """What it is at most; None of more than two outcomes, of which there is no upper bound."""
 
 
-def size_of(data: Predictions, seed: int, clusters: NDArray[Any] | None = None) -> Size | None:
+def size_of(fit: CrossFit, top: CrossFit | None = None) -> Size | None:
     """Return how far predictions are off, with 95 % limits; None if there are too few rows.
 
-    seed : deals out rows to folds, and draws the upper limit
-    clusters : (n,) of rows, if they are others than those of the data
+    Of more than two outcomes it is never below what the most probable class implies: what that is
+    off by, the others are off by at least as much together.
+
+    top : of the most probable class of the same rows, if there are more than two outcomes
     """
-    sample, numbers = sample_of(data, clusters)
-    if (sample.labels.size if numbers is None else int(numbers.max()) + 1) < FEWEST:
+    if fit.count < FEWEST:
         return None
-    fit = CrossFit(data, seed, clusters)
-    if data.m > 2:
+    m = fit.sample.probs.shape[1]
+    if m > 2:
         found = at_least(fit, Z)
-        return Size(found.size, found.low, None)
+        if top is None:
+            return Size(found.size, found.low, None)
+        share, other = sqrt(m / (m - 1) / 2), at_least(top, Z)
+        return Size(max(found.size, share * other.size), max(found.low, share * other.low), None)
     loss = cluster_loss(fit.sample, fit.clusters)
-    found = at_least(fit, Z, loss)
     within = cluster_loss(fit.sample, within_bins(fit.sample, fit.clusters))
-    high = at_most(fit.sample, seed, LEVEL, loss, within)
+    found, high = at_least(fit, Z, loss), at_most(fit.sample, Z, loss, within)
     return Size(min(found.size, max(high, found.low)), found.low, max(high, found.low))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.sizes.directions import Sample, dot
-from calibrant.sizes.upper import confidence, whole_bin
+from calibrant.sizes.upper import whole_bin
 
 Floats = NDArray[np.float64]
 
@@ -88,10 +88,7 @@ def _of_counts(sample: Sample, level: float, loss: float) -> tuple[float, float]
     """Return the limits that the number of events sets."""
     from scipy.special import ndtri  # noqa: PLC0415 (slow to import)
 
-    whole = whole_bin(sample, loss)
-    constants, lower, upper = confidence(whole)
-    z = float(ndtri((1 + level) / 2))
-    ends = np.array([np.interp(z, upper, constants), np.interp(-z, lower, constants)])
-    moved = whole.moved(ends) @ whole.counts / whole.rows
-    low, high = (whole.p @ whole.counts / whole.rows - moved).tolist()
-    return low, high
+    whole = whole_bin(sample.complement() if sample.likely else sample, loss)
+    rates = whole.ends(float(ndtri((1 + level) / 2))) @ whole.counts / whole.rows
+    high, low = (whole.mean - rates).tolist()
+    return (-high, -low) if sample.likely else (low, high)

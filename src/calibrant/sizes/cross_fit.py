@@ -11,7 +11,7 @@ of two outcomes: the root of :math:`E |d|^2 / 2`. There is no such bound from ab
 two outcomes: deviations that no direction finds can be of any size.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import sqrt
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ FEWEST = 1024  # rows, even if these are more
 BLOCK = 1 << 18  # probabilities that are looked at together
 RIDGE = 0.1  # of the combination of directions, in units of their squared lengths
 SHARED = 0.7  # share of variance due to pairs of rows, at least, where nothing is off
+DIGITS = 12  # of predictions that say which row comes first
 NOTHING = 1e-16  # squared length below which there is no direction
 
 
@@ -108,20 +109,22 @@ class CrossFit:
         clusters: NDArray[Any] | None = None,
         like: "CrossFit | None" = None,
     ) -> None:
-        self.sample, self.clusters = sample_of(data, clusters)
-        n = self.sample.labels.size
+        sample, self.clusters = sample_of(data, clusters)
+        self.swapped: bool = sample.likely if like is None else like.swapped
+        self.sample = sample.complement() if self.swapped else sample
         dealt = _deal(self.sample, self.clusters, seed) if like is None else like.dealt
         self.dealt: tuple[NDArray[np.int8], Ints] = dealt
         self.folds, some = dealt
-        learning = np.zeros(n, bool)
+        learning = np.zeros(self.sample.labels.size, bool)
         learning[some] = True
         self._parts = [np.flatnonzero(learning & (self.folds == k)) for k in range(FOLDS)]
-        self._without = [self._learn(k) for k in range(FOLDS)]
-        self._pairs = {pair: self._learn(*pair) for pair in combinations(range(FOLDS), 2)}
+        self._without, self._seen = _learn([self.sample.take(rows) for rows in self._parts])
 
-    def _learn(self, *left_out: int) -> list[Direction]:
-        rows = np.concatenate([part for k, part in enumerate(self._parts) if k not in left_out])
-        return learn(self.sample.take(np.sort(rows)))
+    @property
+    def count(self) -> int:
+        """The number of rows, or of clusters."""
+        numbers = self.clusters
+        return int(self.sample.labels.size if numbers is None else numbers.max() + 1)
 
     def evidence(self) -> list[tuple[Floats, Floats]]:
         """Return, for each fold, gains (directions,) and products of directions on other folds.
@@ -136,15 +139,10 @@ class CrossFit:
         gains, products = np.zeros(count), np.zeros((count, count))
         for other in range(FOLDS):
             if other != fold:
-                some = self.sample.take(self._parts[other])
-                found = np.stack([each(some.probs) for each in self._pair(fold, other)])
-                weighed = found * some.weights[:, None]
-                gains += np.einsum("hij,ij->h", weighed, _residuals(some))
-                products += np.einsum("hij,kij->hk", weighed, found)
+                weights, seen = self.sample.weights[self._parts[other]], self._seen[other, fold]
+                gains += seen.gains @ weights
+                products += seen.products @ weights
         return gains, products
-
-    def _pair(self, a: int, b: int) -> list[Direction]:
-        return self._pairs[min(a, b), max(a, b)]
 
     def rows(self, shares: Sequence[Floats]) -> Rows:
         """Return what rows say if directions are combined by these shares, for each fold."""
@@ -160,14 +158,10 @@ class CrossFit:
 
     def _without_pairs(self, fold: int, shares: Floats) -> tuple[Floats, Floats]:
         """Return gains and lengths of a fold as each other one is left out: (folds - 1, rows)."""
-        some = self.sample.take(self._parts[fold])
-        found = [
-            _moments(some, _combined(self._pair(fold, other), shares, some.probs))[:2]
-            for other in range(FOLDS)
-            if other != fold
-        ]
-        gains, lengths = (np.stack(part) for part in zip(*found, strict=True))
-        return gains, lengths
+        seen = [self._seen[fold, other] for other in range(FOLDS) if other != fold]
+        gains = np.stack([shares @ each.gains for each in seen])
+        lengths = [np.einsum("h,hki,k->i", shares, each.products, shares) for each in seen]
+        return gains, np.stack(lengths)
 
     def directions(self, shares: Sequence[Floats]) -> Iterator[tuple[Ints, Sample, Floats]]:
         """Yield numbers of rows, the rows, and their directions (k, m), a block at a time."""
@@ -177,7 +171,38 @@ class CrossFit:
             for start in range(0, all_rows.size, size):
                 rows = all_rows[start : start + size]
                 some = self.sample.take(rows)
-                yield rows, some, _combined(self._without[fold], mine, some.probs)
+                yield rows, some, _combined(self._without[fold], mine, some)
+
+
+class Seen(NamedTuple):
+    """What rows say of several directions."""
+
+    gains: Floats  # (directions, n)
+    products: Floats  # (directions, directions, n)
+
+
+def _learn(parts: Sequence[Sample]) -> tuple[list[list[Direction]], dict[tuple[int, int], Seen]]:
+    """Learn without each fold, and look at what was learned without it and another one."""
+    pairs = list(combinations(range(FOLDS), 2))
+    left_out = [*((k, k) for k in range(FOLDS)), *pairs]
+    learned = learn(parts, [[k for k in range(FOLDS) if k not in out] for out in left_out])
+    return learned[:FOLDS], _look(parts, dict(zip(pairs, learned[FOLDS:], strict=True)))
+
+
+def _look(
+    parts: Sequence[Sample], pairs: Mapping[tuple[int, int], list[Direction]]
+) -> dict[tuple[int, int], Seen]:
+    """Look from each fold at directions that were learned without it and without another one."""
+    found = {}
+    for fold, part in enumerate(parts):
+        logs, residuals = part.logs, _residuals(part)
+        for other in range(FOLDS):
+            if other != fold:
+                directions = pairs[min(fold, other), max(fold, other)]
+                h = np.stack([each(part.probs, logs) for each in directions])
+                gains = np.einsum("hij,ij->hi", h, residuals)
+                found[fold, other] = Seen(gains, np.einsum("hij,kij->hki", h, h))
+    return found
 
 
 def at_least(fit: CrossFit, z: float, loss: float = 1.0) -> LowerBound:
@@ -276,17 +301,11 @@ def sample_of(
 
 
 def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.int8], Ints]:
-    """Deal rows, or whole clusters, out to folds: the fold of each row, and which to learn from.
-
-    What a row says decides, not where it stands or how classes are numbered: another order of rows
-    or of classes gives the same folds.
-    """
+    """Deal rows, or whole clusters, out to folds: the fold of each row, and which to learn from."""
     rng = generator(seed)
     n, m = sample.probs.shape
-    own, top = sample.probs[np.arange(n), sample.labels], sample.probs.max(axis=1)
-    own, top = own.astype(np.float64), top.astype(np.float64)
-    by_row = np.lexsort((sample.weights, top, own))
-    shuffled = by_row[rng.permutation(n)]
+    own, top = _likelihoods(sample)
+    shuffled = _sorted_rows(sample, own, top)[rng.permutation(n)]
     some = shuffled[: max(FEWEST, LEARN // m)].copy()
     folds = np.empty(n, np.int8)
     if clusters is None:
@@ -299,12 +318,35 @@ def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.
     return of_cluster[clusters], some
 
 
-def _combined(directions: list[Direction], shares: Floats, probs: Floats) -> Floats:
+def _likelihoods(sample: Sample) -> tuple[Floats, Floats]:
+    """Return the probability of what occurred, and the largest one, of each row."""
+    own = sample.probs[np.arange(sample.labels.size), sample.labels]
+    both = (own, sample.probs.max(axis=1))
+    first, second = (np.round(each.astype(np.float64), DIGITS) for each in both)
+    return first, second
+
+
+def _sorted_rows(sample: Sample, own: Floats, top: Floats) -> Ints:
+    """Sort rows by what they say, not by where they stand or how classes are numbered.
+
+    So another order of rows or of classes gives the same folds. Only of rows whose predictions are
+    the same but for their order, the number of a class decides.
+    """
+    keys = sample.weights, top, own
+    order = np.lexsort(keys)
+    if not np.logical_and.reduce([np.diff(key[order]) == 0 for key in keys]).any():
+        return order
+    mixed, probs = generator(0).random(sample.probs.shape[1]), sample.probs.astype(np.float64)
+    tied = (sample.labels, (probs * mixed).sum(axis=1), (np.sort(probs) * mixed).sum(axis=1))
+    return np.lexsort((*tied, *keys))
+
+
+def _combined(directions: list[Direction], shares: Floats, some: Sample) -> Floats:
     """Return the directions of rows, combined."""
-    found = np.zeros(probs.shape)
+    found, logs = np.zeros(some.probs.shape), some.logs
     for direction, share in zip(directions, shares, strict=True):
         if share > 0:
-            found += share * direction(probs)
+            found += share * direction(some.probs, logs)
     return found
 
 

@@ -4,9 +4,14 @@ A size is found on other rows (`sizes.cross_fit`), so a direction need not be ri
 points from p to r(p), the more it shows. Four kinds complement each other: one temperature, a slope
 and an intercept of every class, a curve of the confidence, and means on the cells of a tree.
 Penalties, in units of a row, keep what few rows cannot tell near the identity.
+
+Rows come in parts, and directions are wanted for many sets of parts. What rows predict may be known
+to all of them: knots of curves and cells of trees are the same for all sets, and only outcomes are
+added up by part. Newton's method begins at points that all sets share, so that its first step, too,
+adds up what parts say.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,20 +19,18 @@ from numpy.typing import NDArray
 
 from calibrant.partitions import VarianceTree
 from calibrant.predictions import Predictions
+from calibrant.recalibration.likelihood import log_probabilities, softmax
+from calibrant.sizes.scaling import scale_classes
 
 Floats = NDArray[np.float64]
 
 FLOOR = 1e-8  # smaller probabilities count as this one in logarithms
-SHARPEST = 20.0  # inverse temperature; the flattest is its inverse
-PENALTY_OF_TEMPERATURE = 4.0
-PENALTIES_OF_CLASSES = 16.0, 4.0  # of slopes and intercepts
 PENALTIES_OF_CURVE = 0.25, 1.0, 2.0  # of the intercept, the slope and each hat
 HATS = 8  # of the curve
+VALUES = 256  # predictions that a curve tells apart
 SHRINKING = 20.0  # rows of no deviation that are added to each cell of the tree
 SMALLEST, SHARE = 80.0, 0.04  # nodes of a tree that are split: this weight, or share of all
-DENSE = 32  # classes up to which second derivatives between classes count
-ALONE = 1 << 18  # multiplications that BLAS leaves to one thread
-STEPS = 4  # of Newton's method, for slopes and intercepts: nearly there is good enough
+NEARLY = 1e-9  # what rounding may change, relatively, where something is counted or cut
 
 
 class Sample(NamedTuple):
@@ -42,101 +45,94 @@ class Sample(NamedTuple):
         probs = self.probs[rows].astype(np.float64, copy=False)
         return Sample(probs, self.labels[rows], self.weights[rows])
 
+    @property
+    def likely(self) -> bool:
+        """Whether the event of two outcomes is predicted more than half the time."""
+        if self.probs.shape[1] > 2:
+            return False
+        return dot(self.weights, self.probs[:, 1]) > float(self.weights.sum()) / 2
 
-Direction = Callable[[Floats], Floats]  # of predictions (k, m): (k, m)
+    def complement(self) -> "Sample":
+        """Return two outcomes the other way round, so that the rarer one can be the event."""
+        return self._replace(probs=self.probs[:, ::-1], labels=1 - self.labels)
+
+    @property
+    def logs(self) -> Floats:
+        """Logarithms of predictions (n, m)."""
+        return log_probabilities(self.probs, FLOOR)
 
 
-def learn(sample: Sample) -> list[Direction]:
-    """Return what rows tell: two directions of two outcomes, four of more; no rows tell none."""
-    if sample.labels.size == 0:
-        return [np.zeros_like] * (2 if sample.probs.shape[1] == 2 else 4)
-    if sample.probs.shape[1] == 2:
-        event, occurred = sample.probs[:, 1], sample.labels == 1
-        curves = (fit_curve(event, occurred, sample.weights, hats=n) for n in (0, HATS))
-        return [_of_event(curve) for curve in curves]
-    logs = _logs(sample.probs)
-    power = fit_power(logs, sample)
-    slopes, shifts = fit_classes(logs, sample, power)
-    top = sample.probs.argmax(axis=1)
-    confidence = sample.probs[np.arange(top.size), top]
-    curve = fit_curve(confidence, sample.labels == top, sample.weights, hats=HATS)
+Direction = Callable[[Floats, Floats], Floats]  # of predictions (k, m), and their logarithms
+Sets = Sequence[Sequence[int]]  # numbers of parts
+
+
+class Parts(NamedTuple):
+    """Rows of all parts, one part after the other."""
+
+    sample: Sample
+    numbers: NDArray[np.intp]  # (n,) of the part of each row
+    total: int  # number of parts
+
+    @classmethod
+    def of(cls, parts: Sequence[Sample]) -> "Parts":
+        """Put parts together."""
+        numbers = np.repeat(np.arange(len(parts)), [part.labels.size for part in parts])
+        sample = Sample(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return cls(sample, numbers, len(parts))
+
+    def add_up(self, groups: NDArray[Any], n_groups: int, values: Any = 1.0) -> Floats:
+        """Return weighted sums over the rows of each part and group: (parts, groups)."""
+        each = self.numbers * n_groups + groups
+        sums = np.bincount(each, self.sample.weights * values, self.total * n_groups)
+        return np.asarray(sums, np.float64).reshape(self.total, n_groups)
+
+
+def learn(parts: Sequence[Sample], sets: Sets) -> list[list[Direction]]:
+    """Return what each set of parts tells: two directions of two outcomes, four of more."""
+    every = Parts.of(parts)
+    probs, labels, _ = every.sample
+    if probs.shape[1] == 2:
+        table = Table.of(probs[:, 1], labels == 1, every)
+        lines, curves = (map(_of_event, fit_curves(table, sets, hats)) for hats in (0, HATS))
+        return [list(pair) for pair in zip(lines, curves, strict=True)]
+    top = probs.argmax(axis=1)
+    table = Table.of(probs[np.arange(top.size), top], labels == top, every)
+    scaled = scale_classes([(part.logs, part.labels, part.weights) for part in parts], sets)
+    others = zip(fit_curves(table, sets, HATS), fit_trees(every, sets), strict=True)
     return [
-        lambda probs: _softmax(power * _logs(probs)) - probs,
-        lambda probs: _softmax((power + slopes) * _logs(probs) + shifts) - probs,
-        _of_top(curve),
-        fit_tree(sample),
+        [_of_power(power), _of_classes(theta), _of_top(curve), tree]
+        for (power, theta), (curve, tree) in zip(scaled, others, strict=True)
     ]
 
 
-def fit_power(logs: Floats, sample: Sample) -> float:
-    """Return s of the least summed log loss of softmax(s log p) + 2 (s - 1)²."""
-    own = logs[np.arange(len(logs)), sample.labels]
-    low, high, power = 1.0 / SHARPEST, SHARPEST, 1.0
-    for _ in range(50):
-        q = _softmax(power * logs)
-        mean = (q * logs).sum(axis=1)
-        variance = (q * logs * logs).sum(axis=1) - mean * mean
-        slope = dot(sample.weights, mean - own) + PENALTY_OF_TEMPERATURE * (power - 1)
-        low, high = (low, power) if slope > 0 else (power, high)
-        step = slope / (dot(sample.weights, variance) + PENALTY_OF_TEMPERATURE)
-        reached = power - step if low < power - step < high else (low + high) / 2
-        if abs(reached - power) < 1e-6 * power:
-            break
-        power = reached
-    return float(power)
+def _of_power(power: float) -> Direction:
+    return lambda probs, logs: softmax(power * logs) - probs
 
 
-def fit_classes(logs: Floats, sample: Sample, power: float) -> tuple[Floats, Floats]:
-    """Return a and b (m,) of softmax((s + a) log p + b), of a small penalised log loss.
-
-    Classes that hardly occur together in predictions hardly matter to each other: beyond `DENSE`,
-    second derivatives between classes are left out.
-    """
-    m = logs.shape[1]
-    theta = np.zeros((2, m))
-    penalty = np.repeat(np.array(PENALTIES_OF_CLASSES)[:, None], m, axis=1)
-    for _ in range(STEPS):
-        q = _softmax((power + theta[0]) * logs + theta[1])
-        curvature = _curvature(q, logs, sample.weights)
-        q[np.arange(len(q)), sample.labels] -= 1.0
-        q *= sample.weights[:, None]
-        gradient = np.stack(((q * logs).sum(axis=0), q.sum(axis=0))) + penalty * theta
-        if m <= DENSE:
-            curvature[np.diag_indices(2 * m)] += penalty.ravel()
-            step = np.linalg.solve(curvature, gradient.ravel()).reshape(2, m)
-        else:
-            step = _solve_pairs(curvature, penalty, gradient)
-        theta -= step
-        if np.abs(step).max() < 1e-3:
-            break
-    return theta[0], theta[1]
+def _of_classes(theta: Floats) -> Direction:
+    return lambda probs, logs: softmax(theta[:, 0] * logs + theta[:, 1]) - probs
 
 
-def _curvature(q: Floats, logs: Floats, weights: Floats) -> Floats:
-    """Return second derivatives by (a, b): (2m, 2m), or within each class alone: (3, m)."""
-    m = q.shape[1]
-    if m > DENSE:
-        spread = weights[:, None] * q * (1 - q)
-        times = spread * logs
-        return np.stack(((times * logs).sum(axis=0), times.sum(axis=0), spread.sum(axis=0)))
-    both = np.concatenate((q * logs, q), axis=1) * np.sqrt(weights)[:, None]
-    found = -products(both, both)
-    mass = weights[:, None] * q
-    each = np.arange(m)
-    found[each, each] += (mass * logs * logs).sum(axis=0)
-    found[each, m + each] += (mass * logs).sum(axis=0)
-    found[m + each, each] += (mass * logs).sum(axis=0)
-    found[m + each, m + each] += mass.sum(axis=0)
-    return np.asarray(found)
+class Table(NamedTuple):
+    """Predictions of an event, nearly alike ones together, and what occurred in each part."""
 
+    x: Floats  # (k,) their log-odds
+    mass: Floats  # (parts, k) weight of rows
+    events: Floats  # (parts, k) weight of those with the event
 
-def _solve_pairs(curvature: Floats, penalty: Floats, gradient: Floats) -> Floats:
-    """Solve two equations for each class."""
-    one, both, two = curvature[0] + penalty[0], curvature[1], curvature[2] + penalty[1]
-    determinant = one * two - both * both
-    first = (two * gradient[0] - both * gradient[1]) / determinant
-    second = (one * gradient[1] - both * gradient[0]) / determinant
-    return np.stack((first, second))
+    @classmethod
+    def of(cls, p: Floats, occurred: NDArray[np.bool_], parts: Parts) -> "Table":
+        """Gather equal predictions or, of very many, those of the same share of all rows."""
+        x = _logit(p)
+        values, of_value = np.unique(x, return_inverse=True)
+        if values.size > VALUES:
+            alike = np.bincount(of_value, parts.sample.weights)
+            middle = np.cumsum(alike) - alike / 2
+            share = np.floor(VALUES * middle / alike.sum() + NEARLY).astype(np.intp)
+            of_value = np.unique(share, return_inverse=True)[1][of_value]
+        k = int(of_value.max()) + 1
+        mass, events, sums = (parts.add_up(of_value, k, each) for each in (1.0, occurred, x))
+        return cls(sums.sum(axis=0) / mass.sum(axis=0), mass, events)
 
 
 class Curve(NamedTuple):
@@ -150,56 +146,56 @@ class Curve(NamedTuple):
     def gap(self, p: Floats) -> Floats:
         """Return how far it is above the prediction."""
         x = _logit(p)
-        return np.asarray(
-            _logistic(x + np.einsum("ij,j->i", self.inputs(x), self.theta)) - _logistic(x)
-        )
+        moved = x + self.theta[0] + self.theta[1] * (x - self.middle) / self.scale
+        if self.knots.size:
+            moved += np.interp(x, self.knots, self.theta[2:])
+        return np.asarray(_logistic(moved) - _logistic(x))
 
     def inputs(self, x: Floats) -> Floats:
         """Return what parameters multiply: (k, 2 + hats)."""
-        return np.column_stack((np.ones(x.size), (x - self.middle) / self.scale, self._hats(x)))
-
-    def _hats(self, x: Floats) -> Floats:
-        """Return the shares of knots in a linear interpolation; beyond the ends, one knot's."""
-        found = np.zeros((x.size, self.knots.size))
-        if self.knots.size > 1:
-            inside = np.clip(x, self.knots[0], self.knots[-1])
-            left = np.clip(np.searchsorted(self.knots, inside, "right") - 1, 0, found.shape[1] - 2)
-            share = (inside - self.knots[left]) / np.diff(self.knots)[left]
-            rows = np.arange(x.size)
-            found[rows, left], found[rows, left + 1] = 1.0 - share, share
-        return found
+        hats = [np.interp(x, self.knots, hat) for hat in np.eye(self.knots.size)]
+        return np.column_stack((np.ones(x.size), (x - self.middle) / self.scale, *hats))
 
 
-def fit_curve(p: Floats, occurred: NDArray[np.bool_], weights: Floats, *, hats: int) -> Curve:
-    """Return the curve of least penalised log loss; without hats a line."""
-    x = _logit(p)
-    middle = float(np.average(x, weights=weights))
-    scale = max(0.1, float(np.sqrt(np.average((x - middle) ** 2, weights=weights))))
-    order = np.argsort(x, kind="stable")
-    ranks = np.cumsum(weights[order]) / weights.sum()
-    knots = np.unique(np.interp((np.arange(hats) + 0.5) / max(hats, 1), ranks, x[order]))
+def fit_curves(table: Table, sets: Sets, hats: int) -> list[Curve]:
+    """Return the curve of least penalised log loss of each set of parts; without hats a line."""
+    mass = table.mass.sum(axis=0)
+    ranks = np.cumsum(mass) / mass.sum()
+    middle = float(np.average(table.x, weights=mass))
+    scale = max(0.1, float(np.sqrt(np.average((table.x - middle) ** 2, weights=mass))))
+    knots = np.unique(np.interp((np.arange(hats) + 0.5) / max(hats, 1), ranks, table.x))
     curve = Curve(middle, scale, knots, np.zeros(2 + knots.size))
-    inputs = curve.inputs(x)
     of_intercept, of_slope, of_hat = PENALTIES_OF_CURVE
     penalty = np.array([of_intercept, of_slope, *[of_hat] * knots.size])
-    theta = curve.theta
+    inputs = curve.inputs(table.x)
+    found = []
+    for mine in sets:
+        some = Table(table.x, *(sums[list(mine)].sum(axis=0) for sums in table[1:]))
+        found.append(curve._replace(theta=_logistic_fit(inputs, some, penalty)))
+    return found
+
+
+def _logistic_fit(inputs: Floats, table: Table, penalty: Floats) -> Floats:
+    """Return the parameters of least penalised log loss, by Newton's method; of one part."""
+    x, mass, events = table
+    theta = np.zeros(penalty.size)
     for _ in range(25):
-        q = _logistic(x + np.einsum("ij,j->i", inputs, theta))
-        gradient = np.einsum("ij,i->j", inputs, weights * (q - occurred)) + penalty * theta
-        curvature = products(inputs * (weights * q * (1 - q))[:, None], inputs)
+        q = _logistic(x + inputs @ theta)
+        gradient = (mass * q - events) @ inputs + penalty * theta
+        curvature = (inputs.T * (mass * q * (1 - q))) @ inputs
         curvature[np.diag_indices(penalty.size)] += penalty
         step = np.linalg.solve(curvature, gradient)
         step *= min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))  # far steps may overshoot
         theta = theta - step
-        if np.abs(step).max() < 1e-6:
+        if np.abs(step).max() < 1e-4:
             break
-    return curve._replace(theta=theta)
+    return theta
 
 
 def _of_event(curve: Curve) -> Direction:
     """Return the direction of two outcomes."""
 
-    def direction(probs: Floats) -> Floats:
+    def direction(probs: Floats, _: Floats) -> Floats:
         gap = curve.gap(probs[:, 1])
         return np.stack((-gap, gap), axis=1)
 
@@ -212,7 +208,7 @@ def _of_top(curve: Curve) -> Direction:
     So sizes are never below what the curve of the confidence shows.
     """
 
-    def direction(probs: Floats) -> Floats:
+    def direction(probs: Floats, _: Floats) -> Floats:
         rows, top = np.arange(len(probs)), probs.argmax(axis=1)
         gap = curve.gap(probs[rows, top])
         found = np.repeat(-gap[:, None] / (probs.shape[1] - 1), probs.shape[1], axis=1)
@@ -222,45 +218,29 @@ def _of_top(curve: Curve) -> Direction:
     return direction
 
 
-def fit_tree(sample: Sample) -> Direction:
+def fit_trees(parts: Parts, sets: Sets) -> list[Direction]:
     """Return mean deviations on the cells of a tree, which shrink the more the fewer rows."""
-    m = sample.probs.shape[1]
-    weights = None if (sample.weights == 1).all() else sample.weights
-    labels = sample.labels.astype(np.int32)
-    rows = Predictions.trusted(sample.probs, labels, ("",) * m, weights)
-    size = max(SMALLEST, SHARE * float(sample.weights.sum()))
-    fitted, cells = VarianceTree(size).locate(rows)
-    mass = np.bincount(cells, sample.weights, fitted.n_cells)
-    sums = np.zeros((fitted.n_cells, m))
-    np.add.at(sums, (cells, sample.labels), sample.weights)
-    for j in range(m):
-        sums[:, j] -= np.bincount(cells, sample.weights * sample.probs[:, j], fitted.n_cells)
-    means = sums / (mass + SHRINKING)[:, None]
-    return lambda probs: means[fitted.assign(np.ascontiguousarray(probs))]
+    probs, labels, weights = parts.sample
+    m = probs.shape[1]
+    weighted = None if (weights == 1).all() else weights
+    rows = Predictions.trusted(probs, labels.astype(np.int32), ("",) * m, weighted)
+    size = max(SMALLEST, SHARE * float(weights.sum())) * (1 - NEARLY)
+    tree, cells = VarianceTree(size).locate(rows)
+    mass = parts.add_up(cells, tree.n_cells)
+    residuals = ((labels == j) - probs[:, j] for j in range(m))
+    sums = np.stack([parts.add_up(cells, tree.n_cells, each) for each in residuals], axis=2)
+
+    def of_set(mine: Sequence[int]) -> Direction:
+        some = list(mine)
+        means = sums[some].sum(axis=0) / (mass[some].sum(axis=0) + SHRINKING)[:, None]
+        return lambda probs, _: means[tree.assign(np.ascontiguousarray(probs))]
+
+    return [of_set(mine) for mine in sets]
 
 
 def dot(a: Floats, b: Floats) -> float:
     """Return the sum of products, without threads of BLAS: they wait for each other by spinning."""
     return float(np.einsum("i,i->", a, b))
-
-
-def products(a: Floats, b: Floats) -> Floats:
-    """Return a'b of two tables with many rows, a few at a time: BLAS then takes one thread."""
-    step = max(1, ALONE // (a.shape[1] * b.shape[1]))
-    spans = range(0, len(a), step)
-    parts = [a[start : start + step].T @ b[start : start + step] for start in spans]
-    return np.asarray(sum(parts, np.zeros((a.shape[1], b.shape[1]))))
-
-
-def _logs(probs: Floats) -> Floats:
-    return np.asarray(np.log(np.maximum(probs, FLOOR)))
-
-
-def _softmax(logits: Floats) -> Floats:
-    logits -= logits.max(axis=1, keepdims=True)
-    np.exp(logits, out=logits)
-    logits /= logits.sum(axis=1, keepdims=True)
-    return logits
 
 
 def _logit(p: Floats) -> Floats:

@@ -1,9 +1,13 @@
 r"""How far the predictions of an event are off at most, also where it is rare.
 
-There is no upper bound without smoothness: here, *within a bin the log-odds are off by a constant*.
-Bins hold about the same sum of p (1 - p), at least 3, and there are at most 1.5 n^(1/3) of them.
-The number of events in a bin is Poisson-binomial, so the limits of its constant are exact, as those
-of Clopper and Pearson are: no variance is estimated from outcomes that did not occur.
+There is no upper bound without smoothness: here, *within a bin predictions are off by a constant*.
+Bins hold about the same sum of p (1 - p), at least 1.5, and there are at most 1.5 n^(1/3). Unbiased
+squares of bins are added up, and the limit is the largest sum that they do not speak against. That
+holds where bins have their share of both outcomes. Where all rows together have few of one, no
+variance can be estimated from what did not occur. Then, *log-odds are off by one constant, or by
+opposite ones on both sides of 1/2*: the number of events is Poisson-binomial, so that the limits of
+the constant are exact, as those of Clopper and Pearson are, and the larger limit counts. The same
+is done where there is one bin.
 """
 
 from typing import NamedTuple
@@ -11,20 +15,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.checks.parameters import generator
-from calibrant.sizes.directions import FLOOR, Sample, dot
+from calibrant.sizes.directions import FLOOR, NEARLY, Sample, dot
 
 Floats = NDArray[np.float64]
 
-LEAST = 3.0  # sum of p (1 - p) in a bin
+LEAST = 1.5  # sum of p (1 - p) in a bin
+SPARSE = 10.0  # the same of all rows, below which their number of events sets a limit, too
 MOST = 30  # bins
+WORST = 0.4  # share of the deviations that is taken to be in the worst bin, the others in all alike
 GROUPS = 16  # of predictions of a bin that count as alike
 NORMAL = 25.0  # variance from which a normal distribution with its skewness corrected will do
-RARE = 5.0  # events, or their complements, of a bin: fewer let the further end of a limit count
-DRAWS = 4000
 WIDEST = 12.0  # constants of the log-odds that are looked at
 NEGLIGIBLE = 1e-5  # probability beyond which they are not
-STEPS = 49  # of a constant
+STEPS = 13, 13, 49  # constants that are looked at, ever closer to those that matter
 
 
 class Bin(NamedTuple):
@@ -33,7 +36,6 @@ class Bin(NamedTuple):
     p: Floats  # (groups,) predictions
     counts: Floats  # (groups,) how many rows each stands for
     events: float
-    share: float  # of the weight of all rows
 
     @property
     def rows(self) -> float:
@@ -41,79 +43,119 @@ class Bin(NamedTuple):
         return float(self.counts.sum())
 
     @property
-    def rare(self) -> bool:
-        """Whether nearly all outcomes are the same."""
-        return min(self.events, self.rows - self.events) < RARE
+    def mean(self) -> float:
+        """The mean prediction."""
+        return float(self.p @ self.counts / self.rows)
 
     def moved(self, constants: Floats) -> Floats:
         """Return predictions whose log-odds are moved: (constants, groups)."""
         odds = np.log(self.p) - np.log1p(-self.p)
         return np.asarray(1.0 / (1.0 + np.exp(-(odds + constants[:, None]))))
 
+    def ends(self, z: float) -> Floats:
+        """Return the predictions that the number of events sets as limits: (2, groups)."""
+        constants, lower, upper = confidence(self)
+        ends = np.array([np.interp(-z, lower, constants), np.interp(z, upper, constants)])
+        return self.moved(ends)
 
-def at_most(
-    sample: Sample, seed: int, level: float, loss: float = 1.0, within: float = 1.0
-) -> float:
+
+class Bins(NamedTuple):
+    """Bins of rows."""
+
+    shares: Floats  # (k,) of the weight of all rows
+    squares: Floats  # (k,) squared mean deviations
+    noise: Floats  # (k,) variances of mean deviations
+    rows: Floats  # (k,) effective numbers
+
+
+def at_most(sample: Sample, z: float, loss: float = 1.0, within: float = 1.0) -> float:
     """Return the upper limit of the root mean square deviation of an event.
 
-    Each bin has a confidence distribution of its constant; squared deviations are drawn from
-    those, added up, and their quantile is taken. What estimation adds to squares, twice, is
-    taken off if there are several bins.
-
+    z : quantile of the normal distribution
     loss, within : rows that are worth one independent row, where rows come in clusters, as a whole
         and among rows of one bin
     """
-    bins = make_bins(sample, loss)
-    rng = generator(seed)
-    total = np.zeros(DRAWS)
-    for each in bins:
-        total += each.share * _draw(each, rng, alone=len(bins) == 1)
-    high = float(np.quantile(total, (1 + level) / 2))
-    if len(bins) == 1:
-        return float(np.sqrt(high))
-    squares, noise = np.array([_square(each) for each in bins]).T
-    if not any(each.rare for each in bins):
-        centre = float(total.mean())
-        narrow = 4 * ((squares - noise) * noise).sum() + 2 * (noise**2).sum()
-        wide = 4 * (squares * noise).sum() + 2 * (noise**2).sum()
-        high = centre + (high - centre) * float(np.sqrt(max(narrow, 0.0) / wide))
-    high -= 2 * (1 - 1 / len(bins)) * float(noise.sum()) * min(1.0, within / loss)
-    least = float(np.sqrt(2 * (noise**2).sum()))  # what chance moves squares by: no limit is below
-    return float(np.sqrt(max(high, least)))
+    bins = _bins(sample, loss)
+    p, found = sample.probs[:, 1], 0.0
+    if bins.shares.size > 1:
+        found = _of_squares(bins, z, min(1.0, within / loss))
+    if bins.shares.size == 1 or dot(sample.weights, p * (1 - p)) / loss < SPARSE:
+        found = max(found, _of_counts(sample, z, loss))
+    return float(np.sqrt(found))
 
 
-def make_bins(sample: Sample, loss: float) -> list[Bin]:
-    """Cut rows, sorted by prediction, into bins; equal predictions stay together."""
-    p = np.clip(sample.probs[:, 1], FLOOR, 1 - FLOOR)
-    order = np.argsort(p, kind="stable")
-    sample, p = sample.take(order), p[order]
-    variance = np.cumsum(sample.weights * p * (1 - p)) / loss
-    most = min(MOST, 1.5 * (sample.weights.sum() / loss) ** (1 / 3), variance[-1] / LEAST)
-    count = max(1, int(most))
-    ends = variance[-1] * np.arange(1, count) / count
+def _of_counts(sample: Sample, z: float, loss: float) -> float:
+    """Return the largest mean square that the number of events allows, of all rows as one bin.
+
+    Log-odds are off by a constant, or by opposite ones on both sides of 1/2, as those of a model
+    are that is too confident: then what was less probable in each row is counted.
+    """
+    p = sample.probs[:, 1]
+    unlikely = np.where(p > 0.5, 1 - p, p)
+    occurred = (sample.labels == 1) != (p > 0.5)
+    flipped = Sample(np.stack((1 - unlikely, unlikely), axis=1), occurred, sample.weights)
+    found = 0.0
+    for some in (sample, flipped):
+        whole = whole_bin(some, loss)
+        squares = (whole.ends(z) - whole.p) ** 2 @ whole.counts / whole.rows
+        found = max(found, float(squares.max()))
+    return found
+
+
+def _of_squares(bins: Bins, z: float, added: float) -> float:
+    r"""Return the largest sum v of squares that unbiased ones of bins do not speak against.
+
+    .. math:: T = \sum_k s_k (\delta_k^2 - \sigma_k^2), \quad
+              (T - v)^2 \le z^2 (rate \cdot v + 2 \textstyle\sum_k s_k^2 \sigma_k^4)
+
+    with the share of rows of a bin, its mean deviation and the variance of that. How fast the
+    variance of T grows with v depends on where deviations are: in all bins alike, or in the worst.
+
+    added : share of the variances that chance adds to squares: what clusters scatter as a whole
+        moves all bins alike, and is not taken off
+    """
+    shares, squares, noise, rows = bins
+    value = dot(shares, squares - added * noise)
+    rate = 4 * (WORST * float((shares * noise).max()) + (1 - WORST) * dot(shares**2, noise))
+    least = 2 * dot(shares**2, noise**2 * rows / np.maximum(rows - 1, 1))
+    middle = value + z * z * rate / 2
+    return max(0.0, middle + float(np.sqrt(max(0.0, middle**2 - value**2 + z * z * least))))
+
+
+def _bins(sample: Sample, loss: float) -> Bins:
+    """Cut rows, sorted by prediction, into bins; equal predictions stay together.
+
+    Variances are at least what predictions imply.
+    """
+    order = np.argsort(sample.probs[:, 1], kind="stable")
+    p, weights = sample.probs[order, 1], sample.weights[order]
+    implied, gaps = weights * p * (1 - p), p - (sample.labels[order] == 1)
+    variance = np.cumsum(implied) / loss
+    most = min(MOST, 1.5 * (weights.sum() / loss) ** (1 / 3), variance[-1] / LEAST)
+    count = max(1, int(most + NEARLY))
+    ends = variance[-1] * np.arange(1, count) / count * (1 - NEARLY)
     cuts = np.searchsorted(p, p[np.searchsorted(variance, ends)], "left")
-    parts = np.split(np.arange(p.size), np.unique(cuts[cuts > 0]))
-    whole = float(sample.weights.sum())
-    return [_bin(p[part], sample.take(part), whole, loss) for part in parts]
+    columns = np.stack((weights, weights**2, implied, weights * gaps, weights * gaps**2))
+    sums = np.add.reduceat(columns, np.unique(np.append(0, cuts)), axis=1)
+    mass, squares = sums[:2]
+    rows = mass * mass / squares / loss
+    expected, means, second = sums[2:] / mass
+    shown = (second - means**2) * rows / np.maximum(rows - 1, 1)
+    return Bins(mass / mass.sum(), means**2, np.maximum(shown, expected) / rows, rows)
 
 
 def whole_bin(sample: Sample, loss: float) -> Bin:
-    """Return all rows as one bin."""
+    """Return all rows as one bin; rows of unequal weight count as their effective number."""
     p = np.clip(sample.probs[:, 1], FLOOR, 1 - FLOOR)
     order = np.argsort(p, kind="stable")
-    return _bin(p[order], sample.take(order), float(sample.weights.sum()), loss)
-
-
-def _bin(p: Floats, sample: Sample, whole: float, loss: float) -> Bin:
-    """Return a bin; rows of unequal weight count as their effective number."""
-    events, weights = sample.labels == 1, sample.weights
+    p, events, weights = p[order], sample.labels[order] == 1, sample.weights[order]
     mass = float(weights.sum())
     rows = mass * mass / float((weights**2).sum()) / loss
     starts = _groups(p, weights)
     counts = np.add.reduceat(weights, starts)
     values = np.clip(np.add.reduceat(weights * p, starts) / counts, FLOOR, 1 - FLOOR)
     occurred = dot(weights, events.astype(np.float64)) / mass * rows
-    return Bin(values, counts * rows / mass, occurred, mass / whole)
+    return Bin(values, counts * rows / mass, occurred)
 
 
 def _groups(p: Floats, weights: Floats) -> NDArray[np.intp]:
@@ -122,19 +164,9 @@ def _groups(p: Floats, weights: Floats) -> NDArray[np.intp]:
     if starts.size <= GROUPS:
         return starts
     variance = np.cumsum(weights * p * (1 - p))
-    ends = np.searchsorted(variance, variance[-1] * np.arange(1, GROUPS) / GROUPS)
+    shares = np.arange(1, GROUPS) / GROUPS * (1 - NEARLY)
+    ends = np.searchsorted(variance, variance[-1] * shares)
     return np.unique(np.append(0, ends))
-
-
-def _draw(each: Bin, rng: np.random.Generator, *, alone: bool) -> Floats:
-    """Return mean squared deviations of a bin, from the confidence distribution of its constant."""
-    constants, lower, upper = confidence(each)
-    squares = (each.moved(constants) - each.p) ** 2 @ each.counts / each.rows
-    z = rng.standard_normal(DRAWS)
-    low, high = (np.interp(z, scores, squares) for scores in (lower, upper))
-    if alone or each.rare:
-        return np.maximum(low, high)
-    return np.where(rng.random(DRAWS) < 0.5, low, high)
 
 
 def confidence(each: Bin) -> tuple[Floats, Floats, Floats]:
@@ -146,14 +178,14 @@ def confidence(each: Bin) -> tuple[Floats, Floats, Floats]:
     """
     from scipy.special import ndtri  # noqa: PLC0415 (slow to import)
 
-    constants = np.linspace(-WIDEST, WIDEST, STEPS)
-    below, above = tails(each, constants)
-    for _ in range(2):
+    ends = -WIDEST, WIDEST
+    for steps in STEPS:
+        constants = np.linspace(*ends, steps)
+        below, above = tails(each, constants)
         left = np.argmax(above > NEGLIGIBLE), np.argmax(below < 1 - NEGLIGIBLE)
         right = (below > NEGLIGIBLE)[::-1].argmax(), (above < 1 - NEGLIGIBLE)[::-1].argmax()
-        first, last = max(int(max(left)) - 1, 0), STEPS - max(int(max(right)), 1)
-        constants = np.linspace(constants[first], constants[last], STEPS)
-        below, above = tails(each, constants)
+        first, last = max(int(max(left)) - 1, 0), steps - max(int(max(right)), 1)
+        ends = constants[first], constants[last]
     lower = np.maximum.accumulate(ndtri(np.clip(above, 1e-300, 1 - 1e-16)))
     upper = np.maximum.accumulate(-ndtri(np.clip(below, 1e-300, 1 - 1e-16)))
     return constants, lower, upper
@@ -162,12 +194,14 @@ def confidence(each: Bin) -> tuple[Floats, Floats, Floats]:
 def tails(each: Bin, constants: Floats) -> tuple[Floats, Floats]:
     """Return P(X <= events) and P(X >= events), for each constant of the log-odds."""
     q = each.moved(constants)
-    variance = q * (1 - q) @ each.counts
-    normal = variance >= NORMAL
     below, above = np.empty((2, constants.size))
+    normal = q * (1 - q) @ each.counts >= NORMAL
+    few = q @ each.counts <= each.rows / 2
     below[normal], above[normal] = _normal_tails(each, q[normal])
-    for k in np.flatnonzero(~normal):
-        below[k], above[k] = _exact_tails(each, q[k])
+    some = few & ~normal
+    below[some], above[some] = _exact_tails(q[some], each.counts, each.events)
+    some = ~few & ~normal
+    above[some], below[some] = _exact_tails(1 - q[some], each.counts, each.rows - each.events)
     return below, above
 
 
@@ -185,25 +219,14 @@ def _normal_tails(each: Bin, q: Floats) -> tuple[Floats, Floats]:
     return upto(np.floor(each.events + 1e-9)), 1.0 - upto(np.ceil(each.events - 1e-9) - 1)
 
 
-def _exact_tails(each: Bin, q: Floats) -> tuple[float, float]:
-    """Return the tails by the characteristic function, counting the rarer outcome."""
-    rare = q @ each.counts <= each.rows / 2
-    chance, events = (q, each.events) if rare else (1 - q, each.rows - each.events)
-    mean = float(chance @ each.counts)
-    reach = min(each.rows + 1, mean + 12 * np.sqrt(mean) + 40)
+def _exact_tails(q: Floats, counts: Floats, events: float) -> tuple[Floats, Floats]:
+    """Return the tails of a rare outcome by its characteristic function, for each row of q."""
+    mean = float((q @ counts).max(initial=0.0))
+    reach = min(float(counts.sum()) + 1, mean + 12 * np.sqrt(mean) + 40)
     size = 1 << int(np.ceil(np.log2(reach + 1)))
-    t = 2 * np.pi * np.arange(size // 2 + 1) / size
-    logs = np.log1p(chance * (np.exp(-1j * t)[:, None] - 1)) @ each.counts
+    turns = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size) - 1
+    logs = np.log1p(q[:, None, :] * turns[:, None]) @ counts
     mass = np.fft.irfft(np.exp(logs), size).clip(0.0)
     few, many = int(np.floor(events + 1e-9)), int(np.ceil(events - 1e-9))
-    upto, from_on = float(mass[: few + 1].sum()), float(mass[many:].sum())
-    return (min(upto, 1.0), min(from_on, 1.0)) if rare else (min(from_on, 1.0), min(upto, 1.0))
-
-
-def _square(each: Bin) -> tuple[float, float]:
-    """Return the squared mean deviation of a bin, and what chance adds to it, times its share."""
-    mean = float(each.p @ each.counts / each.rows)
-    rate = each.events / each.rows
-    variance = float(each.p * (1 - each.p) @ each.counts / each.rows)
-    noise = max(variance, rate * (1 - rate)) / each.rows
-    return each.share * (mean - rate) ** 2, each.share * noise
+    upto, from_on = mass[:, : few + 1].sum(axis=1), mass[:, many:].sum(axis=1)
+    return np.minimum(upto, 1.0), np.minimum(from_on, 1.0)

@@ -10,16 +10,16 @@ import numpy as np
 
 from calibrant import tables
 from calibrant.arguments import check_data, takes_models
-from calibrant.checks.parameters import Rng, derive, truth
-from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
+from calibrant.checks.parameters import Rng, truth
+from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import holm
 from calibrant.inference.verdicts.evaluation import (
     Evaluation,
     chosen_lenses,
     chosen_statistics,
-    through_all,
+    of_problems,
 )
-from calibrant.inference.verdicts.verdict import SIZES, Verdict, clusters_of
+from calibrant.inference.verdicts.verdict import Verdict, cross_fit, fit_directions
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
@@ -250,20 +250,24 @@ def compare(
     chosen, tested = chosen_lenses(smallest, lenses), chosen_statistics(statistics)
     plan = Plan.of(smallest, Exact(), n_resamples, rng, progress)
     evaluations, fits = {}, dict[str, list[CrossFit]]()
-    seed = int(derive(plan.key, SIZES))
     for number, (name, data) in enumerate(models.items()):
-        evaluations[name] = through_all(data, chosen, tested, plan.part(number, len(models)))
-        alike: Sequence[CrossFit | None] = [None] * len(chosen)
-        if paired:
-            alike = next(iter(fits.values()), alike)
-        fits[name] = [
-            CrossFit(lens(data), seed, clusters_of(data, lens), like)
-            for lens, like in zip(chosen, alike, strict=True)
-        ]
+        mine = plan.part(number, len(models))
+        problems = [mine.look(data, lens, distributions=True) for lens in chosen]
+        found = fit_directions(problems)
+        evaluations[name] = of_problems(data, problems, tested, mine, found)
+        fits[name] = [fit.own for fit in found]
+        if paired and number:
+            fits[name] = _refit(problems, next(iter(fits.values())))
     verdicts = {name: evaluation.verdicts for name, evaluation in evaluations.items()}
-    scores = {name: all_scores(data) for name, data in models.items()}
+    scores = dict(zip(models, map(all_scores, models.values()), strict=True))
     made_with = plan.settings(**evaluations[name].settings, paired=paired)
     return Comparison(evaluations, scores, differences(fits, verdicts, paired=paired), made_with)
+
+
+def _refit(problems: Sequence[Problem], alike: Sequence[CrossFit]) -> list[CrossFit]:
+    """Learn the directions of a model with the folds of another one."""
+    pairs = zip(problems, alike, strict=True)
+    return [cross_fit(problem, problem.lens, like) for problem, like in pairs]
 
 
 def _check_models(models: Any) -> None:

@@ -22,7 +22,15 @@ from calibrant.inference.testing.families import (
     summary_of,
 )
 from calibrant.inference.verdicts.power import detectable
-from calibrant.inference.verdicts.verdict import CELLS, WHOLE, Verdict, find_moments_away, judge
+from calibrant.inference.verdicts.verdict import (
+    CELLS,
+    WHOLE,
+    Fits,
+    Verdict,
+    find_moments_away,
+    fit_directions,
+    judge,
+)
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
@@ -268,8 +276,25 @@ def through_all(
 ) -> Evaluation:
     """Test statistics through lenses; the omnibus ones, if there are none."""
     problems = [plan.look(data, lens, distributions=True) for lens in lenses]
+    return of_problems(data, problems, statistics, plan, directions_of(problems))
+
+
+def directions_of(problems: Sequence[Problem]) -> Sequence[Fits | None]:
+    """Return the directions of rows at hand; nothing of others."""
+    return fit_directions(problems) if problems[0].rows.held else [None] * len(problems)
+
+
+def of_problems(
+    data: Predictions | Scan,
+    problems: Sequence[Problem],
+    statistics: Sequence[Statistic] | None,
+    plan: Plan,
+    fits: Sequence[Fits | None],
+) -> Evaluation:
+    """Test statistics of several views of the same data; the omnibus ones, if there are none."""
+    lenses = [problem.lens for problem in problems]
     known: list[Ece] = []
-    rows, verdicts = judged(problems, statistics, plan, known)
+    rows, verdicts = judged(problems, statistics, plan, fits, known)
     if statistics is None:
         pairs = zip(problems, verdicts, strict=True)
         verdicts = tuple(_with_detectable(*pair, rows, len(lenses)) for pair in pairs)
@@ -282,6 +307,7 @@ def judged(
     problems: Sequence[Problem],
     statistics: Sequence[Statistic] | None,
     plan: Plan,
+    fits: Sequence[Fits | None],
     known: list[Ece] | None = None,
 ) -> tuple[tuple[EvaluationRow, ...], tuple[Verdict, ...]]:
     """Return the tests of all problems, adjusted together, and what they say of each problem.
@@ -297,8 +323,8 @@ def judged(
         find_moments_away(problems)
     left = iter(row.adjusted_pvalue for row in rows)
     verdicts = tuple(
-        judge(problem, min(next(left) for _ in some), len(rows), plan.n_resamples)
-        for problem, some in zip(problems, tested, strict=True)
+        judge(problem, mine, min(next(left) for _ in some), len(rows), plan.n_resamples)
+        for problem, mine, some in zip(problems, fits, tested, strict=True)
     )
     return rows, verdicts
 

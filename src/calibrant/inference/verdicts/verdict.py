@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
-from typing import Any, Literal, final
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.scores import Impossible, impossible
-from calibrant.sizes import LEVEL, bias_of, size_of
+from calibrant.sizes import LEVEL, CrossFit, bias_of, size_of
 from calibrant.words import ALPHA, CLUSTERS, NEEDED
 
 Direction = Literal["high", "low", "both"]
@@ -236,11 +235,46 @@ class Verdict:
         return self.sentence
 
 
-def judge(problem: Problem, p: float, n_tests: int, n_resamples: int) -> Verdict:
-    """Say what tests through one lens mean: the smallest of their p-values, adjusted for all."""
+class Fits(NamedTuple):
+    """Directions of what a lens shows, from which its size follows."""
+
+    own: CrossFit
+    top: CrossFit | None  # of the predicted class, if there are more than two outcomes
+
+
+def fit_directions(problems: Sequence[Problem]) -> tuple[Fits, ...]:
+    """Learn the directions of rows at hand, as lenses show them."""
+    found: list[Fits] = []
+    predicted: CrossFit | None = None  # directions of the predicted class
+    for problem in problems:
+        own = predicted if problem.lens == TopLabel() else None
+        top = None
+        if problem.view.m > 2:
+            of_all = problem.lens == Canonical()
+            top = cross_fit(problem, TopLabel() if of_all else problem.lens >> TopLabel())
+            predicted = top if of_all else predicted
+        found.append(Fits(own or cross_fit(problem, problem.lens), top))
+    return tuple(found)
+
+
+def cross_fit(problem: Problem, lens: Lens, like: CrossFit | None = None) -> CrossFit:
+    """Learn directions of the data of a problem, through a lens.
+
+    like : of another model of the same rows, whose folds are taken
+    """
+    given, seed = problem.view.batch.given, int(derive(problem.redraw.key, SIZES))
+    seen = problem.seen if lens is problem.lens else lens(given)
+    return CrossFit(seen, seed, clusters_of(given, lens), like)
+
+
+def judge(problem: Problem, fits: Fits | None, p: float, n_tests: int, n_resamples: int) -> Verdict:
+    """Say what tests through one lens mean: the smallest of their p-values, adjusted for all.
+
+    fits : of rows at hand; None of others
+    """
     held = problem.rows.held
     bias, bias_interval = _bias(problem)
-    size, interval = _size(problem) if held else (None, None)
+    size = None if fits is None else size_of(*fits)
     return Verdict(
         lens=problem.lens,
         subject=subject_of(problem),
@@ -252,8 +286,8 @@ def judge(problem: Problem, p: float, n_tests: int, n_resamples: int) -> Verdict
         ),
         bias=bias,
         bias_interval=bias_interval,
-        size=size,
-        interval=interval,
+        size=None if size is None else size.value,
+        interval=None if size is None else (size.low, size.high),
         balanced=held and balanced(problem.view.batch.given),
         scanned=not held,
         n_clusters=problem.n_clusters,
@@ -320,24 +354,6 @@ def clusters_of(data: Predictions, lens: Lens) -> NDArray[Any] | None:
 
 def _clusters(problem: Problem) -> NDArray[Any] | None:
     return clusters_of(problem.view.batch.given, problem.lens)
-
-
-def _size(problem: Problem) -> tuple[float | None, tuple[float, float | None] | None]:
-    """Return the root mean square deviation, and its interval; None if there are too few rows.
-
-    Of more than two outcomes it is never below what the most probable class implies: what that is
-    off by, the others are off by at least as much together.
-    """
-    seed, clusters = int(derive(problem.redraw.key, SIZES)), _clusters(problem)
-    found = size_of(problem.seen, seed, clusters)
-    if found is None:
-        return None, None
-    if problem.view.m == 2:
-        return found.value, (found.low, found.high)
-    top = size_of(TopLabel()(problem.seen), seed, clusters)
-    assert top is not None  # of the same rows
-    share = sqrt(problem.view.m / (problem.view.m - 1) / 2)
-    return max(found.value, share * top.value), (max(found.low, share * top.low), None)
 
 
 def _direction(
