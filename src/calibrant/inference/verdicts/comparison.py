@@ -19,7 +19,8 @@ from calibrant.inference.verdicts.evaluation import (
     chosen_statistics,
     of_problems,
 )
-from calibrant.inference.verdicts.verdict import Verdict, cross_fit, fit_directions
+from calibrant.inference.verdicts.judging import cross_fit, fit_directions
+from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact

@@ -21,16 +21,16 @@ from calibrant.inference.testing.families import (
     spread,
     summary_of,
 )
-from calibrant.inference.verdicts.power import detectable
-from calibrant.inference.verdicts.verdict import (
+from calibrant.inference.verdicts.judging import (
     CELLS,
     WHOLE,
     Fits,
-    Verdict,
     find_moments_away,
     fit_directions,
     judge,
 )
+from calibrant.inference.verdicts.power import detectable
+from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import Partition
 from calibrant.predictions import Predictions

@@ -1,29 +1,18 @@
 """What tests say about one aspect of calibration: whether, in which direction, how far."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Literal, final
 
 from calibrant import words
-from calibrant.checks.parameters import derive
-from calibrant.inference.replicates.problem import Problem, fields, find_moments
-from calibrant.inference.testing.binwise import standardise
-from calibrant.inference.testing.families import holm
-from calibrant.lenses import Canonical, Lens, TopLabel
-from calibrant.partitions import EqualWidth, Partition
-from calibrant.predictions import Predictions
-from calibrant.scores import Impossible, impossible
-from calibrant.sizes import LEVEL, CrossFit, bias_of, size_of
+from calibrant.inference.replicates.problem import fields
+from calibrant.lenses import Lens
+from calibrant.scores import Impossible
+from calibrant.sizes import LEVEL
 from calibrant.words import ALPHA, CLUSTERS, NEEDED
 
 Direction = Literal["high", "low", "both"]
 
 SMALLEST = 0.0005  # size that is told: below it, no more was seen than chance gives
-SIZES = 11  # sets the draws of sizes apart from others of the same key
-CELLS, WHOLE = EqualWidth(10), EqualWidth(1)  # in which directions are looked for
 BALANCED = (
     "the weights depend on the labels: they are the same within each class and differ between"
     " classes, which makes a calibrated model look miscalibrated"
@@ -233,190 +222,3 @@ class Verdict:
 
     def __str__(self) -> str:
         return self.sentence
-
-
-class Fits(NamedTuple):
-    """Directions of what a lens shows, from which its size follows."""
-
-    own: CrossFit
-    top: CrossFit | None  # of the predicted class, if there are more than two outcomes
-
-
-def fit_directions(problems: Sequence[Problem]) -> tuple[Fits, ...]:
-    """Learn the directions of rows at hand, as lenses show them."""
-    found: list[Fits] = []
-    predicted: CrossFit | None = None  # directions of the predicted class
-    for problem in problems:
-        own = predicted if problem.lens == TopLabel() else None
-        top = None
-        if problem.view.m > 2:
-            of_all = problem.lens == Canonical()
-            top = cross_fit(problem, TopLabel() if of_all else problem.lens >> TopLabel())
-            predicted = top if of_all else predicted
-        found.append(Fits(own or cross_fit(problem, problem.lens), top))
-    return tuple(found)
-
-
-def cross_fit(problem: Problem, lens: Lens, like: CrossFit | None = None) -> CrossFit:
-    """Learn directions of the data of a problem, through a lens.
-
-    like : of another model of the same rows, whose folds are taken
-    """
-    given, seed = problem.view.batch.given, int(derive(problem.redraw.key, SIZES))
-    seen = problem.seen if lens is problem.lens else lens(given)
-    return CrossFit(seen, seed, clusters_of(given, lens), like)
-
-
-def judge(problem: Problem, fits: Fits | None, p: float, n_tests: int, n_resamples: int) -> Verdict:
-    """Say what tests through one lens mean: the smallest of their p-values, adjusted for all.
-
-    fits : of rows at hand; None of others
-    """
-    held = problem.rows.held
-    bias, bias_interval = _bias(problem)
-    size = None if fits is None else size_of(*fits)
-    return Verdict(
-        lens=problem.lens,
-        subject=subject_of(problem),
-        pvalue=p,
-        n_tests=n_tests,
-        n_resamples=n_resamples,
-        direction=(
-            _direction(problem, bias, bias_interval) if bias is not None and p <= ALPHA else None
-        ),
-        bias=bias,
-        bias_interval=bias_interval,
-        size=None if size is None else size.value,
-        interval=None if size is None else (size.low, size.high),
-        balanced=held and balanced(problem.view.batch.given),
-        scanned=not held,
-        n_clusters=problem.n_clusters,
-        clusters_worth=problem.clusters_worth,
-        impossible=_impossible(problem) if held else None,
-    )
-
-
-def _impossible(problem: Problem) -> Impossible | None:
-    """Return outcomes that were given probability 0, by the number of the row as it was given."""
-    found = impossible(problem.seen)
-    if found is None:
-        return None
-    return found._replace(row=found.row * problem.view.batch.given.n // problem.seen.n)
-
-
-def balanced(data: Predictions) -> bool:
-    """Whether weights are the same within each class, and differ between classes."""
-    if not data.weighted:
-        return False
-    held = data.weights > 0
-    labels, weights = data.labels[held], data.weights[held]
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    low = np.minimum.reduceat(weights[order], starts)
-    high = np.maximum.reduceat(weights[order], starts)
-    enough = labels.size >= 3 * starts.size and starts.size > 1
-    return bool(enough and np.allclose(low, high) and not np.allclose(low, low[0]))
-
-
-def subject_of(problem: Problem) -> str:
-    """Return what the problem is about, as a sentence names it."""
-    seen = problem.view
-    of_all = problem.lens == Canonical()
-    if of_all and problem.rows.held and problem.seen.of_confidences:
-        return "the confidences"
-    if seen.event is not None:
-        about = problem.lens.subject or f"“{seen.classes[seen.event]}”"
-        return f"the probabilities of {about}"
-    if of_all:
-        return f"the full distributions over all {seen.m:,} classes"
-    return f"the probabilities of {problem.lens}"
-
-
-def _bias(problem: Problem) -> tuple[float | None, tuple[float, float] | None]:
-    """Return mean prediction minus rate, and its interval; None of more than two outcomes."""
-    event = problem.view.event
-    if event is None:
-        return None, None
-    if not problem.rows.held:
-        _, (predicted,), (observed,) = problem.view.cells(WHOLE).means()
-        return float(predicted[event] - observed[event]), None
-    found = bias_of(problem.seen, _clusters(problem))
-    return found.value, (found.low, found.high)
-
-
-def clusters_of(data: Predictions, lens: Lens) -> NDArray[Any] | None:
-    """Return the clusters of what a lens shows: rows that it makes of one row belong together."""
-    if lens.rowwise:
-        return data.clusters
-    rows = np.arange(data.n) if data.clusters is None else data.clusters
-    return np.repeat(rows, lens(data).n // data.n)
-
-
-def _clusters(problem: Problem) -> NDArray[Any] | None:
-    return clusters_of(problem.view.batch.given, problem.lens)
-
-
-def _direction(
-    problem: Problem, bias: float, interval: tuple[float, float] | None
-) -> Direction | None:
-    """Return what bins show that are off in opposite ways, or the mean of all rows."""
-    if interval is None:
-        if all(_off(problem, CELLS)):
-            return "both"
-        return ("high" if bias > 0 else "low") if any(_off(problem, WHOLE)) else None
-    if {"high", "low"} <= _directions_of_bins(problem):
-        return "both"
-    if interval[0] > 0:
-        return "high"
-    return "low" if interval[1] < 0 else None
-
-
-def _directions_of_bins(problem: Problem) -> set[str | None]:
-    """Return which ways bins are off on average, all of them at once at 5 %."""
-    cells, clusters = problem.view.cells(CELLS), _clusters(problem)
-    level = 1 - ALPHA / cells.n_cells
-    found = set()
-    for c in range(cells.n_cells):
-        rows = np.flatnonzero(cells.of_rows == c)
-        some = problem.seen.take(rows)
-        if some.weights.any():
-            mine = None if clusters is None else clusters[rows]
-            found.add(bias_of(some, mine, level).direction)
-    return found
-
-
-def find_moments_away(problems: Sequence[Problem]) -> None:
-    """Find the moments that directions of rows elsewhere need, in one pass."""
-    asked = [
-        (problem, problem.view.cells(partition))
-        for problem in problems
-        if not problem.rows.held and problem.view.event is not None and not _counted(problem)
-        for partition in (CELLS, WHOLE)
-    ]
-    find_moments(asked)
-
-
-def _counted(problem: Problem) -> bool:
-    """Whether the distributions of counts say all, so that no moments are needed."""
-    return problem.exact_counts and problem.calibrated
-
-
-def _off(problem: Problem, partition: Partition) -> tuple[bool, bool]:
-    """Return whether predictions are too high, and too low, in some cells, by Holm's procedure."""
-    from scipy.special import ndtr  # noqa: PLC0415
-
-    event = problem.view.event
-    cells = problem.view.cells(partition)
-    means = cells.means()
-    if _counted(problem):
-        centre: Any = 0.0
-    else:
-        centre, spread = problem.moments(cells)
-    if problem.exact_counts:
-        far = problem.event_distributions(cells).scores(means.observed[:, event] * cells.mass)
-    else:
-        far = standardise(means.observed - means.predicted, centre, spread)
-    gaps = (means.observed - means.predicted - centre)[:, event]
-    held = cells.mass > 0
-    off = holm(2 * ndtr(-far[held])) <= ALPHA
-    return bool((off & (gaps[held] < 0)).any()), bool((off & (gaps[held] > 0)).any())
