@@ -250,3 +250,14 @@ def test_the_upper_limit_falls_with_the_rows():
     ]
     assert limits == sorted(limits, reverse=True)
     assert limits[-1] < 0.02
+
+
+def test_no_upper_limit_is_below_what_directions_see():
+    """Predictions near 0 and 1 share bins, in which they are not off by a constant."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(0, 2, 5000)
+    truth, p = (1 / (1 + np.exp(-slope * x)) for slope in (1, 6))
+    fit = CrossFit(Predictions(p, rng.random(5000) < truth), 0)
+    found = size_of(fit)
+    assert at_most(fit.sample, 1.96) < found.value  # what bins alone would say
+    assert found.low < np.sqrt(((truth - p) ** 2).mean()) < found.high

@@ -49,8 +49,9 @@ def size_of(fit: CrossFit, top: CrossFit | None = None) -> Size | None:
         return Size(max(found.size, share * other.size), max(found.low, share * other.low), None)
     loss = cluster_loss(fit.sample, fit.clusters)
     within = cluster_loss(fit.sample, within_bins(fit.sample, fit.clusters))
-    found, high = at_least(fit, Z, loss), at_most(fit.sample, Z, loss, within)
-    return Size(min(found.size, max(high, found.low)), found.low, max(high, found.low))
+    found = at_least(fit, Z, loss)
+    high = max(found.reach, at_most(fit.sample, Z, loss, within))
+    return Size(min(found.size, high), found.low, high)
 
 
 def bias_of(data: Predictions, clusters: NDArray[Any] | None = None, level: float = LEVEL) -> Bias:

@@ -43,6 +43,8 @@ class LowerBound(NamedTuple):
     """An estimate of what they see: at least 0."""
     low: float
     """What it is at least, at the level that was asked for."""
+    reach: float = 0.0
+    """Up to where the estimate does not tell, where something is shown: no upper limit is below."""
 
 
 class Rows(NamedTuple):
@@ -244,7 +246,7 @@ def bound(rows: Rows, clusters: Ints | None, z: float, loss: float = 1.0) -> Low
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if estimate - middle <= z * error(middle) else (middle, high)
-    return LowerBound(estimate, high)
+    return LowerBound(estimate, high, estimate + z * error(estimate))
 
 
 def _of_clusters(rows: Rows, clusters: Ints | None, estimate: float) -> float:
