@@ -188,11 +188,58 @@ def test_sizes_are_never_below_what_the_predicted_class_implies():
     rng = np.random.default_rng(13)
     data = draw(rng, 300, 5, 0.5)
     fit, top = CrossFit(data, 0), CrossFit(TopLabel()(data), 0)
-    whole, part = size_of(fit, top), size_of(top)
+    whole, part = size_of(fit, top), at_least(top, 2.24)
     share = np.sqrt(5 / 4 / 2)
-    assert whole.value >= share * part.value
+    assert whole.value >= share * part.size
     assert whole.low >= share * part.low > 0
     assert whole.high is None
+    assert whole.low < size_of(fit).low  # it is the larger of two, each of which is surer
+
+
+def test_the_larger_of_two_limits_is_above_nothing_in_few_calibrated_sets():
+    rng = np.random.default_rng(15)
+    wrong = 0
+    for seed in range(SETS):
+        probs = rng.dirichlet(np.full(4, 0.3), 300)
+        data = Predictions(probs, outcomes(rng, probs))
+        wrong += size_of(CrossFit(data, seed), CrossFit(TopLabel()(data), seed)).low > 0
+    assert wrong <= most(SETS, 0.035)
+
+
+def test_what_all_rows_learned_is_a_jackknife_over_folds():
+    """Against plain loops: means over the other folds, learned with and without each fold."""
+    rng = np.random.default_rng(16)
+    fit = CrossFit(draw(rng, 60, 3, 0.6), seed=1)
+    shares = [np.array([0.4, 0.3, 0.2, 0.1])] * FOLDS
+    rows = fit.rows(shares)
+    changes = []
+    for left_out in range(FOLDS):
+        total = count = 0
+        for column, i in enumerate(rows.learned):
+            fold = int(fit.folds[i])
+            if fold != left_out:
+                place = [k for k in range(FOLDS) if k != fold].index(left_out)
+                gain = rows.gains_without[place, column] - rows.lengths_without[place, column] / 2
+                total += gain - (rows.gains[i] - rows.lengths[i] / 2)
+                count += 1
+        changes.append(total / count)
+    wanted = (FOLDS - 1) / FOLDS * sum((each - np.mean(changes)) ** 2 for each in changes)
+    assert rows.learning() == pytest.approx(wanted)
+    assert wanted > 0
+
+
+def test_the_error_of_a_difference_counts_what_all_rows_learned():
+    rng = np.random.default_rng(17)
+    data = draw(rng, 80, 4, 0.6)
+    one = CrossFit(data, seed=0)
+    other = CrossFit(data.with_probs(tempered(data.probs, 1.5)), seed=0, like=one)
+    assert compare(one, other, paired=True).standard_error > 0
+    shares = [combination(*evidence) for evidence in one.evidence()]
+    alone = compare(one, one, paired=False).standard_error ** 2 / 2
+    rows = one.rows([combination(2 * a, 2 * b) for a, b in one.evidence()])
+    assert rows.brier == pytest.approx(one.rows(shares).brier)
+    gaps = rows.brier_gains - rows.brier
+    assert alone >= (gaps**2).sum() / gaps.size**2 + rows.learning()
 
 
 def test_models_on_either_side_of_one_half_are_compared_along_the_same_event():

@@ -16,6 +16,7 @@ __all__ = ["Bias", "CrossFit", "Further", "Size", "bias_of", "compare", "size_of
 
 LEVEL = 0.95
 Z = 1.96
+OF_TWO = 2.24  # standard errors of the larger of two limits, each of which may fail half as often
 FEWEST = 10  # rows, or clusters, from which a size is told
 
 
@@ -34,19 +35,19 @@ def size_of(fit: CrossFit, top: CrossFit | None = None) -> Size | None:
     """Return how far predictions are off, with 95 % limits; None if there are too few rows.
 
     Of more than two outcomes it is never below what the most probable class implies: what that is
-    off by, the others are off by at least as much together.
+    off by, the others are off by at least as much together. The larger of both limits counts, so
+    each is one of 98.75 %.
 
     top : of the most probable class of the same rows, if there are more than two outcomes
     """
     if fit.count < FEWEST:
         return None
     m = fit.sample.probs.shape[1]
+    if top is not None:
+        share, own, other = sqrt(m / (m - 1) / 2), at_least(fit, OF_TWO), at_least(top, OF_TWO)
+        return Size(max(own.size, share * other.size), max(own.low, share * other.low), None)
     if m > 2:
-        found = at_least(fit, Z)
-        if top is None:
-            return Size(found.size, found.low, None)
-        share, other = sqrt(m / (m - 1) / 2), at_least(top, Z)
-        return Size(max(found.size, share * other.size), max(found.low, share * other.low), None)
+        return Size(*at_least(fit, Z)[:2], None)
     loss = cluster_loss(fit.sample, fit.clusters)
     within = cluster_loss(fit.sample, within_bins(fit.sample, fit.clusters))
     found = at_least(fit, Z, loss)

@@ -47,7 +47,7 @@ def compare(a: CrossFit, b: CrossFit, *, paired: bool) -> Further:
 def _variance(fit: CrossFit, rows: Rows) -> float:
     """Return the variance of a mean gain: the larger of what is seen and what is implied.
 
-    Both grow by the share that is due to what directions learned.
+    Both grow by the share that is due to what directions learned, of each row and of all alike.
     """
     weights, mass, gains = rows.weights, float(rows.weights.sum()), rows.brier_gains
     gaps = weights * (gains - dot(weights, gains) / mass)
@@ -55,7 +55,8 @@ def _variance(fit: CrossFit, rows: Rows) -> float:
         sums = np.bincount(fit.clusters, gaps).astype(np.float64)
         gaps = sums * sqrt(sums.size / max(1, sums.size - 1))
     noise = rows.noise(rows.gains_without - rows.lengths_without / 2, gains)
-    return (1 + noise) * max(float((gaps**2).sum()), float(rows.spread[0])) / mass**2
+    own = (1 + noise) * max(float((gaps**2).sum()), float(rows.spread[0])) / mass**2
+    return own + rows.learning()
 
 
 def _halfway(a: CrossFit, b: CrossFit, shares: list[Floats]) -> float:

@@ -54,7 +54,8 @@ class Rows(NamedTuple):
     gains: Floats  # (n,) <e_y - p, h>
     lengths: Floats  # (n,) |h|²
     spread: Floats  # (3,) variances of gains at r = p + t h, times w²: coefficients of 1, t and t²
-    learned: Ints  # (k,) numbers of the rows that directions were learned from
+    learned: Ints  # (k,) numbers of the rows that directions were learned from, by fold
+    sizes: list[int]  # (folds,) how many of them are in each fold
     gains_without: Floats  # (folds - 1, k) their gains as one of the other folds is left out, too
     lengths_without: Floats  # (folds - 1, k)
 
@@ -87,6 +88,22 @@ class Rows(NamedTuple):
         changes = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
         gaps = gains - dot(self.weights, gains) / float(self.weights.sum())
         return dot(squares[self.learned], changes) / max(dot(squares, gaps**2), 1e-300)
+
+    def learning(self) -> float:
+        """Return the variance of the mean of `brier_gains` that is due to what all rows learned.
+
+        By the jackknife: how the mean over the other folds changes as one is not learned from.
+        """
+        weights, every = self.weights[self.learned], self.brier_gains[self.learned]
+        changes = self.gains_without - self.lengths_without / 2 - every
+        of_rows = np.repeat(np.arange(FOLDS), self.sizes)
+        found = []
+        for fold in range(FOLDS):
+            others = np.flatnonzero(of_rows != fold)
+            place = np.where(of_rows[others] < fold, fold - 1, fold)
+            mass = max(float(weights[others].sum()), 1e-300)
+            found.append(dot(weights[others], changes[place, others]) / mass)
+        return float(np.var(found) * (FOLDS - 1))
 
 
 class CrossFit:
@@ -156,7 +173,8 @@ class CrossFit:
         learned = np.concatenate(self._parts)
         parts = [self._without_pairs(fold, mine) for fold, mine in enumerate(shares)]
         without = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
-        return Rows(self.sample.weights, gains, lengths, spread, learned, *without)
+        sizes = [part.size for part in self._parts]
+        return Rows(self.sample.weights, gains, lengths, spread, learned, sizes, *without)
 
     def _without_pairs(self, fold: int, shares: Floats) -> tuple[Floats, Floats]:
         """Return gains and lengths of a fold as each other one is left out: (folds - 1, rows)."""
