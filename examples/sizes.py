@@ -87,6 +87,11 @@ def rare(rng: np.random.Generator, n: int) -> Array:
     return rng.beta(0.5, 20, n)
 
 
+def sure(rng: np.random.Generator, n: int) -> Array:
+    """Draw predictions most of which are close to 0 or 1."""
+    return 1 / (1 + np.exp(-6 * rng.standard_normal(n)))
+
+
 def network(name: str) -> Array:
     """Return the predictions of a network that comes with the package."""
     probs = cal.datasets.cifar10(name).probs.astype(float)
@@ -152,6 +157,7 @@ EVENTS = [
     Setting("overconfident", uniform, partial(moved, power=0.67), (100, 300, 1000, 2000)),
     Setting("underconfident", uniform, partial(moved, power=1.5), (100, 300, 1000, 2000)),
     Setting("too high", uniform, lambda p: moved(p, constant=-0.5), (300, 2000)),
+    Setting("sure and wrong", sure, partial(moved, power=0.3), (100, 300, 2000)),
     Setting(
         "a wave of ± 10 points",
         lambda rng, n: rng.uniform(0.1, 0.9, n),

@@ -158,6 +158,11 @@ CASES = {
     "any": (300, lambda rng, n: rng.random(n), lambda p: p),
     "overconfident": (300, lambda rng, n: rng.random(n), lambda p: tempered(two(p), 0.67)[:, 1]),
     "underconfident": (1000, lambda rng, n: rng.random(n), lambda p: tempered(two(p), 1.5)[:, 1]),
+    "sure and wrong": (
+        300,
+        lambda rng, n: 1 / (1 + np.exp(-6 * rng.standard_normal(n))),
+        lambda p: tempered(two(p), 0.3)[:, 1],
+    ),
     "both ends": (
         60,
         lambda _, n: np.where(np.arange(n) % 2, 0.05, 0.95),

@@ -1,13 +1,13 @@
 r"""How far the predictions of an event are off at most, also where it is rare.
 
 There is no upper bound without smoothness: here, *within a bin predictions are off by a constant*.
-Bins hold about the same sum of p (1 - p), at least 1.5, and there are at most 1.5 n^(1/3). Unbiased
-squares of bins are added up, and the limit is the largest sum that they do not speak against. That
-holds where bins have their share of both outcomes. Where all rows together have few of one, no
-variance can be estimated from what did not occur. Then, *log-odds are off by one constant, or by
-opposite ones on both sides of 1/2*: the number of events is Poisson-binomial, so that the limits of
-the constant are exact, as those of Clopper and Pearson are, and the larger limit counts. The same
-is done where there is one bin.
+Bins have about the same variance of outcomes, at least 1.5, and there are at most 1.5 n^(1/3).
+Unbiased squares of bins are added up, and the limit is the largest sum that they do not speak
+against. That holds where bins have their share of both outcomes. Where all rows together have few
+of one, no variance can be estimated from what did not occur. Then, *log-odds are off by one
+constant, or by opposite ones on both sides of 1/2*: the number of events is Poisson-binomial, so
+that the limits of the constant are exact, as those of Clopper and Pearson are, and the larger limit
+counts. The same is done where there is one bin.
 """
 
 from typing import NamedTuple
@@ -19,8 +19,8 @@ from calibrant.sizes.directions import FLOOR, NEARLY, Sample, dot
 
 Floats = NDArray[np.float64]
 
-LEAST = 1.5  # sum of p (1 - p) in a bin
-SPARSE = 10.0  # the same of all rows, below which their number of events sets a limit, too
+LEAST = 1.5  # variance of the outcomes of a bin
+SPARSE = 10.0  # variance of all outcomes, below which their number sets a limit, too
 MOST = 30  # bins
 WORST = 0.4  # share of the deviations that is taken to be in the worst bin, the others in all alike
 GROUPS = 16  # of predictions of a bin that count as alike
@@ -66,6 +66,7 @@ class Bins(NamedTuple):
     squares: Floats  # (k,) squared mean deviations
     noise: Floats  # (k,) variances of mean deviations
     rows: Floats  # (k,) effective numbers
+    variance: float  # of all outcomes together
 
 
 def at_most(sample: Sample, z: float, loss: float = 1.0, within: float = 1.0) -> float:
@@ -76,10 +77,10 @@ def at_most(sample: Sample, z: float, loss: float = 1.0, within: float = 1.0) ->
         and among rows of one bin
     """
     bins = _bins(sample, loss)
-    p, found = sample.probs[:, 1], 0.0
+    found = 0.0
     if bins.shares.size > 1:
         found = _of_squares(bins, z, min(1.0, within / loss))
-    if bins.shares.size == 1 or dot(sample.weights, p * (1 - p)) / loss < SPARSE:
+    if bins.shares.size == 1 or bins.variance < SPARSE:
         found = max(found, _of_counts(sample, z, loss))
     return float(np.sqrt(found))
 
@@ -114,7 +115,7 @@ def _of_squares(bins: Bins, z: float, added: float) -> float:
     added : share of the variances that chance adds to squares: what clusters scatter as a whole
         moves all bins alike, and is not taken off
     """
-    shares, squares, noise, rows = bins
+    shares, squares, noise, rows, _ = bins
     value = dot(shares, squares - added * noise)
     rate = 4 * (WORST * float((shares * noise).max()) + (1 - WORST) * dot(shares**2, noise))
     least = 2 * dot(shares**2, noise**2 * rows / np.maximum(rows - 1, 1))
@@ -125,12 +126,14 @@ def _of_squares(bins: Bins, z: float, added: float) -> float:
 def _bins(sample: Sample, loss: float) -> Bins:
     """Cut rows, sorted by prediction, into bins; equal predictions stay together.
 
-    Variances are at least what predictions imply.
+    Variances are at least what predictions imply. Where outcomes scatter more, as those of a model
+    do that is sure and wrong, the rest counts for all rows alike, so that there are more bins.
     """
     order = np.argsort(sample.probs[:, 1], kind="stable")
     p, weights = sample.probs[order, 1], sample.weights[order]
     implied, gaps = weights * p * (1 - p), p - (sample.labels[order] == 1)
-    variance = np.cumsum(implied) / loss
+    rest = max(0.0, (dot(weights, gaps**2) - float(implied.sum())) / float(weights.sum()))
+    variance = np.cumsum(implied + weights * rest) / loss
     most = min(MOST, 1.5 * (weights.sum() / loss) ** (1 / 3), variance[-1] / LEAST)
     count = max(1, int(most + NEARLY))
     ends = variance[-1] * np.arange(1, count) / count * (1 - NEARLY)
@@ -141,7 +144,8 @@ def _bins(sample: Sample, loss: float) -> Bins:
     rows = mass * mass / squares / loss
     expected, means, second = sums[2:] / mass
     shown = (second - means**2) * rows / np.maximum(rows - 1, 1)
-    return Bins(mass / mass.sum(), means**2, np.maximum(shown, expected) / rows, rows)
+    noise = np.maximum(shown, expected) / rows
+    return Bins(mass / mass.sum(), means**2, noise, rows, float(variance[-1]))
 
 
 def whole_bin(sample: Sample, loss: float) -> Bin:
