@@ -149,7 +149,8 @@ def test_a_limit_that_no_pvalue_is_below(limit, resamples, message, tmp_path):
 
 
 def test_the_least_number_of_resamples_for_a_limit(bad):
-    assert run("test", bad, "--fail-below", "0.001", "--resamples", "1000").exit_code == 3
+    how = "--statistic", "log", "--fail-below", "0.001", "--resamples", "1000"
+    assert run("test", bad, *how).exit_code == 3
 
 
 def test_compare(good, bad):

@@ -211,6 +211,7 @@ def test_statistics_say_what_they_are():
         "Cox's score test",
         "cutoff miscalibration",
         "Kolmogorov miscalibration",
+        "Neyman's smooth test",
         "miscalibration of the Brier score",
         "smooth miscalibration",
         "Spiegelhalter's z",
