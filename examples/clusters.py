@@ -183,7 +183,7 @@ def coverage(case: Case, clusters: int, trials: int) -> str:
     widths = np.zeros((trials, 2))
     for trial in range(trials):
         data = case.draw(rng, clusters)
-        (_, low, high), (_, least, most) = bias_of(data), size_of(data, trial)
+        (_, low, high), (_, least, most) = bias_of(data), size_of(CrossFit(data, trial))
         widths[trial] = high - low, most - least
         shift = np.where(rng.random(data.n) < 0.5, 0.2, -0.2)
         p = data.probs[:, 1]

@@ -25,7 +25,7 @@ from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth, VarianceTree
 from calibrant.resampling import Bootstrap, Consistency, Exact, WildClusters
 from calibrant.resampling.draws.signs import clusters_worth
-from calibrant.sizes import bias_of, size_of
+from calibrant.sizes import CrossFit, bias_of, size_of
 from calibrant.statistics import (
     ExpectedMiscalibration,
     KernelMiscalibration,
@@ -180,7 +180,7 @@ def test_intervals_cover_where_no_cluster_has_the_event():
         data = draw(rng)
         found = bias_of(data)
         biases += not found.low <= 0 <= found.high
-        sizes += size_of(data, k).low > 0
+        sizes += size_of(CrossFit(data, k)).low > 0
     assert biases <= most(trials, 0.05)
     assert sizes <= most(trials, 0.05)
 
@@ -191,8 +191,9 @@ def test_dependence_between_bins_narrows_no_limit():
     p = rng.random(OF_ROWS.size)
     drawn = ndtr(np.sqrt(0.2) * z + np.sqrt(0.8) * rng.standard_normal(p.size))
     labels = (drawn < expit(logit(p) / 1.5)).astype(int)
-    alone = size_of(Predictions(p, labels), 0)
-    assert size_of(Predictions(p, labels, clusters=OF_ROWS), 0).high > alone.high
+    alone = size_of(CrossFit(Predictions(p, labels), 0))
+    together = size_of(CrossFit(Predictions(p, labels, clusters=OF_ROWS), 0))
+    assert together.high > alone.high
 
 
 def worth(p, labels, of_rows, weights=None):
