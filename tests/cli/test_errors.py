@@ -33,6 +33,9 @@ PYTHON_ONLY = {
     *("confidence", "summary", "not significant", "title", "score", "brier_score", "log_score"),
     *("decompose", "least", "alternatives", "join", "rows", "update", "paired"),
     *("distributed", "pyspark", "logits", "values"),
+    *("bins", "n_bins", "ece", "mce", "ace", "rms", "classwise_ece"),
+    *("norm", "measure", "ECE", "smECE", "|Intercept|", "Hosmer-Lemeshow"),
+    *("strategy", "split_strategy"),
 }
 
 

@@ -25,7 +25,7 @@ from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores
-from calibrant.sizes import CrossFit
+from calibrant.sizes import CrossFit, size_of
 from calibrant.sizes import compare as further
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.words import ALPHA, BIAS, capital, decimal, pvalue, score_name
@@ -255,7 +255,8 @@ def compare(
         mine = plan.part(number, len(models))
         problems = [mine.look(data, lens, distributions=True) for lens in chosen]
         found = fit_directions(problems)
-        evaluations[name] = of_problems(data, problems, tested, mine, found)
+        sizes = [size_of(*fit) for fit in found]
+        evaluations[name] = of_problems(data, problems, tested, mine, sizes)
         fits[name] = [fit.own for fit in found]
         if paired and number:
             fits[name] = _refit(problems, next(iter(fits.values())))

@@ -24,7 +24,6 @@ from calibrant.inference.testing.families import (
 from calibrant.inference.verdicts.judging import (
     CELLS,
     WHOLE,
-    Fits,
     find_moments_away,
     fit_directions,
     judge,
@@ -36,6 +35,7 @@ from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.rows import Scan
+from calibrant.sizes import Size, size_of
 from calibrant.statistics import Statistic
 from calibrant.statistics.calibration_errors import ECE, CalibrationError
 from calibrant.statistics.spelled import as_statistic
@@ -276,12 +276,14 @@ def through_all(
 ) -> Evaluation:
     """Test statistics through lenses; the omnibus ones, if there are none."""
     problems = [plan.look(data, lens, distributions=True) for lens in lenses]
-    return of_problems(data, problems, statistics, plan, directions_of(problems))
+    return of_problems(data, problems, statistics, plan, sizes_of(problems))
 
 
-def directions_of(problems: Sequence[Problem]) -> Sequence[Fits | None]:
-    """Return the directions of rows at hand; nothing of others."""
-    return fit_directions(problems) if problems[0].rows.held else [None] * len(problems)
+def sizes_of(problems: Sequence[Problem]) -> list[Size | None]:
+    """Return how far off rows at hand are, as lenses show them; nothing of others."""
+    if not problems[0].rows.held:
+        return [None] * len(problems)
+    return [size_of(*fits) for fits in fit_directions(problems)]
 
 
 def of_problems(
@@ -289,12 +291,12 @@ def of_problems(
     problems: Sequence[Problem],
     statistics: Sequence[Statistic] | None,
     plan: Plan,
-    fits: Sequence[Fits | None],
+    sizes: Sequence[Size | None],
 ) -> Evaluation:
     """Test statistics of several views of the same data; the omnibus ones, if there are none."""
     lenses = [problem.lens for problem in problems]
     known: list[Ece] = []
-    rows, verdicts = judged(problems, statistics, plan, fits, known)
+    rows, verdicts = judged(problems, statistics, plan, sizes, known)
     if statistics is None:
         pairs = zip(problems, verdicts, strict=True)
         verdicts = tuple(_with_detectable(*pair, rows, len(lenses)) for pair in pairs)
@@ -307,7 +309,7 @@ def judged(
     problems: Sequence[Problem],
     statistics: Sequence[Statistic] | None,
     plan: Plan,
-    fits: Sequence[Fits | None],
+    sizes: Sequence[Size | None],
     known: list[Ece] | None = None,
 ) -> tuple[tuple[EvaluationRow, ...], tuple[Verdict, ...]]:
     """Return the tests of all problems, adjusted together, and what they say of each problem.
@@ -324,7 +326,7 @@ def judged(
     left = iter(row.adjusted_pvalue for row in rows)
     verdicts = tuple(
         judge(problem, mine, min(next(left) for _ in some), len(rows), plan.n_resamples)
-        for problem, mine, some in zip(problems, fits, tested, strict=True)
+        for problem, mine, some in zip(problems, sizes, tested, strict=True)
     )
     return rows, verdicts
 

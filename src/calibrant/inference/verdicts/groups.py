@@ -11,7 +11,7 @@ from calibrant import tables, words
 from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
 from calibrant.checks.parameters import Rng, listed, whole
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
-from calibrant.inference.verdicts.evaluation import EvaluationRow, directions_of, judged
+from calibrant.inference.verdicts.evaluation import EvaluationRow, judged, sizes_of
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
@@ -154,7 +154,7 @@ def slices(
     rows = as_rows(data)
     names, found = _at_hand(data, by, fewest) if rows.held else _elsewhere(data, by, fewest)
     problems = [plan.look(one.rows, chosen, distributions=True) for one in found]
-    tests, verdicts = judged(problems, None, plan, directions_of(problems))
+    tests, verdicts = judged(problems, None, plan, sizes_of(problems))
     slices_found = tuple(
         Slice(one.column, one.name, one.n, verdict)
         for one, verdict in zip(found, verdicts, strict=True)

@@ -15,7 +15,7 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.scores import Impossible, impossible
-from calibrant.sizes import CrossFit, bias_of, size_of
+from calibrant.sizes import CrossFit, Size, bias_of
 from calibrant.words import ALPHA
 
 SIZES = 11  # sets the draws of sizes apart from others of the same key
@@ -54,14 +54,13 @@ def cross_fit(problem: Problem, lens: Lens, like: CrossFit | None = None) -> Cro
     return CrossFit(seen, seed, clusters_of(given, lens), like)
 
 
-def judge(problem: Problem, fits: Fits | None, p: float, n_tests: int, n_resamples: int) -> Verdict:
+def judge(problem: Problem, size: Size | None, p: float, n_tests: int, n_resamples: int) -> Verdict:
     """Say what tests through one lens mean: the smallest of their p-values, adjusted for all.
 
-    fits : of rows at hand; None of others
+    size : of rows at hand; None of others
     """
     held = problem.rows.held
     bias, bias_interval = _bias(problem)
-    size = None if fits is None else size_of(*fits)
     return Verdict(
         lens=problem.lens,
         subject=subject_of(problem),
