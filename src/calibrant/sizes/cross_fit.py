@@ -28,7 +28,7 @@ Ints = NDArray[np.intp]
 
 FOLDS = 5
 LEARN = 1 << 18  # probabilities from which directions are learned, at most
-FEWEST = 1024  # rows, even if these are more
+FEWEST, MOST = 1024, 1 << 16  # rows, even if these are more, and of few outcomes
 BLOCK = 1 << 18  # probabilities that are looked at together
 RIDGE = 0.1  # of the combination of directions, in units of their squared lengths
 SHARED = 0.7  # share of variance due to pairs of rows, at least, where nothing is off
@@ -326,7 +326,7 @@ def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.
     n, m = sample.probs.shape
     own, top = _likelihoods(sample)
     shuffled = _sorted_rows(sample, own, top)[rng.permutation(n)]
-    some = shuffled[: max(FEWEST, LEARN // m)].copy()
+    some = shuffled[: max(FEWEST, min(MOST, LEARN // m))].copy()
     folds = np.empty(n, np.int8)
     if clusters is None:
         folds[shuffled] = np.arange(n) % FOLDS
