@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, starmap
 from math import erfc, sqrt
 from typing import Any, final
 
@@ -255,7 +255,7 @@ def compare(
         mine = plan.part(number, len(models))
         problems = [mine.look(data, lens, distributions=True) for lens in chosen]
         found = fit_directions(problems)
-        sizes = [size_of(*fit) for fit in found]
+        sizes = list(starmap(size_of, found))
         evaluations[name] = of_problems(data, problems, tested, mine, sizes)
         fits[name] = [fit.own for fit in found]
         if paired and number:
