@@ -79,7 +79,8 @@ def test_the_library_does_what_python_does(calls, name):
     found, kept = calls[name]
     for symbol, types in found.variants.items():
         for arguments in kept:
-            ours, theirs = (recorded.copied(arguments, types) for _ in range(2))
+            with np.errstate(over="ignore"):  # what is too large for the narrow type is infinite
+                ours, theirs = (recorded.copied(arguments, types) for _ in range(2))
             assert found(*ours) == in_python(found, types, theirs), symbol
             assert bits(ours) == bits(theirs), symbol
 
