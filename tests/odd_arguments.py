@@ -16,13 +16,12 @@ class Odd:
         return "<odd>"
 
 
-def mapped(array, name):
+def mapped(array):
     """Return an array in a file, which nobody may write to."""
-    path = Path(tempfile.gettempdir()) / f"calibrant-odd-{name}.npy"
-    np.save(path, array)
-    found = np.load(path, mmap_mode="r")
-    path.unlink()
-    return found
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "array.npy"
+        np.save(path, array)
+        return np.load(path, mmap_mode="r")
 
 
 def frozen(array):
@@ -40,7 +39,7 @@ DATA = [
     cal.Predictions(P3, Y3),
     cal.Predictions(P3.astype(np.float32), Y3, classes=["a", "b", "c"], weights=P2),
     cal.Predictions(P3, Y3, clusters=np.arange(60) // 4),
-    cal.Predictions(mapped(P3, "p"), mapped(Y3, "y")),
+    cal.Predictions(mapped(P3), mapped(Y3)),
     cal.Predictions(frozen(P2), frozen(Y2)),
     cal.Predictions([0.5], [0]),
     cal.Predictions([[1.0, 0.0, 0.0]] * 4, [0, 1, 2, 2]),
@@ -68,7 +67,7 @@ PROBS = [
     *(P2, P3, P3 * 2, -P3, P3 * np.nan, P3 + 1j, P3 > 0.5, P3[::-2], P3.T, P3[:, :1], P3[None]),
     *(P3.tolist(), P3.astype(str), P3.astype(object), P3.astype(">f8"), P3.astype(np.longdouble)),
     *(P3.astype(np.float16), np.full((3, 3), np.inf), np.full((3, 3), 1e308), [[0.5, 0.5], [1.0]]),
-    *(np.zeros((1, 3)), np.broadcast_to([0.5, 0.5], (10, 2)), [[1e-320, 1.0]], mapped(P3, "q")),
+    *(np.zeros((1, 3)), np.broadcast_to([0.5, 0.5], (10, 2)), [[1e-320, 1.0]], mapped(P3)),
     *(
         np.eye(3, dtype=int),
         np.array(0.5),
@@ -97,7 +96,7 @@ LABELS = [
         Y3.astype(np.uint64) + 2**63,
         frozen(Y3),
     ),
-    *(mapped(Y3, "z"), Y3.astype("M8[s]"), Y3.astype(complex), [object()] * 60, Y3.astype(np.int8)),
+    *(mapped(Y3), Y3.astype("M8[s]"), Y3.astype(complex), [object()] * 60, Y3.astype(np.int8)),
 ]
 FUNCTIONS = [
     *(lambda *_: np.inf, lambda *_: np.nan, lambda *_: 1j, lambda *_: "x", lambda *_: None),

@@ -39,6 +39,8 @@ OF_TWO = (
     st.KolmogorovMiscalibration(),
     *(st.ScoreMiscalibration(brier_score), st.ScoreMiscalibration(log_score)),
 )
+# In standard deviations: a row of weight 2 has one outcome, two rows have two.
+EVIDENCE = st.Cox, st.Neyman, st.Spiegelhalter, st.Surprise, st.WorstClass
 
 
 def data_set(rng, *, weighted=False, ties=True):
@@ -92,7 +94,8 @@ def test_copies_for_weights(rng):
     data = data_set(rng, weighted=True)
     rows = rng.permutation(np.repeat(np.arange(data.n), data.weights.astype(int)))
     copies = Predictions(data.probs[rows], data.labels[rows])
-    same(measured(copies), measured(data))
+    statistics = [one for one in (*ALL, *OF_TWO) if not isinstance(one, EVIDENCE)]
+    same(measured(copies, statistics), measured(data, statistics))
 
 
 def test_other_names(rng):
@@ -223,20 +226,18 @@ DRAWN = {"n_resamples": 19, "rng": 5}
 PLAIN = st.ExpectedMiscalibration(EqualWidth(5), total_variation)
 VERBS = {
     "ece": cal.ece,
-    "calibration_test": lambda data: cal.calibration_test(data, PLAIN, **DRAWN),
+    "calibration_test": lambda data: cal.calibration_test(data, **DRAWN),
+    "test of bins": lambda data: cal.calibration_test(data, PLAIN, **DRAWN),
     "estimate": lambda data: cal.estimate(data, PLAIN, **DRAWN),
-    "evaluate": lambda data: cal.evaluate(data, statistics=PLAIN, **DRAWN),
+    "evaluate": lambda data: cal.evaluate(data, **DRAWN),
     "compare": lambda data: cal.compare(
-        {"one": data, "other": data.with_probs(data.probs[:, ::-1].copy())},
-        statistics=PLAIN,
-        **DRAWN,
+        {"one": data, "other": data.with_probs(data.probs[:, ::-1].copy())}, **DRAWN
     ),
+    "recalibrate": lambda data: cal.recalibrate(data, rng=5),
     "classwise": lambda data: cal.classwise(data, **DRAWN),
-    "slices": lambda data: [
-        {name: getattr(row.verdict, name) for name in ("size", "interval", "bias", "direction")}
-        for row in cal.slices(data, {"half": np.arange(data.n) % 2}, least=5, **DRAWN).rows
-    ],
-    "power": lambda data: cal.power(data, statistic=PLAIN, **DRAWN),
+    "slices": lambda data: cal.slices(data, {"half": np.arange(data.n) % 2}, least=5, **DRAWN),
+    "power": lambda data: cal.power(data, **DRAWN),
+    "smooth": lambda data: cal.smooth_diagram(data, lens="top", **DRAWN),
     "isotonic": lambda data: cal.isotonic_diagram(data, lens="top", **DRAWN),
     "cumulative": lambda data: cal.cumulative_diagram(data, lens="top", **DRAWN),
     "reliability": lambda data: cal.reliability_diagram(data, lens="top", **DRAWN),
@@ -260,11 +261,11 @@ def plain(value, path=""):
     return found
 
 
+@pytest.mark.parametrize("m", [2, 3])
 @pytest.mark.parametrize("verb", VERBS)
-def test_verbs_do_not_notice_the_unit_of_weights(verb):
-    """Statistics that take pairs of rows count a weight as copies: they are not among these."""
+def test_verbs_do_not_notice_the_unit_of_weights(verb, m):
     generator = np.random.default_rng([SEED, 99])
-    probs = generator.dirichlet(np.full(3, 0.7), 120)
+    probs = generator.dirichlet(np.full(m, 0.7), 120)
     labels = (probs.cumsum(axis=1) < generator.random((120, 1))).sum(axis=1)
     data = Predictions(probs, labels, weights=generator.lognormal(0, 1, 120))
     found, expected = (

@@ -15,10 +15,12 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overloa
 from numpy.typing import ArrayLike
 
 from calibrant import distances, lenses, partitions
+from calibrant.checks.convert import columns_of, is_frame
 from calibrant.checks.parameters import brief, function
 from calibrant.distances import Distance
 from calibrant.lenses import Lens
 from calibrant.lenses.lens import check_lens
+from calibrant.loading import from_frame
 from calibrant.partitions import Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
@@ -29,6 +31,7 @@ Data_contra = TypeVar("Data_contra", contravariant=True)
 Probs_contra = TypeVar("Probs_contra", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
 
+COLUMNS = ("label", "probs", "classes", "weight", "values", "cluster", "keep")  # of `load`
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
 DISTANCES = "tv, euclidean or squared"
@@ -71,12 +74,17 @@ def takes_arrays(
 
     ``verb(probs, labels, ...)`` and ``verb(probs, labels=labels, ...)`` are
     ``verb(Predictions(probs, labels), ...)``. More than that, such as names of classes or weights,
-    needs `Predictions`.
+    needs `Predictions`. A data frame that holds labels, too, is read by the rules of files:
+    ``verb(frame, label="y", ...)``, with the other options of `load` that say which column is what.
 
     Examples
     --------
     >>> takes_arrays(lambda data: data.n)([0.2, 0.9], [0, 1])
     2
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"prob_cat": [0.7, 0.2], "prob_dog": [0.3, 0.8], "y": ["cat", "dog"]})
+    >>> takes_arrays(lambda data: data.classes)(frame, label="y")
+    ('cat', 'dog')
     """
     return cast(Verb[Data_contra, ArrayLike, P, Result_co], _wrapped(verb))
 
@@ -101,11 +109,38 @@ def _wrapped(verb: Callable[..., Any]) -> Callable[..., Any]:
         data, *rest = given
         if "labels" in settings:
             data = _with_labels(data, settings.pop("labels"))
-        elif rest and hasattr(rest[0], "__len__") and not isinstance(rest[0], str):
+        elif rest and _are_labels(rest[0]):
             data = _with_labels(data, rest.pop(0))
+        elif _of_frames(data):
+            data = _from_frames(data, settings)
         return verb(data, *rest, **settings)
 
     return call
+
+
+def _are_labels(value: Any) -> bool:
+    """Whether what follows the probabilities has a length, as labels have and settings have not."""
+    return hasattr(value, "__len__") and not isinstance(value, str)
+
+
+def _of_frames(data: Any) -> bool:
+    """Whether these are data frames: one, or one for each model."""
+    models = list(data.values()) if isinstance(data, Mapping) else [data]
+    return bool(models) and all(is_frame(each) for each in models)
+
+
+def _from_frames(data: Any, settings: dict[str, Any]) -> Any:
+    """Return predictions by the rules of files; of a mapping, those of each model by its name.
+
+    What `settings` say of the columns is taken out of them. Columns that `by` names are kept.
+    """
+    by = settings.get("by")
+    if by is not None and not isinstance(by, Mapping) and not columns_of(by):
+        settings.setdefault("keep", by)
+    columns = {name: settings.pop(name) for name in COLUMNS if name in settings}
+    if isinstance(data, Mapping):
+        return {name: from_frame(frame, **columns) for name, frame in data.items()}
+    return from_frame(data, **columns)
 
 
 def _with_labels(data: Any, labels: Any) -> Any:
@@ -134,7 +169,7 @@ def check_data(data: Any, *, scans: bool = False) -> None:
     elif not isinstance(data, Predictions):
         raise TypeError(
             f"`data` must be Predictions; found {type(data).__name__}. Make them with"
-            " Predictions(probs, labels)."
+            " Predictions(probs, labels), or hand over a data frame."
         )
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import device, engine
-from calibrant.checks import arrays
-from calibrant.checks.convert import check_columns, column_names, columns, refuse_other_rows
+from calibrant.checks import arrays, convert
 from calibrant.checks.labels import Classes, class_index, class_names, cluster_codes, outcomes
 from calibrant.engine.arrays import Rows
 
@@ -56,7 +55,8 @@ class Predictions:
     labels : array_like of shape (n,) or (n, m)
         Outcomes: integers 0, …, m-1, one-hot rows, or names out of `classes`.
     classes : sequence of m names, optional
-        Default: the columns of a frame, or "0", "1", …. Names that are whole numbers, such
+        Default: the columns of a frame, without a prefix such as prob_ that all have, or "0",
+        "1", …. Names that are whole numbers, such
         as scikit-learn's ``classes_`` or the digits "3", "5", "8", are matched with integer
         labels; then a label is a name, not a position.
     weights : array_like of shape (n,), optional
@@ -109,9 +109,11 @@ class Predictions:
         weights: ArrayLike | Any | None = None,
         clusters: ArrayLike | Any | None = None,
     ) -> None:
-        refuse_other_rows(probs, labels=labels, weights=weights, clusters=clusters)
-        classes = column_names(probs) if classes is None else classes
-        self._check(*arrays.checked_anywhere(probs), labels, classes, weights, clusters)
+        convert.refuse_other_rows(probs, labels=labels, weights=weights, clusters=clusters)
+        classes = convert.class_columns(probs) if classes is None else classes
+        with convert.in_order(probs, labels):
+            checked = arrays.checked_anywhere(convert.one_column(probs))
+            self._check(*checked, labels, classes, weights, clusters)
 
     def _check(
         self, probs: Array, top: Top, labels: Any, classes: Any, weights: Any, clusters: Any
@@ -143,9 +145,11 @@ class Predictions:
         [[0.5, 0.5], [1.0, 0.0]]
         """
         self = cls.__new__(cls)
-        classes = column_names(logits) if classes is None else classes
-        refuse_other_rows(logits, labels=labels, weights=weights, clusters=clusters)
-        self._check(arrays.softmax(logits), None, labels, classes, weights, clusters)
+        classes = convert.class_columns(logits, logits=True) if classes is None else classes
+        convert.refuse_other_rows(logits, labels=labels, weights=weights, clusters=clusters)
+        self._check(
+            arrays.softmax(convert.one_column(logits)), None, labels, classes, weights, clusters
+        )
         return self
 
     @classmethod
@@ -171,7 +175,7 @@ class Predictions:
             Names of the columns of probabilities, in the order of the classes; a single one
             is P(class 1) of a binary problem.
         classes : sequence, optional
-            Names of the classes; default: the names of the columns.
+            Names of the classes; default: those of the columns, without a prefix of all.
         weight, cluster : str, optional
             Names of the columns of weights, and of what makes rows depend on each other.
 
@@ -183,19 +187,15 @@ class Predictions:
         Predictions(n=2, m=2, classes=('cat', 'dog'))
         """
         chosen = [probs] if isinstance(probs, str) else list(probs)
-        check_columns(frame, [*chosen, label, *filter(None, (weight, cluster))])
+        convert.check_columns(frame, [*chosen, label, *filter(None, (weight, cluster))])
         if not chosen:
             raise ValueError("`probs` must name at least one column; found none.")
-        matrix = columns("probs", frame, chosen)
-        single = len(chosen) == 1
+        matrix = convert.columns("probs", frame, chosen)
+        checked = arrays.checked(matrix[:, 0] if len(chosen) == 1 else matrix, owned=True)
+        names = convert.names_of_columns(chosen) if classes is None else classes
+        beside = [None if column is None else frame[column] for column in (weight, cluster)]
         self = cls.__new__(cls)
-        self._check(
-            *arrays.checked(matrix[:, 0] if single else matrix, owned=True),
-            frame[label],
-            chosen if classes is None and not single else classes,
-            None if weight is None else frame[weight],
-            None if cluster is None else frame[cluster],
-        )
+        self._check(*checked, frame[label], names, *beside)
         return self
 
     def _set(self, *parts: Any) -> None:

@@ -45,7 +45,9 @@ class Tabular(ABC):
         return frame(self.records(), backend)
 
     def _repr_html_(self) -> str:
-        return html(*self.lines())
+        """Return what a notebook shows: the answer in words, then the table."""
+        told = "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
+        return told + html(*self.lines())
 
 
 def text(header: Sequence[str], rows: Rows) -> str:

@@ -62,11 +62,12 @@ def test_groups_and_scores_of_a_folder(folder):
     assert found.exit_code == 0, found.output
     body = json.loads(found.stdout)
     assert [(row["column"], row["group"], row["n"]) for row in body["slices"]] == [
-        ("nr", "others", 300)  # all groups are of one row
+        ("nr", f"{75 * i} to {75 * i + 74}", 75)  # quartiles of the numbers of rows
+        for i in range(4)
     ]
     in_memory = json.loads(run("evaluate", whole, *QUICK, "--json").stdout)
     assert body["scores"] == pytest.approx(in_memory["scores"], rel=1e-13)
-    assert "0 of 1 groups are miscalibrated" in run("evaluate", parts, *by, *QUICK).output
+    assert "0 of 4 groups are miscalibrated" in run("evaluate", parts, *by, *QUICK).output
 
 
 def test_a_report_on_a_folder(folder, tmp_path):

@@ -69,7 +69,7 @@ def test_the_options_of_two_outcomes():
     square = found.figure(classical=True, summary=True)
     assert square.above == "observed frequency"
     assert "n = 2,000" in square.drawing
-    assert "off by 0." in square.drawing
+    assert "ECE 0." in square.drawing
     with pytest.raises(ValueError, match="`summary` is for the classical view"):
         found.figure(summary=True)
 

@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 from matplotlib.quiver import Quiver
 from matplotlib.text import Text
 
-from calibrant import Predictions, lenses, partitions
+from calibrant import Predictions, ece, lenses, partitions
 from calibrant import reliability_diagram as diagram_of
 from calibrant.diagrams.bins import TETRAHEDRON, TRIANGLE
 from calibrant.diagrams.picture import wrapped
@@ -346,9 +346,9 @@ def test_the_classical_view_is_square_and_carries_a_summary():
     (x0, y0), (x1, y1) = ax.transData.transform([(0, 0), (1, 1)])
     assert x1 - x0 == pytest.approx(y1 - y0, rel=1e-6)
     series = found.series[0]
-    off = np.abs(series.function.deviations[:, 1]) @ series.function.proportions
+    data, _ = CASES["two outcomes"][0]
     sign = "≤" if series.pvalue < 1.5 / (series.cells.largest.size + 1) else "="
-    text = f"n = 2,000\noff by {off:.3f} on average, p {sign} {series.pvalue:.3f}"
+    text = f"ECE {ece(data):.3f} (15 bins)\nn = 2,000, p {sign} {series.pvalue:.3f}"
     assert text in [each.get_text().replace("\N{NO-BREAK SPACE}", " ") for each in ax.texts]
     with pytest.raises(ValueError, match="`summary` is for the classical view: set `classical`"):
         found.plot(summary=True)

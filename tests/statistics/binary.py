@@ -31,6 +31,7 @@ FAMILY = (
     SmoothMiscalibration(),
     Spiegelhalter(),
 )
+EVIDENCE = tuple(one for one in FAMILY if isinstance(one, Cox | Neyman | Spiegelhalter))
 LENSES = {
     "class:1": lenses.Canonical(),
     "class:0": lenses.Marginal(0),

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from binary import FAMILY
+from binary import EVIDENCE, FAMILY
 from chance import TRIALS, most, outcomes, rejections, wrap
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,11 +61,20 @@ def test_row_order_changes_no_bit(statistic, data):
     assert statistic(data.take(rng.permutation(data.n))) == statistic(data)
 
 
-@named()
+@named([one for one in FAMILY if one not in EVIDENCE])
 @settings(max_examples=25)
 @given(data=problems(m=2, weights=st.integers(1, 3)))
 def test_a_weight_is_a_number_of_copies(statistic, data):
     assert statistic(data) == statistic(repeated(data))
+
+
+@named(EVIDENCE)
+@settings(max_examples=25)
+@given(data=problems(m=2, weights=st.integers(1, 3)))
+def test_the_unit_of_weights_is_no_matter(statistic, data):
+    """A row has one outcome, whatever its weight: 100 times all weights are no more evidence."""
+    other = data.weighted_by(np.full(data.n, 100.0))
+    assert statistic(other) == pytest.approx(statistic(data), rel=1e-9, abs=1e-12)
 
 
 @named()

@@ -27,7 +27,7 @@ def score_in_loops(data):
     if not rows:
         return 0.0
     u = [fsum(w * (y - p) * x**k for p, y, w, x in rows) for k in range(2)]
-    i = [fsum(w * p * (1 - p) * x**k for p, _, w, x in rows) for k in range(3)]
+    i = [fsum(w * w * p * (1 - p) * x**k for p, _, w, x in rows) for k in range(3)]
     if len({p for p, _, _, _ in rows}) == 1:
         return u[0] ** 2 / i[0]
     determinant = i[0] * i[2] - i[1] ** 2

@@ -105,12 +105,15 @@ def test_a_weight_is_a_number_of_copies_in_pvalues(data):
     rows = np.repeat(np.arange(data.n), data.weights.astype(int))
     part = data.take(rows)
     copies = Predictions.trusted(part.probs, part.labels, part.classes, event=part.event)
-    for pvalue in (
-        kolmogorov.exact_pvalue,
-        kolmogorov.asymptotic_pvalue,
-        cutoff.asymptotic_pvalue,
-    ):
-        assert pvalue(data) == pvalue(copies)
+    assert kolmogorov.exact_pvalue(data) == kolmogorov.exact_pvalue(copies)
+
+
+@settings(max_examples=25)
+@given(problems(m=2, weights=integer_weights, max_n=20))
+def test_asymptotic_pvalues_and_the_unit_of_weights(data):
+    other = data.weighted_by(np.full(data.n, 100.0))
+    for pvalue in (kolmogorov.asymptotic_pvalue, cutoff.asymptotic_pvalue):
+        assert pvalue(other) == pytest.approx(pvalue(data), rel=1e-9, abs=1e-300)
 
 
 def test_the_exact_pvalue_is_what_is_simulated():

@@ -28,10 +28,10 @@ def by_least_squares(data):
     values = sorted({p for p, _, _ in rows if 0 < p < 1})
     if not values:
         return 0.0
-    mass = np.array([sum(w for p, _, w in rows if p == v) for v in values])
+    squares = np.array([sum(w * w for p, _, w in rows if p == v) for v in values])
     off = np.array([sum(w * (y - p) for p, y, w in rows if p == v) for v in values])
     p = np.array(values)
-    variance = mass * p * (1 - p)
+    variance = squares * p * (1 - p)
     middle = (np.cumsum(variance) - variance / 2) / variance.sum()
     directions = [np.ones_like(p), np.log(p / (1 - p))]
     directions += [np.cos(np.pi * j * middle) for j in range(1, 15)]

@@ -1,6 +1,8 @@
 """From what people have (arrays, tensors, frames, lists) to NumPy arrays."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,9 @@ from calibrant.checks.parameters import listed
 from calibrant.device import stays
 
 Array = NDArray[Any]
+
+PREFIXES = ("prob_", "proba_", "p_")  # of columns that are named for a class
+LOGIT_PREFIXES = ("logit_", "logits_")
 
 BLOCK = 1 << 20  # numbers of a frame that are laid side by side at a time
 
@@ -46,6 +51,59 @@ def column_names(value: Any) -> list[Any] | None:
     return None if names is None else list(names)
 
 
+def class_columns(value: Any, *, logits: bool = False) -> list[Any] | None:
+    """Return the names of the classes of a frame: of its columns, without a prefix of all.
+
+    None of what is no frame, and of a frame of one column, which is P(class 1).
+    """
+    names = column_names(value)
+    return None if names is None else names_of_columns(names, logits=logits)
+
+
+def names_of_columns(names: list[Any], *, logits: bool = False) -> list[Any] | None:
+    """Return the names of the classes of columns; None of a single one."""
+    return None if len(names) == 1 else list(after_prefix(names, logits=logits)) or names
+
+
+def after_prefix(names: Sequence[Any], *, logits: bool = False) -> tuple[str, ...]:
+    """Return what stands after the prefix that all names have; nothing if they have none.
+
+    Examples
+    --------
+    >>> after_prefix(["prob_cat", "prob_dog"])
+    ('cat', 'dog')
+    """
+    for prefix in LOGIT_PREFIXES if logits else PREFIXES:
+        if all(has_prefix(name, prefix) for name in names):
+            return tuple(name[len(prefix) :].strip() for name in names)
+    return ()
+
+
+def has_prefix(name: Any, prefix: str) -> bool:
+    """Whether a name is a prefix and more."""
+    return isinstance(name, str) and len(name) > len(prefix) and name.lower().startswith(prefix)
+
+
+def one_column(value: Any) -> Any:
+    """Return the only column of a frame that has one, and anything else as it is."""
+    names = column_names(value)
+    return value[names[0]] if names is not None and len(names) == 1 else value
+
+
+def columns_of(value: Any) -> dict[str, Any]:
+    """Return the columns of a frame, or a named series alone, by their names; else nothing."""
+    names = column_names(value)
+    if names is not None:
+        return {str(name): value[name] for name in names}
+    series = getattr(_narwhals(value), "name", None)
+    return {} if series is None else {str(series): value}
+
+
+def is_frame(value: Any) -> bool:
+    """Whether something is a data frame of pandas, polars or Arrow."""
+    return column_names(value) is not None
+
+
 def refuse_other_rows(probs: Any, **others: Any) -> None:
     """Refuse a pandas column whose index is not that of the probabilities.
 
@@ -63,6 +121,45 @@ def refuse_other_rows(probs: Any, **others: Any) -> None:
             f" {index[row]!r} in `probs`. Align them, or give .to_numpy() to take rows as they"
             " stand."
         )
+
+
+@contextmanager
+def in_order(probs: Any, labels: Any) -> Iterator[None]:
+    """Ask, where the two are refused, whether one stands in the place of the other."""
+    try:
+        yield
+    except (TypeError, ValueError):
+        if _swapped(probs, labels):
+            raise ValueError(
+                "`probs` must come before `labels`; are they swapped? The first holds classes, and"
+                " the second numbers between 0 and 1. scikit-learn's functions take them the other"
+                " way round."
+            ) from None
+        raise
+
+
+def _swapped(probs: Any, labels: Any) -> bool:
+    """Whether labels look like probabilities, beside what looks like labels."""
+    try:
+        first, second = (np.asarray(one_column(each)) for each in (probs, labels))
+    except Exception:  # what is no array has been refused for that
+        return False
+    return _like_classes(first) and _like_probabilities(second)
+
+
+def _like_classes(array: Array) -> bool:
+    return array.ndim == 1 and (array.dtype.kind not in "biuf" or not _broken(array))
+
+
+def _like_probabilities(array: Array) -> bool:
+    if array.dtype.kind != "f" or not array.size:
+        return False
+    return bool(array.min() >= 0 and array.max() <= 1) and _broken(array)
+
+
+def _broken(numbers: Array) -> bool:
+    """Whether some numbers are not whole."""
+    return bool((numbers != np.trunc(numbers)).any())
 
 
 def _index(value: Any) -> Any:

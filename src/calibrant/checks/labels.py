@@ -353,6 +353,8 @@ def _in_order(found: list[Any], names: Sequence[str]) -> list[Any]:
     wanted = [meaning(name) for name in names]
     if set(wanted) == set(column):
         return [column[name] for name in wanted]
+    if begun := named_for(found, names):
+        return begun
     if set(wanted) & set(column) and found != list(range(len(found))):
         raise ValueError(
             "`labels` of two dimensions must have columns named after the classes"
@@ -360,6 +362,25 @@ def _in_order(found: list[Any], names: Sequence[str]) -> list[Any]:
             " give an array."
         )
     return found
+
+
+def named_for(columns: Sequence[Any], classes: Sequence[str]) -> list[Any]:
+    """Return the columns that are called after the classes, with one beginning, in their order.
+
+    Nothing if there are none for some of the classes.
+
+    Examples
+    --------
+    >>> named_for(["y_dog", "id", "y_cat"], ["cat", "dog"])
+    ['y_cat', 'y_dog']
+    """
+    known = {column for column in columns if isinstance(column, str)}
+    for column in sorted(name for name in known if name.endswith(classes[0])):
+        begin = column[: len(column) - len(classes[0])]
+        wanted = [f"{begin}{name}" for name in classes]
+        if known.issuperset(wanted):
+            return wanted
+    return []
 
 
 def _one_hot(array: Array) -> NDArray[np.int32]:

@@ -157,6 +157,14 @@ def effective_rows(data: Predictions) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
+def in_effective_rows(data: Predictions) -> Predictions:
+    """Return rows whose weights add up to their effective number, (Σ w)² / Σ w²."""
+    if not data.weighted:
+        return data
+    weights = data.weights
+    return data.weighted_by(np.full(data.n, weights.sum() / (weights**2).sum()))
+
+
 def _check_method(method: Any) -> None:
     if isinstance(method, type) or not callable(getattr(method, "fit", None)):
         raise TypeError(
@@ -272,7 +280,7 @@ def _row(
     maps: tuple[Map, ...] = (),
 ) -> RecalibrationRow:
     """Describe predictions after a method, whose last map is of all rows."""
-    scores = all_scores(after)
+    scores, rows = all_scores(after), in_effective_rows(after)
     test = calibration_test(
         after, n_resamples=plan.n_resamples, rng=plan.seed, progress=plan.progress
     )
@@ -283,7 +291,7 @@ def _row(
         brier_score=scores["brier_score"],
         log_change=changes[0],
         brier_change=changes[1],
-        miscalibration=SquaredMiscalibration(default_tree(after))(after),
+        miscalibration=SquaredMiscalibration(default_tree(rows))(rows),
         test=test,
         fold_maps=maps[:-1],
         map=maps[-1] if maps else TemperatureMap(after.classes, 1.0),

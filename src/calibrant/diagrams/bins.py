@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.diagrams import picture
 from calibrant.diagrams.picture import Arrows, Floats, Key, Label, Lines, Marks, Mask, Part, Picture
+from calibrant.statistics.calibration_errors import BINS
 from calibrant.words import capital, percent, pvalue, rows_of
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def bins_picture(
     """
     extent = _extent(diagram, classical, truth, reach)
     models = range(len(diagram.series))
-    limits, marks = zip(*(_of_model(diagram, i, extent, classical) for i in models), strict=True)
+    limits, marks = zip(
+        *(of_model(diagram, i, extent, classical=classical) for i in models), strict=True
+    )
     true = []
     if truth is not None:
         heights = np.asarray(truth(TRUTH_AT)) - (0 if classical else TRUTH_AT)
@@ -61,7 +64,7 @@ def bins_picture(
     vertical = "observed frequency" if classical else "observed −\N{NO-BREAK SPACE}predicted"
     prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
     return Picture(
-        label=f"{capital(vertical)}, over the {prediction}, for each bin{_of_models(diagram)}.",
+        label=f"{capital(vertical)}, over the {prediction}, for each bin{of_models(diagram)}.",
         parts=(picture.reference(float(classical)), *limits, *true, *marks),
         keys=tuple(_keys(diagram, marks, lines, *true)),
         frame=picture.Frame(prediction, vertical, picture.SQUARE, extent, square=classical),
@@ -70,14 +73,14 @@ def bins_picture(
     )
 
 
-def _of_models(diagram: "ReliabilityDiagram") -> str:
+def of_models(diagram: "ReliabilityDiagram") -> str:
     """Name the models, if they have names."""
     names = [series.name for series in diagram.series if series.name]
     return f" of {', '.join(names)}" if names else ""
 
 
-def _of_model(
-    diagram: "ReliabilityDiagram", i: int, extent: picture.Range, classical: bool
+def of_model(
+    diagram: "ReliabilityDiagram", i: int, extent: picture.Range, *, classical: bool
 ) -> tuple[Lines, Marks]:
     """Return where the bins of model i would be if it were calibrated, and where they are.
 
@@ -109,19 +112,28 @@ def _of_model(
 
 
 def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
-    """Say how many rows a model has, how far off it is, and its p-value; a line each of several."""
+    """Say the ECE of a model, its number of rows and its p-value; a line each of several.
+
+    Of scanned rows, whose ECE on the usual bins is not known, it is that on the bins drawn.
+    """
     told = [
         (
+            _told_error(series),
             f"n = {series.function.counts.sum():,.12g}",
-            f"off by {series.miscalibration:.3f}",
             pvalue(series.pvalue, series.cells.largest.size),
         )
         for series in diagram.series
     ]
     if len(told) == 1:
-        n, size, p = told[0]
-        return [n, f"{size} on average, {p}"]
+        error, n, p = told[0]
+        return [error, f"{n}, {p}"]
     return [f"{s.name}: {', '.join(each)}" for s, each in zip(diagram.series, told, strict=True)]
+
+
+def _told_error(series: "Series") -> str:
+    if series.ece is None:
+        return f"ECE {series.miscalibration:.3f} (these bins)"
+    return f"ECE {series.ece:.3f} ({BINS} bins)"
 
 
 def holds_enough(shares: Floats) -> Mask:

@@ -73,6 +73,10 @@ class Diagram(ABC):
 
         return chart(picture, self.sentence)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the chart, with numbers on hovering."""
+        return self.figure()._repr_html_()
+
     def __repr__(self) -> str:
         return f"<{self}>"
 

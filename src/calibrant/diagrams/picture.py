@@ -24,6 +24,9 @@ Range = tuple[float, float]
 SQUARE: Range = (-0.02, 1.02)  # of an axis of probabilities: marks at 0 and 1 are whole
 ANY = -1  # in place of a model: the colour of the text
 SHAPES = ("circle", "square", "up", "diamond", "down", "cross", "x")  # of the marks of models
+LETTER, LEADING, ROUND = 0.026, 0.056, 0.06  # of a summary: shares of the axes, with a margin
+CORNERS = (("left", "top"), ("right", "bottom"), ("right", "top"), ("left", "bottom"))
+STEPS = np.linspace(0, 1, 60)  # places on a line or in an area that are looked at
 MOST_LINES = 5  # of a name; a group of a thousand classes would fill the page
 
 
@@ -94,6 +97,13 @@ class Label(NamedTuple):
 Part = Lines | Areas | Marks | Dots | Arrows | Label
 
 
+class Corner(NamedTuple):
+    """A corner of the axes."""
+
+    side: str  # "left" or "right"
+    end: str  # "top" or "bottom"
+
+
 class Key(NamedTuple):
     """What a part means."""
 
@@ -125,7 +135,31 @@ class Picture:
     keys: tuple[Key, ...]
     frame: Frame | None = None  # None on a simplex
     strip: tuple[Floats, ...] = ()  # shares of predictions in even bins from 0 to 1, of each model
-    summary: tuple[str, ...] = ()  # lines of text in the upper left corner
+    strip_lines: tuple[tuple[float, str], ...] = ()  # upright lines over the strip: place and look
+    summary: tuple[str, ...] = ()  # lines of text in a corner, or above where none is free
+
+    @property
+    def corner(self) -> "Corner | None":
+        """The corner of the axes where the summary touches no part; None if there is none.
+
+        Lengths are those of the chart, whose letters are wider than those of matplotlib.
+        """
+        assert self.frame is not None
+        across, up = self.frame.x, self.frame.y
+        longest = max(map(len, self.summary), default=0)
+        width = (LETTER * longest + ROUND) * (across[1] - across[0])
+        height = (LEADING * len(self.summary) + ROUND) * (up[1] - up[0])
+        points = np.concatenate([np.empty((0, 2)), *(covered(part) for part in self.parts)])
+        for side, end in CORNERS:
+            x = (
+                points[:, 0] < across[0] + width
+                if side == "left"
+                else points[:, 0] > across[1] - width
+            )
+            y = points[:, 1] > up[1] - height if end == "top" else points[:, 1] < up[0] + height
+            if not (x & y).any():
+                return Corner(side, end)
+        return None
 
     @property
     def labels(self) -> list[Label]:
@@ -142,6 +176,21 @@ class Picture:
         """The largest share of predictions that colours stand for; 0 if there are none."""
         shares = present(p.shares for p in self.parts if isinstance(p, Areas | Dots))
         return max((float(each.max()) for each in shares), default=0.0)
+
+
+def covered(part: Part) -> Floats:
+    """Return points (n, 2) that a part on axes covers: densely on lines and in areas."""
+    if isinstance(part, Marks):
+        return part.at if part.look == "mark" else np.empty((0, 2))
+    if isinstance(part, Lines):
+        start, stop = part.at[:, :-1].reshape(-1, 1, 2), part.at[:, 1:].reshape(-1, 1, 2)
+        return np.asarray(start + (stop - start) * STEPS[:, None]).reshape(-1, 2)
+    if isinstance(part, Areas):
+        low, high = part.at.min(axis=1), part.at.max(axis=1)
+        across, up = (each.ravel() for each in np.meshgrid(STEPS, STEPS))
+        grid = np.stack((across, up), axis=1)
+        return np.asarray(low[:, None] + (high - low)[:, None] * grid).reshape(-1, 2)
+    return np.empty((0, 2))
 
 
 def prediction_name(subject: str | None, event: str) -> str:

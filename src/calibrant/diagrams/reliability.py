@@ -1,22 +1,23 @@
 """Reliability diagrams on bins, §4.4: as data, and how they are computed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from calibrant.arguments import as_partition, takes_models
-from calibrant.calibration import CalibrationFunction
-from calibrant.checks.parameters import Rng, fraction
+from calibrant.calibration import CalibrationFunction, calibration_function
+from calibrant.checks.parameters import Rng, fraction, one_of
 from calibrant.diagrams.bins import Truth, bins_picture, simplex_picture
 from calibrant.diagrams.diagram import Diagram, Models, chosen_lens, first, look, named
+from calibrant.diagrams.familiar import bars_picture, line_picture
 from calibrant.diagrams.picture import Floats, Mask, Picture
 from calibrant.inference import Binwise
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, fields
 from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
-from calibrant.partitions import EqualWidth, Partition, SimplexBins
+from calibrant.partitions import EqualMass, EqualWidth, Partition, SimplexBins
 from calibrant.resampling import Exact, Resampler
 from calibrant.statistics.calibration_errors import ECE
 from calibrant.words import ALPHA, NEEDED, be, many, percent, too_few
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 
 MOST_BINS = 50  # of the histogram: more are too thin to be seen
 OTHER_BINS = 20  # of the histogram, where the bins of the diagram have no equal widths
+USUAL = EqualWidth(10)  # bins of two outcomes
+CROWD = 0.9  # of the rows in one bin: then bins of equal mass show more
+Style = Literal["bars", "line"]
+STYLES: dict[str, Callable[["ReliabilityDiagram"], Picture]] = {
+    "bars": bars_picture,
+    "line": line_picture,
+}
 LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
 
 
@@ -130,6 +138,7 @@ class ReliabilityDiagram(Diagram):
         self,
         ax: "Axes | None" = None,
         *,
+        style: Style | None = None,
         classical: bool = False,
         truth: Truth | None = None,
         regions: bool = False,
@@ -142,6 +151,10 @@ class ReliabilityDiagram(Diagram):
         ax : matplotlib.axes.Axes, optional
             Axes to draw on: plain for two or three outcomes, ``projection="3d"`` for four.
             Default: that of a new figure.
+        style : {"bars", "line"}, optional
+            "bars": the frequency of each bin and its gap to the mean prediction, as papers draw
+            them, of one model. "line": points that a line joins, as scikit-learn draws them. Both
+            have two outcomes, and the ECE in a corner. Default: the deviation of each bin.
         classical : bool, default False
             Whether to draw the frequency over the prediction with the diagonal, instead of the
             deviation; for two outcomes.
@@ -152,40 +165,48 @@ class ReliabilityDiagram(Diagram):
             Whether to draw the consistency region of each bin, an ellipse that would hold its
             outcome frequency with probability `level`; for three outcomes.
         summary : bool, default False
-            Whether to write the number of rows, the mean distance of bins from the diagonal, and
-            the p-value of the bin that is farthest off into the classical view.
+            Whether to write the ECE, the number of rows, and the p-value of the bin that is
+            farthest off into the classical view.
 
         Notes
         -----
         A layout engine, such as ``layout="constrained"``, makes space for labels; without one, the
         Axes is made smaller where they need it.
         """
-        return self._plot(self.picture(classical, truth, regions, summary), ax)
+        return self._plot(self.picture(style, classical, truth, regions, summary), ax)
 
     def figure(
         self,
         *,
+        style: Style | None = None,
         classical: bool = False,
         truth: Truth | None = None,
         regions: bool = False,
         summary: bool = False,
     ) -> "Chart":
         """Draw as SVG, with the options of `plot`: a `Chart` that shows and saves itself."""
-        return self._figure(self.picture(classical, truth, regions, summary))
+        return self._figure(self.picture(style, classical, truth, regions, summary))
 
     def picture(
         self,
+        style: Style | None = None,
         classical: bool = False,
         truth: Truth | None = None,
         regions: bool = False,
         summary: bool = False,
     ) -> Picture:
         """Return what is drawn where, with the options of `plot`."""
+        self._check_option("style", style is not None, 2)
         self._check_option("classical", classical, 2)
         self._check_option("truth", truth is not None, 2)
         self._check_option("regions", regions, 3)
         if summary and not classical:
             raise ValueError("`summary` is for the classical view: set `classical` too.")
+        if style is not None:
+            if classical or truth is not None or summary:
+                raise ValueError(f"`style` {style!r} has no other options: leave them out.")
+            one_of("style", style, STYLES)
+            return STYLES[style](self)
         if self.n_outcomes > 2:
             return simplex_picture(self, regions=regions)
         return bins_picture(self, classical=classical, truth=truth, summary=summary)
@@ -257,8 +278,8 @@ def reliability_diagram(
         What aspect of the predictions is shown. Default: canonical for up to four classes, and for
         two of several models; else the top label.
     partition : Partition, optional
-        The bins. Default: EqualWidth(10) for two outcomes, SimplexBins(5) for three,
-        SimplexBins(4) for four.
+        The bins. Default: EqualWidth(10) for two outcomes, or EqualMass(10) if one of these would
+        hold more than 90 % of the rows; SimplexBins(5) for three, SimplexBins(4) for four.
     level : float, default 0.9
         Level of the consistency limits; 0.9 gives the 5th and 95th percentile.
     resampler, n_resamples, rng, progress
@@ -282,8 +303,7 @@ def reliability_diagram(
     looked = look(models, chosen, plan)
     seen = looked[0][1].view
     _check_number_of_outcomes(seen.m, len(models))
-    usual = EqualWidth(10) if seen.m == 2 else SimplexBins(5 if seen.m == 3 else 4)
-    cut = as_partition(usual if partition is None else partition)
+    cut = _usual(looked) if partition is None else as_partition(partition)
     n_bars = min(cut.k, MOST_BINS) if isinstance(cut, EqualWidth) else OTHER_BINS
     edges = np.arange(n_bars + 1) / n_bars  # those of EqualWidth, to the last bit
     series = []
@@ -300,6 +320,24 @@ def reliability_diagram(
         settings=plan.settings(lens=chosen, partition=cut, level=level, alpha=ALPHA),
         subject=chosen.subject,
     )
+
+
+def _usual(looked: Sequence[tuple[str, Problem, Plan]]) -> Partition:
+    """Return the default bins: of equal mass where one of equal width holds nearly all rows."""
+    m = looked[0][1].view.m
+    if m != 2:
+        return SimplexBins(5 if m == 3 else 4)
+    held = [problem for _, problem, _ in looked if problem.rows.held]
+    return EqualMass(USUAL.k) if any(map(_crowded, held)) else USUAL
+
+
+def _crowded(problem: Problem) -> bool:
+    """Whether a bin of equal width holds nearly all rows, and those of equal mass would not."""
+    shares = _histogram(problem, np.arange(USUAL.k + 1) / USUAL.k)()
+    if shares is None or shares.max() <= CROWD:
+        return False
+    masses = calibration_function(problem.seen, EqualMass(USUAL.k)).proportions
+    return float(masses.max()) <= CROWD
 
 
 def _check_number_of_outcomes(m: int, n_models: int) -> None:

@@ -86,6 +86,8 @@ class Columnar:
         column = cs.by_name(self.spelled[name])
         if isinstance(kind, pl.Boolean | pl.Categorical | pl.Enum):
             return column.cast(pl.String)
+        if kind.is_temporal() and what == NAMES:
+            return column.cast(pl.String)
         if not (kind.is_numeric() or isinstance(kind, pl.String | pl.Binary | pl.Null)):
             raise TypeError(f"{what} must be whole numbers or names; found {kind}.")
         return column

@@ -1,6 +1,7 @@
 """What the user says about columns, and which of them are labels, weights, models and names.
 
-Here is also what people call the columns of a file of predictions: the only place that knows.
+Here is also what people call the columns of a file of predictions: the only place that knows, but
+for prefixes of columns that are named for a class, which `checks.convert` knows.
 Names are compared in small letters. A column with none of these names is never taken for anything
 unless the user says so, or all labels are names of columns.
 """
@@ -10,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, final, get_args
 
-from calibrant.checks.labels import Classes, as_tuple, class_names, meaning
+from calibrant.checks.convert import PREFIXES, after_prefix, has_prefix
+from calibrant.checks.labels import Classes, as_tuple, class_names, meaning, named_for
 from calibrant.checks.parameters import brief, listed, one_of
 
 LABELS = (
@@ -25,13 +27,11 @@ SINGLES = (
     *("pred_proba", "predicted_prob", "predicted_probability", "prediction", "forecast", "risk"),
     *CONFIDENCES,
 )
-PREFIXES = ("prob_", "proba_", "p_")
 LISTS = (
     *("probs", "prob", "proba", "probas", "probabilities", "p", "y_prob", "y_proba", "y_score"),
     *("scores", "predict_proba"),
 )
 LOGIT_SINGLES = ("logit", "logits", "score", "y_score")
-LOGIT_PREFIXES = ("logit_", "logits_")
 LOGIT_LISTS = ("logits", "logit", "scores")
 DECISIONS = (
     *("prediction", "predicted", "pred", "y_pred", "predicted_class", "predicted_label"),
@@ -42,6 +42,11 @@ MODELS = ("model", "models", "model_name", "model_id", "classifier", "system")
 IDS = (
     *("id", "ids", "row_id", "sample_id", "example_id", "case_id", "item_id", "question_id"),
     *("uid", "uuid", "guid"),
+)
+
+ONE_HOT = (  # what to do with columns of labels, one for each class
+    "Make one column of them that names the class of each row, or look at one class alone: its"
+    " column as `label`, and that of its probability as `probs`."
 )
 
 Kind = Literal["float", "whole", "list", "text", "other"]  # what a column holds
@@ -242,8 +247,19 @@ def _label(kinds: Mapping[str, Kind], options: Options, kept: Sequence[str]) -> 
     refuse_several(found, "must hold the labels", "`label`")
     raise ValueError(
         f"one column must hold the labels, and be called {', '.join(LABELS[:7])} or correct; found"
-        f" {listed(kinds, 12)}. Name it with `label`."
+        f" {listed(kinds, 12)}. {_one_hot(kinds) or 'Name it with `label`.'}"
     )
+
+
+def _one_hot(names: Collection[str]) -> str:
+    """Say which columns look as if they were labels, one for each class; nothing if none do."""
+    for prefix in PREFIXES:
+        family = [name for name in names if has_prefix(name, prefix)]
+        others = [name for name in names if name not in family]
+        found = named_for(others, after_prefix(family)) if len(family) > 1 else []
+        if found:
+            return f"Are {listed(found, 4)} labels, one-hot? {ONE_HOT}"
+    return ""
 
 
 def _usual_labels(kinds: Mapping[str, Kind]) -> list[str]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import final
 
-from calibrant.checks.labels import Classes, Meaning, class_names, meaning, shown
+from calibrant.checks.convert import LOGIT_PREFIXES, PREFIXES, after_prefix, has_prefix
+from calibrant.checks.labels import Classes, Meaning, class_names, meaning, named_for, shown
 from calibrant.checks.parameters import listed
 from calibrant.loading import roles as usual
 from calibrant.loading.roles import Kind, Options, check_order, present, refuse_several
@@ -76,13 +77,13 @@ def _by_request(kinds: Mapping[str, Kind], asked: Sequence[str], logits: bool) -
         raise ValueError(f"`probs` must name one column of lists only; {lists[0]!r} holds lists.")
     if lists:
         return Chosen(columns, (), lists=True, asked=True)
-    classes = _after_prefix(columns, logits) or columns[: len(columns) * several]
+    classes = after_prefix(columns, logits=logits) or columns[: len(columns) * several]
     return Chosen(columns, classes, asked=True)
 
 
 def _by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
     """Return the columns prob_<class>, two or more; None if there are none."""
-    families = {p: tuple(name for name in kinds if _has(name, p)) for p in _prefixes(logits)}
+    families = {p: _family(kinds, p) for p in (LOGIT_PREFIXES if logits else PREFIXES)}
     found = {prefix: family for prefix, family in families.items() if len(family) > 1}
     if len(found) > 1:
         raise ValueError(
@@ -90,8 +91,12 @@ def _by_prefix(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
             f" {' and '.join(found)}. Choose with `probs`."
         )
     for family in found.values():
-        return Chosen(family, _after_prefix(family, logits))
+        return Chosen(family, after_prefix(family, logits=logits))
     return None
+
+
+def _family(names: Iterable[str], prefix: str) -> tuple[str, ...]:
+    return tuple(name for name in names if has_prefix(name, prefix))
 
 
 def _by_list(kinds: Mapping[str, Kind], logits: bool) -> Chosen | None:
@@ -131,14 +136,14 @@ def single(kinds: Mapping[str, Kind], logits: bool, correct: bool) -> Chosen:
     refuse_several(found, "must hold the probability of class 1", "`probs`")
     if not correct:
         _refuse_confidence(found[0], kinds)
-    return Chosen((found[0],), _after_prefix(found, logits))
+    return Chosen((found[0],), after_prefix(found, logits=logits))
 
 
 def _usual(kinds: Mapping[str, Kind], logits: bool) -> list[str]:
     """Return the columns that are called as a single one of probabilities usually is."""
     names = usual.LOGIT_SINGLES if logits else usual.SINGLES
     columns = [name for name, kind in kinds.items() if kind != "list"]
-    return [n for n in columns if n.lower() in names or _after_prefix([n], logits)]
+    return [n for n in columns if n.lower() in names or after_prefix([n], logits=logits)]
 
 
 def _likely(named: list[str], kinds: Mapping[str, Kind]) -> list[str]:
@@ -164,7 +169,7 @@ def _refuse_confidence(column: str, kinds: Iterable[str]) -> None:
 
 def _hint(kinds: Mapping[str, Kind], logits: bool) -> str:
     """Say which columns may be meant."""
-    other = [name for name in kinds if _after_prefix([name], not logits)]
+    other = [name for name in kinds if after_prefix([name], logits=not logits)]
     floats = [name for name, kind in kinds.items() if kind in ("float", "list")]
     if other:
         remedy = f"{'leave out' if logits else 'say so with'} `values='logits'`"
@@ -172,20 +177,24 @@ def _hint(kinds: Mapping[str, Kind], logits: bool) -> str:
     return f" Is it {shown(floats[0])}?" if len(floats) == 1 else ""
 
 
-def _prefixes(logits: bool) -> tuple[str, ...]:
-    return usual.LOGIT_PREFIXES if logits else usual.PREFIXES
+def refuse_one_hot(label: str, labels: Iterable[str], chosen: Chosen, names: Iterable[str]) -> None:
+    """Refuse a column that says of one class whether it occurred: one of several, one-hot.
+
+    Its 0 and 1 would be taken for the first and the second class.
+    """
+    columns = one_hot_columns(names, chosen)
+    if label in columns and {meaning(each) for each in labels} <= ZERO_AND_ONE:
+        raise ValueError(
+            f"one column must hold the labels of all classes; {label!r} is one of"
+            f" {listed(columns, 4)}, which are one-hot. {usual.ONE_HOT}"
+        )
 
 
-def _has(name: str, prefix: str) -> bool:
-    return len(name) > len(prefix) and name.lower().startswith(prefix)
-
-
-def _after_prefix(names: Sequence[str], logits: bool) -> tuple[str, ...]:
-    """Return what stands after the prefix that all names have; nothing if they have none."""
-    for prefix in _prefixes(logits):
-        if all(_has(name, prefix) for name in names):
-            return tuple(name[len(prefix) :].strip() for name in names)
-    return ()
+def one_hot_columns(names: Iterable[str], chosen: Chosen) -> list[str]:
+    """Return columns, beside those of probabilities, that are named after all classes."""
+    if len(chosen.classes) < 2:
+        return []
+    return named_for([name for name in names if name not in chosen.columns], chosen.classes)
 
 
 def _two_names(labels: Sequence[str], event: str | None, column: str) -> tuple[str, str]:

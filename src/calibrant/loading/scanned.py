@@ -204,6 +204,8 @@ def _by_names(
     for name in chosen.columns:
         if kinds[name] in ("text", "other"):
             raise TypeError(f"column {name!r} must hold numbers; found {types[name]}.")
+    if kinds[roles.label] != "text":
+        rules.refuse_one_hot(roles.label, (), chosen, kinds)
     return chosen
 
 

@@ -185,6 +185,7 @@ def _checked(
         known = chosen.two(distinct(loaded.label), roles.correct, options)
     else:
         known = chosen.several(k, options)
+    rules.refuse_one_hot(roles.label, distinct(loaded.label), chosen, store.kinds)
     weights = None
     if loaded.weight is not None:
         weights = loaded.weight.to_numpy()

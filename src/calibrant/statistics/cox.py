@@ -63,7 +63,8 @@ class Cox(Statistic):
     .. math:: \operatorname{logit} P(y = 1) = \alpha + \beta x, \qquad x = \operatorname{logit} p
 
     .. math:: U' I^{-1} U = \frac{(\sum r)^2}{\sum v} + \frac{(\sum r (x - \bar x))^2}
-        {\sum v (x - \bar x)^2}, \qquad r = y - p,\; v = p (1 - p),\; \bar x = \sum v x / \sum v
+        {\sum v (x - \bar x)^2}, \qquad r = w (y - p),\; v = w^2 p (1 - p),\;
+        \bar x = \sum v x / \sum v
 
     Notes
     -----
@@ -75,7 +76,7 @@ class Cox(Statistic):
 
     A prediction of 0 or 1 that came true says nothing about intercept and slope, and is left out,
     which is the limit of p log p. One that did not come true was impossible under the model: the
-    statistic is infinite. A weight of 2 counts as the row twice.
+    statistic is infinite. The unit of weights does not matter.
 
     References
     ----------

@@ -37,8 +37,7 @@ class PathStatistic(Statistic):
     def asymptotic_pvalue(self, data: Predictions) -> float:
         """Return the p-value if the path were Brownian motion, which it nearly is for many rows.
 
-        Conservative where predictions tie. It takes a weight of 2 for two rows, each with an
-        outcome of its own; `calibration_test` does not, and is exact.
+        Conservative where predictions tie.
 
         Examples
         --------
@@ -230,7 +229,7 @@ class AveragedTwoBin(Statistic):
     def null_mean(self, data: Predictions) -> float:
         r"""Return the mean if labels are drawn from the predictions, :math:`\sum p (1 - p) / n^2`.
 
-        It takes a weight of 2 for two rows, each with an outcome of its own.
+        With weights it is :math:`\sum w^2 p (1 - p) / (\sum w)^2`: a row has one outcome.
 
         Examples
         --------

@@ -25,14 +25,14 @@ DEPENDENT = 1e-7  # of its length, what is left of a direction that others span
 class Neyman(Statistic):
     r"""Neyman's smooth test: how far residuals reach along 6 directions, or along 16.
 
-    .. math:: T_k = \sum_{j \le k} \Big(\sum_i f_j(p_i) (y_i - p_i)\Big)^2, \qquad
+    .. math:: T_k = \sum_{j \le k} \Big(\sum_i f_j(p_i) w_i (y_i - p_i)\Big)^2, \qquad
         \max_{k \in \{6, 16\}} \frac{(T_k / k)^{1/3} - 1 + 2 / (9 k)}{\sqrt{2 / (9 k)}}
 
     The f are 1 and logit p, the directions of Cox's test, and cos(π j u(p)) for j = 1, 2, …, made
     orthonormal: if calibrated, T_k has mean k, and nearly a chi-squared distribution with k
     degrees of freedom, of which the fraction makes a standard normal number (Wilson and Hilferty).
     What is below 0 counts as 0.
-    u(p) is the share of the variance Σ p (1 - p) that predictions below p have.
+    u(p) is the share of the variance Σ w² p (1 - p) that predictions below p have.
 
     Notes
     -----
@@ -41,7 +41,7 @@ class Neyman(Statistic):
     are put into 255 bins of equal variance, cut where log-odds differ by a quarter, unless they
     have no more different values. With fewer directions than k all that there are count. A
     prediction of 0 or 1 that came true says nothing; with one that did not, the statistic is
-    infinite. A weight of 2 counts as the row twice.
+    infinite. The unit of weights does not matter.
 
     References
     ----------

@@ -51,7 +51,8 @@ class SignedStatistic(Statistic):
 class Spiegelhalter(SignedStatistic):
     r"""The modulus of Spiegelhalter's z: how far the Brier score is from what the model expects.
 
-    .. math:: z = \frac{\sum_i (y_i - p_i) (1 - 2 p_i)}{\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}}
+    .. math:: z = \frac{\sum_i w_i (y_i - p_i) (1 - 2 p_i)}
+              {\sqrt{\sum_i w_i^2 (1 - 2 p_i)^2 p_i (1 - p_i)}}
 
     Notes
     -----
@@ -59,7 +60,7 @@ class Spiegelhalter(SignedStatistic):
     negative if they are underconfident. It looks at one number: deviations whose contributions
     cancel go unnoticed, such as those that mirror each other at 1/2. If no prediction can move it
     (each is 0, 1/2 or 1), it is 0 when all predictions of 0 and 1 are right, and infinite
-    otherwise. A weight of 2 counts as the row twice.
+    otherwise. The unit of weights does not matter.
 
     References
     ----------
@@ -90,9 +91,6 @@ class Spiegelhalter(SignedStatistic):
     def pvalue(self, data: Predictions) -> float:
         """Return the two-sided p-value of z as a standard normal number.
 
-        It takes a weight of 2 for two rows, each with an outcome of its own; `calibration_test`
-        does not, and is exact.
-
         Examples
         --------
         >>> round(Spiegelhalter().pvalue(Predictions([0.2, 0.8], [0, 1])), 6)
@@ -109,14 +107,15 @@ class Spiegelhalter(SignedStatistic):
 class Surprise(SignedStatistic):
     r"""How far the log loss is from what the model expects, in standard deviations.
 
-    .. math:: \frac{|\sum_i (-\log p_{i, y_i} - H(p_i))|}
-              {\sqrt{\sum_i \mathrm{Var}_{p_i}(\log p_i)}}, \qquad H(p) = -\sum_k p_k \log p_k
+    .. math:: \frac{|\sum_i w_i (-\log p_{i, y_i} - H(p_i))|}
+              {\sqrt{\sum_i w_i^2 \mathrm{Var}_{p_i}(\log p_i)}}, \qquad
+              H(p) = -\sum_k p_k \log p_k
 
     Notes
     -----
     It is the score test of the temperature: large if predictions are over- or underconfident as a
     whole, for any number of classes, with one degree of freedom. It sees nothing else. An outcome
-    that was given probability 0 makes it infinite. A weight of 2 counts as the row twice.
+    that was given probability 0 makes it infinite. The unit of weights does not matter.
 
     Examples
     --------
@@ -149,7 +148,7 @@ def _expected(data: Predictions) -> tuple[float, float]:
         means[first:last] = (p * surprise).sum(axis=1)
         squares[first:last] = (p * surprise**2).sum(axis=1)
     mean = float((data.weights * means).sum())
-    return mean, float((data.weights * (squares - means**2)).sum())
+    return mean, float((data.weights**2 * (squares - means**2)).sum())
 
 
 def _surprise(data: Predictions, outcomes: Outcomes) -> Floats:

@@ -97,7 +97,8 @@ class Grid(NamedTuple):
     @classmethod
     def first(cls, ties: Ties) -> Self:
         """Resolve half of the value that is to be expected of a calibrated model."""
-        return cls.spanning(0.0, 1.0, expected_width(ties.path_scale) / 2 or 1.0, 1.0)
+        scale = float(np.sqrt((ties.predicted * (1.0 - ties.values)).sum())) / ties.total
+        return cls.spanning(0.0, 1.0, expected_width(scale) / 2 or 1.0, 1.0)
 
     def finer(self, ties: Ties) -> Self:
         """Resolve a quarter of what this one does, near predictions alone."""

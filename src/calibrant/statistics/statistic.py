@@ -240,8 +240,15 @@ class Ties:
 
     @cached_property
     def variance(self) -> Floats:
-        """Variance of the number of events at each value, if calibrated (cells,)."""
-        return self.predicted * (1.0 - self.values)
+        """Variance of the weight of the events at each value, if calibrated (cells,).
+
+        A row has one outcome, whatever its weight: it adds w² p (1 - p).
+        """
+        data = self.cells.data
+        if not data.weighted:
+            return self.predicted * (1.0 - self.values)
+        squares = np.bincount(self.cells.of_rows, data.weights**2, self.values.size)
+        return squares * self.values * (1.0 - self.values)
 
     @property
     def path_scale(self) -> float:

@@ -23,8 +23,8 @@ class WorstClass(Statistic):
     .. math:: \max_k \frac{V_k}{c_k^2} h\Big(\frac{c_k D_k}{V_k}\Big), \qquad
         h(u) = (1 + u) \log(1 + u) - u
 
-    D is the sum of y - p, V = Σ p (1 - p) its variance if calibrated, and c the ratio of its third
-    moment, Σ p (1 - p) (1 - 2 p), to V.
+    D is the sum of w (y - p), V = Σ w² p (1 - p) its variance if calibrated, and c the ratio of its
+    third moment, Σ w³ p (1 - p) (1 - 2 p), to V.
 
     Notes
     -----
@@ -33,7 +33,7 @@ class WorstClass(Statistic):
     three cases are no wonder, and three too few of ten are more of one than three too many. So
     rare and frequent classes compare. One class of many that is off stands out here, while sums
     over classes drown it. A class whose V is 0 counts as 0 if D is, else the statistic is
-    infinite. A weight of 2 counts as the row twice.
+    infinite. The unit of weights does not matter.
 
     Examples
     --------
@@ -63,9 +63,9 @@ def _moments(data: Predictions) -> tuple[Floats, Floats]:
     for first, last in spans(data.n, data.m):
         p = data.probs[first:last].astype(np.float64)
         weights = data.weights[first:last, None]
-        spread = weights * (p * (1.0 - p))
+        spread = weights**2 * (p * (1.0 - p))
         variance += spread.sum(axis=0)
-        third += (spread * (1.0 - 2.0 * p)).sum(axis=0)
+        third += (weights * spread * (1.0 - 2.0 * p)).sum(axis=0)
     return variance, third
 
 

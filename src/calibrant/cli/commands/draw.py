@@ -27,8 +27,15 @@ class Kind(StrEnum):
     isotonic = "isotonic"
 
 
+class Style(StrEnum):
+    """How bins of two outcomes are drawn."""
+
+    bars = "bars"
+    line = "line"
+
+
 OPTIONS = {  # that only some kinds have
-    Kind.bins: ("--partition", "--classical", "--regions"),
+    Kind.bins: ("--partition", "--style", "--classical", "--regions"),
     Kind.isotonic: ("--confidence",),
 }
 
@@ -43,6 +50,12 @@ LensText = Annotated[
     typer.Option(
         "--lens",
         help=f"{options.LENSES}. Default: all of up to four classes, the predicted class of more.",
+    ),
+]
+StyleOption = Annotated[
+    Style | None,
+    typer.Option(
+        "--style", help="Bars with gaps, as in papers, or a line, as scikit-learn draws; with ECE."
     ),
 ]
 Classical = Annotated[
@@ -67,6 +80,7 @@ def plot(
     kind: KindOption = Kind.bins,
     lens: LensText = None,
     partition: options.PartitionText = None,
+    style: StyleOption = None,
     classical: Classical = False,
     regions: Regions = False,
     confidence: Confidence = False,
@@ -76,17 +90,18 @@ def plot(
     """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
     of_bins = {"--partition": partition, "--classical": classical, "--regions": regions}
-    _check_options(kind, {**of_bins, "--confidence": confidence})
+    _check_options(kind, {"--style": style, **of_bins, "--confidence": confidence})
+    _check_style(style, [classical, regions])
     with whole_file(output) as temporary:
         import calibrant as cal
 
         make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
         models = inputs.load_all(files, paired=False)
-        settings = _settings(models, lens, partition, classical)
+        settings = _settings(models, lens, partition, classical or style is not None)
         data = models if len(models) > 1 else next(iter(models.values()))
         with progress_after(1.0, "resampling") as progress:
             diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
-        look = {"classical": classical, "regions": regions, "summary": classical}
+        look = {"style": style, "classical": classical, "regions": regions, "summary": classical}
         _draw(diagram, temporary, **(look if kind is Kind.bins else {"confidence": confidence}))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
@@ -104,6 +119,12 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
         if value and name not in OPTIONS.get(kind, ()):
             of = next(other.value for other, names in OPTIONS.items() if name in names)
             raise mistake(name, f"is for --kind {of}; found --kind {kind.value}.")
+
+
+def _check_style(style: Style | None, others: list[bool]) -> None:
+    """Refuse other looks beside a style."""
+    if style is not None and any(others):
+        raise mistake("--style", "must stand alone, without --classical and --regions.")
 
 
 def _settings(

@@ -12,7 +12,7 @@ from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.parts import Place, draw, drawn_keys, model_class
 from calibrant.diagrams.charts.simplex import tetrahedron_chart, triangle_chart
 from calibrant.diagrams.charts.svg import WIDTH, Chart, DrawnKey, Point, Scale, element
-from calibrant.diagrams.picture import Floats, Frame, Picture, round_ticks, rounded_percent
+from calibrant.diagrams.picture import Corner, Floats, Frame, Picture, round_ticks, rounded_percent
 from calibrant.inference import Slice
 from calibrant.words import ALPHA, percent, points, pvalue
 
@@ -46,11 +46,12 @@ def _plain_chart(picture: Picture, frame: Frame, label: str, keys: tuple[DrawnKe
     sides = (middle - half, middle + half) if frame.square else (LEFT, RIGHT)
     x, y = Scale(*frame.x, *sides), Scale(*frame.y, BOTTOM, TOP)
     foot = STRIP[1] if picture.strip else BOTTOM
-    parts = [*_axes(x, y, foot), *_strip(x, picture.strip)]
+    parts = [*_axes(x, y, foot), *_strip(x, picture.strip, picture.strip_lines)]
     parts += [draw(part, _places(x, y)) for part in picture.parts]
-    for i, each in enumerate(picture.summary):
-        parts.append(svg.text((sides[0] + 8, TOP + 14 + 16 * i), each, "start"))
     vertical = frame.vertical
+    if picture.summary:
+        parts += _summary(picture.summary, picture.corner, x, y)
+        vertical += f" ({', '.join(picture.summary)})" * (picture.corner is None)
     if frame.above:
         parts += [svg.text((x(at), TOP - 6), told, class_="small") for at, told in frame.above]
         vertical += " (above: predicted probability)"
@@ -101,8 +102,17 @@ def _axes(x: Scale, y: Scale, foot: float) -> list[str]:
     return parts
 
 
-def _strip(x: Scale, histograms: Sequence[Floats]) -> list[str]:
-    """Draw how predictions are distributed, models side by side."""
+def _summary(lines: Sequence[str], corner: Corner | None, x: Scale, y: Scale) -> list[str]:
+    """Write lines into a corner, if there is one."""
+    if corner is None:
+        return []
+    at, anchor = (x.start + 8, "start") if corner.side == "left" else (x.end - 8, "end")
+    top = y.end + 14 if corner.end == "top" else y.start - 8 - 16 * (len(lines) - 1)
+    return [svg.text((at, top + 16 * i), each, anchor, "name") for i, each in enumerate(lines)]
+
+
+def _strip(x: Scale, histograms: Sequence[Floats], lines: Sequence[tuple[float, str]]) -> list[str]:
+    """Draw how predictions are distributed, models side by side, under upright lines."""
     if not histograms:
         return []
     largest = max(float(each.max()) for each in histograms)
@@ -120,6 +130,7 @@ def _strip(x: Scale, histograms: Sequence[Floats]) -> list[str]:
             told.append(svg.box(x(ends[0]), x(ends[1]), STRIP[1], up(float(each[j])), "bar", note))
         model = None if len(histograms) == 1 else i
         parts.append(element("g", "".join(told), class_=model_class(model)))
+    parts += [svg.line((x(at), STRIP[0] - 6), (x(at), STRIP[1]), look) for at, look in lines]
     return parts
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from calibrant.diagrams.picture import Floats, Frame, Picture, round_ticks, rounded_percent
+from calibrant.diagrams.picture import Corner, Floats, Frame, Picture, round_ticks, rounded_percent
 from calibrant.diagrams.static import parts
 from calibrant.diagrams.static.simplex import draw_tetrahedron, draw_triangle
 
@@ -82,14 +82,28 @@ def _draw_plain(picture: Picture, frame: Frame, ax: Axes) -> None:
         parts.draw(ax, part, zorder)
     if picture.strip:
         _draw_strip(ax, picture.strip)
+        for at, look in picture.strip_lines:
+            style, place = parts.style_of(look, None), ax.get_xaxis_transform()
+            ax.plot([at, at], [0.0, 0.85 * STRIP], transform=place, clip_on=False, **style)
     if picture.summary:
-        place: Any = {"transform": ax.transAxes, "va": "top", "fontsize": "x-small", "zorder": 100}
-        text = ax.text(0.02, 0.985, "\n".join(picture.summary), parse_math=False, **place)
-        text.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0})
+        _write_summary(ax, picture.summary, picture.corner, frame)
     low = ax.bbox.height / ax.figure.dpi < LOW
     ax.set_ylabel("\n".join(frame.vertical.rsplit(" ", 1)) if low else frame.vertical)
     parts.fit(ax.xaxis.label, frame.horizontal, 1.02 * parts.inches(ax))
     parts.add_legend(ax, picture.keys)
+
+
+def _write_summary(ax: Axes, lines: Sequence[str], corner: Corner | None, frame: Frame) -> None:
+    """Write lines into a corner of the frame, or above it."""
+    look: Any = {"fontsize": "x-small", "zorder": 100, "parse_math": False}
+    if corner is None:
+        ax.text(0.0, 1.01, ", ".join(lines), transform=ax.transAxes, va="bottom", **look)
+        return
+    x = frame.x[0 if corner.side == "left" else 1]
+    y = frame.y[1 if corner.end == "top" else 0]
+    place: Any = {"xytext": (4 if corner.side == "left" else -4, -4 if corner.end == "top" else 4)}
+    place |= {"textcoords": "offset points", "ha": corner.side, "va": corner.end}
+    ax.annotate("\n".join(lines), (x, y), **place, **look)
 
 
 def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:

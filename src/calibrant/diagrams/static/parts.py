@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
@@ -48,6 +48,12 @@ LOOKS: dict[str, dict[str, Any]] = {  # of lines, areas and texts
     "true": {"color": GREEN, "lw": 1.4},
     "band": {"color": GREY, "lw": 0, "alpha": 0.3},
     "bar": {"color": PALE, "lw": 0},
+    "outcome": {"color": "#5A9BCB", "lw": 0.6, "edge": "white"},
+    "gap": {"color": VERMILLION, "lw": 0.8, "alpha": 0.25, "edge": VERMILLION},
+    "gap off": {"color": VERMILLION, "lw": 1.6, "alpha": 0.6, "edge": VERMILLION},
+    "join": {"color": BLUE, "lw": 1.2},
+    "mean": {"color": INK, "lw": 1.2, "ls": "--"},
+    "rate": {"color": VERMILLION, "lw": 1.2},
     "curve": {"color": BLUE, "lw": 1.4},
     "curve off": {"color": VERMILLION, "lw": 2.6},
     "equal": {"color": PALE, "lw": 0.8},
@@ -139,7 +145,8 @@ def _draw_lines(ax: Axes, part: Lines, zorder: float) -> LineCollection:
 def _draw_areas(ax: Axes, part: Areas, zorder: float) -> PolyCollection:
     if part.shares is None:
         style = style_of(part.look, part.model)
-        look: Any = {"facecolors": style["color"], "alpha": style["alpha"], "linewidths": 0}
+        look: Any = {"facecolors": to_rgba(style["color"], style["alpha"])}
+        look |= {"edgecolors": style.get("edge", "none"), "linewidths": style["lw"]}
     else:
         look = {"array": part.shares, "cmap": SHARE_COLOURS, "clim": (0, part.shares.max())}
         look |= {"edgecolors": "white", "linewidths": 0.8}
@@ -273,7 +280,8 @@ def _handle(key: Key) -> Any:
         return Line2D([], [], ls="none", marker=MARKERS[key.shape], ms=5.0, mfc=inside, mec=edge)
     style = style_of(key.look, key.model)
     if key.sample == "area":
-        return Patch(color=style["color"], alpha=style["alpha"], lw=0)
+        fill = to_rgba(style["color"], style["alpha"])
+        return Patch(facecolor=fill, edgecolor=style.get("edge", "none"), lw=style["lw"])
     return Line2D([], [], **style)
 
 

@@ -1,5 +1,6 @@
 """Families of tests: which statistics are looked at if nobody chooses, and p-values of many."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,9 @@ def omnibus(view: View) -> tuple[Statistic, ...]:
     test; the worst class is one of many that alone is off; the kernel sees whatever neighbours
     have in common. They were chosen by their power on real predictions, see `docs/measures.md`.
     Rows in clusters leave statistics of sums over rows: a tree instead of the kernel, and the
-    totals. Of rows elsewhere there are statistics on cells alone: how far off predictions are as a
-    whole, and within 15 intervals, or by the class of a probability of one half or more.
+    totals. With weights, kernels pair a row with itself, too: so their unit does not matter. Of
+    rows elsewhere there are statistics on cells alone: how far off predictions are as a whole, and
+    within 15 intervals, or by the class of a probability of one half or more.
     """
     if not view.rows.held:
         return _on_cells(view.m)
@@ -50,10 +52,10 @@ def omnibus(view: View) -> tuple[Statistic, ...]:
         return on_tree, ExpectedMiscalibration(EqualWidth(1), total_variation)
     if view.m == 2:
         return Cox(), Neyman()
-    kernel = KernelMiscalibration(BANDWIDTH)
+    kernel = KernelMiscalibration(BANDWIDTH, unbiased=not view.data.weighted)
     if view.n > ALL_PAIRS or view.n**2 * view.m > PAIRED:
         rank = next(rank for rows, rank in RANKS if view.n <= rows)
-        kernel = KernelMiscalibration(BANDWIDTH, form="low-rank", rank=rank)
+        kernel = replace(kernel, form="low-rank", rank=rank)
     totals = ExpectedMiscalibration(EqualWidth(1), total_variation)
     return kernel, Surprise(), totals, WorstClass()
 

@@ -1,7 +1,7 @@
 """Groups of rows, such as men and women: which of them are off, and how far."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -9,9 +9,11 @@ import numpy as np
 
 from calibrant import tables, words
 from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
+from calibrant.checks.convert import columns_of
 from calibrant.checks.parameters import Rng, listed, whole
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.verdicts.evaluation import EvaluationRow, judged, sizes_of
+from calibrant.inference.verdicts.gathering import gathered
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
@@ -20,7 +22,6 @@ from calibrant.rows import Group, Memory, Rows, Scan, Values
 from calibrant.words import BIAS
 
 HEADER = ("column", "group", "rows", "off by", "95 % interval", BIAS, "adjusted p")
-OTHERS = "others"
 
 
 @final
@@ -105,7 +106,7 @@ class Slices(tables.Tabular):
 @takes_arrays
 def slices(
     data: Predictions | Scan,
-    by: Mapping[str, Sequence[Any]] | Sequence[str] | str,
+    by: Mapping[str, Sequence[Any]] | Sequence[str] | str | Any,
     *,
     lens: Lens | str | None = None,
     least: int = 50,
@@ -123,9 +124,11 @@ def slices(
     data : Predictions or Scan
         Predictions and outcomes. Of scanned rows, statistics on bins are tested, and how far off
         groups are is not worked out.
-    by : mapping of str to sequence of length n, or names
+    by : mapping of str to sequence of length n, data frame, or names
         Columns that are known before the outcome, such as sex or hospital; rows of equal values
-        make a group. Names are of columns that `load` kept beside the data, or of scanned files.
+        make a group. Of more than 12 different numbers, quartiles do; of as many dates, days,
+        months, quarters or years. Names are of columns that `load` kept beside the data, of the
+        frame that `data` is, or of scanned files.
     lens : Lens, optional
         Default: the event of two classes, else the top label.
     least : int, default 50
@@ -191,7 +194,7 @@ def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
             )
         names, of_rows, counts = np.unique(texts, return_inverse=True, return_counts=True)
         known = dict(zip(names.tolist(), counts.tolist(), strict=True))
-        for name, shared, n in _gathered(known, least):
+        for name, shared, n in gathered(known, least):
             rows = np.isin(names, shared)[of_rows]
             found.append(Found(str(column), name, n, Memory(data.weighted_by(rows))))
     return list(columns), found
@@ -203,24 +206,17 @@ def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
     scan = scan.keeping(names)
     counted: list[Counter[str]] = scan.fold([scan.part(Values(tuple(names)))])[0]
     for column, counts in zip(names, counted, strict=True):
-        for name, shared, n in _gathered(counts, least):
+        for name, shared, n in gathered(counts, least):
             found.append(Found(column, name, n, scan.only(Group(column, shared), n)))
     return names, found
 
 
-def _gathered(counts: Mapping[str, int], least: int) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    """Yield the groups of a column, their values and numbers of rows; those of few are one."""
-    small = tuple(sorted(value for value, n in counts.items() if n < least))
-    for value in sorted(set(counts) - set(small)):
-        yield value, (value,), counts[value]
-    if small:
-        yield OTHERS, small, sum(counts[value] for value in small)
-
-
 def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
-    """Return columns by name: those that were given, or those that were kept."""
+    """Return columns by name: those that were given, of a dict or frame, or those kept."""
     if isinstance(by, Mapping) and by:
         return by
+    if frame := columns_of(by):
+        return frame
     names = _names(by)
     missing = sorted(set(names) - set(data.columns))
     if missing:
@@ -236,5 +232,8 @@ def _names(by: Any) -> list[str]:
     names = [by] if isinstance(by, str) else by
     some = isinstance(names, list | tuple) and len(names) > 0
     if not some or not all(isinstance(name, str) for name in names):
-        raise TypeError("`by` must be a dict of columns, such as {'sex': [...]}, or their names.")
+        raise TypeError(
+            "`by` must be a dict of columns, such as {'sex': [...]}, a data frame, or names of"
+            " columns that were kept."
+        )
     return list(names)

@@ -1,0 +1,154 @@
+"""Data frames: verbs take them by the rules of files."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import calibrant as cal
+from calibrant.inference.verdicts.gathering import gathered
+
+NAMES = np.array(["cat", "dog", "bird"])
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet([1, 1, 1], 400)
+    labels = (probs.cumsum(axis=1) < rng.random(400)[:, None]).sum(axis=1)
+    return probs, labels
+
+
+@pytest.fixture(scope="module")
+def frame(rows):
+    probs, labels = rows
+    frame = pd.DataFrame(probs, columns=[f"prob_{name}" for name in NAMES])
+    frame["y"] = NAMES[labels]
+    frame["hospital"] = np.where(np.arange(400) % 3 == 0, "north", "south")
+    frame["age"] = np.arange(400) % 80 + 18
+    frame["day"] = pd.date_range("2023-01-01", periods=400)
+    return frame
+
+
+def settings():
+    return {"n_resamples": 19, "rng": 0}
+
+
+@pytest.mark.parametrize("of", [lambda frame: frame, pl.from_pandas])
+def test_a_frame_gives_the_answer_of_its_arrays(rows, frame, of):
+    probs, labels = rows
+    wanted = cal.evaluate(cal.Predictions(probs, labels, classes=NAMES), **settings())
+    found = of(frame)
+    answers = [
+        cal.evaluate(found, label="y", **settings()),
+        cal.evaluate(found, **settings()),
+        cal.evaluate(frame.filter(like="prob_"), frame.y, **settings()),
+    ]
+    for answer in answers:
+        assert str(answer) == str(wanted)
+        assert answer.table() == wanted.table()
+
+
+def test_other_verbs_take_frames(rows, frame):
+    probs, labels = rows
+    assert cal.ece(frame, label="y") == cal.ece(probs, labels)
+    assert cal.reliability_diagram(frame, **settings()).classes == tuple(NAMES)
+    found = cal.compare({"a": frame, "b": frame}, label="y", **settings())
+    assert str(found) == str(cal.compare({"a": probs, "b": probs}, labels, **settings()))
+
+
+def test_names_of_classes_have_no_prefix(frame):
+    assert cal.Predictions(frame.filter(like="prob_"), frame.y).classes == tuple(NAMES)
+    columns = ["prob_cat", "prob_dog", "prob_bird"]
+    assert cal.Predictions.from_frame(frame, label="y", probs=columns).classes == tuple(NAMES)
+    logits = np.log(frame[columns]).rename(columns=lambda name: name.replace("prob", "logit"))
+    assert cal.Predictions.from_logits(logits, frame.y).classes == tuple(NAMES)
+
+
+def test_a_frame_of_one_column_is_the_event():
+    frame = pd.DataFrame({"risk": [0.2, 0.9]})
+    assert cal.Predictions(frame, [0, 1]).probs[:, 1].tolist() == [0.2, 0.9]
+
+
+def test_one_hot_columns_are_put_into_the_order_of_the_classes(rows, frame):
+    order = [2, 0, 1]
+    hot = pd.DataFrame(np.eye(3)[rows[1]][:, order], columns=[f"is_{NAMES[j]}" for j in order])
+    found = cal.Predictions(frame.filter(like="prob_"), hot)
+    np.testing.assert_array_equal(found.labels, rows[1])
+
+
+@pytest.mark.parametrize("by", ["frame", "series", "names", "dict"])
+def test_slices_take_columns_of_a_frame(frame, by):
+    given = {"frame": frame[["hospital"]], "series": frame.hospital, "names": ["hospital"]}
+    given = (given | {"dict": {"hospital": frame.hospital}})[by]
+    found = cal.slices(frame, by=given, label="y", **settings())
+    assert [(row.column, row.group, row.n) for row in found.rows] == [
+        ("hospital", "north", 134),
+        ("hospital", "south", 266),
+    ]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_numbers_make_quartiles_and_dates_periods(frame, kept):
+    by = ["age", "day"] if kept else frame[["age", "day"]]
+    found = cal.slices(frame, by=by, label="y", **settings())
+    ages = [(row.group, row.n) for row in found.rows if row.column == "age"]
+    assert ages == [(f"{low} to {low + 19}", 100) for low in (18, 38, 58, 78)]
+    days = [(row.group, row.n) for row in found.rows if row.column == "day"]
+    assert days == [
+        ("2023 Q1", 90),
+        ("2023 Q2", 91),
+        ("2023 Q3", 92),
+        ("2023 Q4", 92),
+        ("others", 35),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "wanted"),
+    [
+        ({f"0{j}": 60 for j in range(10, 23)}, [(f"0{j}", 60) for j in range(10, 23)]),
+        ({str(j): 60 for j in range(3)}, [("0", 60), ("1", 60), ("2", 60)]),
+        (
+            {**{str(j): 10 for j in range(20)}, "nan": 7},
+            [("0 to 4", 50), ("5 to 9", 50), ("10 to 14", 50), ("15 to 19", 50), ("missing", 7)],
+        ),
+        ({str(j): 1 for j in range(20)}, [("0 to 19", 20)]),
+        ({f"2024-02-{j}": 9 for j in range(17, 31)}, [("others", 126)]),  # no 30th of February
+        ({f"{1990 + j}-05-01": 50 for j in range(15)}, [(f"{1990 + j}", 50) for j in range(15)]),
+    ],
+)  # fmt: skip
+def test_gathering_by_hand(counts, wanted):
+    found = list(gathered(counts, 50))
+    assert [(name, n) for name, _, n in found] == wanted
+    assert sorted(value for _, values, _ in found for value in values) == sorted(counts)
+
+
+@pytest.mark.parametrize("swapped", [lambda p, y: (y[:, 0], p[:, 0]), lambda p, y: (y[:, 0], p)])
+@pytest.mark.parametrize("named", [True, False])
+def test_arguments_in_the_order_of_scikit_learn_are_asked_about(rows, swapped, named):
+    labels = rows[1] % 2
+    labels = NAMES[labels] if named else labels
+    with pytest.raises(ValueError, match="must come before `labels`; are they swapped"):
+        cal.evaluate(*swapped(rows[0], labels[:, None]))
+
+
+@pytest.mark.parametrize("begin", ["label_", "y_", ""])
+def test_one_hot_labels_are_told_what_they_are(tmp_path, rows, frame, begin):
+    hot = pd.DataFrame(np.eye(3, dtype=int)[rows[1]], columns=[f"{begin}{name}" for name in NAMES])
+    path = tmp_path / "hot.csv"
+    hot.join(frame.filter(like="prob_")).to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"Are '.*cat', .* labels, one-hot\? Make one column"):
+        cal.load(path)
+    with pytest.raises(ValueError, match=r"is one of .* which are one-hot"):
+        cal.load(path, label=f"{begin}cat")
+    one = cal.load(path, label=f"{begin}cat", probs="prob_cat")
+    assert one.classes == ("not cat", "cat")
+    np.testing.assert_array_equal(one.labels, rows[1] == 0)
+
+
+def test_notebooks_show_words_then_the_table(frame):
+    shown = cal.evaluate(frame, label="y", **settings())._repr_html_()
+    assert shown.startswith("<p>No evidence that the full distributions")
+    assert shown.index("</p>") < shown.index("<table>")
+    assert cal.reliability_diagram(frame, **settings())._repr_html_().startswith("<iframe")
