@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.diagrams import reliability_diagram as reliability_diagram
     from calibrant.diagrams import score_plane as score_plane
     from calibrant.diagrams import smooth_diagram as smooth_diagram
+    from calibrant.explorer import Explorer as Explorer
+    from calibrant.explorer import explore as explore
     from calibrant.inference import Binwise as Binwise
     from calibrant.inference import CalibrationTest as CalibrationTest
     from calibrant.inference import Classwise as Classwise
@@ -88,6 +90,7 @@ _HOMES = {  # where public names live; "" for modules
     "cross_fitting": "Recalibration RecalibrationRow recalibrate",
     "diagrams": "CurveDiagram ReliabilityDiagram ScorePlane cumulative_diagram isotonic_diagram"
     " reliability_diagram score_plane smooth_diagram",
+    "explorer": "Explorer explore",
     "inference": "CalibrationTest Binwise Classwise Comparison Difference Estimate Evaluation"
     " EvaluationRow Power Slice Slices Tally Verdict calibration_test binwise classwise compare"
     " estimate evaluate power slices",

@@ -3,12 +3,14 @@
 Lenses: ``canonical``, ``top``, ``top:3``, ``class:dog``, ``groups:0-2|3-5|6-9``, ``pooled``.
 Partitions: ``width:10``, ``simplex:5``, ``mass:15``, ``tree:1000``, ``tree:1000:median``.
 Distances: ``tv``, ``euclidean``, ``squared``.
+Regions of the simplex: ``dog > 0.1 and max < 0.9``.
 """
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import reduce, wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -30,6 +32,7 @@ P = ParamSpec("P")
 Data_contra = TypeVar("Data_contra", contravariant=True)
 Probs_contra = TypeVar("Probs_contra", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
+Where = Callable[[Any], Any]  # from predictions (n, m) to which rows are kept
 
 COLUMNS = ("label", "probs", "classes", "weight", "values", "cluster", "keep")  # of `load`
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
@@ -53,6 +56,10 @@ NAMED_DISTANCES: dict[str, Distance] = {
     "squared": distances.squared_euclidean,
     "squared_euclidean": distances.squared_euclidean,
 }
+
+# A condition, up to the next one or the end. The name may hold anything, even "and" or ">".
+CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)(?:\s+and\s+(?=\S)|\s*$)")
+OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
 class Verb(Protocol[Data_contra, Probs_contra, P, Result_co]):
@@ -222,6 +229,32 @@ def as_distance(distance: Any) -> Distance:
     function("distance", distance)
     found: Distance = distance
     return found
+
+
+def as_region(text: str, data: Predictions | Scan) -> Where:
+    """Return the mask function of conditions such as ``dog > 0.1 and max < 0.9``."""
+    conditions: list[Where] = []
+    start = 0
+    while start < len(text) or not conditions:
+        found = CONDITION.match(text, start)
+        if found is None:
+            raise not_one("region", text, 'conditions such as "dog > 0.1 and max < 0.9"')
+        conditions.append(_condition(found, text, data))
+        start = found.end()
+    return lambda probs: reduce(operator.and_, (condition(probs) for condition in conditions))
+
+
+def _condition(found: re.Match[str], text: str, data: Predictions | Scan) -> Where:
+    name, sign, written = found.groups()
+    try:
+        limit = float(written)
+    except ValueError:
+        raise not_one("region", text, f"conditions with numbers, not {written!r}") from None
+    compare = OPERATORS[sign]
+    if name == "max" and "max" not in data.classes:
+        return lambda probs: compare(probs.max(axis=1), limit)
+    j = data.classes.index(named_class("region", name, data))
+    return lambda probs: compare(probs[:, j], limit)
 
 
 def named_class(name: str, word: str, data: Predictions | Scan) -> str:

@@ -1,11 +1,12 @@
 """Groups of rows, such as men and women: which of them are off, and how far."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant import tables, words
 from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
@@ -21,6 +22,7 @@ from calibrant.resampling import Exact
 from calibrant.rows import Group, Memory, Rows, Scan, Values
 from calibrant.words import BIAS
 
+LEAST = 50  # rows of a group
 HEADER = ("column", "group", "rows", "off by", "95 % interval", BIAS, "adjusted p")
 
 
@@ -109,7 +111,7 @@ def slices(
     by: Mapping[str, Sequence[Any]] | Sequence[str] | str | Any,
     *,
     lens: Lens | str | None = None,
-    least: int = 50,
+    least: int = LEAST,
     n_resamples: int = 999,
     rng: Rng = None,
     progress: Progress | None = None,
@@ -186,18 +188,25 @@ def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
     """
     columns, found = _columns(data, by), []
     for column, values in columns.items():
-        texts = np.array([str(value) for value in np.atleast_1d(values)])
-        if texts.shape != (data.n,):
-            raise ValueError(
-                f"`by` must have a value for each of the {data.n:,} rows; column {column!r} has"
-                f" {texts.size:,}."
-            )
-        names, of_rows, counts = np.unique(texts, return_inverse=True, return_counts=True)
-        known = dict(zip(names.tolist(), counts.tolist(), strict=True))
-        for name, shared, n in gathered(known, least):
-            rows = np.isin(names, shared)[of_rows]
+        for name, rows, n in members(str(column), values, data.n, least):
             found.append(Found(str(column), name, n, Memory(data.weighted_by(rows))))
     return list(columns), found
+
+
+def members(
+    column: str, values: Any, n: int, least: int
+) -> Iterator[tuple[str, NDArray[np.bool_], int]]:
+    """Yield the groups of a column: the name, which rows (n,) belong to it, and how many."""
+    texts = np.array([str(value) for value in np.atleast_1d(values)])
+    if texts.shape != (n,):
+        raise ValueError(
+            f"`by` must have a value for each of the {n:,} rows; column {column!r} has"
+            f" {texts.size:,}."
+        )
+    names, of_rows, counts = np.unique(texts, return_inverse=True, return_counts=True)
+    known = dict(zip(names.tolist(), counts.tolist(), strict=True))
+    for name, shared, count in gathered(known, least):
+        yield name, np.isin(names, shared)[of_rows], count
 
 
 def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:

@@ -1,0 +1,177 @@
+// Panels of the page are asked for one by one; the address holds the whole state. Without a script,
+// controls are a form, links are links, and slow panels come in frames.
+document.body.classList.add("scripted");
+const form = () => document.getElementById("form");
+const trouble = document.getElementById("trouble");
+const PANELS = ["controls", "diagram", "verdict", "below"];
+let turn = 0;
+let running = new AbortController();
+const tab = Math.random().toString(36).slice(2);
+
+function address() {
+  const given = new URLSearchParams(new FormData(form()));
+  const groups = given.get("groups");
+  given.delete("groups");
+  if (groups && form().dataset.changed === "groups") given.set("lens", `groups:${groups}`);
+  for (const [name, value] of [...given]) if (value === "" || (name === "bins" && value === "0") || (name === "tab" && value === "bins")) given.delete(name);
+  const told = given.toString();
+  return told ? `?${told}` : "?";
+}
+
+async function panel(name, query, signal) {
+  const place = document.getElementById(name);
+  place.setAttribute("aria-busy", "true");
+  place.classList.add("busy");
+  const separator = query.length > 1 ? "&" : "";
+  const answer = await fetch(`panel/${name}${query}${separator}ticket=${tab}.${turn}`, {signal});
+  const text = await answer.text();
+  if (signal.aborted) return;
+  place.classList.remove("busy");
+  place.removeAttribute("aria-busy");
+  if (!answer.ok) throw new Error(text);
+  const kept = document.activeElement && place.contains(document.activeElement) ? document.activeElement.name : null;
+  place.innerHTML = text;
+  if (kept) place.querySelector(`[name="${CSS.escape(kept)}"]`)?.focus();
+  prepare(place);
+}
+
+async function show(query, only) {
+  turn += 1;
+  running.abort();
+  running = new AbortController();
+  const {signal} = running;
+  trouble.hidden = true;
+  const wanted = only || PANELS;
+  if (wanted.includes("verdict")) watch(signal, turn);
+  const results = await Promise.allSettled(wanted.map((name) => panel(name, query, signal)));
+  const failed = results.find((each) => each.status === "rejected" && each.reason.name !== "AbortError");
+  if (!failed || signal.aborted) return;
+  trouble.textContent = failed.reason instanceof TypeError ? "The explorer has ended, or cannot be reached. Start it again and reload this page." : failed.reason.message;
+  trouble.hidden = false;
+  for (const name of PANELS) document.getElementById(name).classList.remove("busy");
+}
+
+async function watch(signal, mine) {
+  await new Promise((done) => setTimeout(done, 700));
+  const place = document.getElementById("verdict");
+  while (!signal.aborted && mine === turn && place.hasAttribute("aria-busy")) {
+    const answer = await fetch(`progress?ticket=${tab}.${mine}`, {signal}).catch(() => null);
+    if (!answer || signal.aborted || !place.hasAttribute("aria-busy")) return;
+    const share = Number(await answer.text());
+    let bar = place.querySelector("progress");
+    if (!bar) {
+      bar = document.createElement("progress");
+      bar.setAttribute("aria-label", "Testing");
+      place.prepend(bar);
+    }
+    bar.value = share;
+    await new Promise((done) => setTimeout(done, 400));
+  }
+}
+
+function go(query, only) {
+  if (query !== location.search && !(query === "?" && location.search === "")) history.pushState(null, "", query);
+  document.querySelectorAll("nav.tabs a").forEach((link) => {
+    const where = new URLSearchParams(query);
+    const own = new URLSearchParams(link.search).get("tab") || "bins";
+    link.toggleAttribute("aria-current", own === (where.get("tab") || "bins"));
+    if (own === "bins") where.delete("tab"); else where.set("tab", own);
+    link.href = `?${where}`;
+  });
+  return show(query, only);
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-go]");
+  if (link && !event.metaKey && !event.ctrlKey && !event.shiftKey) {
+    event.preventDefault();
+    const before = new URLSearchParams(location.search);
+    const after = new URLSearchParams(link.search);
+    const same = ["model", "other", "lens", "bins", "mass", "style", "region", "by", "group", "repair"].every((name) => (before.get(name) || "") === (after.get(name) || ""));
+    go(link.search || "?", same ? ["controls", "below"] : undefined);
+    return;
+  }
+  const mark = event.target.closest("#marks .mark");
+  if (mark) choose(mark);
+});
+
+function choose(mark) {
+  const marks = [...document.querySelectorAll("#marks svg[role=img] .mark")];
+  if (document.getElementById("marks").dataset.kind !== "2") return;
+  const query = new URLSearchParams(location.search);
+  for (const name of ["low", "high", "page"]) query.delete(name);
+  query.set("bin", marks.indexOf(mark));
+  query.set("tab", "rows");
+  go(`?${query}`, ["controls", "below"]);
+}
+
+document.addEventListener("submit", (event) => { event.preventDefault(); go(address()); });
+document.addEventListener("change", (event) => {
+  if (!event.target.closest("#form")) return;
+  form().dataset.changed = event.target.name;
+  if (event.target.name === "by") { const group = form().elements.group; if (group) group.value = ""; }
+  go(address());
+});
+document.addEventListener("input", (event) => {
+  if (event.target.name === "bins") event.target.previousElementSibling.value = event.target.value === "0" ? "default" : event.target.value;
+});
+addEventListener("popstate", () => show(location.search || "?"));
+
+// Marks can be reached and pressed by keys; dragging across a picture of two outcomes selects rows.
+function prepare(place) {
+  for (const title of place.querySelectorAll("svg title")) {
+    title.parentNode.dataset.note = title.textContent;
+    title.remove();
+  }
+  place.querySelectorAll("[data-turn]").forEach(turnable);
+  const figure = place.querySelector("#marks");
+  if (!figure || figure.dataset.kind !== "2") return;
+  const svg = figure.querySelector("svg[role=img]");
+  svg.querySelectorAll(".mark").forEach((mark) => {
+    mark.setAttribute("tabindex", "0");
+    mark.setAttribute("role", "button");
+    mark.setAttribute("aria-label", mark.dataset.note || "bin");
+    mark.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(mark); } });
+  });
+  svg.setAttribute("role", "group");
+  svg.dataset.brush = "1";
+  brush(svg, figure.dataset.axis.split(" ").map(Number));
+}
+
+function brush(svg, [low, high, square]) {
+  const [left, right] = square ? [92, 392] : [54, 430];
+  const at = (event) => {
+    const box = svg.getBoundingClientRect();
+    const x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
+    return Math.max(0, Math.min(1, low + (x - left) / (right - left) * (high - low)));
+  };
+  let start = null;
+  let area = null;
+  svg.addEventListener("pointerdown", (event) => { if (!event.target.closest(".mark")) start = at(event); });
+  svg.addEventListener("pointermove", (event) => {
+    if (start === null) return;
+    if (!area) {
+      area = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      svg.append(area);
+    }
+    const ends = [start, at(event)].sort((a, b) => a - b).map((value) => left + (value - low) / (high - low) * (right - left));
+    set(area, {class: "brush", x: ends[0], width: ends[1] - ends[0], y: 10, height: 300});
+  });
+  addEventListener("pointerup", (event) => {
+    if (start === null) return;
+    const ends = [start, at(event)].sort((a, b) => a - b);
+    start = null;
+    area?.remove();
+    area = null;
+    if (!svg.isConnected || ends[1] - ends[0] < 0.01) return;
+    const query = new URLSearchParams(location.search);
+    for (const name of ["bin", "page"]) query.delete(name);
+    query.set("low", ends[0].toFixed(3));
+    query.set("high", ends[1].toFixed(3));
+    query.set("tab", "rows");
+    go(`?${query}`, ["controls", "below"]);
+  });
+}
+
+prepare(document);
+show(location.search || "?", document.querySelector("#below .wait") ? ["verdict", "below"] : ["verdict"]);
