@@ -12,6 +12,7 @@ import typer
 from calibrant.cli.commands.draw import plot, report
 from calibrant.cli.commands.evaluate import compare, evaluate, power
 from calibrant.cli.commands.examples import datasets, demo
+from calibrant.cli.commands.explore import explore
 from calibrant.cli.commands.recalibrate import apply, recalibrate
 from calibrant.cli.commands.test import run_test
 from calibrant.cli.errors import INTERRUPTED, one_sentence_errors
@@ -58,6 +59,10 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
     report: (
         "Write a report: one HTML file that works offline.",
         "report predictions.parquet -o report.html",
+    ),
+    explore: (
+        "Look around on a page: lenses, bins, groups, rows.",
+        "explore predictions.parquet",
     ),
     power: (
         "Say how far off a model must be for a file to show it.",

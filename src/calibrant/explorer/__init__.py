@@ -59,7 +59,9 @@ def explore(
     """
     models = named(data)
     check_same_classes(models)
-    session = Session({name or "data": model for name, model in models.items()}, (), check_resamples(n_resamples))
+    session = Session(
+        {name or "data": model for name, model in models.items()}, (), check_resamples(n_resamples)
+    )
     folder = None if images is None else Path(images)
     return Explorer(session, title, host, whole("port", port, least=0), folder).start()
 

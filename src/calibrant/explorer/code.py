@@ -1,9 +1,16 @@
 """The Python and the command that reproduce what is on the screen."""
 
+from dataclasses import replace
+from pathlib import Path
 from shlex import quote
 
+from calibrant.arguments import CONDITION, named_class
 from calibrant.explorer.session import SEED, Session
 from calibrant.explorer.state import State
+from calibrant.inference.verdicts.gathering import NUMBER
+from calibrant.recalibration.spelled import WHOLE
+
+FEW = 4  # values that are named one by one
 
 
 def python(session: Session, state: State) -> str:
@@ -11,38 +18,83 @@ def python(session: Session, state: State) -> str:
 
     It begins with the file that was opened; where data came from memory, with ``data``.
     """
-    lines = ["import calibrant as cal", ""]
-    columns = [state.by] if state.by else []
-    lines += _loaded(session, state, columns)
-    draws = f"n_resamples={session.draws['n_resamples']}, rng={SEED}"
+    lines = ["import numpy as np"] * bool(state.group) + ["import calibrant as cal", ""]
+    lines += _model(session, state, "data")
+    drawn = "data"
     if state.repair:
+        method = f"cal.recalibration.{WHOLE[state.repair].__name__}()"
         lines += [
-            "from calibrant.recalibration.spelled import as_method",
-            f"repaired = cal.recalibrate(data, [as_method({state.repair!r}, data.m)], rng={SEED})",
-            "data = repaired.predictions(repaired.rows[1].name)",
+            f"repaired = cal.recalibrate(data, [{method}], rng={SEED})",
+            "after = repaired.predictions(repaired.rows[1].name)",
         ]
+        drawn = f"{{'as it is': data, {f'after {state.repair}'!r}: after}}"
+    elif state.other:
+        lines += _model(session, replace(state, model=state.other), "other")
+        drawn = f"{{{state.model or session.first!r}: data, {state.other!r}: other}}"
+    masks = []
     if state.group:
-        lines += [
-            "from calibrant.inference.verdicts.groups import LEAST, members",
-            f"groups = members({state.by!r}, data.columns[{state.by!r}], data.n, LEAST)",
-            f"inside = {{name: rows for name, rows, _ in groups}}[{state.group!r}]",
-        ]
+        masks.append(_group(session, state))
     if state.region:
-        lines += [
-            "from calibrant.arguments import as_region",
-            f"region = as_region({state.region!r}, data)(data.probs)",
-        ]
-    masks = ["inside"] * bool(state.group) + ["region"] * bool(state.region)
+        masks.append(_region(session, state))
     if masks:
-        lines.append(f"data = data.restrict({' & '.join(masks)})")
-    lens = _lens(session, state)
+        lines.append(f"rows = {' & '.join(masks)}")
+        both = ["after"] * bool(state.repair) + ["other"] * bool(state.other and not state.repair)
+        lines += [f"{name} = {name}.restrict(rows)" for name in ("data", *both)]
+    return "\n".join([*lines, *_answers(session, state, drawn)])
+
+
+def _answers(session: Session, state: State, drawn: str) -> list[str]:
+    """Return the lines that draw and judge."""
+    draws = f"n_resamples={session.draws['n_resamples']}, rng={SEED}"
+    lens, judged = _lens(session, state), "after" if state.repair else "data"
     partition = "" if state.partition is None else f", partition={state.partition!r}"
-    lines += [
-        f"diagram = cal.reliability_diagram(data, lens={lens}{partition}, {draws})",
+    if not session.two(state):
+        drawn, partition = judged, ""
+    verdict = f"cal.evaluate({judged}, lenses={lens}, {draws})"
+    if state.other and not state.repair:
+        verdict = f"cal.compare({drawn}, lenses={lens}, {draws})"
+    return [
+        f"diagram = cal.reliability_diagram({drawn}, lens={lens}{partition}, {draws})",
         "print(diagram.sentence)",
-        f"print(cal.evaluate(data, lenses={lens}, {draws}))",
+        f"print({verdict})",
     ]
-    return "\n".join(lines)
+
+
+def _model(session: Session, state: State, name: str) -> list[str]:
+    """Return the lines that read a model."""
+    keep = f", keep={state.by!r}" if state.group else ""
+    if not session.files:
+        return [f"# {name}: the Predictions that were handed to cal.explore"]
+    if len(session.files) == len(session.models):
+        return [f"{name} = cal.load({str(_file(session, state))!r}{keep})"]
+    files = [str(file) for file in session.files]
+    return [f"{name} = cal.load_models({files!r}{keep})[{state.model or session.first!r}]"]
+
+
+def _group(session: Session, state: State) -> str:
+    """Return the mask of the rows of a group."""
+    column = session.model(state).columns[state.by]
+    inside = {name: rows for name, rows, _ in session.group_rows(state)}[state.group]
+    values = sorted({str(value) for value in column[inside]})
+    named = f"data.columns[{state.by!r}]"
+    if len(values) == 1:
+        return f"({named} == {values[0]!r})"
+    if len(values) > FEW and all(NUMBER.fullmatch(value) for value in values):
+        low, high = min(values, key=float), max(values, key=float)
+        return f"(({named}.astype(float) >= {low}) & ({named}.astype(float) <= {high}))"
+    return f"np.isin({named}.astype(str), {values!r})"
+
+
+def _region(session: Session, state: State) -> str:
+    """Return the mask of the rows of a region."""
+    data, told = session.model(state), []
+    for name, sign, limit in CONDITION.findall(state.region):
+        if name == "max" and "max" not in data.classes:
+            told.append(f"(data.probs.max(axis=1) {sign} {limit})")
+        else:
+            j = data.classes.index(named_class("region", name, data))
+            told.append(f"(data.probs[:, {j}] {sign} {limit})")
+    return " & ".join(told)
 
 
 def _lens(session: Session, state: State) -> str:
@@ -51,25 +103,17 @@ def _lens(session: Session, state: State) -> str:
     return "'canonical'" if str(session.lens(state)) == "canonical" else "'top'"
 
 
-def _loaded(session: Session, state: State, columns: list[str]) -> list[str]:
-    """Return the lines that read the model."""
-    keep = f", keep={columns!r}" if columns else ""
-    if not session.files:
-        return ["# data: the Predictions that were handed to cal.explore"]
-    if len(session.files) == len(session.models):
-        file = session.files[list(session.models).index(state.model or session.first)]
-        return [f"data = cal.load({str(file)!r}{keep})"]
-    names = [str(file) for file in session.files]
-    return [f"data = cal.load_models({names!r}{keep})[{state.model or session.first!r}]"]
+def _file(session: Session, state: State) -> Path:
+    """Return the file of the model, or the first one where a file has several."""
+    place = list(session.models).index(state.model or session.first)
+    return session.files[place if len(session.files) == len(session.models) else 0]
 
 
 def command(session: Session, state: State) -> str:
     """Return the command that prints the verdict of a state, and the one that draws it."""
     if not session.files:
         return "# the data were handed over in Python: write them to a file first"
-    file = session.files[0]
-    if len(session.files) == len(session.models):
-        file = session.files[list(session.models).index(state.model or session.first)]
+    file = _file(session, state)
     shared = ["--resamples", str(session.draws["n_resamples"]), "--seed", str(SEED)]
     if state.region:
         shared += ["--region", state.region]
@@ -84,5 +128,7 @@ def command(session: Session, state: State) -> str:
         told.append(["calibrant", "evaluate", str(file), "--by", state.by, *shared])
     lines = [" ".join(map(quote, words)) for words in told]
     if state.group or state.repair:
-        lines.insert(0, "# of all rows as they are; the choice of a group or a calibrator is Python's")
+        lines.insert(
+            0, "# of all rows as they are; the choice of a group or a calibrator is Python's"
+        )
     return "\n".join(lines)

@@ -4,9 +4,8 @@ document.body.classList.add("scripted");
 const form = () => document.getElementById("form");
 const trouble = document.getElementById("trouble");
 const PANELS = ["controls", "diagram", "verdict", "below"];
-let turn = 0;
-let running = new AbortController();
-const tab = Math.random().toString(36).slice(2);
+const tab = Math.random().toString(36).slice(2, 12);
+const running = {}; // what each panel waits for
 
 function address() {
   const given = new URLSearchParams(new FormData(form()));
@@ -18,53 +17,53 @@ function address() {
   return told ? `?${told}` : "?";
 }
 
-async function panel(name, query, signal) {
+async function panel(name, query) {
   const place = document.getElementById(name);
+  const turn = (running[name]?.turn || 0) + 1;
+  running[name]?.controller.abort();
+  const controller = new AbortController();
+  running[name] = {turn, controller};
   place.setAttribute("aria-busy", "true");
   place.classList.add("busy");
-  const separator = query.length > 1 ? "&" : "";
-  const answer = await fetch(`panel/${name}${query}${separator}ticket=${tab}.${turn}`, {signal});
-  const text = await answer.text();
-  if (signal.aborted) return;
-  place.classList.remove("busy");
-  place.removeAttribute("aria-busy");
-  if (!answer.ok) throw new Error(text);
-  const kept = document.activeElement && place.contains(document.activeElement) ? document.activeElement.name : null;
-  place.innerHTML = text;
-  if (kept) place.querySelector(`[name="${CSS.escape(kept)}"]`)?.focus();
-  prepare(place);
+  const ticket = `${tab}${name}.${turn}`;
+  if (name === "verdict") watch(place, ticket, controller.signal);
+  try {
+    const answer = await fetch(`panel/${name}${query}${query.length > 1 ? "&" : ""}ticket=${ticket}`, {signal: controller.signal});
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(text);
+    const kept = place.contains(document.activeElement) ? document.activeElement.name : null;
+    place.innerHTML = text;
+    if (kept) place.querySelector(`[name="${CSS.escape(kept)}"]`)?.focus();
+    prepare(place);
+  } finally {
+    if (!controller.signal.aborted) {
+      place.classList.remove("busy");
+      place.removeAttribute("aria-busy");
+    }
+  }
 }
 
 async function show(query, only) {
-  turn += 1;
-  running.abort();
-  running = new AbortController();
-  const {signal} = running;
   trouble.hidden = true;
-  const wanted = only || PANELS;
-  if (wanted.includes("verdict")) watch(signal, turn);
-  const results = await Promise.allSettled(wanted.map((name) => panel(name, query, signal)));
+  const results = await Promise.allSettled((only || PANELS).map((name) => panel(name, query)));
   const failed = results.find((each) => each.status === "rejected" && each.reason.name !== "AbortError");
-  if (!failed || signal.aborted) return;
+  if (!failed) return;
   trouble.textContent = failed.reason instanceof TypeError ? "The explorer has ended, or cannot be reached. Start it again and reload this page." : failed.reason.message;
   trouble.hidden = false;
-  for (const name of PANELS) document.getElementById(name).classList.remove("busy");
 }
 
-async function watch(signal, mine) {
+async function watch(place, ticket, signal) {
   await new Promise((done) => setTimeout(done, 700));
-  const place = document.getElementById("verdict");
-  while (!signal.aborted && mine === turn && place.hasAttribute("aria-busy")) {
-    const answer = await fetch(`progress?ticket=${tab}.${mine}`, {signal}).catch(() => null);
+  while (!signal.aborted && place.hasAttribute("aria-busy")) {
+    const answer = await fetch(`progress?ticket=${ticket}`, {signal}).catch(() => null);
     if (!answer || signal.aborted || !place.hasAttribute("aria-busy")) return;
-    const share = Number(await answer.text());
     let bar = place.querySelector("progress");
     if (!bar) {
       bar = document.createElement("progress");
       bar.setAttribute("aria-label", "Testing");
       place.prepend(bar);
     }
-    bar.value = share;
+    bar.value = Number(await answer.text());
     await new Promise((done) => setTimeout(done, 400));
   }
 }
@@ -91,9 +90,24 @@ document.addEventListener("click", (event) => {
     go(link.search || "?", same ? ["controls", "below"] : undefined);
     return;
   }
+  const chip = event.target.closest(".chip");
+  if (chip) return regroup(chip);
   const mark = event.target.closest("#marks .mark");
   if (mark) choose(mark);
 });
+
+// Classes are clicked together: each click moves one to the next of four groups.
+function regroup(chip) {
+  const next = (Number(chip.dataset.group) + 1) % 4;
+  chip.dataset.group = next;
+  chip.className = `chip g${next}`;
+  const groups = [[], [], [], []];
+  for (const each of chip.parentNode.children) groups[each.dataset.group].push(each.dataset.class);
+  const filled = groups.filter((group) => group.length);
+  form().elements.groups.value = filled.map((group) => group.join(",")).join("|");
+  form().dataset.changed = "groups";
+  if (filled.length > 1) go(address());
+}
 
 function choose(mark) {
   const marks = [...document.querySelectorAll("#marks svg[role=img] .mark")];

@@ -19,15 +19,15 @@ from calibrant.explorer import code
 from calibrant.explorer.session import Session
 from calibrant.explorer.state import MOST_BINS, STYLES, TABS, State
 from calibrant.inference.replicates.problem import Progress
-from calibrant.lenses import Marginal
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import WHOLE
 from calibrant.words import capital, many, pvalue, signed
 
 PAGE_ROWS = 20
 MOST_SPARKS = 12
+MOST_CHIPS = 100  # classes that can be clicked together
 MOST_COLUMNS = 8  # of a file, beside each row
-BIN_HEADER = ("bin", "rows", "mean prediction", "frequency", "observed − predicted", "adjusted p")
+BIN_HEADER = ("rows", "mean prediction", "frequency", "observed − predicted", "adjusted p")
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -100,11 +100,12 @@ class Pages:
             bins=state.bins or 10,
             most_bins=MOST_BINS,
             styles=STYLES,
-            two=self._two(state),
+            two=session.two(state),
             columns=list(data.columns),
             groups=[name for name, _, _ in session.group_rows(state)]
             if state.by in data.columns
             else [],
+            chips=_chips(state, data),
             repairs=[name for name in WHOLE if data.m == 2 or name != "beta"],
         )
 
@@ -184,10 +185,17 @@ class Pages:
         for name in shown_classes:
             one = self.session.diagram(replace(state, lens=f"class:{name}", bins=0, other=""))
             label = f"Observed minus predicted frequency of {name}. {one.sentence}"
-            sparks.append((name, state.moved(lens=f"class:{name}"), spark(bins_picture(one), label)))
+            sparks.append(
+                (name, state.moved(lens=f"class:{name}"), spark(bins_picture(one), label))
+            )
         links = [state.moved(lens=f"class:{line[0]}") for line in lines]
         return self._part(
-            "classes", told=capital(str(found)), sparks=sparks, header=header, lines=lines, links=links
+            "classes",
+            told=capital(str(found)),
+            sparks=sparks,
+            header=header,
+            lines=lines,
+            links=links,
         )
 
     def _groups(self, state: State, progress: Progress | None) -> str:
@@ -197,7 +205,9 @@ class Pages:
         found = self.session.groups(state, progress)
         header, lines = found.lines()
         drawn = forest(found.rows, f"How far off the groups of {state.by} are.")
-        links = [state.moved(group="" if row.group == state.group else row.group) for row in found.rows]
+        links = [
+            state.moved(group="" if row.group == state.group else row.group) for row in found.rows
+        ]
         return self._part(
             "groups",
             state=state,
@@ -209,7 +219,7 @@ class Pages:
             links=links,
         )
 
-    def _code(self, state: State, progress: Progress | None) -> str:
+    def _code(self, state: State, _: Progress | None) -> str:
         return self._part(
             "code",
             state=state,
@@ -237,10 +247,6 @@ class Pages:
             unique.append(Choice(state.lens, state.lens))
         return unique
 
-    def _two(self, state: State) -> bool:
-        """Whether the lens shows two outcomes."""
-        return self.session.lens(state)(self.session.model(state).take(np.arange(1))).m == 2
-
     def _style(self, state: State, found: ReliabilityDiagram) -> Any:
         """Return the style of a diagram: bars have one model, and both have two outcomes."""
         if len(found.classes) > 2 or (state.style == "bars" and len(found.series) > 1):
@@ -248,18 +254,28 @@ class Pages:
         return state.style or None
 
 
+def _chips(state: State, data: Predictions) -> list[tuple[str, int]]:
+    """Return the classes with the group that each is in, for groups built by clicking."""
+    if not 2 < data.m <= MOST_CHIPS:
+        return []
+    groups = state.lens.removeprefix("groups:").split("|") if "|" in state.lens else []
+    places = {name: i for i, group in enumerate(groups) for name in group.split(",")}
+    return [(name, places.get(name, 0)) for name in data.classes]
+
+
 def bin_table(found: ReliabilityDiagram) -> tables.Lines:
     """Return the bins as a table: of two outcomes the event, of more the largest deviation."""
-    header, lines = BIN_HEADER, []
+    two = len(found.classes) == 2
+    header, lines = ("bin" if two else "bin, outcome furthest off", *BIN_HEADER), []
     for series in found.series:
         fn, p = series.function, series.cells.adjusted_pvalues
         for j in range(fn.n_cells):
-            at = found.event if len(found.classes) == 2 else int(np.abs(fn.deviations[j]).argmax())
-            name = f"{j + 1}" if len(found.classes) == 2 else f"{j + 1}, {found.classes[at]}"
+            at = found.event if two else int(np.abs(fn.deviations[j]).argmax())
+            name = f"{j + 1}" if two else f"{j + 1}, {found.classes[at]}"
             lines.append(
                 [
                     f"{series.name} {name}".strip(),
-                    f"{fn.counts[j]:,.0f}" if fn.counts.ndim == 1 else f"{fn.mass[j]:,.0f}",
+                    f"{fn.mass[j]:,.0f}",
                     f"{fn.predicted[j, at]:.4f}",
                     f"{fn.observed[j, at]:.4f}",
                     signed(float(fn.deviations[j, at]), 4),
@@ -297,9 +313,9 @@ def row_table(
     """Return header, lines and numbers of one page of rows."""
     data, numbers = session.data(state), session.rows(state)
     columns = beside(data)
-    header = ("row", "outcome", "P(outcome)", "predicted", "confidence", *columns)
+    header = ("row, from 0", "outcome", "P(outcome)", "predicted", "confidence", *columns)
     if data.m == 2:
-        header = ("row", "outcome", "P(outcome)", f"P({data.classes[1]})", *columns)
+        header = ("row, from 0", "outcome", "P(outcome)", f"P({data.classes[1]})", *columns)
     some = rows[state.page * PAGE_ROWS : (state.page + 1) * PAGE_ROWS]
     lines = [list(_line(data, int(row), int(numbers[row]), columns)) for row in some]
     return header, lines, [int(numbers[row]) for row in some]

@@ -50,7 +50,7 @@ class Tickets:
     def progress(self, ticket: str) -> Progress | None:
         """Return what work reports to; it ends work that nobody waits for any more."""
         tab, _, number = ticket.partition(".")
-        if not re.fullmatch(r"[0-9a-z]{1,20}", tab) or not re.fullmatch(r"[0-9]{1,9}", number):
+        if not re.fullmatch(r"[0-9a-z]{1,30}", tab) or not re.fullmatch(r"[0-9]{1,9}", number):
             return None
         with self._guard:
             if len(self._latest) > MOST_TICKETS:
@@ -126,7 +126,9 @@ def _listen(host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> Thre
             why = str(getattr(error, "strerror", None) or error).lower()
             if number + 1 < port + 20 and "in use" in why:
                 continue
-            raise ValueError(f"`host` and `port` cannot be listened to: {host}:{number}, {why}.")
+            raise ValueError(
+                f"`host` and `port` cannot be listened to: {host}:{number}, {why}."
+            ) from None
         found.daemon_threads = True
         return found
     raise ValueError(f"`port` must be free; {port} and the next ones are in use.")
@@ -140,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 60
 
-    def do_GET(self) -> None:  # noqa: N802 (the name that the server calls)
+    def do_GET(self) -> None:
         """Answer, or refuse."""
         path, query = urlsplit(self.path).path, urlsplit(self.path).query
         _, token, *rest = path.split("/", 2)
@@ -157,13 +159,16 @@ class Handler(BaseHTTPRequestHandler):
             self._send("Outdated.", HTTPStatus.CONFLICT)
         except MemoryError:
             self._send("There is not enough memory for this.", HTTPStatus.INSUFFICIENT_STORAGE)
+        except Exception as error:  # a fault of ours must not end the answer without a word
+            found = f"The explorer failed: {type(error).__name__}: {error}"
+            self._send(found, HTTPStatus.INTERNAL_SERVER_ERROR)
 
     def _trusted(self, token: str) -> bool:
         """Whether a request knows the token, names this host, and comes from our own page."""
         mine = urlsplit(self.explorer.address)
         names = {mine.netloc, f"localhost:{mine.port}"} if mine.hostname == LOCAL else {mine.netloc}
         host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
-        if self.explorer.host in ("0.0.0.0", "::"):  # noqa: S104 (asked for): whatever name it has
+        if self.explorer.host in ("0.0.0.0", "::"):
             names = {host}
         known = compare_digest(token.encode(), self.explorer.token.encode())
         same = origin is None or origin in {f"http://{name}" for name in names}
@@ -203,7 +208,9 @@ class Handler(BaseHTTPRequestHandler):
     def _image(self, given: dict[str, str]) -> None:
         """Send the picture that a row names, if it lies in the folder of pictures."""
         data = self.explorer.session.model(State(model=given.get("model", "")))
-        column, folder = data.columns[given.get("column", "")], self.explorer.images
+        column, folder = data.columns.get(given.get("column", "")), self.explorer.images
+        if column is None:
+            raise ValueError("There is no such column.")
         named = str(column[int(given.get("row", "-1"))])
         path = None if folder is None else (folder / named).resolve()
         inside = path is not None and folder is not None and path.is_relative_to(folder)

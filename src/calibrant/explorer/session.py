@@ -102,6 +102,10 @@ class Session:
             return as_lens(state.lens, data)
         return Canonical() if data.m <= (2 if state.other else MOST_DRAWN) else TopLabel()
 
+    def two(self, state: State) -> bool:
+        """Whether the lens shows two outcomes."""
+        return self.lens(state)(self.model(state).take(np.arange(1))).m == 2
+
     def rows(self, state: State) -> NDArray[np.intp]:
         """Return the numbers of the rows that are looked at."""
         data = self.model(state)
@@ -167,11 +171,9 @@ class Session:
     def diagram(self, state: State, progress: Progress | None = None) -> ReliabilityDiagram:
         """Return the reliability diagram of one model or two."""
         lens, models = self.lens(state), self.pair(state)
-        two = lens(self.model(state).take(np.arange(1))).m == 2
-        if not two or len(models) == 1:
-            models = {"": self.data(state)}
+        two = self.two(state)
+        data: Any = models if two and len(models) > 1 else self.data(state)
         partition = state.partition if two else None
-        data = models[""] if "" in models else models
         return self._ask(
             reliability_diagram, state, data, lens=lens, partition=partition, progress=progress
         )
@@ -179,7 +181,7 @@ class Session:
     def test(self, state: State, progress: Progress | None = None) -> CalibrationTest | None:
         """Return the exact test of the ECE; None where outcomes are more than two."""
         lens, data = self.lens(state), self.data(state)
-        if lens(self.model(state).take(np.arange(1))).m != 2:
+        if not self.two(state):
             return None
         statistic = ECE() if state.bins == 0 else ECE(state.bins)
         return self._ask(
