@@ -1,4 +1,4 @@
-"""What the explorer answers: the library's numbers, to those who know its token, and markup never."""
+"""What the explorer answers: the numbers of the library, to those who know its token."""
 
 import contextlib
 import csv

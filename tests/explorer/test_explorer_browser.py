@@ -135,7 +135,7 @@ def test_classes_are_buttons_and_can_be_clicked_together(browser):
         browser.find_elements(By.CSS_SELECTOR, ".chip")[0].click()
         settled(browser)
         assert "lens=groups" in browser.current_url
-        assert not browser.find_element(By.ID, "trouble").is_displayed()
+        assert shown(browser, "#trouble") == ""
         assert not complaints(browser)
     finally:
         page.close()

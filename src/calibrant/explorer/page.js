@@ -43,7 +43,7 @@ async function panel(name, query) {
   }
 }
 
-async function show(query, only) {
+async function load(query, only) {
   trouble.hidden = true;
   const results = await Promise.allSettled((only || PANELS).map((name) => panel(name, query)));
   const failed = results.find((each) => each.status === "rejected" && each.reason.name !== "AbortError");
@@ -77,7 +77,7 @@ function go(query, only) {
     if (own === "bins") where.delete("tab"); else where.set("tab", own);
     link.href = `?${where}`;
   });
-  return show(query, only);
+  return load(query, only);
 }
 
 document.addEventListener("click", (event) => {
@@ -110,7 +110,7 @@ function regroup(chip) {
 }
 
 function choose(mark) {
-  const marks = [...document.querySelectorAll("#marks svg[role=img] .mark")];
+  const marks = [...document.querySelectorAll("#marks > svg .mark")];
   if (document.getElementById("marks").dataset.kind !== "2") return;
   const query = new URLSearchParams(location.search);
   for (const name of ["low", "high", "page"]) query.delete(name);
@@ -129,7 +129,7 @@ document.addEventListener("change", (event) => {
 document.addEventListener("input", (event) => {
   if (event.target.name === "bins") event.target.previousElementSibling.value = event.target.value === "0" ? "default" : event.target.value;
 });
-addEventListener("popstate", () => show(location.search || "?"));
+addEventListener("popstate", () => load(location.search || "?"));
 
 // Marks can be reached and pressed by keys; dragging across a picture of two outcomes selects rows.
 function prepare(place) {
@@ -140,7 +140,7 @@ function prepare(place) {
   place.querySelectorAll("[data-turn]").forEach(turnable);
   const figure = place.querySelector("#marks");
   if (!figure || figure.dataset.kind !== "2") return;
-  const svg = figure.querySelector("svg[role=img]");
+  const svg = figure.querySelector(":scope > svg");
   svg.querySelectorAll(".mark").forEach((mark) => {
     mark.setAttribute("tabindex", "0");
     mark.setAttribute("role", "button");
@@ -188,4 +188,4 @@ function brush(svg, [low, high, square]) {
 }
 
 prepare(document);
-show(location.search || "?", document.querySelector("#below .wait") ? ["verdict", "below"] : ["verdict"]);
+load(location.search || "?", document.querySelector("#below .wait") ? ["verdict", "below"] : ["verdict"]);
