@@ -31,16 +31,19 @@ def python(session: Session, state: State) -> str:
     elif state.other:
         lines += _model(session, replace(state, model=state.other), "other")
         drawn = f"{{{state.model or session.first!r}: data, {state.other!r}: other}}"
-    masks = []
-    if state.group:
-        masks.append(_group(session, state))
-    if state.region:
-        masks.append(_region(session, state))
-    if masks:
-        lines.append(f"rows = {' & '.join(masks)}")
-        both = ["after"] * bool(state.repair) + ["other"] * bool(state.other and not state.repair)
-        lines += [f"{name} = {name}.restrict(rows)" for name in ("data", *both)]
+    lines += _narrowed(session, state)
     return "\n".join([*lines, *_answers(session, state, drawn)])
+
+
+def _narrowed(session: Session, state: State) -> list[str]:
+    """Return the lines that leave the rows of the group and the region."""
+    masks = [_group(session, state)] if state.group else []
+    masks += [_region(session, state)] if state.region else []
+    if not masks:
+        return []
+    other = ["after"] if state.repair else ["other"] if state.other else []
+    narrowed = [f"{name} = {name}.restrict(rows)" for name in ("data", *other)]
+    return [f"rows = {' & '.join(masks)}", *narrowed]
 
 
 def _answers(session: Session, state: State, drawn: str) -> list[str]:
@@ -113,22 +116,17 @@ def command(session: Session, state: State) -> str:
     """Return the command that prints the verdict of a state, and the one that draws it."""
     if not session.files:
         return "# the data were handed over in Python: write them to a file first"
-    file = _file(session, state)
+    file = str(_file(session, state))
     shared = ["--resamples", str(session.draws["n_resamples"]), "--seed", str(SEED)]
-    if state.region:
-        shared += ["--region", state.region]
+    shared += ["--region", state.region] if state.region else []
     lens = ["--lens", _lens(session, state)[1:-1]]
-    bins = [] if state.partition is None else ["--partition", state.partition]
+    bins = ["--partition", state.partition] if state.partition else []
     style = ["--style", state.style] if state.style else []
     told = [
-        ["calibrant", "evaluate", str(file), *lens, *shared],
-        ["calibrant", "plot", str(file), *lens, *bins, *style, *shared, "-o", "diagram.png"],
+        ["calibrant", "evaluate", file, *lens, *shared],
+        ["calibrant", "plot", file, *lens, *bins, *style, *shared, "-o", "diagram.png"],
+        ["calibrant", "evaluate", file, "--by", state.by, *shared],
     ]
-    if state.by:
-        told.append(["calibrant", "evaluate", str(file), "--by", state.by, *shared])
-    lines = [" ".join(map(quote, words)) for words in told]
-    if state.group or state.repair:
-        lines.insert(
-            0, "# of all rows as they are; the choice of a group or a calibrator is Python's"
-        )
-    return "\n".join(lines)
+    lines = [" ".join(map(quote, words)) for words in (told if state.by else told[:2])]
+    note = "# of all rows as they are; the choice of a group or a calibrator is Python's"
+    return "\n".join([note] * bool(state.group or state.repair) + lines)

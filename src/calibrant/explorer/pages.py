@@ -16,7 +16,7 @@ from calibrant.diagrams.charts import chart, forest, spark
 from calibrant.diagrams.charts.svg import asset, policy
 from calibrant.diagrams.null import null_picture
 from calibrant.explorer import code
-from calibrant.explorer.session import Session
+from calibrant.explorer.session import MOST_DRAWN, Session
 from calibrant.explorer.state import MOST_BINS, STYLES, TABS, State
 from calibrant.inference.replicates.problem import Progress
 from calibrant.predictions import Predictions
@@ -96,7 +96,7 @@ class Pages:
             state=state,
             data=data,
             models=list(session.models),
-            lenses=self._lenses(state, data),
+            lenses=_lenses(state, data),
             bins=state.bins or 10,
             most_bins=MOST_BINS,
             styles=STYLES,
@@ -230,28 +230,28 @@ class Pages:
     def _part(self, name: str, **values: Any) -> str:
         return str(getattr(self._parts, name)(values))
 
-    def _lenses(self, state: State, data: Predictions) -> list[Choice]:
-        """Return the lenses that are offered by name."""
-        usual = Choice("", "predicted class" if data.m > 4 else "all classes")
-        found = [usual, Choice("top", "predicted class")]
-        if data.m > 3:
-            found += [Choice("top:2", "top 2 classes"), Choice("top:3", "top 3 classes")]
-        found += [Choice("canonical", "all classes")] * (data.m <= 4)
-        found += [Choice("pooled", "all classes pooled")]
-        found += [Choice(f"class:{name}", f"class {shown(name)}") for name in data.classes[:1000]]
-        if data.m == 2:
-            found = [Choice("", f"P({data.classes[1]})"), Choice("top", "predicted class")]
-        named = {choice.name: choice for choice in reversed(found)}
-        unique = [choice for choice in found if named[choice.name] is choice]
-        if state.lens and state.lens not in {choice.value for choice in found}:
-            unique.append(Choice(state.lens, state.lens))
-        return unique
-
     def _style(self, state: State, found: ReliabilityDiagram) -> Any:
         """Return the style of a diagram: bars have one model, and both have two outcomes."""
         if len(found.classes) > 2 or (state.style == "bars" and len(found.series) > 1):
             return None
         return state.style or None
+
+
+def _lenses(state: State, data: Predictions) -> list[Choice]:
+    """Return the lenses that are offered by name."""
+    top = Choice("top", "predicted class")
+    if data.m == 2:
+        found = [Choice("", f"P({data.classes[1]})"), top]
+    elif data.m <= MOST_DRAWN:
+        found = [Choice("", "all classes"), top]
+    else:
+        found = [Choice("", "predicted class"), Choice("top:3", "top 3 classes")]
+    if data.m > 2:
+        found += [Choice("top:2", "top 2 classes"), Choice("pooled", "all classes pooled")]
+        found += [Choice(f"class:{name}", f"class {shown(name)}") for name in data.classes[:1000]]
+    if state.lens not in {choice.value for choice in found}:
+        found.append(Choice(state.lens, state.lens))
+    return found
 
 
 def _chips(state: State, data: Predictions) -> list[tuple[str, int]]:

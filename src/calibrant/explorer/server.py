@@ -10,6 +10,7 @@ import io
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -29,7 +30,7 @@ AT_ONCE = 4  # requests that compute at the same time; others wait
 MOST_TICKETS = 256
 LARGEST_IMAGE = 20_000_000  # bytes
 MOST_CSV = 100_000  # rows
-TYPES = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv; charset=utf-8"}
+TYPES = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv"}
 IMAGE_TYPES = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png"}
 IMAGE_TYPES |= {".gif": "image/gif", ".webp": "image/webp"}
 
@@ -99,6 +100,13 @@ class Explorer:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.server.server_port}/{self.token}/"
 
+    def names(self, host: str) -> set[str]:
+        """Return what the server is called by those who mean it; `host` is what somebody said."""
+        if self.host in ("0.0.0.0", "::"):
+            return {host}
+        own = urlsplit(self.address).netloc
+        return {own, f"localhost:{self.server.server_port}"} if self.host == LOCAL else {own}
+
     def start(self) -> "Explorer":
         """Serve in the background."""
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -165,45 +173,41 @@ class Handler(BaseHTTPRequestHandler):
 
     def _trusted(self, token: str) -> bool:
         """Whether a request knows the token, names this host, and comes from our own page."""
-        mine = urlsplit(self.explorer.address)
-        names = {mine.netloc, f"localhost:{mine.port}"} if mine.hostname == LOCAL else {mine.netloc}
         host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
-        if self.explorer.host in ("0.0.0.0", "::"):
-            names = {host}
-        known = compare_digest(token.encode(), self.explorer.token.encode())
-        same = origin is None or origin in {f"http://{name}" for name in names}
-        elsewhere = self.headers.get("Sec-Fetch-Site", "none") == "cross-site"
-        return known and host in names and same and not elsewhere
+        here = self.explorer.names(host)
+        return (
+            compare_digest(token.encode(), self.explorer.token.encode())
+            and host in here
+            and (origin is None or origin in {f"http://{name}" for name in here})
+            and self.headers.get("Sec-Fetch-Site", "none") != "cross-site"
+        )
 
     def _answer(self, page: str, given: dict[str, str]) -> None:
-        pages, ticket = self.explorer.pages, given.get("ticket", "")
         if page == "progress":
-            self._send(f"{self.explorer.tickets.share(ticket):.4f}")
-            return
-        if page == "image":
+            self._send(f"{self.explorer.tickets.share(given.get('ticket', '')):.4f}")
+        elif page == "image":
             self._image(given)
-            return
-        state = State.of(given)
-        if page.startswith("panel/"):
-            panel = _panels(pages).get(page.removeprefix("panel/"))
-            if panel is None:
-                self._send("There is no such panel.", HTTPStatus.NOT_FOUND)
-                return
-            progress = self.explorer.tickets.progress(ticket)
+        elif page == "" or page in FILES or page.startswith("panel/"):
             with self.explorer.slots:
-                found = panel(state, progress)
-            self._send(pages.alone(found) if given.get("alone") else found, kind="text/html")
-        elif page == "":
-            with self.explorer.slots:
-                found = pages.whole(state)
-            self._send(found, kind="text/html")
-        elif page in FILES:
-            with self.explorer.slots:
-                body = FILES[page](self.explorer.session, state)
-            kind = TYPES.get(Path(page).suffix, "text/html")
-            self._send(body, kind=kind, name=f"calibrant-{page}")
+                self._send(*self._computed(page, State.of(given), given))
         else:
             self._send("There is no such page.", HTTPStatus.NOT_FOUND)
+
+    def _computed(
+        self, page: str, state: State, given: dict[str, str]
+    ) -> tuple[str | bytes, HTTPStatus, str, str]:
+        """Return what is sent: the body, the status, the type, and the name of a file."""
+        pages, session = self.explorer.pages, self.explorer.session
+        if page in FILES:
+            kind = TYPES.get(Path(page).suffix, "text/html")
+            return FILES[page](session, state), HTTPStatus.OK, kind, f"calibrant-{page}"
+        if page == "":
+            return pages.whole(state), HTTPStatus.OK, "text/html", ""
+        panel = _panels(pages).get(page.removeprefix("panel/"))
+        if panel is None:
+            return "There is no such panel.", HTTPStatus.NOT_FOUND, "text/plain", ""
+        found = panel(state, self.explorer.tickets.progress(given.get("ticket", "")))
+        return pages.alone(found) if given.get("alone") else found, HTTPStatus.OK, "text/html", ""
 
     def _image(self, given: dict[str, str]) -> None:
         """Send the picture that a row names, if it lies in the folder of pictures."""
@@ -212,13 +216,9 @@ class Handler(BaseHTTPRequestHandler):
         if column is None:
             raise ValueError("There is no such column.")
         named = str(column[int(given.get("row", "-1"))])
-        path = None if folder is None else (folder / named).resolve()
-        inside = path is not None and folder is not None and path.is_relative_to(folder)
-        if path is None or not inside or path.suffix.lower() not in IMAGES or not path.is_file():
+        path = None if folder is None else _picture(folder, named)
+        if path is None:
             self._send("There is no such picture.", HTTPStatus.NOT_FOUND)
-            return
-        if path.stat().st_size > LARGEST_IMAGE:
-            self._send("The picture is too large.", HTTPStatus.NOT_FOUND)
             return
         self._send(path.read_bytes(), kind=IMAGE_TYPES[path.suffix.lower()])
 
@@ -231,7 +231,7 @@ class Handler(BaseHTTPRequestHandler):
     ) -> None:
         found = body.encode() if isinstance(body, str) else body
         self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8" if "/" in kind else kind)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(found)))
         self.send_header("Content-Security-Policy", self.explorer.pages.policy)
         self.send_header("X-Content-Type-Options", "nosniff")
@@ -250,6 +250,14 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing: requests hold the token."""
 
 
+def _picture(folder: Path, name: str) -> Path | None:
+    """Return the file of a picture; None if it is none, is too large or lies elsewhere."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder) or path.suffix.lower() not in IMAGES or not path.is_file():
+        return None
+    return path if path.stat().st_size <= LARGEST_IMAGE else None
+
+
 def _panels(pages: Pages) -> dict[str, Callable[[State, Progress | None], str]]:
     return {
         "controls": lambda state, _: pages.controls(state),
@@ -265,20 +273,17 @@ def _svg(session: Session, state: State) -> str:
 
 
 def _png(session: Session, state: State) -> bytes:
-    import matplotlib  # noqa: PLC0415
+    from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    found, out = session.diagram(state), io.BytesIO()
-    with _DRAWING:
-        axes = found.plot(**_style(state, found))
-        axes.figure.savefig(out, dpi=200, bbox_inches="tight")
-        pyplot.close(axes.figure)
-    return out.getvalue()
+    found = session.diagram(state)
+    with _DRAWING, TemporaryDirectory() as folder:
+        path = Path(folder) / "figure.png"
+        static.draw_without_window()
+        static.save(found.plot(**_style(state, found)), path)
+        return path.read_bytes()
 
 
-_DRAWING = threading.Lock()  # pyplot knows one thread
+_DRAWING = threading.Lock()  # matplotlib's state knows one thread
 
 
 def _style(state: State, found: Any) -> dict[str, Any]:
@@ -299,8 +304,6 @@ def _bins_csv(session: Session, state: State) -> str:
 def _rows_csv(session: Session, state: State) -> str:
     rows = selected_rows(session, state, session.diagram(state))
     pages = range(min(-(-len(rows) // PAGE_ROWS), MOST_CSV // PAGE_ROWS))
-    from dataclasses import replace  # noqa: PLC0415
-
     parts = [row_table(session, replace(state, page=page), rows) for page in pages]
     return _csv(parts[0][0] if parts else (), [line for part in parts for line in part[1]])
 

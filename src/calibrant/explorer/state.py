@@ -1,7 +1,7 @@
 """What is on the screen, as an address: every picture of the explorer has one."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, final
 from urllib.parse import urlencode
 
@@ -44,18 +44,8 @@ class State:
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "State":
         """Read an address; what means nothing is refused in a sentence."""
-        known = {field.name: field for field in fields(cls)}
-        given: dict[str, Any] = {}
-        for name, text in query.items():
-            if name not in known:
-                continue
-            default = known[name].default
-            if len(text) > LONGEST:
-                raise ValueError(f"`{name}` is too long: {len(text):,} letters.")
-            try:
-                given[name] = text == "1" if isinstance(default, bool) else type(default)(text)
-            except ValueError:
-                raise ValueError(f"`{name}` must be a number; found {brief(text)}.") from None
+        plain = asdict(cls())
+        given = {name: _read(name, query[name], plain[name]) for name in plain if name in query}
         return cls(**given)._checked()
 
     def _checked(self) -> "State":
@@ -94,3 +84,15 @@ class State:
     def moved(self, **changes: Any) -> str:
         """Return the address of a state in which other rows are looked at: none are selected."""
         return self.query(**{"bin": -1, "low": 0.0, "high": 1.0, "page": 0, **changes})
+
+
+def _read(name: str, text: str, default: Any) -> Any:
+    """Read a field of an address, of the type of its default."""
+    if len(text) > LONGEST:
+        raise ValueError(f"`{name}` is too long: {len(text):,} letters.")
+    if isinstance(default, bool):
+        return text == "1"
+    try:
+        return type(default)(text)
+    except ValueError:
+        raise ValueError(f"`{name}` must be a number; found {brief(text)}.") from None

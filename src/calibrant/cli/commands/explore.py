@@ -43,21 +43,31 @@ def explore(
         raise mistake("--json", "has no meaning here: the page has links to what it shows.")
     if not 0 <= port < 65_536:
         raise mistake("--port", f"must be between 0 and 65535; found {port}.")
-    models = _networks() if files is None else inputs.load_with_columns(files)
+    models = inputs.load_with_columns(files) if files else _networks()
+    page = _page(models, files or [], host, port, images, inputs.resamples)
+    print_readings(models)
+    typer.echo(f"Explore at {page.address}")
+    typer.echo("The address is a key: whoever has it can look. Ctrl-C ends.")
+    _serve(page, browser)
+
+
+def _page(
+    models: "dict[str, Predictions]",
+    files: list[Path],
+    host: str,
+    port: int,
+    images: Path | None,
+    resamples: int,
+) -> Any:
+    """Open the explorer; pictures are those of the folder of the first file."""
     from calibrant.explorer import check_same_classes
     from calibrant.explorer.server import Explorer
     from calibrant.explorer.session import Session
 
     check_same_classes(models)
-    session = Session(models, files or (), inputs.resamples)
-    title = "Networks on CIFAR-10" if files is None else ", ".join(file.name for file in files)
+    title = ", ".join(file.name for file in files) or "Networks on CIFAR-10"
     folder = images or (files[0].parent if files else None)
-    page = Explorer(session, title, host, port, folder)
-    print_readings(models)
-    typer.echo(
-        f"Explore at {page.address}\nThe address is a key: whoever has it can look. Ctrl-C ends."
-    )
-    _serve(page, browser)
+    return Explorer(Session(models, files, resamples), title, host, port, folder)
 
 
 def _serve(page: Any, browser: bool) -> None:
