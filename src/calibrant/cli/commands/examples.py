@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calibrant.checks.files import whole_file
+from calibrant.checks.files import check_writable, whole_file
 from calibrant.cli import options
 from calibrant.cli.commands.evaluate import print_evaluation
 from calibrant.cli.errors import mistake
@@ -29,20 +29,20 @@ def demo(
 ) -> None:
     """Evaluate the predictions of a network that come with calibrant, and write a report."""
     check_ending(output, ".html", ".htm")
-    with whole_file(output) as temporary:
-        import calibrant as cal
-        from calibrant.reporting.contents import Settings
-        from calibrant.reporting.page import told_report
+    check_writable(output)
+    import calibrant as cal
+    from calibrant.reporting.contents import Settings
+    from calibrant.reporting.page import told_report
 
-        models = {name: cal.datasets.cifar10(name) for name in cal.datasets.names()}
-        data = models["resnet"]
-        found = cal.evaluate(data, n_resamples=resamples, rng=seed)
-        scores = cal.scores.all_scores(data)
-        if not json:
-            print_evaluation("A ResNet on CIFAR-10", scores, found)
-        settings = Settings(seed, resamples)
-        with progress_after(1.0, "report") as progress:
-            told_report(models, temporary, "Three networks on CIFAR-10", settings, progress)
+    models = {name: cal.datasets.cifar10(name) for name in cal.datasets.names()}
+    data = models["resnet"]
+    found = cal.evaluate(data, n_resamples=resamples, rng=seed)
+    scores = cal.scores.all_scores(data)
+    if not json:
+        print_evaluation("A ResNet on CIFAR-10", scores, found)
+    settings = Settings(seed, resamples)
+    with progress_after(1.0, "report") as progress:
+        told_report(models, output, "Three networks on CIFAR-10", settings, progress)
     if json:
         body = {"output": str(output), "seed": seed, "n_resamples": resamples}
         print_json("demo", {**body, "scores": scores, **found.to_dict()})
