@@ -82,9 +82,7 @@ def test_a_new_file_has_the_rights_that_the_mask_leaves(tmp_path):
 
 def test_no_other_thread_sees_another_mask(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the mask belongs to all threads"))
-    threads = [
-        threading.Thread(target=written, args=(tmp_path / f"{k}.txt",)) for k in range(8)
-    ]
+    threads = [threading.Thread(target=written, args=(tmp_path / f"{k}.txt",)) for k in range(8)]
     for each in threads:
         each.start()
     for each in threads:
@@ -168,7 +166,7 @@ def test_a_disk_that_fails_leaves_the_old_file_and_names_it(tmp_path, monkeypatc
     path = tmp_path / "r.html"
     path.write_text("old")
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(errno.EIO, "Input/output error", next(iter(files._unfinished)))
 
     for name in ("fsync", "chmod"):

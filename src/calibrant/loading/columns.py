@@ -41,6 +41,9 @@ class ColumnStore(Protocol):
     def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
         """Write the file again with other numbers (n,), or lists of them (n, m), in columns."""
 
+    def same_rest(self, other: Any, names: Sequence[str]) -> bool:
+        """Whether another file of this format holds the same beside the columns `names`."""
+
 
 @final
 @dataclass(frozen=True, slots=True)

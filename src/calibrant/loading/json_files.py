@@ -9,9 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from glob import escape
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, final
 
@@ -23,6 +22,7 @@ from calibrant.checks.labels import written
 from calibrant.checks.parameters import listed
 from calibrant.loading.columnar import Columnar
 from calibrant.loading.columns import FAILURES, SAMPLE, ColumnStore
+from calibrant.loading.json_members import rest, scan, scan_object, spliced
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
 from calibrant.loading.roles import Kind, repeated, spelled
 
@@ -105,13 +105,24 @@ class JsonLines:
                         )
 
     def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
-        """Write the lines with other numbers for some keys."""
-        keys = [self.spelled[name] for name in columns]
-        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        """Write the lines with other numbers for some keys; all else stays to the last byte."""
+        rows = _values(self.spelled, columns)
         with opened_text(self.path) as file, created_text(output) as target:
-            for (_, content), values in zip(_filled(file), rows, strict=True):
-                found = json.loads(content) | dict(zip(keys, values, strict=True))
-                target.write(json.dumps(found, ensure_ascii=False) + "\n")
+            target.write(_mark(self.path))
+            for content in file:
+                if content.strip():
+                    target.writelines(spliced(content, [scan_object(content)], [next(rows)]))
+                else:
+                    target.write(content)
+
+    def same_rest(self, other: "JsonLines", names: Sequence[str]) -> bool:
+        """Whether another file has the same lines, but for the values of these keys."""
+        keys = [self.spelled[name] for name in names]
+        with opened_text(self.path) as mine, opened_text(other.path) as theirs:
+            return all(
+                _rest(a, False, keys) == _rest(b, False, keys)
+                for a, b in zip_longest(mine, theirs, fillvalue="")
+            )
 
 
 def json_lines(path: Path) -> JsonLines:
@@ -223,10 +234,82 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) < float("inf")
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class JsonTable:
+    """A list of objects, or an object of lists."""
+
+    path: Path
+    is_list: bool
+    table: Columnar  # what is in it
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """What each column holds."""
+        return self.table.kinds
+
+    def first_labels(self, label: str) -> list[str]:
+        """Return the labels of the first rows."""
+        return self.table.first_labels(label)
+
+    def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
+        """Return the columns."""
+        return self.table.read(numeric, named)
+
+    def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
+        """Return one group: all is in memory."""
+        return self.table.groups(numeric)
+
+    def where(self, row: int) -> str:
+        """Return the words for a row."""
+        return self.table.where(row)
+
+    def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
+        """Write the text with other numbers for some keys; all else stays to the last byte."""
+        text = _text(self.path)
+        if self.is_list:
+            values = _values(self.table.spelled, columns)
+        else:
+            by_key = {self.table.spelled[name]: found.tolist() for name, found in columns.items()}
+            values = iter([by_key])
+        with created_text(output) as target:
+            target.write(_mark(self.path))
+            target.writelines(spliced(text, scan(text, self.is_list), values))
+
+    def same_rest(self, other: "JsonTable", names: Sequence[str]) -> bool:
+        """Whether another file has the same text, but for the values of these keys."""
+        keys = [self.table.spelled[name] for name in names]
+        mine, theirs = (_rest(_text(each.path), each.is_list, keys) for each in (self, other))
+        return mine == theirs
+
+
+def _text(path: Path) -> str:
+    with opened_text(path) as file:
+        return file.read()
+
+
+def _mark(path: Path) -> str:
+    """Return the byte order mark of a file, if it has one."""
+    return BOM.decode() if first_bytes(path).startswith(BOM) else ""
+
+
+def _values(
+    keys: Mapping[str, str], columns: Mapping[str, NDArray[np.float64]]
+) -> Iterator[dict[str, Any]]:
+    """Yield what each row shall hold, by the keys of the file."""
+    names = [keys[name] for name in columns]
+    for values in zip(*(found.tolist() for found in columns.values()), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _rest(text: str, is_list: bool, keys: Sequence[str]) -> list[str]:
+    """Return a text in parts, without the values of some keys; a blank line is one part."""
+    return list(rest(text, scan(text, is_list), keys)) if text.strip() else [text]
+
+
 def json_file(path: Path) -> ColumnStore:
     """Open a JSON file; one of JSON lines, whatever its name, is read as such."""
-    with opened_text(path) as file:
-        content = file.read()
+    content = _text(path)
     try:
         found = json.loads(content, object_pairs_hook=_dict)
     except json.JSONDecodeError as error:
@@ -243,7 +326,7 @@ def json_file(path: Path) -> ColumnStore:
     is_object = isinstance(found, dict | _Repeated)
     columns = _columns(_checked("the file", found)) if is_object else _rows(found)
     frame = pl.DataFrame([_series(key, values) for key, values in columns.items()])
-    return Columnar.of(frame.lazy(), save=partial(_save, found))
+    return JsonTable(path, isinstance(found, list), Columnar.of(frame.lazy()))
 
 
 def _columns(columns: dict[str, Any]) -> dict[str, Sequence[Any]]:
@@ -292,15 +375,3 @@ def _series(key: str, values: Sequence[Any]) -> pl.Series:
 def _each(change: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
     """Change each value that is there."""
     return [None if value is None else change(value) for value in values]
-
-
-def _save(found: Any, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
-    """Write a list of objects, or an object of lists, with other numbers for some keys."""
-    for key, values in columns.items():
-        if isinstance(found, dict):
-            found[key] = values.tolist()
-            continue
-        for row, value in zip(found, values.tolist(), strict=True):
-            row[key] = value
-    with created_text(output) as target:
-        json.dump(found, target, ensure_ascii=False)

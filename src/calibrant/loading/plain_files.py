@@ -149,7 +149,7 @@ def opened_text(path: Path) -> Iterator[io.TextIOWrapper]:
     """Open a text file once, look at its first bytes, and refuse what is not UTF-8."""
     with path.open("rb") as raw:
         refuse_other_formats(path, start=raw.peek(8)[:8])
-        with io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
+        with io.TextIOWrapper(raw, "utf-8-sig", newline="\n") as file:  # \r alone ends no line
             try:
                 yield file
             except UnicodeDecodeError:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calibrant.checks.files import check_writable, whole_file
+from calibrant.checks.files import check_writable
 from calibrant.cli import options
 from calibrant.cli.inputs import Inputs, split, takes_inputs
 from calibrant.cli.output import (
@@ -117,8 +117,7 @@ def apply(
 
     fitted = _load(map_file)
     how = Options(probs=split(probs), values="logits" if logits else "probabilities")
-    with whole_file(output) as temporary:
-        n, changed = Rewriting(file, fitted.classes, how).write(temporary, fitted)
+    n, changed = Rewriting(file, fitted.classes, how).write(output, fitted)
     if json:
         body = {"map": str(map_file), "file": str(file), "output": str(output), "n": n}
         print_json("apply", {**body, "classes": list(fitted.classes)})
