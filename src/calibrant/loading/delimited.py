@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant.checks.labels import shown
 from calibrant.checks.parameters import listed, more
-from calibrant.loading.columns import FAILURES, SAMPLE
+from calibrant.loading.columns import FAILURES, SAMPLE, refuse_width
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
 from calibrant.loading.records import Record, records, with_number
 from calibrant.loading.roles import WEIGHTS, Kind, repeated
@@ -24,6 +24,7 @@ FAR = 1000  # cells that a line may have too many before it is refused at sight
 BLOCK = 1 << 18  # bytes that are looked at together
 TAIL = 1 << 16  # bytes that hold the last line
 END = ord("\n")
+RUNS = (b"\n" * 1000, b"\r\n" * 1000)  # empty lines, too many to be meant
 MISSING = ("na", "n/a", "null", "none", "-", "?", "#n/a", "missing")
 
 
@@ -46,17 +47,23 @@ class Delimited:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; when polars cannot read them, find out where and why."""
+        has_quotes, has_runs = _marks(self.path)
+        if has_runs:
+            self._refuse_runs()
         try:
-            frame = self._trimmed(self._collect(numeric, named, pl.Float64()))
+            frame = self._trimmed(self._collect(numeric, named, pl.Float64(), has_runs))
         except FAILURES:
-            frame = self._read_as_texts(numeric, named)
-        self._refuse_lost_rows(frame.height)
+            frame = self._read_as_texts(numeric, named, has_runs)
+        if has_quotes:
+            self._refuse_lost_rows(frame.height)
         return frame
 
-    def _read_as_texts(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
+    def _read_as_texts(
+        self, numeric: Sequence[str], named: Sequence[str], has_runs: bool
+    ) -> pl.DataFrame:
         """Return the columns where numbers have spaces around them, or find what is wrong."""
         try:
-            frame = self._collect(numeric, named, pl.String())
+            frame = self._collect(numeric, named, pl.String(), has_runs)
         except FAILURES as error:
             self._find_fault()
             raise ValueError(
@@ -65,7 +72,11 @@ class Delimited:
         return self._parsed(self._trimmed(frame), numeric)
 
     def _collect(
-        self, numeric: Sequence[str], named: Sequence[str], kind: pl.DataType
+        self,
+        numeric: Sequence[str],
+        named: Sequence[str],
+        kind: pl.DataType,
+        has_runs: bool = False,
     ) -> pl.DataFrame:
         # polars knows columns by place
         used = {str(self.index[name]): name for name in (*numeric, *named)}
@@ -82,6 +93,7 @@ class Delimited:
             skip_lines=self.skip,
             schema=schema,
             glob=False,
+            n_rows=_count_lines(self.path) - self.skip if has_runs else None,
         )
         frame = lines.select(*used, *rest).collect().rename(used)
         return frame.with_columns(_stripped(frame.get_column(name)) for name in named)
@@ -129,11 +141,18 @@ class Delimited:
         is lost if every line is a row, and quotes of the last one come in pairs. Else the lines
         are read once more, also where cells between quotes have several lines, as they may.
         """
-        if not _has_quotes(self.path):
-            return
         if _count_lines(self.path) != self.skip + n or not _last_line_is_closed(self.path):
             for _ in self._rows():
                 pass
+
+    def _refuse_runs(self) -> None:
+        """Refuse very many empty lines before the last row: polars would make rows of them."""
+        last = _count_lines(self.path)
+        for row, (line, _, cells, *_) in enumerate(self._rows()):
+            if line > last:
+                return
+            if not cells:
+                raise ValueError(f"every line must hold a row; row {row} (line {line}) is empty.")
 
     def _find_fault(self) -> None:
         """Raise the sentence for the first line that cannot be split into its cells."""
@@ -237,6 +256,7 @@ def _header(found: Iterator[Record]) -> Record:
 
 
 def _refuse_header(names: Sequence[str]) -> None:
+    refuse_width(len(names))
     if not names:
         raise ValueError("the file must have a header and rows; it is empty.")
     if all(_is_number(name) for name in names):
@@ -286,10 +306,14 @@ def _stripped(series: pl.Series) -> pl.Series:
     return stripped.set(stripped == "", None)
 
 
-def _has_quotes(path: Path) -> bool:
-    """Whether there is a quote anywhere; only then can a row have more lines than one."""
+def _marks(path: Path) -> tuple[bool, bool]:
+    """Whether there is a quote, without which every line is a row; and very many empty lines."""
+    has_quotes = has_runs = False
     with path.open("rb", buffering=0) as file:
-        return any(b'"' in block for block in iter(lambda: file.read(BLOCK), b""))
+        for block in iter(lambda: file.read(BLOCK), b""):
+            has_quotes = has_quotes or b'"' in block
+            has_runs = has_runs or any(run in block for run in RUNS)
+    return has_quotes, has_runs
 
 
 def _count_lines(path: Path) -> int:

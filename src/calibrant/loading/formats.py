@@ -17,7 +17,8 @@ from calibrant.loading.columnar import Columnar, arrow, parquet
 from calibrant.loading.columns import ColumnStore, load_matrix
 from calibrant.loading.delimited import delimited
 from calibrant.loading.files import checked_path
-from calibrant.loading.json_files import json_file, json_lines
+from calibrant.loading.json_files import json_lines
+from calibrant.loading.json_tables import json_file
 from calibrant.loading.npz import npz
 from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence, plain_file
 from calibrant.loading.roles import Kind, Options

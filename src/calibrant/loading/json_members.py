@@ -61,6 +61,34 @@ def scan_rows(text: str) -> Iterator[Scanned]:
             at = _after_space(text, at + 1)
 
 
+def objects(text: str, decoder: json.JSONDecoder) -> Iterator[Any]:
+    """Yield what a list holds, one after the other, so that nothing else of it is in memory."""
+    at = _after_space(text, _after_space(text, 0) + 1)
+    while text[at : at + 1] != "]":
+        found, at = decoded(text, decoder, at)
+        yield found
+        at = _after_space(text, at)
+        if text[at : at + 1] == ",":
+            at = _after_space(text, at + 1)
+            if text[at : at + 1] == "]":
+                raise json.JSONDecodeError("Expecting value", text, at)
+        elif text[at : at + 1] != "]":
+            raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
+    at = _after_space(text, at + 1)
+    if at < len(text):
+        raise json.JSONDecodeError("Extra data", text, at)
+
+
+def decoded(text: str, decoder: json.JSONDecoder, at: int) -> tuple[Any, int]:
+    """Return the value that begins at a place, and where it ends."""
+    try:
+        return decoder.raw_decode(text, at)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # too many digits
+        raise ValueError("numbers must be finite; the file has a longer one.") from None
+
+
 def scan(text: str, is_list: bool) -> Iterator[Scanned]:
     """Yield the objects of a list, or the only one."""
     return scan_rows(text) if is_list else iter([scan_object(text)])

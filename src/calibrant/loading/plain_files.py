@@ -33,7 +33,7 @@ MAGIC = (
 )
 VARIABLE = "CALIBRANT_MAX_UNPACKED"
 RATIO = 100  # texts of predictions become 2 to 20 times as large
-LEAST = 1 << 28  # bytes that any file may unpack to
+LEAST = 1 << 26  # bytes that any file may unpack to
 STEP = 1 << 20  # bytes that are unpacked at a time
 
 

@@ -10,7 +10,7 @@ from calibrant.checks.files import check_writable, whole_file
 from calibrant.cli import options
 from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
-from calibrant.cli.output import check_ending, print_json, print_readings, progress_after, say
+from calibrant.cli.output import check_ending, echo, print_json, print_readings, progress_after, say
 
 if TYPE_CHECKING:
     from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
@@ -109,7 +109,7 @@ def plot(
         print_json("plot", {**body, **diagram.to_dict()})
     else:
         say(diagram.sentence)
-        typer.echo(f"Written to {output}.")
+        echo(f"Written to {output}.")
         print_readings(models)
 
 
@@ -180,5 +180,5 @@ def report(
     else:
         for sentence in told:
             say(sentence)
-        typer.echo(f"\nWritten to {output}: open it in a browser.")
+        echo(f"\nWritten to {output}: open it in a browser.")
         print_readings(models)

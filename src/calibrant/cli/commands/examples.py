@@ -10,7 +10,7 @@ from calibrant.checks.files import check_writable, whole_file
 from calibrant.cli import options
 from calibrant.cli.commands.evaluate import print_evaluation
 from calibrant.cli.errors import mistake
-from calibrant.cli.output import check_ending, print_json, progress_after, say
+from calibrant.cli.output import check_ending, echo, print_json, progress_after, say
 
 if TYPE_CHECKING:
     from calibrant import Predictions
@@ -47,7 +47,7 @@ def demo(
         body = {"output": str(output), "seed": seed, "n_resamples": resamples}
         print_json("demo", {**body, "scores": scores, **found.to_dict()})
     else:
-        typer.echo(f"The report on all three networks is in {output}: open it in a browser.")
+        echo(f"The report on all three networks is in {output}: open it in a browser.")
 
 
 def datasets(name: Name = None, output: Table = None, json: options.Json = False) -> None:
@@ -67,7 +67,7 @@ def datasets(name: Name = None, output: Table = None, json: options.Json = False
         print_json("datasets", {"name": name, "output": str(target)})
     else:
         say(f"Written to {target}: {_described(name)}.")
-        typer.echo(f"Try: calibrant evaluate {target}")
+        echo(f"Try: calibrant evaluate {target}")
 
 
 def _described(name: str) -> str:
@@ -83,7 +83,7 @@ def _list(names: Sequence[str], output: Path | None, json: bool) -> None:
     else:
         typer.echo("Predictions that come with calibrant; calibrant datasets NAME writes one:\n")
         for name in names:
-            typer.echo(f"{name:<10}{_described(name)}")
+            echo(f"{name:<10}{_described(name)}")
 
 
 def _write_frame(data: "Predictions", path: Path) -> None:

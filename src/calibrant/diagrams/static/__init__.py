@@ -12,10 +12,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from calibrant.diagrams.picture import Corner, Floats, Frame, Picture, round_ticks, rounded_percent
 from calibrant.diagrams.static import parts
 from calibrant.diagrams.static.simplex import draw_tetrahedron, draw_triangle
+from calibrant.tables import visible
 
 if TYPE_CHECKING:
     from calibrant.trajectory import Trajectory
@@ -71,6 +73,8 @@ def draw_without_window() -> None:
 def save(ax: Axes, path: Path, dpi: int = 200) -> None:
     """Write the figure of an Axes to a file, whose ending names the format, and close it."""
     figure: Any = ax.figure
+    for words in figure.findobj(Text):
+        words.set_text(visible(words.get_text(), keep="\n"))
     figure.savefig(path, dpi=dpi)
     plt.close(figure)
 
