@@ -2,8 +2,8 @@
 
     python examples/repeated_looks.py --sets 1000
 
-Batches of rows are added to a `Tally`, which is looked at after each. One look at the end rejects in
-5 %; many looks, each at 5 %, in several times as many: a running test needs a monitor.
+Batches of rows are added to a `Tally`, which is looked at after each. One look at the end rejects
+in 5 %; many looks, each at 5 %, in several times as many: a running test needs a monitor.
 """
 
 import argparse

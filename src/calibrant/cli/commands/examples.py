@@ -1,6 +1,7 @@
 """``calibrant demo`` and ``datasets``: predictions that come with calibrant."""
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,8 +92,10 @@ def _write_frame(data: "Predictions", path: Path) -> None:
 
     columns = {f"prob_{name}": data.probs[:, j] for j, name in enumerate(data.classes)}
     frame = pl.DataFrame({"label": [data.classes[y] for y in data.labels], **columns})
+    made = BytesIO()
+    if path.suffix.lower() == ".csv":
+        frame.write_csv(made)
+    else:
+        frame.write_parquet(made)
     with whole_file(path) as temporary:
-        if path.suffix.lower() == ".csv":
-            frame.write_csv(temporary)
-        else:
-            frame.write_parquet(temporary)
+        temporary.write_bytes(made.getbuffer())

@@ -7,6 +7,7 @@ import typer
 
 from calibrant.checks.files import check_writable
 from calibrant.cli import options
+from calibrant.cli.errors import without_panics
 from calibrant.cli.inputs import Inputs, split, takes_inputs
 from calibrant.cli.output import (
     check_ending,
@@ -117,7 +118,8 @@ def apply(
 
     fitted = _load(map_file)
     how = Options(probs=split(probs), values="logits" if logits else "probabilities")
-    n, changed = Rewriting(file, fitted.classes, how).write(output, fitted)
+    with without_panics():
+        n, changed = Rewriting(file, fitted.classes, how).write(output, fitted)
     if json:
         body = {"map": str(map_file), "file": str(file), "output": str(output), "n": n}
         print_json("apply", {**body, "classes": list(fitted.classes)})

@@ -4,6 +4,7 @@ Those with two axes are drawn here, and Figure 3: scores and p-value over the st
 """
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +76,11 @@ def save(ax: Axes, path: Path, dpi: int = 200) -> None:
     figure: Any = ax.figure
     for words in figure.findobj(Text):
         words.set_text(visible(words.get_text(), keep="\n"))
-    figure.savefig(path, dpi=dpi)
+    # Into memory first: what writers of formats raise when a disk is full says nothing of it.
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=dpi, format=path.suffix[1:].lower())
     plt.close(figure)
+    path.write_bytes(drawn.getbuffer())
 
 
 def _draw_plain(picture: Picture, frame: Frame, ax: Axes) -> None:
