@@ -15,7 +15,7 @@ from calibrant.checks.labels import shown
 from calibrant.checks.parameters import listed, more
 from calibrant.loading.columns import FAILURES, SAMPLE, refuse_width
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
-from calibrant.loading.records import Record, records, with_number
+from calibrant.loading.records import QUOTE, Record, records, with_number
 from calibrant.loading.roles import WEIGHTS, Kind, repeated
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -237,8 +237,6 @@ def _separator(path: Path, line: str) -> str:
 
     The cells of a .txt file may also have a space between them.
     """
-    if "\r" in line.rstrip("\r\n") or line.endswith("\r"):
-        raise ValueError("lines must end with \\n or \\r\\n; found \\r alone. Save the file again.")
     if path.suffix.lower() in (".tsv", ".tab"):
         return "\t"
     separators = (*SEPARATORS, " ") if path.suffix.lower() == ".txt" else SEPARATORS
@@ -252,6 +250,9 @@ def _header(found: Iterator[Record]) -> Record:
         raise ValueError(
             f"the first line must name the columns; it cannot be read ({header.fault})."
         )
+    plain = (cell for cell in header.cells if not cell.startswith(QUOTE))
+    if header.end == "\r" or any("\r" in cell for cell in plain):
+        raise ValueError("lines must end with \\n or \\r\\n; found \\r alone. Save the file again.")
     return header
 
 
