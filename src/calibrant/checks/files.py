@@ -40,10 +40,21 @@ def as_path(path: Any) -> Path:
 
 def check_writable(path: Path) -> None:
     """Refuse a file that could not be written, before the work that it shall hold is done."""
+    if not _is_special(_replaceable(path)):
+        temporary = _temporary(path)
+        try:
+            _create(temporary, path, 0o600)
+        finally:
+            _remove(temporary)
+
+
+def _replaceable(path: Path) -> os.stat_result | None:
+    """Return what is known of a file that may be replaced; None if there is none yet."""
     try:
         there = _status(path)
     except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ValueError(f"{path}: cannot be written: {reason}.") from None
     if path.is_dir():
         raise ValueError(f"{path}: is a folder; give the name of a file in it.")
     folder = _target(path).parent
@@ -51,8 +62,7 @@ def check_writable(path: Path) -> None:
         raise ValueError(f"{path}: the folder {folder} does not exist.")
     if there is not None and not os.access(path, os.W_OK):
         raise ValueError(f"{path}: must not be replaced; it is there, and may only be read.")
-    if not _is_special(there) and not os.access(folder, os.W_OK):
-        raise ValueError(f"{path}: cannot write to the folder {folder}: Permission denied.")
+    return there
 
 
 @contextmanager
@@ -64,15 +74,11 @@ def whole_file(path: Path) -> Iterator[Path]:
     symbolic link stays, and what it leads to is replaced. What is no plain file, such as a
     device, is written to directly.
     """
-    check_writable(path)
-    before = _status(path)
+    before = _replaceable(path)
     if _is_special(before):
         yield path
         return
-    target = _target(path)
-    ending = "".join(target.suffixes[-2:] if target.suffix == ".gz" else [target.suffix])
-    temporary = target.with_name(f".calibrant-{token_hex(8)}{ending[:LONGEST_ENDING]}")
-    _unfinished.add(temporary)  # first: a signal may come at any time
+    target, temporary = _target(path), _temporary(path)
     try:
         _create(temporary, path, 0o666 if before is None else 0o600)
         yield temporary
@@ -105,6 +111,15 @@ def _remove(temporary: Path) -> None:
     _unfinished.discard(temporary)
 
 
+def _temporary(path: Path) -> Path:
+    """Return a name beside a file, which ends as it does, and remember to remove what has it."""
+    target = _target(path)
+    ending = "".join(target.suffixes[-2:] if target.suffix == ".gz" else [target.suffix])
+    temporary = target.with_name(f".calibrant-{token_hex(8)}{ending[:LONGEST_ENDING]}")
+    _unfinished.add(temporary)  # before it is there: a signal may come at any time
+    return temporary
+
+
 def _status(path: Path) -> os.stat_result | None:
     """Return what the system knows of a file, links followed; None if there is none."""
     try:
@@ -123,18 +138,14 @@ def _is_special(status: os.stat_result | None) -> bool:
     return status is not None and not stat.S_ISREG(status.st_mode)
 
 
-def _unwritable(path: Path, error: OSError | ValueError) -> ValueError:
-    """Return the sentence for a file that cannot be written."""
-    reason = getattr(error, "strerror", None) or str(error)
-    return ValueError(f"{path}: cannot be written: {reason}.")
-
-
 def _create(temporary: Path, path: Path, rights: int) -> None:
     """Make an empty file; the system takes from the rights what the user's mask says."""
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | BINARY, rights))
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise ValueError(
+            f"{path}: cannot write to the folder {temporary.parent}: {error.strerror}."
+        ) from None
 
 
 def _take_over(target: Path, before: os.stat_result, temporary: Path) -> None:
