@@ -20,7 +20,7 @@ MACHINE := src/calibrant/engine/machine/index.json
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-versions fuzz faults lint bench peers conventions paper release-check clean package-env test-env lint-env bench-env
+.PHONY: help demo test test-all test-versions fuzz faults lint bench peers conventions paper release-check sbom clean package-env test-env lint-env bench-env
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,11 @@ test: $(TEST) $(MACHINE) ## Run the tests and the examples in docstrings
 
 test-all: export TESTS := all
 test-all: test ## Do so with all recorded bits, and more data sets in tests of chance
+
+# PYTHONS="3.11 3.13" chooses some.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+test-versions: $(PACKAGE) ## Test with each Python that is here, with the oldest and the newest dependencies
+	$(BIN)/python .ci/versions.py --pythons $(PYTHONS)
 
 # SEED=7 COUNT=1000 gives the same files and calls again; each kind of file has so many.
 SEED ?= $(shell date +%s)
@@ -82,6 +87,10 @@ release-check: ## Build the source archive and the wheel, and try them in empty 
 	$(PYTHON) .ci/tag.py build/release
 	build/release/empty/bin/python -m pip install --quiet build/release/*.whl
 	cd build/release && empty/bin/calibrant demo && empty/bin/calibrant --version
+	build/release/empty/bin/python .ci/sbom.py build/release/calibrant.cdx.json
+
+sbom: $(PACKAGE) ## Write which distributions, loops and predictions the environment has: build/calibrant.cdx.json
+	mkdir -p build && $(BIN)/python .ci/sbom.py build/calibrant.cdx.json
 
 clean: ## Remove environments, caches and build outputs
 	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
