@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from calibrant.checks.files import remove_unfinished
 from calibrant.cli.commands.draw import plot, report
 from calibrant.cli.commands.evaluate import compare, evaluate, power
 from calibrant.cli.commands.examples import datasets, demo
@@ -104,6 +105,7 @@ def main() -> None:
             # from text, as parts of numba are while they load.
             sys.stdout.flush()
             sys.stderr.flush()
+            remove_unfinished()
             os._exit(INTERRUPTED)
         raise
 

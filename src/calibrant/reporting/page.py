@@ -161,7 +161,7 @@ def _render(
     models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
     script = asset("chart.js") + files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
     origin = _provenance(contents, together, settings)
-    return environment.get_template("template.html.j2").render(
+    page = environment.get_template("template.html.j2").render(
         title=title,
         region=settings.region,
         models=models,
@@ -175,6 +175,7 @@ def _render(
         policy=policy(script),
         provenance=json.dumps(origin, indent=2, ensure_ascii=False),
     )
+    return tables.visible(page, keep="\n\t")
 
 
 def _model(contents: Contents, element: str) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibrant.checks.files import whole_file
+from calibrant.checks.files import check_writable, whole_file
 from calibrant.cli import options
 from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
-from calibrant.cli.output import check_ending, print_json, print_readings, progress_after, say
+from calibrant.cli.output import check_ending, echo, print_json, print_readings, progress_after, say
 
 if TYPE_CHECKING:
     from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
@@ -92,24 +92,24 @@ def plot(
     of_bins = {"--partition": partition, "--classical": classical, "--regions": regions}
     _check_options(kind, {"--style": style, **of_bins, "--confidence": confidence})
     _check_style(style, [classical, regions])
-    with whole_file(output) as temporary:
-        import calibrant as cal
+    check_writable(output)
+    import calibrant as cal
 
-        make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
-        models = inputs.load_all(files, paired=False)
-        settings = _settings(models, lens, partition, classical or style is not None)
-        data = models if len(models) > 1 else next(iter(models.values()))
-        with progress_after(1.0, "resampling") as progress:
-            diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
-        look = {"style": style, "classical": classical, "regions": regions, "summary": classical}
-        _draw(diagram, temporary, **(look if kind is Kind.bins else {"confidence": confidence}))
+    make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
+    models = inputs.load_all(files, paired=False)
+    settings = _settings(models, lens, partition, classical or style is not None)
+    data = models if len(models) > 1 else next(iter(models.values()))
+    with progress_after(1.0, "resampling") as progress:
+        diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
+    look = {"style": style, "classical": classical, "regions": regions, "summary": classical}
+    _draw(diagram, output, **(look if kind is Kind.bins else {"confidence": confidence}))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
         body |= {"output": str(output), "seed": inputs.seed, "lens": diagram.settings["lens"]}
         print_json("plot", {**body, **diagram.to_dict()})
     else:
         say(diagram.sentence)
-        typer.echo(f"Written to {output}.")
+        echo(f"Written to {output}.")
         print_readings(models)
 
 
@@ -147,7 +147,9 @@ def _draw(diagram: "Diagram", path: Path, **look: Any) -> None:
         diagram.figure(**look).save(path)
         return
     static.draw_without_window()
-    static.save(diagram.plot(**look), path)
+    axes = diagram.plot(**look)
+    with whole_file(path) as temporary:
+        static.save(axes, temporary)
 
 
 @takes_inputs("id", "by", "row", "engine")
@@ -161,22 +163,22 @@ def report(
 ) -> None:
     """Write a report: one HTML file that works offline."""
     check_ending(output, ".html", ".htm")
-    with whole_file(output) as temporary:
-        from calibrant.cli.parsing import parse_groups
-        from calibrant.reporting.contents import Settings
-        from calibrant.reporting.page import told_report
+    check_writable(output)
+    from calibrant.cli.parsing import parse_groups
+    from calibrant.reporting.contents import Settings
+    from calibrant.reporting.page import told_report
 
-        models = inputs.open_all(files)
-        lens = None if groups is None else parse_groups(groups, next(iter(models.values())))
-        title = title or f"Calibration of {', '.join(models)}"
-        settings = Settings(inputs.seed, inputs.resamples, lens, inputs.region)
-        with progress_after(1.0, "report") as progress:
-            told = told_report(models, temporary, title, settings, progress)
+    models = inputs.open_all(files)
+    lens = None if groups is None else parse_groups(groups, next(iter(models.values())))
+    title = title or f"Calibration of {', '.join(models)}"
+    settings = Settings(inputs.seed, inputs.resamples, lens, inputs.region)
+    with progress_after(1.0, "report") as progress:
+        told = told_report(models, output, title, settings, progress)
     if inputs.json:
         body = {**inputs.origin(files, models), "output": str(output)}
         print_json("report", {**body, "seed": inputs.seed, "n_resamples": inputs.resamples})
     else:
         for sentence in told:
             say(sentence)
-        typer.echo(f"\nWritten to {output}: open it in a browser.")
+        echo(f"\nWritten to {output}: open it in a browser.")
         print_readings(models)
