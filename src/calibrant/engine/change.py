@@ -9,8 +9,6 @@ it 256 times, and keeps one for each octave of age.
 
 from typing import Annotated, NamedTuple
 
-import numpy as np
-
 from calibrant.engine.arrays import Array, Floats, Ints, blank
 from calibrant.engine.bets import DENSE, NODES, line_prior, shift_prior, tree_bet
 from calibrant.engine.kernel import f8, helper, i8, out
@@ -107,8 +105,3 @@ def begin_tree(tick, change):
         change.odds[0, node] = TREE_START
         for k in range(change.fresh.shape[0]):
             change.trees[0, node, k] = change.fresh[k]
-
-
-def prior_sum() -> float:
-    """Return the sum of all weights of the detector: one, or less."""
-    return float(np.sum(line_prior(0.0)) / 2 + 0.5)

@@ -94,13 +94,12 @@ def rest_bet(label, top, bets, plan, room):
     """Return the factor of a temperature of all classes but the top one, if that failed."""
     if label == top:
         return 1.0
-    own, total, one = log(room.probs[label]), 0.0, 0.0
+    own, one = log(room.probs[label]), 0.0
     for c in range(room.probs.shape[0]):
         if c != top:
             one += room.probs[c]
     for k in range(plan.slopes.shape[0]):
-        total = room.powers[k]
-        room.factors[k] = exp((plan.slopes[k] - 1.0) * own) * one / total
+        room.factors[k] = exp((plan.slopes[k] - 1.0) * own) * one / room.powers[k]
     return bet(bets.rest, room.factors)
 
 

@@ -21,13 +21,13 @@ class Record(NamedTuple):
 
     count: Annotated[Ints, out(i8["1"])]
     rows: Annotated[Ints, out(i8["room"])]
-    residual: Annotated[Floats, out(f8["room tenths"])]  # sums of y - p
-    variance: Annotated[Floats, out(f8["room tenths"])]  # sums of p (1 - p)
+    residual: Annotated[Floats, out(f8["room bins"])]  # sums of y - p
+    variance: Annotated[Floats, out(f8["room bins"])]  # sums of p (1 - p)
 
     @classmethod
     def start(cls) -> "Record":
         """Return a record of no rows."""
-        return blank(cls, room=ROOM, tenths=TENTHS)
+        return blank(cls, room=ROOM, bins=TENTHS)
 
 
 @helper

@@ -57,9 +57,7 @@ class State(NamedTuple):
         return cls(Totals.start(), Bets.start(), Change.start(), Record.start())
 
 
-def bet_on_event(
-    p: Floats, occurred: Array, state: State, limit: float
-) -> Traces:
+def bet_on_event(p: Floats, occurred: Array, state: State, limit: float) -> Traces:
     """Add rows of an event: predictions p (n,) and whether it occurred (n,), 0 or 1.
 
     limit : of M, at which the detector stops; 0 for no detector
@@ -88,34 +86,35 @@ def impossible(p, occurred):
 
 
 @helper
-def add_up(p, occurred, factor, state, plan, limit):
+def add_up(p, occurred, factor, totals):
     """Add a row to all sums, given its factor."""
-    totals = state.totals
     totals.rows[0] += 1
     totals.log_wealth[0] += log(factor)
     totals.residual[0] += occurred - p
     totals.squares[0] += (occurred - p) * (occurred - p)
-    note(p, occurred, state.record)
-    if totals.changed[0] < limit and 0.0 < p < 1.0:
-        totals.changed[0] = add_row(p, totals.rows[0], state.change, plan)
 
 
 @kernel(f8["n"], u1["n"], State, Plan, f8, Traces)
 def _bet_on_event(p, occurred, state, plan, limit, traces):
+    totals, bets, change, record = state  # apart: a tuple of many arrays is slow to hand over
     for i in range(p.shape[0]):
         happened = int(occurred[i])
         factor = 1.0
         if impossible(p[i], happened):
             factor = inf
         elif 0.0 < p[i] < 1.0:
-            factor = event_bet(p[i], happened, state.bets, plan)
-        add_up(p[i], happened, factor, state, plan, limit)
-        traces.log_wealth[i] = state.totals.log_wealth[0]
-        traces.changed[i] = state.totals.changed[0]
+            factor = event_bet(p[i], happened, bets, plan)
+        add_up(p[i], happened, factor, totals)
+        note(p[i], happened, record)
+        if totals.changed[0] < limit and 0.0 < p[i] < 1.0:
+            totals.changed[0] = add_row(p[i], totals.rows[0], change, plan)
+        traces.log_wealth[i] = totals.log_wealth[0]
+        traces.changed[i] = totals.changed[0]
 
 
 @kernel(real["n m"], i4["n"], State, ClassBets, (Plan, ClassRoom), f8, Traces)
 def _bet_on_classes(probs, labels, state, of_classes, rooms, limit, traces):
+    totals, bets, change, record = state
     plan, room = rooms
     for i in range(probs.shape[0]):
         top = normalised(probs[i], room)
@@ -124,8 +123,11 @@ def _bet_on_classes(probs, labels, state, of_classes, rooms, limit, traces):
         if room.probs[labels[i]] <= 0.0:
             factor = inf
         elif p < 1.0:
-            of_event = event_bet(p, happened, state.bets, plan)
+            of_event = event_bet(p, happened, bets, plan)
             factor = class_bet(labels[i], top, of_event, of_classes, plan, room)
-        add_up(p, happened, factor, state, plan, limit)
-        traces.log_wealth[i] = state.totals.log_wealth[0]
-        traces.changed[i] = state.totals.changed[0]
+        add_up(p, happened, factor, totals)
+        note(p, happened, record)
+        if totals.changed[0] < limit and p < 1.0:
+            totals.changed[0] = add_row(p, totals.rows[0], change, plan)
+        traces.log_wealth[i] = totals.log_wealth[0]
+        traces.changed[i] = totals.changed[0]
