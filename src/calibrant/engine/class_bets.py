@@ -9,7 +9,15 @@ from math import exp, log
 from typing import Annotated, NamedTuple
 
 from calibrant.engine.arrays import Floats, blank
-from calibrant.engine.bets import FLOOR, SLOPES, bet, shift_bet, shift_factor, shift_prior
+from calibrant.engine.bets import (
+    FLOOR,
+    SLOPES,
+    bet,
+    raise_odds,
+    shift_bet,
+    shift_factor,
+    shift_prior,
+)
 from calibrant.engine.kernel import f8, helper, out
 
 KINDS = {
@@ -69,14 +77,14 @@ def normalised(row, room):
 
 
 @helper
-def sum_powers(top, slopes, room):
+def sum_powers(top, room):
     """Write the sums of p^b over all classes but the top one."""
     room.powers[:] = 0.0
     for c in range(room.probs.shape[0]):
         if c != top and room.probs[c] > 0.0:
-            logarithm = log(room.probs[c])
-            for k in range(slopes.shape[0]):
-                room.powers[k] += exp(slopes[k] * logarithm)
+            raise_odds(room.probs[c], log(room.probs[c]), room.factors)
+            for k in range(room.powers.shape[0]):
+                room.powers[k] += room.factors[k]
 
 
 @helper
@@ -125,7 +133,7 @@ def class_bet(label, top, of_event, bets, plan, room):
     of_event : the factor of the bets on whether the predicted class occurs, whose shifts' factors
     are in `plan.moves`
     """
-    sum_powers(top, plan.slopes, room)
+    sum_powers(top, room)
     temperature = temperature_bet(label, top, bets, plan, room)
     one = one_class_bet(label, bets, plan, room)
     predicted = shift_bet(bets.predicted, top, plan.moves)

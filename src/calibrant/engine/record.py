@@ -17,9 +17,9 @@ ROOM = 32 * EACH  # enough for 10^12 rows
 
 
 class Record(NamedTuple):
-    """Blocks of rows, the oldest first, of which `count` exist."""
+    """Blocks of rows, the oldest first, of which `filled[0]` exist."""
 
-    count: Annotated[Ints, out(i8["1"])]
+    filled: Annotated[Ints, out(i8["1"])]
     rows: Annotated[Ints, out(i8["room"])]
     residual: Annotated[Floats, out(f8["room bins"])]  # sums of y - p
     variance: Annotated[Floats, out(f8["room bins"])]  # sums of p (1 - p)
@@ -33,12 +33,12 @@ class Record(NamedTuple):
 @helper
 def note(p, occurred, record):
     """Add a row to the last block, or begin one."""
-    last = record.count[0] - 1
+    last = record.filled[0] - 1
     if last < 0 or record.rows[last] >= FIRST:
         if last >= 0:
             merge_blocks(record)
-        last = record.count[0]
-        record.count[0] += 1
+        last = record.filled[0]
+        record.filled[0] += 1
         record.rows[last] = 0
         record.residual[last, :] = 0.0
         record.variance[last, :] = 0.0
@@ -51,7 +51,7 @@ def note(p, occurred, record):
 @helper
 def merge_blocks(record):
     """Make one of the two oldest blocks of each size of which there are more than eight."""
-    size, end = FIRST, record.count[0]
+    size, end = FIRST, record.filled[0]
     while True:
         first = end
         while first > 0 and record.rows[first - 1] == size:
@@ -62,8 +62,8 @@ def merge_blocks(record):
             record.residual[first, j] += record.residual[first + 1, j]
             record.variance[first, j] += record.variance[first + 1, j]
         record.rows[first] += record.rows[first + 1]
-        record.count[0] -= 1
-        for k in range(first + 1, record.count[0]):
+        record.filled[0] -= 1
+        for k in range(first + 1, record.filled[0]):
             record.rows[k] = record.rows[k + 1]
             for j in range(record.residual.shape[1]):
                 record.residual[k, j] = record.residual[k + 1, j]

@@ -63,6 +63,7 @@ def bet_on_event(p: Floats, occurred: Array, state: State, limit: float) -> Trac
     limit : of M, at which the detector stops; 0 for no detector
     """
     within("occurred", occurred, 2)
+    _expect_probabilities(p)
     traces = Traces.start(p.size)
     _bet_on_event(p, occurred, state, Plan.start(), limit, traces)
     return traces
@@ -73,10 +74,17 @@ def bet_on_classes(
 ) -> Traces:
     """Add rows of several classes: predictions (n, m) and labels (n,)."""
     within("labels", labels, probs.shape[1])
+    _expect_probabilities(probs)
     traces = Traces.start(len(labels))
     room = ClassRoom.start(probs.shape[1])
     _bet_on_classes(probs, labels, state, of_classes, (Plan.start(), room), limit, traces)
     return traces
+
+
+def _expect_probabilities(p: Array) -> None:
+    """Refuse what is not between 0 and 1: it would lead beyond the nodes of a tree."""
+    if p.size and not (float(p.min()) >= 0.0 and float(p.max()) <= 1.0):
+        raise IndexError("`p` must be between 0 and 1.")
 
 
 @helper

@@ -1,4 +1,4 @@
-"""The evidence over time, at most 256 points of it: every row, every second, every fourth, …"""
+"""The evidence over time, of which at most 256 points are kept."""
 
 from dataclasses import dataclass, field
 from typing import Any, final

@@ -62,7 +62,7 @@ def _of_event(part: str, stream: Stream) -> Finding:
     """Say in which tenth a bet on the event won most, and in what direction."""
     shifts = tenth_shifts(part, stream)
     record = stream.state.record
-    variance = record.variance[: int(record.count[0])].sum(axis=0)
+    variance = record.variance[: int(record.filled[0])].sum(axis=0)
     gains = shifts**2 * variance
     tenth = int(gains.argmax())
     where = tenth / TENTHS, (tenth + 1) / TENTHS
@@ -86,15 +86,15 @@ def tenth_shifts(part: str, stream: Stream) -> Floats:
     """Return the shift of the log-odds that a bet expects, at the centre of each tenth."""
     bets = stream.state.bets
     if part == "line":
-        return LINES[int(bets.line.argmax())]
+        return np.asarray(LINES[int(bets.line.argmax())])
     if part == "tenths":
         return np.asarray(bets.dense[-DENSE[-1] :] @ np.array(SHIFTS))
     if part == "region":
         leaves = bets.sparse[-SPARSE[-1] :] @ np.array(SHIFTS)
-        return leaves.reshape(TENTHS, -1).mean(axis=1)
+        return np.asarray(leaves.reshape(TENTHS, -1).mean(axis=1))
     if part == "curve":
-        return np.interp(CENTERS, np.linspace(0, 1, KNOTS), bets.mean[0])
-    return np.interp(LOGITS, np.linspace(-REACH, REACH, KNOTS), bets.mean[1])
+        return np.asarray(np.interp(CENTERS, np.linspace(0, 1, KNOTS), bets.mean[0]))
+    return np.asarray(np.interp(LOGITS, np.linspace(-REACH, REACH, KNOTS), bets.mean[1]))
 
 
 def _of_classes(kind: str, stream: Stream, classes: tuple[str, ...]) -> Finding:

@@ -83,7 +83,7 @@ def known_labels(labels: Any) -> tuple[Any, Any]:
         if not known.all() and whole_numbers.all():
             found = np.where(known, found, 0).astype(np.int64)
     elif found.dtype.kind == "O":
-        known = np.array([each is not None and each == each for each in found.ravel()])
+        known = np.array([each is not None and not _is_nan(each) for each in found.ravel()])
         if known.shape == found.shape and not known.all():
             kept = np.array(found[known].tolist())
             filled = np.zeros(found.shape, kept.dtype) if kept.size else np.zeros(found.shape, int)
@@ -92,3 +92,7 @@ def known_labels(labels: Any) -> tuple[Any, Any]:
     else:
         return None, labels
     return (None, labels) if known.all() else (known, found)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value  # noqa: PLR0124 (so NaN is known)

@@ -69,10 +69,10 @@ class Monitor:
     >>> p = rng.random(2000)
     >>> monitor.update(p, rng.random(2000) < p)
     >>> print(monitor)
-    no alarm after 2,000 rows: e-value 0.306, alarm at 20; bias +1.3 points (-2.5 to +5.1)
+    no alarm after 2,000 rows: e-value 0.0809, alarm at 20; bias -0.5 points (-3.9 to +2.9)
     >>> monitor.update(p, rng.random(2000) < p**1.5)
     >>> monitor.alarm, monitor.since, monitor.direction
-    (2203, 1984, 'high')
+    (3003, 2048, 'high')
     """
 
     __slots__ = (
@@ -125,12 +125,12 @@ class Monitor:
         if labels is None:
             raise TypeError("`labels` must be given: the outcome of each row, None if not known.")
         probs = np.asarray(probs)
-        known, labels = known_labels(labels)
+        known, outcomes = known_labels(labels)
         if known is not None and len(known) == len(probs):
             self.missing += int((~known).sum())
-            probs, labels = probs[known], labels[known]
+            probs, outcomes = probs[known], outcomes[known]
         if len(probs) or known is None:
-            self._add(Predictions(probs, labels, self._names(probs)))
+            self._add(Predictions(probs, outcomes, self._names(probs)))
 
     def _names(self, probs: Any) -> tuple[str, ...] | None:
         """Return the classes that are known, for labels that are names."""
@@ -291,8 +291,7 @@ class Monitor:
             return None
         best = self._best
         j = next(j for j, slots in enumerate(self._streams) if best in slots)
-        found = findings.find(best, self._outcomes(j))
-        return found
+        return findings.find(best, self._outcomes(j))
 
     def _outcomes(self, j: int) -> tuple[str, ...]:
         """Return the names of the outcomes of a lens."""
@@ -423,5 +422,5 @@ PLAIN = ("alpha", "run_length", "lead", "n", "missing", "change", "impossible")
 def _log_mean(logs: Floats) -> Floats:
     """Return the logarithms of the means over the first axis; those of one row as they are."""
     if len(logs) == 1:
-        return logs[0]
+        return np.asarray(logs[0])
     return np.asarray(np.logaddexp.reduce(logs, axis=0) - log(len(logs)))

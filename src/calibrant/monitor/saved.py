@@ -55,7 +55,7 @@ def packed(stream: Stream) -> dict[str, str]:
     """Return the arrays of a stream as texts."""
     record = stream.state.record
     for array in (record.rows, record.residual, record.variance):
-        array[int(record.count[0]) :] = 0  # what is left of blocks that were merged
+        array[int(record.filled[0]) :] = 0  # what is left of blocks that were merged
     return {name: to_text(array) for name, array in arrays_of(stream).items()}
 
 
@@ -67,7 +67,7 @@ def unpacked(texts: Mapping[str, str], m: int) -> Stream:
         raise damaged("it lacks arrays, or has others")
     for name, array in arrays.items():
         array[...] = from_text(texts[name], array.dtype, array.size).reshape(array.shape)
-    if not 0 <= int(stream.state.record.count[0]) <= ROOM:
+    if not 0 <= int(stream.state.record.filled[0]) <= ROOM:
         raise damaged("it has too many blocks of rows")
     return stream
 

@@ -32,7 +32,7 @@ class Start(NamedTuple):
 
 def find_start(record: Record) -> Start:
     """Return when the rows of a record began to deviate, if they do."""
-    rows = record.rows[: int(record.count[0])]
+    rows = record.rows[: int(record.filled[0])]
     first = np.cumsum(rows) - rows
     log_mass = evidence(record) + np.log((1 - FROM_FIRST) * rows / rows.sum())
     log_mass[0] = np.logaddexp(log_mass[0], evidence(record)[0] + np.log(FROM_FIRST))
@@ -46,7 +46,7 @@ def find_start(record: Record) -> Start:
 
 def evidence(record: Record) -> Floats:
     """Return the logarithm of the evidence that all rows from each block on deviate."""
-    count = int(record.count[0])
+    count = int(record.filled[0])
     residual, variance = (
         np.cumsum(each[:count][::-1], axis=0)[::-1] for each in (record.residual, record.variance)
     )
