@@ -91,8 +91,7 @@ def test_the_dense_tree_is_the_mean_over_all_of_it():
 
     def mixture(rows):
         ratios = [
-            np.prod(np.where(y, np.exp(d), 1.0)[rows] / (1 + p[rows] * np.expm1(d)))
-            for d in SHIFTS
+            np.prod(np.where(y, np.exp(d), 1.0)[rows] / (1 + p[rows] * np.expm1(d))) for d in SHIFTS
         ]
         return shift_prior(0.1) @ ratios
 

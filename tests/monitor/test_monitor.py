@@ -241,7 +241,9 @@ def ever_alarmed(seed, n, *, wrong=False):
     """Whether a calibrated stream alarms; the wrong twin tests anew every 100 rows at 5 %."""
     p, y = rows(n, seed=seed)
     if not wrong:
-        return bet_on_event(p, y.astype(np.uint8), State.start(), 0.0).log_wealth.max() >= np.log(20)
+        return bet_on_event(p, y.astype(np.uint8), State.start(), 0.0).log_wealth.max() >= np.log(
+            20
+        )
     z = np.cumsum(y - p)[99::100] / np.sqrt(np.cumsum(p * (1 - p))[99::100])
     return bool((np.abs(z) >= 1.96).any())
 
@@ -271,7 +273,9 @@ def test_the_mean_run_length_is_at_least_what_was_asked_for():
     lengths = []
     for seed in range(150):
         p, y = rows(40_000, seed=seed)
-        over = np.flatnonzero(bet_on_event(p, y.astype(np.uint8), State.start(), 500.0).changed >= 500)
+        over = np.flatnonzero(
+            bet_on_event(p, y.astype(np.uint8), State.start(), 500.0).changed >= 500
+        )
         lengths.append(over[0] + 1 if over.size else 40_000)
     assert np.mean(lengths) + 5 * np.std(lengths) / np.sqrt(150) >= 500
 
