@@ -5,8 +5,8 @@ module that is named after it: `Predictions`, `lenses`, `partitions`, `distances
 `statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
 `calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
 `binwise`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
-`cumulative_diagram`, `score_plane`, `Trajectory`, `report`; `load` reads files and `datasets` has
-examples.
+`cumulative_diagram`, `score_plane`, `Trajectory`, `Monitor`, `report`; `load` reads files and
+`datasets` has examples.
 
 A name is imported when it is first used, so that the command line answers at once.
 """
@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.loading import load as load
     from calibrant.loading import load_models as load_models
     from calibrant.loading import scan as scan
+    from calibrant.monitor import Monitor as Monitor
     from calibrant.predictions import Predictions as Predictions
     from calibrant.reporting import report as report
     from calibrant.rows import Scan as Scan
@@ -95,6 +96,7 @@ _HOMES = {  # where public names live; "" for modules
     " EvaluationRow Power Slice Slices Tally Verdict calibration_test binwise classwise compare"
     " estimate evaluate power slices",
     "loading": "load load_models scan",
+    "monitor": "Monitor",
     "predictions": "Predictions",
     "reporting": "report",
     "rows": "Scan",

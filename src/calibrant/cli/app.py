@@ -16,6 +16,7 @@ from calibrant.cli.commands.examples import datasets, demo
 from calibrant.cli.commands.explore import explore
 from calibrant.cli.commands.recalibrate import apply, recalibrate
 from calibrant.cli.commands.test import run_test
+from calibrant.cli.commands.watch import watch
 from calibrant.cli.errors import INTERRUPTED, one_sentence_errors
 
 LARGE = 1 << 20  # bytes of an array that goes back to the system as soon as it is not needed
@@ -68,6 +69,10 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
     power: (
         "Say how far off a model must be for a file to show it.",
         "power predictions.csv --lens top --temperature 1.2",
+    ),
+    watch: (
+        "Watch rows as they come, and raise an alarm.",
+        "watch predictions/ --state state.json --chart watch.html",
     ),
     recalibrate: (
         "Find the calibrator that suits a file.",

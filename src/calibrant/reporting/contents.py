@@ -24,6 +24,7 @@ from calibrant.inference.replicates.problem import Progress, part
 from calibrant.inference.testing.families import largest, pvalues_of_row, strongest
 from calibrant.inference.verdicts.groups import kept_columns
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
+from calibrant.monitor.periods import OverTime, over_time
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
@@ -91,6 +92,7 @@ class Contents(NamedTuple):
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
     slices: inference.Slices | None  # None if no columns were kept beside the predictions
+    over_time: OverTime | None  # None if none of them has dates
 
     @property
     def verdicts(self) -> list[sentences.Line]:
@@ -146,6 +148,7 @@ def compute(
         class_drawings=class_drawings,
         remedy=remedy(data, settings, stages[-1]),
         slices=groups,
+        over_time=over_time(data) if isinstance(data, Predictions) else None,
     )
     return judged_together(found)
 

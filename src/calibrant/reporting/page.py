@@ -25,6 +25,8 @@ from calibrant.inference.replicates.problem import Progress, check_resamples, fi
 from calibrant.inference.verdicts.evaluation import HEADER
 from calibrant.inference.verdicts.groups import HEADER as SLICE_HEADER
 from calibrant.lenses import Lens, TopLabel
+from calibrant.monitor.periods import HEADER as PERIOD_HEADER
+from calibrant.monitor.periods import OverTime
 from calibrant.predictions import Predictions
 from calibrant.reporting import contents as of_model
 from calibrant.reporting.contents import Contents, Settings, main_lens
@@ -207,6 +209,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "classes": contents.classes,
         "most_classes": of_model.MOST_CLASSES,
         **_slices(contents.slices, element),
+        **_over_time(contents.over_time, element),
     }
 
 
@@ -285,6 +288,17 @@ def _slices(found: Slices | None, element: str) -> dict[str, Any]:
             _forest(found, column, f"{element}-groups{i}") for i, column in enumerate(columns)
         ],
     }
+
+
+def _over_time(found: OverTime | None, element: str) -> dict[str, Any]:
+    """Return what the page needs to show the evidence over time."""
+    if found is None:
+        return {}
+    diagram = found.monitor.diagram()
+    drawn: dict[str, Any] = {"kind": "time", "id": f"{element}-evidence"}
+    drawn |= {"chart": chart(diagram.picture(), found.sentence), "summary": found.sentence}
+    periods = [period.cells() for period in found.periods[-MOST_ROWS:]]
+    return {"over_time": drawn, "period_header": PERIOD_HEADER, "periods": periods}
 
 
 def _remedy(remedy: of_model.Remedy, element: str) -> dict[str, Any]:
