@@ -21,7 +21,7 @@ def few_clusters(worth: float, count: int) -> str:
     needed = too_few(CLUSTERS, "cluster")
     if count < CLUSTERS:
         return needed
-    known = floor(10 * worth) / 10 if worth >= 1 else worth  # 5.99 is not 6
+    known = min(worth, CLUSTERS - 0.1)  # 5.99 is not 6
     like_these = f": about {_at_least(count * CLUSTERS / worth)} like these" if worth > 0 else ""
     return (
         f"a rare outcome, or unequal clusters, make them worth {known:.2g} with events, and"
