@@ -21,7 +21,7 @@ from calibrant.calibration import calibration_function
 from calibrant.cross_fitting import Recalibration, recalibrate
 from calibrant.cross_fitting.result import AS_IT_IS
 from calibrant.inference.replicates.problem import Progress, part
-from calibrant.inference.testing.families import largest, pvalues_of_row, strongest
+from calibrant.inference.testing.families import Evidence, largest, pvalues_of_row
 from calibrant.inference.verdicts.groups import kept_columns
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.monitor.periods import OverTime, over_time
@@ -34,7 +34,6 @@ from calibrant.scores import all_scores
 from calibrant.words import ALPHA, NEEDED, capital
 
 Floats = NDArray[np.float64]
-Evidence = tuple[float, Floats]  # of the data, and of every replicate: larger is stronger
 Adjust = Callable[[ArrayLike], Floats]
 
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
@@ -293,15 +292,9 @@ def adjustment(families: Iterable[Evidence]) -> Adjust:
     return adjust
 
 
-def _of_tests(rows: Sequence[inference.EvaluationRow]) -> Evidence:
-    """Return the strongest evidence of tests."""
-    values = np.array([row.value for row in rows])
-    return strongest(values, np.stack([row.null for row in rows]))
-
-
 def _boxes(found: Contents) -> Iterator[tuple[int, Evidence]]:
     """Yield the number of tests of each box of a page, and its evidence."""
-    yield len(found.evaluation.rows), _of_tests(found.evaluation.rows)
+    yield len(found.evaluation.rows), found.evaluation.evidence
     for drawing in found.drawings:
         cells = drawing.diagram.series[0].cells
         yield cells.function.n_cells, (float(cells.standardised.max()), cells.largest)
@@ -312,7 +305,7 @@ def _boxes(found: Contents) -> Iterator[tuple[int, Evidence]]:
         yield len(found.classes.classes), largest(found.classes.values, found.classes.null)
         yield 1, (found.classes.mean, found.classes.null.mean(axis=0))
     if found.slices is not None:
-        yield len(found.slices.tests), _of_tests(found.slices.tests)
+        yield len(found.slices.tests), found.slices.evidence
 
 
 def _judged_verdict(verdict: inference.Verdict, adjust: Adjust, n_tests: int) -> inference.Verdict:

@@ -13,6 +13,7 @@ from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
 from calibrant.checks.convert import columns_of
 from calibrant.checks.parameters import Rng, listed, whole
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
+from calibrant.inference.testing.families import Evidence
 from calibrant.inference.verdicts.evaluation import EvaluationRow, judged, sizes_of
 from calibrant.inference.verdicts.gathering import gathered
 from calibrant.inference.verdicts.verdict import Verdict
@@ -73,11 +74,14 @@ class Slices(tables.Tabular):
         What it was made with.
     tests : tuple of EvaluationRow
         The tests of all groups, which see the same draws.
+    evidence : float and array of shape (n_resamples,)
+        As in `Evaluation`.
     """
 
     rows: tuple[Slice, ...]
     settings: Settings
-    tests: tuple[EvaluationRow, ...] = ()
+    tests: tuple[EvaluationRow, ...]
+    evidence: Evidence
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -159,12 +163,13 @@ def slices(
     rows = as_rows(data)
     names, found = _at_hand(data, by, fewest) if rows.held else _elsewhere(data, by, fewest)
     problems = [plan.look(one.rows, chosen, distributions=True) for one in found]
-    tests, verdicts = judged(problems, None, plan, sizes_of(problems))
+    tests = judged(problems, None, plan, sizes_of(problems))
     slices_found = tuple(
         Slice(one.column, one.name, one.n, verdict)
-        for one, verdict in zip(found, verdicts, strict=True)
+        for one, verdict in zip(found, tests.verdicts, strict=True)
     )
-    return Slices(slices_found, plan.settings(by=names, lens=chosen, least=least), tests)
+    made_with = plan.settings(by=names, lens=chosen, least=least)
+    return Slices(slices_found, made_with, tests.rows, tests.evidence)
 
 
 def kept_columns(data: Predictions | Scan) -> list[str]:
