@@ -51,9 +51,10 @@ class Candidates:
         """Return all rows, every interval or level, and two halves or levels of two columns."""
         cuts = (NOTHING, *(column.cut for column in columns))
         sizes = [len(cut.names) for cut in cuts]
-        ones = [(0, c) for c in range(1, len(cuts))]
-        twos = list(combinations(range(1, len(cuts)), 2)) if depth > 1 else []
-        spans = [([(0, 1)], [(0, sizes[1])])]
+        ones = [(0, c) for c, column in enumerate(columns, 1) if column.alone]
+        paired = [c for c, column in enumerate(columns, 1) if column.paired]
+        twos = list(combinations(paired, 2)) if depth > 1 else []
+        spans = [([(0, 1)], [(0, sizes[ones[0][1]])])]
         spans += [([(0, 1)], cuts[c].intervals) for _, c in ones]
         spans += [(cuts[a].halves, cuts[b].halves) for a, b in twos]
         pair, low, high = [], [], []

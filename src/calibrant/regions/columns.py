@@ -27,6 +27,7 @@ Codes = NDArray[np.uint8]
 Span = tuple[int, int]  # codes from, and below
 
 BINS = 8  # quantiles of a column of numbers
+FINE = 16  # the same, where a condition stands alone
 FEW = 15  # different numbers that have a code each, and levels that have one
 LEVEL = 30  # the fewest rows of a level
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -98,6 +99,8 @@ class Column(NamedTuple):
 
     cut: Cut
     codes: Codes  # (n,)
+    alone: bool = True  # whether a condition on it may stand alone,
+    paired: bool = True  # and beside one on another column
 
 
 class LeftOut(NamedTuple):
@@ -135,21 +138,26 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def cut_columns(given: Mapping[str, Any], n: int) -> tuple[list[Column], list[LeftOut]]:
-    """Cut columns of n rows; those of which no condition can be made are left out."""
-    found: list[Column] = []
-    left_out: list[LeftOut] = []
-    for name, values in given.items():
-        distinct = Distinct.of(values)
+def distinct_values(given: Mapping[str, Any], n: int) -> dict[str, Distinct]:
+    """Tell the values of columns of n rows apart."""
+    found = {str(name): Distinct.of(values) for name, values in given.items()}
+    for name, distinct in found.items():
         if distinct.of_rows.shape != (n,):
             raise ValueError(
                 f"`columns` must have a value for each of the {n:,} rows; column {name!r} has"
                 f" {distinct.of_rows.size:,}."
             )
-        cuts = list(_cuts(name, distinct))
-        of_use = [(cut, codes) for cut, codes in cuts if len(cut.names) > 1]
-        found += [Column(cut, codes.astype(np.uint8)[distinct.of_rows]) for cut, codes in of_use]
-        if not of_use:
+    return found
+
+
+def cut_columns(given: Mapping[str, Distinct]) -> tuple[list[Column], list[LeftOut]]:
+    """Cut columns; those of which no condition can be made are left out."""
+    found: list[Column] = []
+    left_out: list[LeftOut] = []
+    for name, distinct in given.items():
+        some = [column for column in _columns(name, distinct) if len(column.cut.names) > 1]
+        found += [one._replace(codes=one.codes[distinct.of_rows]) for one in some]
+        if not some:
             left_out.append(LeftOut(name, _why(distinct)))
     return found, left_out
 
@@ -161,23 +169,26 @@ def _why(distinct: Distinct) -> str:
     return f"text: none of its {len(distinct.values):,} values has {LEVEL} rows"
 
 
-def _cuts(name: str, distinct: Distinct) -> Iterator[tuple[Cut, Array]]:
-    """Yield the ways in which a column is cut, and the code of each of its values."""
-    if distinct.values.dtype.kind == "f":
-        yield _numbers(name, distinct)
-        return
+def _columns(name: str, distinct: Distinct) -> Iterator[Column]:
+    """Yield the ways in which a column is cut, with the code of each of its values."""
     texts = distinct.values.tolist()
+    if distinct.values.dtype.kind == "f":
+        few = np.count_nonzero(~np.isnan(distinct.values)) <= FEW
+        if not few:
+            yield Column(*_numbers(name, distinct, FINE), paired=False)
+        yield Column(*_numbers(name, distinct, BINS), alone=few)
+        return
     of_texts = days({text: 0 for text in texts if text not in MISSING})
     if not of_texts:
-        yield _levels(name, texts, distinct.counts)
+        yield Column(*_levels(name, texts, distinct.counts))
         return
     dates = [of_texts.get(text) for text in texts]
     weekdays = ["" if day is None else WEEKDAYS[day.weekday()] for day in dates]
-    yield _periods(name, dates)
-    yield _levels(f"weekday of {name}", weekdays, distinct.counts)
+    yield Column(*_periods(name, dates))
+    yield Column(*_levels(f"weekday of {name}", weekdays, distinct.counts))
 
 
-def _numbers(name: str, distinct: Distinct) -> tuple[Cut, Array]:
+def _numbers(name: str, distinct: Distinct, bins: int) -> tuple[Cut, Codes]:
     """Cut numbers into quantiles; few different ones have a code each."""
     values, counts = distinct.values, distinct.counts
     known = ~np.isnan(values)
@@ -186,7 +197,7 @@ def _numbers(name: str, distinct: Distinct) -> tuple[Cut, Array]:
     places = np.arange(ranked.size)
     if ranked.size > FEW:
         middles = (np.cumsum(rows) - rows / 2) / rows.sum()
-        places = np.unique((BINS * middles).astype(int), return_inverse=True)[1]
+        places = np.unique((bins * middles).astype(int), return_inverse=True)[1]
     starts = np.flatnonzero(np.diff(places, prepend=-1))
     ends = np.append(starts[1:], ranked.size) - 1
     names = [f"{ranked[a]:.12g}" if a == b else "" for a, b in zip(starts, ends, strict=True)]
@@ -196,7 +207,7 @@ def _numbers(name: str, distinct: Distinct) -> tuple[Cut, Array]:
     ]
     codes = np.full(values.size, starts.size)
     codes[np.flatnonzero(known)[order]] = places
-    return Cut(name, (*names, *[LACKING] * (not known.all())), tuple(edges)), codes
+    return Cut(name, (*names, *[LACKING] * (not known.all())), tuple(edges)), codes.astype(np.uint8)
 
 
 def roundest(low: float, high: float) -> str:
@@ -219,7 +230,7 @@ def roundest(low: float, high: float) -> str:
     return f"{high:.17g}"
 
 
-def _levels(name: str, texts: Sequence[str], counts: Array) -> tuple[Cut, Array]:
+def _levels(name: str, texts: Sequence[str], counts: Array) -> tuple[Cut, Codes]:
     """Give the levels of most rows a code each; the others share one, and the missing another."""
     rows: dict[str, int] = {}
     for text, count in zip(texts, counts.tolist(), strict=True):
@@ -230,15 +241,15 @@ def _levels(name: str, texts: Sequence[str], counts: Array) -> tuple[Cut, Array]
     lacking = any(text in MISSING for text in rows)
     code = {text: k for k, text in enumerate(kept)} | dict.fromkeys(others, len(kept))
     names = kept + [_others(others)] * bool(others) + [LACKING] * lacking
-    last = len(names) - 1
-    return Cut(name, tuple(names) if kept else ()), np.array([code.get(text, last) for text in texts])
+    codes = np.array([code.get(text, len(names) - 1) for text in texts])
+    return Cut(name, tuple(names) if kept else ()), codes.astype(np.uint8)
 
 
 def _others(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else OTHERS
 
 
-def _periods(name: str, dates: Sequence[date | None]) -> tuple[Cut, Array]:
+def _periods(name: str, dates: Sequence[date | None]) -> tuple[Cut, Codes]:
     """Cut dates into days, months, quarters or years: the finest of which there are few enough."""
     known = sorted({day for day in dates if day is not None})
     spelled = [[period(day) for day in known] for period in (*PERIODS, _decade, _century)]
@@ -246,7 +257,7 @@ def _periods(name: str, dates: Sequence[date | None]) -> tuple[Cut, Array]:
     names = list(dict.fromkeys(chosen))
     place = dict(zip(known, (names.index(text) for text in chosen), strict=True))
     codes = np.array([len(names) if day is None else place[day] for day in dates])
-    return Cut(name, (*names, *[LACKING] * (None in dates)), tuple(names)), codes
+    return Cut(name, (*names, *[LACKING] * (None in dates)), tuple(names)), codes.astype(np.uint8)
 
 
 def _decade(day: date) -> str:

@@ -4,7 +4,7 @@ r"""Evidence against regions: how far what occurred is from what was predicted, 
 
 Labels are drawn from predictions, and the whole search is repeated in every replicate. Rows in
 clusters have the signs of their clusters' deviations :math:`T_c` flipped instead, and
-:math:`z_g = \sum_c T_c / \sqrt{\sum_c T_c^2}`.
+:math:`z_g = \sum_c T_c / \sqrt{\max(\sum_c T_c^2, \sum p (1 - p))}`.
 """
 
 from collections.abc import Callable, Sequence
@@ -95,7 +95,9 @@ class Evidence:
             spread, tell = np.sqrt(variance), variance >= VARIANCE
             if rows.clusters is not None:
                 spread, count = of_clusters(known, rows.codes, rows.clusters, whole[:, 2])
-                spread, tell = spread * unit, tell & (count >= CLUSTERS)
+                # squares of clusters say too little where rare outcomes did not occur
+                spread = np.maximum(spread * unit, np.sqrt(variance))
+                tell &= count >= CLUSTERS
             sums = np.stack((expected, variance, residual, spread))[:, tell]
             places = np.flatnonzero(tell)
             found.append((places, np.full(places.size, number), sums))

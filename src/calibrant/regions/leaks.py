@@ -12,20 +12,22 @@ from calibrant.regions.columns import Distinct
 Floats = NDArray[np.float64]
 
 BINS = 64  # quantiles of numbers
+STRATA = 4  # bins of predictions in which a column is looked at
 FEWEST = 10  # rows of a cell that tells
+VARIANCE = 5.0  # that must be left to be explained
 DETERMINED = 0.8  # share of the variance of outcomes that a column may explain beside predictions
 SUSPECT = 0.4
 BEFORE = "columns must be known before the outcome"
 
 
 def check_columns(
-    columns: Mapping[str, Any], data: Predictions, labels: Sequence[NDArray[Any]]
+    columns: Mapping[str, Distinct], data: Predictions, labels: Sequence[NDArray[Any]]
 ) -> list[str]:
     """Refuse columns that the outcome determines; return those that half know it.
 
     labels : (n,) each, outcomes of the data and of the lens
     """
-    share = {name: _share(values, data, labels) for name, values in columns.items()}
+    share = {name: told(distinct, data, labels) for name, distinct in columns.items()}
     knows = [name for name, found in share.items() if found >= DETERMINED]
     if knows:
         raise ValueError(
@@ -36,26 +38,31 @@ def check_columns(
     return [name for name, found in share.items() if found >= SUSPECT]
 
 
-def _share(values: Any, data: Predictions, labels: Sequence[NDArray[Any]]) -> float:
-    cells = _cells(Distinct.of(values), BINS)
-    return max(explained(cells, _predicted_cells(data), each) for each in labels)
+def told(distinct: Distinct, data: Predictions, labels: Sequence[NDArray[Any]]) -> float:
+    """Return how much of the outcomes a column tells, alone or in bins of equal predictions."""
+    fine = _predicted_cells(data, BINS)
+    coarse = _predicted_cells(data, STRATA)
+    alone = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST))))
+    several = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST * STRATA))))
+    within = several * (int(coarse.max()) + 1) + coarse
+    pairs = (alone, fine), (np.unique(within, return_inverse=True)[1], coarse)
+    return max(explained(*pair, each) for each in labels for pair in pairs)
 
 
 def explained(cells: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) -> float:
-    r"""Return the share of the outcomes' variance, given predictions, that a column explains.
+    r"""Return the share of the outcomes' variance, given predictions, that cells explain.
 
     .. math:: 1 - \sum_c n_c s_c^2 / \sum_b n_b s_b^2
 
-    with the variances :math:`s^2` of outcomes within cells c of the column, and within bins b of
-    predictions, over rows of cells that have 10 rows or more. The variance of several outcomes is
-    the sum of those of each.
+    with the variances :math:`s^2` of outcomes within the cells c of a column, and within bins b of
+    predictions, over rows of cells that have 10 rows or more; 0 if these are less than half of the
+    rows, or outcomes hardly vary. The variance of several outcomes is the sum of those of each.
     """
     tell = np.bincount(cells)[cells] >= FEWEST
-    if not tell.any():
+    left = float(_variances(predicted, labels)[tell].sum())
+    if left < VARIANCE or 2 * tell.sum() < labels.size:
         return 0.0
-    left = _variances(predicted, labels)[tell].sum()
-    within = _variances(cells, labels)[tell].sum()
-    return float(1.0 - within / left) if left > 0 else 0.0
+    return 1.0 - float(_variances(cells, labels)[tell].sum()) / left
 
 
 def _variances(cells: NDArray[Any], labels: NDArray[Any]) -> Floats:
@@ -68,13 +75,13 @@ def _variances(cells: NDArray[Any], labels: NDArray[Any]) -> Floats:
     return np.where(n > 1, found, 1.0 - (share**2).sum())[cells]
 
 
-def _predicted_cells(data: Predictions) -> NDArray[Any]:
+def _predicted_cells(data: Predictions, most: int) -> NDArray[Any]:
     """Return bins of rows of about equal predictions: by confidence within the predicted class."""
     top = data.top
     confidence = np.asarray(top.probs if data.m > 2 else data.probs[:, 1], float)
     classes = np.asarray(top.classes if data.m > 2 else np.zeros(data.n), np.int64)
     present = np.unique(classes).size
-    bins = max(1, min(BINS, data.n // (2 * FEWEST * present)))
+    bins = max(1, min(most, data.n // (2 * FEWEST * present)))
     return classes * bins + _quantiles(confidence, bins)
 
 

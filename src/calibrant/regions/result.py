@@ -21,6 +21,7 @@ HEADER = ("region", "rows", "predicted", "observed", BIAS, "95 % interval", "adj
 ALONE = 1.96  # what a region that was chosen before has to reach
 POWER = 0.84  # beyond that, to be found in 80 % of the data sets
 MOST = 10  # findings that are told
+CONFIDENCE = "confidence"  # the probability of the predicted class
 BEFORE = "All of this holds if columns were known before the outcome."
 
 
@@ -34,7 +35,7 @@ class Region:
     conditions : str
         Which rows these are.
     subject : str
-        Whose probability is looked at: "confidence", or "P(dog)" of a class.
+        Whose probability is looked at: "confidence", "P(dog)" of several classes, or "".
     n : int
         How many rows.
     predicted, observed : float
@@ -81,9 +82,8 @@ class Region:
         """How far off it is, in a few words."""
         sign = 1.0 if self.bias > 0 else -1.0
         kinds = ("overconfident", "underconfident")
-        if self.subject != "confidence":
-            kinds = (f"{self.subject} too high", f"{self.subject} too low")
-        low, high = sorted(f"{100 * sign * end:.1f}" for end in self.interval)
+        if self.subject != CONFIDENCE:
+            kinds = (f"{self.subject} too high".strip(), f"{self.subject} too low".strip())
         low, high = (f"{100 * end:.1f}" for end in sorted(sign * end for end in self.interval))
         by = f"{words.points(abs(self.bias))} ({low.replace('-', '−')} to {high})"
         return f"{kinds[self.bias <= 0]} by {by}"
@@ -197,8 +197,8 @@ class Regions(tables.Tabular, Sequence[Region]):
     def sentences(self) -> list[str]:
         """What was found: a sentence for each finding, or one for none."""
         if not self.rows:
-            looked = words.many(self.n_regions, "region")
-            return [f"No region of {looked} is shown to be off; the strongest is {self.strongest}"]
+            none = f"None of {words.many(self.n_regions, 'region')} is shown to be off"
+            return [f"{none}. The strongest: {self.strongest}"]
         more = len(self.rows) - MOST
         told = [str(row) for row in self.rows[:MOST]]
         return told + [f"{words.many(more, 'more finding')}."] * (more > 0)

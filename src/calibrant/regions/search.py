@@ -1,7 +1,7 @@
 """The worst regions, with p-values and intervals that have paid for the search."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from calibrant.inference.verdicts.groups import named_columns
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.regions.candidates import Candidates
-from calibrant.regions.columns import Column, cut_columns
+from calibrant.regions.columns import Column, LeftOut, cut_columns, distinct_values
 from calibrant.regions.evidence import VARIANCE, Event, Evidence, Rows, Searched, search_replicates
 from calibrant.regions.findings import Finding, critical, findings, interval
 from calibrant.regions.leaks import check_columns
-from calibrant.regions.result import Price, Region, Regions
+from calibrant.regions.result import CONFIDENCE, Price, Region, Regions
 from calibrant.resampling import Exact
 from calibrant.rows import Scan
 from calibrant.words import CLUSTERS, NEEDED
@@ -82,42 +82,60 @@ def search(
     >>> labels = np.arange(2000) * 0.618 % 1 < p - off
     >>> found = search(Predictions(p, labels), {"age": age, "site": site}, n_resamples=199)
     >>> found[0].conditions
-    'age < 42 and site = B'
+    'age < 43 and site = B'
     """
     check_data(data, scans=True)
     given = as_rows(data).at_hand("`search`").given
-    if given.weighted:
-        raise ValueError("`data` must have no weights here: regions are counted in rows.")
-    whole("depth", depth, least=1, most=2)
-    fewest = whole("min_rows", min_rows, least=1)
     plan = Plan.of(given, Exact(), n_resamples, rng, progress, least=NEEDED)
-    problem, events = _events(given, lens, plan)
-    kept = dict(given.columns)
-    named = kept if columns is None else named_columns(given, columns, "columns")
-    suspect = check_columns(named, given, [given.labels, *_occurred(given, events)])
-    cut, left_out = cut_columns(_predictions(given, events, named), given.n)
-    rows = Rows(_codes(cut, given.n), events, problem.seen.clusters)
-    evidence = Evidence.of(Candidates.of(cut, depth), rows, fewest)
-    _check_some(evidence, fewest)
-    found = search_replicates(evidence, rows, problem, plan)
+    looked = look(given, columns, plan, (lens, depth, min_rows))
+    found = search_replicates(looked.evidence, looked.rows, looked.problem, plan)
     limit = critical(found.largest)
-    told = [_region(one, found, rows, limit) for one in findings(found, rows)]
-    strength = np.abs(found.evidence.z)
+    told = [_region(one, found, looked.rows, limit) for one in findings(found, looked.rows)]
     return Regions(
         rows=tuple(told),
-        strongest=_region(Finding(0, 0), found, rows, limit),
-        evidence=float(strength[0]),
+        strongest=_region(Finding(0, 0), found, looked.rows, limit),
+        evidence=float(np.abs(found.evidence.z[0])),
         largest=found.largest,
-        price=_price(found, given.n, fewest, limit),
-        left_out=tuple(left_out),
-        suspect=tuple(suspect),
+        price=_price(found, given.n, min_rows, limit),
+        left_out=tuple(looked.left_out),
+        suspect=tuple(looked.suspect),
         settings=plan.settings(
-            columns=[column.cut.name for column in cut],
+            columns=list(dict.fromkeys(cut.name for cut in found.evidence.candidates.cuts[1:])),
             depth=depth,
-            lens=CLASSES if lens == CLASSES else problem.lens,
+            lens=CLASSES if lens == CLASSES else looked.problem.lens,
             min_rows=min_rows,
         ),
     )
+
+
+class Looked(NamedTuple):
+    """What is known before anything is drawn."""
+
+    evidence: Evidence
+    rows: Rows
+    problem: Problem
+    left_out: list[LeftOut]
+    suspect: list[str]
+
+
+def look(data: Predictions, columns: Any, plan: Plan, how: tuple[Any, int, int]) -> Looked:
+    """Look at all regions of rows; how : lens, depth and fewest rows."""
+    lens, depth, min_rows = how
+    if data.weighted:
+        raise ValueError("`data` must have no weights here: regions are counted in rows.")
+    whole("depth", depth, least=1, most=2)
+    whole("min_rows", min_rows, least=1)
+    problem, events = _events(data, lens, plan)
+    kept = dict(data.columns)
+    named = kept if columns is None else named_columns(data, columns, "columns")
+    known = distinct_values(named, data.n)
+    suspect = check_columns(known, data, [data.labels, *_occurred(data, events)])
+    known |= distinct_values(_predictions(data, events, named), data.n)
+    cut, left_out = cut_columns(known)
+    rows = Rows(_codes(cut, data.n), events, problem.seen.clusters)
+    evidence = Evidence.of(Candidates.of(cut, depth), rows, min_rows)
+    _check_some(evidence, min_rows)
+    return Looked(evidence, rows, problem, left_out, suspect)
 
 
 def _events(data: Predictions, lens: Any, plan: Plan) -> tuple[Problem, list[Event]]:
@@ -136,7 +154,7 @@ def _events(data: Predictions, lens: Any, plan: Plan) -> tuple[Problem, list[Eve
     event = problem.seen.event
     assert event is not None
     confident = chosen.subject == TopLabel().subject or data.of_confidences
-    name = "confidence" if confident else f"P({problem.seen.classes[event]})"
+    name = CONFIDENCE if confident else f"P({problem.seen.classes[event]})"
     return problem, [_event(problem, event, name)]
 
 
@@ -154,16 +172,15 @@ def _occurred(data: Predictions, events: Sequence[Event]) -> list[Any]:
 def _predictions(
     data: Predictions, events: Sequence[Event], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the columns, and those that predictions make."""
-    found: dict[str, Any] = dict(named)
+    """Return the columns that predictions make, by names that no other has."""
     made: dict[str, Any] = {}
     if len(events) == 1:
         made[events[0].name] = events[0].probs
     else:
-        made["confidence"] = np.asarray(data.top.probs, float)
+        made[CONFIDENCE] = np.asarray(data.top.probs, float)
     if data.m > 2:
         made["predicted class"] = np.array(data.classes)[data.top.classes]
-    return found | {name if name not in named else f"model's {name}": made[name] for name in made}
+    return {name if name not in named else f"model's {name}": made[name] for name in made}
 
 
 def _codes(columns: Sequence[Column], n: int) -> Any:
@@ -187,7 +204,7 @@ def _region(one: Finding, found: Searched, rows: Rows, limit: float) -> Region:
     predicted = float(evidence.expected[g]) / n
     return Region(
         conditions=evidence.candidates.told(g),
-        subject=rows.events[int(evidence.event[g])].name,
+        subject=_subject(rows, int(evidence.event[g])),
         n=n,
         predicted=predicted,
         observed=predicted + float(evidence.residual[g]) / n,
@@ -199,6 +216,12 @@ def _region(one: Finding, found: Searched, rows: Rows, limit: float) -> Region:
         same=one.same,
         mask=evidence.candidates.mask(g, rows.codes),
     )
+
+
+def _subject(rows: Rows, event: int) -> str:
+    """Return whose probability is looked at, where that is not plain."""
+    name = rows.events[event].name
+    return name if name == CONFIDENCE or len(rows.events) > 1 else ""
 
 
 def _price(found: Searched, n: int, fewest: int, limit: float) -> Price:
