@@ -19,6 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import numpy as np
+from scipy.special import ndtr
 
 import calibrant as cal
 from calibrant.engine import threads
@@ -26,7 +27,7 @@ from calibrant.inference.replicates.problem import Plan
 from calibrant.regions.columns import distinct_values
 from calibrant.regions.evidence import search_replicates
 from calibrant.regions.leaks import DETERMINED, SUSPECT, told
-from calibrant.regions.search import look
+from calibrant.regions.searching import look
 from calibrant.resampling import Exact
 
 RESAMPLES = 199
@@ -48,10 +49,12 @@ def plain_columns(rng, n=N):
 
 
 def independent(rng):
+    """Columns say nothing of each other."""
     return rng.beta(1, 2, N), plain_columns(rng), {}
 
 
 def correlated(rng):
+    """Columns say nearly the same."""
     shared = rng.normal(size=(N, 1))
     numbers = shared + 0.4 * rng.normal(size=(N, 5))
     columns = {f"x{j}": numbers[:, j] for j in range(5)}
@@ -59,48 +62,58 @@ def correlated(rng):
 
 
 def rare(rng):
+    """Rare events, and levels of 20 rows."""
     levels = rng.choice(list("ABCDEFGH"), N, p=[0.6, 0.2, 0.1, 0.04, 0.03, 0.01, 0.01, 0.01])
     return rng.beta(1, 30, N), plain_columns(rng) | {"level": levels}, {}
 
 
 def extreme(rng):
+    """Predictions near 0 and 1."""
     return rng.beta(0.2, 0.2, N), plain_columns(rng), {}
 
 
 def predicted_by_columns(rng):
+    """Predictions follow from the columns."""
     columns = plain_columns(rng)
     logit = columns["age"] + 0.7 * columns["dose"] + (columns["site"] == "B")
     return 1 / (1 + np.exp(-logit)), columns, {}
 
 
 def tied(rng):
+    """Four different predictions."""
     return rng.choice([0.1, 0.3, 0.5, 0.9], N), plain_columns(rng), {}
 
 
 def few_rows(rng):
+    """300 rows."""
     return rng.beta(1, 2, 300), plain_columns(rng, 300), {}
 
 
 def many_columns(rng):
+    """Fifteen columns, 1,000 rows."""
     columns = {f"x{j}": rng.normal(size=1000) for j in range(10)}
     return rng.beta(2, 2, 1000), columns | plain_columns(rng, 1000), {}
 
 
 def dates(rng):
+    """Dates, missing values and counts."""
     days = np.datetime64("2024-01-01") + rng.integers(0, 400, N)
     lab = np.where(rng.random(N) < 0.3, np.nan, rng.exponential(size=N))
     return rng.beta(1, 2, N), {"day": days, "lab": lab, "visits": rng.poisson(1, N)}, {}
 
 
 def three_classes(rng):
+    """The top label of three classes."""
     return rng.dirichlet([1, 1, 1], N), plain_columns(rng), {}
 
 
 def every_class(rng):
+    """Each of ten classes."""
     return rng.dirichlet(np.ones(10), N), plain_columns(rng), {"lens": "classes"}
 
 
 def thousand_classes(rng):
+    """The top label of 1,000 classes."""
     probs = rng.dirichlet(np.full(1000, 0.01), 500)
     return probs, plain_columns(rng, 500), {}
 
@@ -249,7 +262,7 @@ def one_cluster(by_cluster, share, seed):
         columns = {name: values[clusters] for name, values in columns.items()}
     p = rng.beta(*((1, 20) if share == "rare" else (2, 3)), N)
     shared, own = rng.normal(size=100)[clusters], rng.normal(size=N)
-    labels = normal_below(np.sqrt(0.2) * shared + np.sqrt(0.8) * own) < p
+    labels = ndtr(np.sqrt(0.2) * shared + np.sqrt(0.8) * own) < p
     how = {"n_resamples": RESAMPLES, "rng": seed}
     data = cal.Predictions(p, labels, clusters=clusters)
     try:
@@ -259,13 +272,6 @@ def one_cluster(by_cluster, share, seed):
     return flipped, cal.search(p, labels, columns, **how).pvalue
 
 
-def normal_below(x):
-    """Return the chance of a normal number below x."""
-    from scipy.special import ndtr
-
-    return ndtr(x)
-
-
 def one_leak(kind, seed):
     """Return how much of the label one column tells beside the predictions."""
     rng = np.random.default_rng([seed, 3])
@@ -273,30 +279,35 @@ def one_leak(kind, seed):
     p = rng.beta(*[(1, 2), (2, 2), (0.3, 0.3), (1, 20)][seed % 4], n).clip(1e-6, 1 - 1e-6)
     odds = (p / (1 - p)) ** rng.choice([0.3, 0.6, 1.0, 1.6, 3.0])
     y = drawn(odds / (1 + odds), rng)
-    values = COLUMNS[kind](rng, p, y)
+    values = columns_of(kind, rng, p, y)
     data = cal.Predictions(p, y)
     distinct = distinct_values({"x": values}, n)["x"]
     return told(distinct, data, [data.labels])
 
 
-def noisy(scale):
-    return lambda rng, p, y: y + scale * rng.normal(size=len(y))
+def columns_of(kind, rng, p, y):
+    """Return a column that was known before the outcome, or one that was not."""
+    n = len(p)
+    score = np.log(p / (1 - p))
+    return {
+        "honest: noise": rng.normal(size=n),
+        "honest: levels": rng.choice(list("abcdefghijklmnop"), n),
+        "honest: the score behind p": score,
+        "honest: near the score": score + rng.normal(size=n),
+        "honest: codes of 12 rows": (np.arange(n) % (n // 12)).astype(str),
+        "label, in words": np.where(y == 1, "died", "alive"),
+        "label, within numbers": y * 10 + rng.random(n),
+        "label, 2 % wrong": np.where(rng.random(n) < 0.02, 1 - y, y),
+        "label and a little noise": y + 0.2 * rng.normal(size=n),
+        "label of half of the rows": np.where(
+            rng.random(n) < 0.5, np.where(y == 1, "yes", "no"), ""
+        ),
+    }[kind]
 
 
-COLUMNS = {
-    "honest: noise": lambda rng, p, y: rng.normal(size=len(p)),
-    "honest: levels": lambda rng, p, y: rng.choice(list("abcdefghijklmnop"), len(p)),
-    "honest: the score behind p": lambda rng, p, y: np.log(p / (1 - p)),
-    "honest: near the score": lambda rng, p, y: np.log(p / (1 - p)) + rng.normal(size=len(p)),
-    "honest: codes of 12 rows": lambda rng, p, y: (np.arange(len(p)) % (len(p) // 12)).astype(str),
-    "label, in words": lambda rng, p, y: np.where(y == 1, "died", "alive"),
-    "label, within numbers": lambda rng, p, y: y * 10 + rng.random(len(y)),
-    "label, 2 % wrong": lambda rng, p, y: np.where(rng.random(len(y)) < 0.02, 1 - y, y),
-    "label of half of the rows": lambda rng, p, y: np.where(
-        rng.random(len(y)) < 0.5, np.where(y == 1, "yes", "no"), ""
-    ),
-    "label and noise of a fifth": noisy(0.2),
-}
+KINDS = ("honest: noise", "honest: levels", "honest: the score behind p", "honest: near the score")
+KINDS += ("honest: codes of 12 rows", "label, in words", "label, within numbers")
+KINDS += ("label, 2 % wrong", "label and a little noise", "label of half of the rows")
 
 
 def in_processes(work, sets, jobs):
@@ -308,6 +319,7 @@ def in_processes(work, sets, jobs):
 
 
 def level(sets, jobs):
+    """Print how often calibrated models are rejected."""
     print(f"calibrated, {sets} sets each: rejected at 5 %")
     for make in LEVELS:
         p = np.array(in_processes(partial(one_level, make), sets, jobs))
@@ -315,6 +327,7 @@ def level(sets, jobs):
 
 
 def power(sets, jobs, factors=(1.0, 1.5)):
+    """Print how often planted regions are found, and how well."""
     for factor in factors:
         print(f"\nplanted, {factor:g} times, {sets} sets: rejected by search, split, tree;")
         print("Jaccard of at least one half, interval covers, regions beside rejected, in %")
@@ -328,6 +341,7 @@ def power(sets, jobs, factors=(1.0, 1.5)):
 
 
 def clusters(sets, jobs):
+    """Print how often calibrated models of correlated rows are rejected."""
     print(f"correlated rows in 100 clusters, {sets} sets: rejected by sign flips, and as if alone")
     for by_cluster in (False, True):
         for share in ("common", "rare"):
@@ -338,8 +352,9 @@ def clusters(sets, jobs):
 
 
 def leaks(sets, jobs):
+    """Print how much columns tell of the label."""
     print(f"share that a column tells, {sets} columns each: median, largest; refused, warned")
-    for kind in COLUMNS:
+    for kind in KINDS:
         found = np.array(in_processes(partial(one_leak, kind), sets, jobs))
         refused, warned = (found >= DETERMINED).mean(), (found >= SUSPECT).mean()
         print(
@@ -350,6 +365,7 @@ def leaks(sets, jobs):
 
 
 def speed(sets, jobs):  # noqa: ARG001
+    """Print how long a large search takes."""
     rng = np.random.default_rng(0)
     columns = {f"x{j}": rng.normal(size=100_000) for j in range(6)}
     columns |= {"s": rng.choice(list("abcdef"), 100_000), "t": rng.choice(list("uvw"), 100_000)}

@@ -51,12 +51,10 @@ class Layout(NamedTuple):
 class Family(NamedTuple):
     """Regions, the strongest first, and how what is counted in them becomes evidence.
 
-    |counted - factor · counted in the cells `second` further on - centre| · scale
+    |counted - centre| · scale
     """
 
     corners: Annotated[Ints, i8["regions 4"]]
-    second: Annotated[Ints, i8["regions"]]
-    factor: Annotated[Floats, f8["regions"]]
     centre: Annotated[Floats, f8["regions"]]
     scale: Annotated[Floats, f8["regions"]]
 
@@ -70,8 +68,7 @@ def tables(codes: NDArray[np.uint8], layout: Layout, values: Array) -> Array:
 
 def add(codes: NDArray[np.uint8], layout: Layout, values: Array, table: Array) -> None:
     """Add values (n, size) of rows to their cell in the table of every pair: (cells, size)."""
-    limits = layout.sizes
-    if codes.size and (codes.max(axis=0) >= limits).any():
+    if codes.size and codes.dtype == np.uint8 and (codes.max(axis=0) >= layout.sizes).any():
         raise IndexError("`codes` must be below the number of codes of each column.")
     if len(table) != layout.cells:
         raise IndexError(f"`table` must have {layout.cells} cells; found {len(table)}.")
@@ -125,8 +122,6 @@ def step_down(family: Family, limits: Floats, table: Array) -> tuple[Ints, Float
     Returns the hits (regions,), and the largest evidence of all regions in each replicate (size,).
     """
     arrays.within("corners", family.corners, len(table))
-    if family.second.size:
-        arrays.within("second", family.corners + family.second[:, None], len(table))
     hits, largest = np.zeros(limits.size, np.int64), np.zeros(table.shape[1])
     _step_down(family, limits, table, hits, largest)
     return hits, largest
@@ -140,18 +135,8 @@ def _step_down(family, limits, table, hits, largest):
         c, d = table[family.corners[g, 2]], table[family.corners[g, 3]]
         centre, scale, limit = family.centre[g], family.scale[g], limits[g]
         count = np.int64(0)
-        if family.factor[g] == 0.0:
-            for t in range(largest.shape[0]):
-                counted = np.float64(a[t] - b[t] - c[t] + d[t])
-                largest[t] = max(largest[t], abs(counted - centre) * scale)
-                count += np.int64(largest[t] >= limit)
-        else:
-            further, factor = family.second[g], family.factor[g]
-            e, f = table[family.corners[g, 0] + further], table[family.corners[g, 1] + further]
-            o, p = table[family.corners[g, 2] + further], table[family.corners[g, 3] + further]
-            for t in range(largest.shape[0]):
-                counted = np.float64(a[t] - b[t] - c[t] + d[t])
-                counted -= factor * np.float64(e[t] - f[t] - o[t] + p[t])
-                largest[t] = max(largest[t], abs(counted - centre) * scale)
-                count += np.int64(largest[t] >= limit)
+        for t in range(largest.shape[0]):
+            counted = np.float64(a[t] - b[t] - c[t] + d[t])
+            largest[t] = max(largest[t], abs(counted - centre) * scale)
+            count += np.int64(largest[t] >= limit)
         hits[g] += count

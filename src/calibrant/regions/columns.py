@@ -173,7 +173,7 @@ def _columns(name: str, distinct: Distinct) -> Iterator[Column]:
     """Yield the ways in which a column is cut, with the code of each of its values."""
     texts = distinct.values.tolist()
     if distinct.values.dtype.kind == "f":
-        few = np.count_nonzero(~np.isnan(distinct.values)) <= FEW
+        few = int((~np.isnan(distinct.values)).sum()) <= FEW
         if not few:
             yield Column(*_numbers(name, distinct, FINE), paired=False)
         yield Column(*_numbers(name, distinct, BINS), alone=few)
@@ -224,7 +224,9 @@ def roundest(low: float, high: float) -> str:
         return f"{high:.12g}"
     size = math.floor(math.log10(max(abs(low), abs(high))))
     for digits in range(1, 17):
-        text = f"{math.floor(high / 10.0 ** (size - digits + 1)) * 10.0 ** (size - digits + 1):.12g}"
+        text = (
+            f"{math.floor(high / 10.0 ** (size - digits + 1)) * 10.0 ** (size - digits + 1):.12g}"
+        )
         if low < float(text) <= high:
             return text
     return f"{high:.17g}"

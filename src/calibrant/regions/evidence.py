@@ -186,9 +186,8 @@ def _family(ranked: Evidence, rows: Rows, cells: int) -> tuple[Family, Floats]:
     unit = 1.0 if rows.clusters is None else unit_of(len(rows.codes))
     centre = ranked.expected if rows.clusters is None else ranked.residual / unit
     scale = np.divide(unit, ranked.spread, out=np.zeros(centre.size), where=ranked.spread > 0)
-    nothing = np.zeros(centre.size)
     corners = ranked.candidates.corners + ranked.event[:, None] * cells
-    family = Family(corners, nothing.astype(np.int64), nothing, centre, scale)
+    family = Family(corners, centre, scale)
     strength = np.abs(ranked.z)
     return family, strength - rounding(strength)
 

@@ -46,7 +46,7 @@ def told(distinct: Distinct, data: Predictions, labels: Sequence[NDArray[Any]]) 
     several = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST * STRATA))))
     within = several * (int(coarse.max()) + 1) + coarse
     pairs = (alone, fine), (np.unique(within, return_inverse=True)[1], coarse)
-    return max(explained(*pair, each) for each in labels for pair in pairs)
+    return max(explained(cells, bins, each) for each in labels for cells, bins in pairs)
 
 
 def explained(cells: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) -> float:
@@ -72,7 +72,7 @@ def _variances(cells: NDArray[Any], labels: NDArray[Any]) -> Floats:
     squares = np.bincount(keys // (int(labels.max()) + 1), counts.astype(float) ** 2, n.size)
     found = np.divide(n - squares / np.maximum(n, 1), n - 1, out=np.zeros(n.size), where=n > 1)
     share = np.bincount(labels) / labels.size
-    return np.where(n > 1, found, 1.0 - (share**2).sum())[cells]
+    return np.asarray(np.where(n > 1, found, 1.0 - (share**2).sum())[cells])
 
 
 def _predicted_cells(data: Predictions, most: int) -> NDArray[Any]:
@@ -82,7 +82,7 @@ def _predicted_cells(data: Predictions, most: int) -> NDArray[Any]:
     classes = np.asarray(top.classes if data.m > 2 else np.zeros(data.n), np.int64)
     present = np.unique(classes).size
     bins = max(1, min(most, data.n // (2 * FEWEST * present)))
-    return classes * bins + _quantiles(confidence, bins)
+    return np.asarray(classes * bins + _quantiles(confidence, bins))
 
 
 def _cells(distinct: Distinct, bins: int) -> NDArray[Any]:

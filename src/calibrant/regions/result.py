@@ -1,7 +1,7 @@
 """What a search found: regions with their sentences, and what the search could have found."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, final, overload
 
@@ -50,6 +50,8 @@ class Region:
         How many regions were looked at, and data sets drawn.
     same : int
         How many more rejected regions say the same.
+    family : str
+        What the p-value is adjusted for.
     mask : array of bool of shape (n,)
         Which rows these are.
     """
@@ -65,6 +67,7 @@ class Region:
     n_regions: int
     n_resamples: int
     same: int
+    family: str
     mask: NDArray[np.bool_]
 
     @property
@@ -92,8 +95,8 @@ class Region:
     def sentence(self) -> str:
         """All of it in one sentence."""
         p = words.pvalue(self.pvalue, self.n_resamples)
-        rows, looked = words.many(self.n, "row"), words.many(self.n_regions, "region")
-        return f"{self.conditions}: {self.amount}, {rows}, {p}, adjusted for {looked}"
+        rows = words.many(self.n, "row")
+        return f"{self.conditions}: {self.amount}, {rows}, {p}, adjusted for {self.family}"
 
     def cells(self) -> list[str]:
         """Return the texts of a line of the table."""
@@ -224,7 +227,7 @@ class Regions(tables.Tabular, Sequence[Region]):
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         found = fields(self, "rows", "strongest", "n_regions", "pvalue", "suspect", "settings")
-        found["left_out"] = {name: why for name, why in self.left_out}
+        found |= {"left_out": [one._asdict() for one in self.left_out]}
         return found | {"price": self.price._asdict(), "sentences": self.sentences}
 
     def records(self) -> list[dict[str, Any]]:
@@ -256,6 +259,15 @@ class Regions(tables.Tabular, Sequence[Region]):
         from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
 
         return static.biases(self.shown, ax)
+
+    def judged(self, adjust: Callable[[float], float], family: str) -> "Regions":
+        """Return the regions as part of a larger family: p-values are adjusted further."""
+
+        def again(row: Region) -> Region:
+            return replace(row, pvalue=adjust(row.pvalue), family=family)
+
+        rows = tuple(row for row in map(again, self.rows) if row.rejected)
+        return replace(self, rows=rows, strongest=again(self.strongest))
 
     def __repr__(self) -> str:
         return f"<{words.many(len(self.rows), 'finding')} in {self.n_regions:,} regions>"

@@ -1,7 +1,7 @@
 """Pictures as SVG: no script draws them, a style sheet paints them, and they print.
 
-`chart` turns a picture into a `Chart`, `forest` groups of rows, `bias_chart` regions; `spark` draws a small one. Those
-with axes are drawn here.
+`chart` turns a picture into a `Chart`, `forest` groups of rows, `bias_chart` regions; `spark` draws
+a small one. Those with axes are drawn here.
 """
 
 from collections.abc import Sequence

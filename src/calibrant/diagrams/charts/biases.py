@@ -30,7 +30,9 @@ def bias_chart(rows: Sequence[Any], label: str) -> Chart:
     for value in percents:
         at = x(value / 100)
         parts.append(svg.line((at, UPPER), (at, bottom), "grid"))
-        parts.append(svg.text((at, bottom + 16), f"{value:+g}".replace("-", "−").replace("+0", "0")))
+        parts.append(
+            svg.text((at, bottom + 16), f"{value:+g}".replace("-", "−").replace("+0", "0"))
+        )
     parts.append(svg.line((x(0), UPPER), (x(0), bottom), "zero"))
     for i, row in enumerate(rows):
         parts += _row(row, UPPER + STEP * i, x)
@@ -48,7 +50,9 @@ def _row(row: Any, top: float, x: Scale) -> list[str]:
     name = row.conditions
     name = name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
     y, (low, high) = top + MIDDLE, row.interval
-    mark = svg.mark("circle", (x(row.bias), y), RADIUS, "mark off" if row.rejected else "mark", str(row))
+    mark = svg.mark(
+        "circle", (x(row.bias), y), RADIUS, "mark off" if row.rejected else "mark", str(row)
+    )
     line = svg.line((x(low), y), (x(high), y), "join")
     return [
         svg.text((LEFT, top + 15), name, "start", "name"),

@@ -222,7 +222,8 @@ def named_columns(data: Predictions, given: Any, argument: str) -> Mapping[str, 
     if missing:
         raise ValueError(
             f"`{argument}` must name columns that were kept beside the data; {listed(missing)} not"
-            f" among {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a dict."
+            f" among {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a"
+            " dict."
         )
     return {name: data.columns[name] for name in names}
 

@@ -19,7 +19,7 @@ from calibrant.regions.leaks import check_columns
 from calibrant.regions.result import CONFIDENCE, Price, Region, Regions
 from calibrant.resampling import Exact
 from calibrant.rows import Scan
-from calibrant.words import CLUSTERS, NEEDED
+from calibrant.words import CLUSTERS, NEEDED, many
 
 CLASSES = "classes"  # the lens of every class against the rest
 
@@ -214,6 +214,7 @@ def _region(one: Finding, found: Searched, rows: Rows, limit: float) -> Region:
         n_regions=evidence.n.size,
         n_resamples=found.largest.size,
         same=one.same,
+        family=many(evidence.n.size, "region"),
         mask=evidence.candidates.mask(g, rows.codes),
     )
 
