@@ -70,9 +70,9 @@ def test_refusals():
         engine.regions.add(CODES, LAYOUT, values, np.zeros((3, 1), np.int64))
     with pytest.raises(IndexError, match="a multiple of"):
         engine.regions.accumulate(LAYOUT, np.zeros((3, 1), np.int64))
+    one = np.ones(1)
+    family = Family(np.full((1, 4), 10**9), one, one)
     with pytest.raises(IndexError, match="`corners` must be at least 0 and below"):
-        one = np.ones(1)
-        family = Family(np.full((1, 4), 10**9), one, one)
         engine.regions.step_down(family, one, np.zeros((LAYOUT.cells, 1), np.int64))
     with pytest.raises(IndexError, match="`pairs` must be at least 0 and below 3"):
         Layout.of(SIZES, [(0, 7)])

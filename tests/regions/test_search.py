@@ -140,8 +140,8 @@ def rejections(trials, truth, naive=False):
 def test_level_and_a_wrong_twin():
     """Of calibrated models 5 % are rejected; without paying for the search, most."""
     limit = most(200, 0.05)
-    assert rejections(200, lambda p, site: p) <= limit
-    assert rejections(60, lambda p, site: p, naive=True) > most(60, 0.05)
+    assert rejections(200, lambda p, _: p) <= limit
+    assert rejections(60, lambda p, _: p, naive=True) > most(60, 0.05)
     assert rejections(60, lambda p, site: p - p * 0.4 * (site == "A")) > most(60, 0.05)
 
 

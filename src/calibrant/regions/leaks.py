@@ -95,6 +95,6 @@ def _cells(distinct: Distinct, bins: int) -> NDArray[Any]:
 
 def _quantiles(values: Floats, bins: int) -> NDArray[Any]:
     """Return the quantile of each value; equal values are in one."""
-    found, of_rows, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, of_rows, counts = np.unique(values, return_inverse=True, return_counts=True)
     middles = (np.cumsum(counts) - counts / 2) / values.size
     return np.minimum((bins * middles).astype(np.int64), bins - 1)[of_rows]

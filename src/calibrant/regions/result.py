@@ -218,11 +218,8 @@ class Regions(tables.Tabular, Sequence[Region]):
         if self.left_out:
             reasons = [f"{name} ({why})" for name, why in self.left_out]
             told.append(f"Left out: {words.listed(reasons)}.")
-        for name in self.suspect:
-            told.append(
-                f"{name} tells much of the outcome: was it known before? If not, leave it out."
-            )
-        return [*told, BEFORE]
+        asked = "tells much of the outcome: was it known before? If not, leave it out."
+        return [*told, *(f"{name} {asked}" for name in self.suspect), BEFORE]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""

@@ -234,7 +234,7 @@ def _names(given: Any, argument: str) -> list[str]:
     some = isinstance(names, list | tuple) and len(names) > 0
     if not some or not all(isinstance(name, str) for name in names):
         raise TypeError(
-            f"`{argument}` must be a dict of columns, such as {{'sex': [...]}}, a data frame, or names"
-            " of columns that were kept."
+            f"`{argument}` must be a dict of columns, such as {{'sex': [...]}}, a data frame, or"
+            " names of columns that were kept."
         )
     return list(names)
