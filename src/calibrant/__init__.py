@@ -71,6 +71,9 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.loading import scan as scan
     from calibrant.monitor import Monitor as Monitor
     from calibrant.predictions import Predictions as Predictions
+    from calibrant.regions import Region as Region
+    from calibrant.regions import Regions as Regions
+    from calibrant.regions import search as search
     from calibrant.reporting import report as report
     from calibrant.rows import Scan as Scan
     from calibrant.scores import accuracy as accuracy
@@ -98,6 +101,7 @@ _HOMES = {  # where public names live; "" for modules
     "loading": "load load_models scan",
     "monitor": "Monitor",
     "predictions": "Predictions",
+    "regions": "Region Regions search",
     "reporting": "report",
     "rows": "Scan",
     "scores": "accuracy brier_score decompose log_score spherical_score",

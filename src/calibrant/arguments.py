@@ -35,6 +35,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 Where = Callable[[Any], Any]  # from predictions (n, m) to which rows are kept
 
 COLUMNS = ("label", "probs", "classes", "weight", "values", "cluster", "keep")  # of `load`
+KEPT = ("by", "columns")  # settings of verbs that name columns to be kept beside the predictions
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
 DISTANCES = "tv, euclidean or squared"
@@ -139,11 +140,13 @@ def _of_frames(data: Any) -> bool:
 def _from_frames(data: Any, settings: dict[str, Any]) -> Any:
     """Return predictions by the rules of files; of a mapping, those of each model by its name.
 
-    What `settings` say of the columns is taken out of them. Columns that `by` names are kept.
+    What `settings` say of the columns is taken out of them. Columns that `by` or `columns` name are
+    kept.
     """
-    by = settings.get("by")
-    if by is not None and not isinstance(by, Mapping) and not columns_of(by):
-        settings.setdefault("keep", by)
+    for name in KEPT:
+        by = settings.get(name)
+        if by is not None and not isinstance(by, Mapping) and not columns_of(by):
+            settings.setdefault("keep", by)
     columns = {name: settings.pop(name) for name in COLUMNS if name in settings}
     if isinstance(data, Mapping):
         return {name: from_frame(frame, **columns) for name, frame in data.items()}

@@ -15,6 +15,7 @@ from calibrant.cli.commands.evaluate import compare, evaluate, power
 from calibrant.cli.commands.examples import datasets, demo
 from calibrant.cli.commands.explore import explore
 from calibrant.cli.commands.recalibrate import apply, recalibrate
+from calibrant.cli.commands.search import search
 from calibrant.cli.commands.test import run_test
 from calibrant.cli.commands.watch import watch
 from calibrant.cli.errors import INTERRUPTED, one_sentence_errors
@@ -52,6 +53,10 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
     run_test: (
         "Test one aspect of calibration; gates for CI.",
         "test predictions.csv --lens top --fail-below 0.01",
+    ),
+    search: (
+        "Say where: which rows are off, by columns of the file.",
+        "search predictions.csv --columns age,site,hour",
     ),
     compare: ("Say which model is further off.", "compare lenet.csv resnet.csv --lens top"),
     plot: (

@@ -85,9 +85,12 @@ class Inputs:
             found = scan(_address(file), row=self.row, engine=self.engine, **self._columns())
             return found if self.by is None else found.keeping(split(self.by) or ())
 
-    def load(self, file: Path) -> "Predictions":
-        """Load the only model of a file, and keep the rows of the region."""
-        models = self.load_all([file])
+    def load(self, file: Path, *, columns: bool = False) -> "Predictions":
+        """Load the only model of a file, and keep the rows of the region.
+
+        With `columns`, all columns that have no other use are kept beside the predictions.
+        """
+        models = self.load_with_columns([file]) if columns else self.load_all([file])
         if len(models) > 1:
             raise mistake(
                 "--model",
@@ -102,6 +105,8 @@ class Inputs:
         readings = [model.reading for model in models.values() if model.reading is not None]
         shared = set.intersection(*(set(reading.left_out) for reading in readings))
         keep = [name for name in readings[0].left_out if name in shared]
+        if any(str(file) == "-" for file in files):  # which is read once
+            return models
         return self.load_all(files, paired=False, keep=keep) if keep else models
 
     def load_all(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from calibrant.engine import pairs as pairs
     from calibrant.engine import poisson_binomial as poisson_binomial
     from calibrant.engine import record as record
+    from calibrant.engine import regions as regions
     from calibrant.engine import resample as resample
     from calibrant.engine import rows as rows
     from calibrant.engine import sums as sums

@@ -28,6 +28,7 @@ from calibrant.monitor.periods import OverTime, over_time
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
+from calibrant.regions import Regions, search
 from calibrant.reporting import sentences
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
@@ -39,6 +40,7 @@ Adjust = Callable[[ArrayLike], Floats]
 MOST_CLASSES = 20  # classes with a diagram and a line of their own
 MOST_WORST = 10  # worst bins in words
 BINS = EqualWidth(10)  # for the tests of single classes
+PAGE = "all tests of the page"
 LARGE = 1 << 17  # probabilities beyond which only the temperature is tried
 RANKS = (  # the outcomes of TopK(2) in a sentence
     "the most probable class",
@@ -78,6 +80,13 @@ class Remedy(NamedTuple):
     code: str = ""  # the line of Python that does it
 
 
+class Where(NamedTuple):
+    """What a search by columns beside the predictions found, or why there was none."""
+
+    found: Regions | None = None
+    why: str = ""
+
+
 class Contents(NamedTuple):
     """Everything the report says about one model."""
 
@@ -92,6 +101,7 @@ class Contents(NamedTuple):
     remedy: Remedy
     slices: inference.Slices | None  # None if no columns were kept beside the predictions
     over_time: OverTime | None  # None if none of them has dates
+    where: Where | None  # None if there are none
 
     @property
     def verdicts(self) -> list[sentences.Line]:
@@ -124,7 +134,7 @@ def compute(
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
     columns = kept_columns(data)
-    n_stages = (3 if data.m == 2 else 5) + bool(columns)
+    n_stages = (3 if data.m == 2 else 5) + 2 * bool(columns)
     stages = [part(progress, i, n_stages) for i in range(n_stages)]
     drawings = _drawings(data, _wanted(data, settings.groups), settings, stages[0])
     curve = _curve(data, settings, stages[1])
@@ -133,9 +143,10 @@ def compute(
     if data.m > 2:
         classes = inference.classwise(data, BINS, **settings.draws(stages[2]))
         class_drawings = _drawings(data, _worst_classes(classes), settings, stages[3])
-    groups = None
+    groups, where = None, None
     if columns:
-        groups = inference.slices(data, columns, **settings.draws(stages[-2]))
+        groups = inference.slices(data, columns, **settings.draws(stages[-3]))
+        where = _where(data, settings, stages[-2])
     found = Contents(
         name=name,
         data=data,
@@ -148,8 +159,17 @@ def compute(
         remedy=remedy(data, settings, stages[-1]),
         slices=groups,
         over_time=over_time(data) if isinstance(data, Predictions) else None,
+        where=where,
     )
     return judged_together(found)
+
+
+def _where(data: Predictions | Scan, settings: Settings, progress: Progress | None) -> Where:
+    """Search regions by the columns that were kept, or say in a sentence why not."""
+    try:
+        return Where(search(data, lens=main_lens(data), **settings.draws(progress)))
+    except ValueError as error:
+        return Where(None, f"Regions were not searched: {str(error).replace('`', '')}")
 
 
 def _drawings(
@@ -263,6 +283,9 @@ def judged_together(found: Contents) -> Contents:
             for row in groups.rows
         ]
         groups = replace(groups, rows=tuple(rows))
+    where = found.where
+    if where is not None and where.found is not None:
+        where = Where(where.found.judged(lambda p: float(adjust(p)), PAGE))
     return found._replace(
         evaluation=tests,
         drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
@@ -270,6 +293,7 @@ def judged_together(found: Contents) -> Contents:
         classes=classes,
         class_drawings=_judged_classes(found.class_drawings, classes),
         slices=groups,
+        where=where,
     )
 
 
@@ -306,6 +330,9 @@ def _boxes(found: Contents) -> Iterator[tuple[int, Evidence]]:
         yield 1, (found.classes.mean, found.classes.null.mean(axis=0))
     if found.slices is not None:
         yield len(found.slices.tests), found.slices.evidence
+    if found.where is not None and found.where.found is not None:
+        regions = found.where.found
+        yield regions.n_regions, (regions.evidence, regions.largest)
 
 
 def _judged_verdict(verdict: inference.Verdict, adjust: Adjust, n_tests: int) -> inference.Verdict:

@@ -210,6 +210,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "most_classes": of_model.MOST_CLASSES,
         **_slices(contents.slices, element),
         **_over_time(contents.over_time, element),
+        "where": None if contents.where is None else _where(contents.where, element),
     }
 
 
@@ -301,6 +302,17 @@ def _over_time(found: OverTime | None, element: str) -> dict[str, Any]:
     return {"over_time": drawn, "period_header": PERIOD_HEADER, "periods": periods}
 
 
+def _where(where: of_model.Where, element: str) -> dict[str, Any]:
+    """Return what the page needs to show regions."""
+    if where.found is None:
+        return {"sentences": [where.why]}
+    found = where.found
+    header, rows = found.lines()
+    drawn = {"kind": "regions", "id": f"{element}-regions", "chart": found.figure(), "summary": ""}
+    shown = {"sentences": found.sentences, "notes": found.notes, "drawn": drawn}
+    return {**shown, "header": header, "rows": rows}
+
+
 def _remedy(remedy: of_model.Remedy, element: str) -> dict[str, Any]:
     shown: dict[str, Any] = {"advice": remedy.advice, "code": remedy.code, "note": NOTE}
     if remedy.found is not None:
@@ -341,9 +353,15 @@ def _origin_of(contents: Contents) -> dict[str, Any]:
         "classwise": None if contents.classes is None else str(of_model.BINS),
         "class_diagrams": [dict(drawing.diagram.settings) for drawing in contents.class_drawings],
         "slices": None if contents.slices is None else dict(contents.slices.settings),
+        "regions": _settings_of(contents.where),
         "evaluation": contents.evaluation.to_dict()["rows"],
         "recalibration": None if repaired is None else dict(repaired.settings),
     }
+
+
+def _settings_of(where: of_model.Where | None) -> dict[str, Any] | None:
+    """Return how regions were searched, if they were."""
+    return None if where is None or where.found is None else dict(where.found.settings)
 
 
 def _origin(data: Any) -> dict[str, Any]:

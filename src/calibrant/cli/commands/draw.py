@@ -102,7 +102,7 @@ def plot(
     with progress_after(1.0, "resampling") as progress:
         diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
     look = {"style": style, "classical": classical, "regions": regions, "summary": classical}
-    _draw(diagram, output, **(look if kind is Kind.bins else {"confidence": confidence}))
+    write_picture(diagram, output, **(look if kind is Kind.bins else {"confidence": confidence}))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
         body |= {"output": str(output), "seed": inputs.seed, "lens": diagram.settings["lens"]}
@@ -140,7 +140,8 @@ def _settings(
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
 
 
-def _draw(diagram: "Diagram", path: Path, **look: Any) -> None:
+def write_picture(diagram: Any, path: Path, **look: Any) -> None:
+    """Draw into a file: HTML to explore, or what matplotlib writes."""
     from calibrant.diagrams import static
 
     if path.suffix.lower() == ".html":

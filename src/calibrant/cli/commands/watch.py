@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibrant.checks.files import whole_file
+from calibrant.checks.files import check_writable
 from calibrant.cli import options
+from calibrant.cli.commands.draw import write_picture
 from calibrant.cli.commands.test import REJECTED
 from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
@@ -73,6 +74,7 @@ def watch(
     """
     if chart is not None:
         check_ending(chart, ".png", ".svg", ".html", option="--chart")
+        check_writable(chart)
     if STANDARD_INPUT in files and (len(files) > 1 or not follow):
         raise mistake("FILE…", "- must stand alone, with --follow.")
     from calibrant.monitor import Monitor
@@ -85,7 +87,7 @@ def watch(
         for source, rows in look(journal, files, inputs):
             _tell(journal.monitor, source, rows, inputs.json)
             if chart is not None:
-                _draw(journal.monitor, chart)
+                write_picture(journal.monitor, chart)
         alarm = journal.monitor.alarm is not None or journal.monitor.change is not None
         if alarm or not follow or STANDARD_INPUT in files:
             break
@@ -136,15 +138,3 @@ def _tell(monitor: "Monitor", source: str, rows: int, as_json: bool) -> None:
 def _finite(value: Any) -> Any:
     """Return None for a number that JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _draw(monitor: "Monitor", chart: Path) -> None:
-    """Write the chart, whole or not at all."""
-    with whole_file(chart) as temporary:
-        if chart.suffix.lower() == ".png":
-            from calibrant.diagrams import static
-
-            static.draw_without_window()
-            static.save(monitor.plot(), temporary)
-        else:
-            monitor.figure().save(temporary)

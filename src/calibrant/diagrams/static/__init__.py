@@ -17,13 +17,14 @@ from matplotlib.text import Text
 
 from calibrant.diagrams.picture import Corner, Floats, Frame, Picture, round_ticks, rounded_percent
 from calibrant.diagrams.static import parts
+from calibrant.diagrams.static.biases import biases
 from calibrant.diagrams.static.simplex import draw_tetrahedron, draw_triangle
 from calibrant.tables import visible
 
 if TYPE_CHECKING:
     from calibrant.trajectory import Trajectory
 
-__all__ = ["Axes", "Figure", "draw", "draw_without_window", "save", "trajectories"]
+__all__ = ["Axes", "Figure", "biases", "draw", "draw_without_window", "save", "trajectories"]
 
 STRIP = 0.2  # share of the height for the distribution of predictions
 LOW = 2.3  # inches: beside lower Axes, what is on the vertical axis takes two lines

@@ -191,7 +191,7 @@ def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
 
     Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
     """
-    columns, found = _columns(data, by), []
+    columns, found = named_columns(data, by, "by"), []
     for column, values in columns.items():
         for name, rows, n in members(str(column), values, data.n, least):
             found.append(Found(str(column), name, n, Memory(data.weighted_by(rows))))
@@ -216,7 +216,7 @@ def members(
 
 def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
     """Return the columns, and the groups of scanned rows; one pass counts them."""
-    names, found = _names(by), []
+    names, found = _names(by, "by"), []
     scan = scan.keeping(names)
     counted: list[Counter[str]] = scan.fold([scan.part(Values(tuple(names)))])[0]
     for column, counts in zip(names, counted, strict=True):
@@ -225,29 +225,30 @@ def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
     return names, found
 
 
-def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
+def named_columns(data: Predictions, given: Any, argument: str) -> Mapping[str, Any]:
     """Return columns by name: those that were given, of a dict or frame, or those kept."""
-    if isinstance(by, Mapping) and by:
-        return by
-    if frame := columns_of(by):
+    if isinstance(given, Mapping) and given:
+        return given
+    if frame := columns_of(given):
         return frame
-    names = _names(by)
+    names = _names(given, argument)
     missing = sorted(set(names) - set(data.columns))
     if missing:
         raise ValueError(
-            f"`by` must name columns that were kept beside the data; {listed(missing)} not among"
-            f" {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a dict."
+            f"`{argument}` must name columns that were kept beside the data; {listed(missing)} not"
+            f" among {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a"
+            " dict."
         )
     return {name: data.columns[name] for name in names}
 
 
-def _names(by: Any) -> list[str]:
+def _names(given: Any, argument: str) -> list[str]:
     """Return names of columns."""
-    names = [by] if isinstance(by, str) else by
+    names = [given] if isinstance(given, str) else given
     some = isinstance(names, list | tuple) and len(names) > 0
     if not some or not all(isinstance(name, str) for name in names):
         raise TypeError(
-            "`by` must be a dict of columns, such as {'sex': [...]}, a data frame, or names of"
-            " columns that were kept."
+            f"`{argument}` must be a dict of columns, such as {{'sex': [...]}}, a data frame, or"
+            " names of columns that were kept."
         )
     return list(names)
