@@ -19,6 +19,7 @@ from calibrant.explorer import code
 from calibrant.explorer.session import MOST_DRAWN, Session
 from calibrant.explorer.state import MOST_BINS, STYLES, TABS, State
 from calibrant.inference.replicates.problem import Progress
+from calibrant.monitor.periods import HEADER as PERIODS
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import WHOLE
 from calibrant.words import capital, many, pvalue, signed
@@ -218,6 +219,25 @@ class Pages:
             lines=[line[1:] for line in lines],
             links=links,
         )
+
+    def _where(self, state: State, progress: Progress | None) -> str:
+        found = self.session.where(state, progress)
+        header, lines = found.lines()
+        return self._part(
+            "where",
+            told=found.sentences,
+            notes=found.notes,
+            drawn=found.figure().figure,
+            table=tables.cards(header, lines, 1),
+        )
+
+    def _when(self, state: State, _: Progress | None) -> str:
+        found = self.session.when(state)
+        if found is None:
+            return self._part("when", found=None)
+        drawn = chart(found.monitor.diagram().picture(), found.sentence).figure
+        periods = tables.cards(PERIODS, [period.cells() for period in found.periods], 1)
+        return self._part("when", found=found, drawn=drawn, table=periods)
 
     def _code(self, state: State, _: Progress | None) -> str:
         return self._part(

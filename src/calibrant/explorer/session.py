@@ -30,8 +30,10 @@ from calibrant.inference import (
 from calibrant.inference.replicates.problem import Progress
 from calibrant.inference.verdicts.groups import LEAST, members
 from calibrant.lenses import Canonical, Lens, TopLabel
+from calibrant.monitor.periods import OverTime, over_time
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import as_method
+from calibrant.regions import Regions, search
 from calibrant.statistics.calibration_errors import ECE
 
 T = TypeVar("T")
@@ -207,3 +209,13 @@ class Session:
         plain = replace(state, group="")
         lens, data = self.lens(state), self.data(plain)
         return self._ask(slices, plain, data, by=state.by, lens=lens, progress=progress)
+
+    def where(self, state: State, progress: Progress | None = None) -> Regions:
+        """Return the regions of rows that are off, by the columns of the file and predictions."""
+        lens = self.lens(state) if self.two(state) else None
+        return self._ask(search, state, self.data(state), lens=lens, progress=progress)
+
+    def when(self, state: State) -> OverTime | None:
+        """Return the rows watched in the order of their dates; None if there are none."""
+        question = "when", state.model, state.region, state.by, state.group, state.repair
+        return self._answers.get(question, lambda: over_time(self.data(state)))

@@ -7,12 +7,14 @@ from urllib.parse import urlencode
 
 from calibrant.checks.parameters import brief
 
-Tab = Literal["bins", "rows", "classes", "groups", "code"]
+Tab = Literal["bins", "rows", "classes", "groups", "where", "when", "code"]
 TABS: dict[Tab, str] = {
     "bins": "Bins",
     "rows": "Rows",
     "classes": "Classes",
     "groups": "Groups",
+    "where": "Where",
+    "when": "When",
     "code": "Reproduce",
 }
 STYLES = {"": "deviation", "line": "line", "bars": "bars"}
