@@ -201,7 +201,7 @@ def test_what_cannot_be_bet_on_is_refused():
         cal.Monitor().update(cal.Predictions(p, y, weights=np.arange(1, 11)))
     with pytest.raises(ValueError, match="`clusters` must not be given"):
         cal.Monitor().update(cal.Predictions(p, y, clusters=np.arange(10) // 2))
-    with pytest.raises(ValueError, match="pooled|several of one"):
+    with pytest.raises(ValueError, match="makes several of one"):
         cal.Monitor("pooled").update(*class_rows(10))
     with pytest.raises(ValueError, match="same classes in every portion"):
         watched(p, y).update(*class_rows(10))
@@ -211,7 +211,7 @@ def test_what_cannot_be_bet_on_is_refused():
         cal.Monitor([])
     with pytest.raises(ValueError, match="`alpha` must be between 0 and 1"):
         cal.Monitor(alpha=1.5)
-    with pytest.raises(ValueError, match="has none. Give its name"):
+    with pytest.raises(ValueError, match="has none"):
         watched(*class_rows(10), lens=lenses.Groups([[0, 1], [2, 3]])).to_dict()
 
 
