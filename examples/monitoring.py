@@ -260,7 +260,7 @@ def table_of_speeds(_options, _each):
 
 def draw_picture(options, _each):
     """A model that was calibrated for 6,000 rows and then became too sure of itself."""
-    p, _, y = stream("temperature 1.5", 5, 8000, 6000)
+    p, _, y = stream("temperature 1.5", 5, 9000, 6000)
     monitor = cal.Monitor()
     for k in range(0, p.size, 500):
         monitor.update(p[k : k + 500], y[k : k + 500])

@@ -305,4 +305,4 @@ def test_the_picture_shows_the_alarm_and_its_level():
     assert "svg" in monitor.figure()._repr_html_()
     calm = watched(*rows(100)).diagram().picture()
     assert len(calm.keys) == 2
-    assert cal.Monitor().diagram().picture().frame.x == (0.0, 1.0)
+    assert cal.Monitor().diagram().picture().frame.x == (0.0, 1.03)

@@ -30,8 +30,8 @@ class Start(NamedTuple):
     interval: tuple[int, int]
 
 
-def find_start(record: Record) -> Start:
-    """Return when the rows of a record began to deviate, if they do."""
+def find_start(record: Record, lead: int = 1) -> Start:
+    """Return when the rows of a record, every `lead`-th of all, began to deviate, if they do."""
     rows = record.rows[: int(record.filled[0])]
     first = np.cumsum(rows) - rows
     log_mass = evidence(record) + np.log((1 - FROM_FIRST) * rows / rows.sum())
@@ -41,7 +41,8 @@ def find_start(record: Record) -> Start:
     low = max(int(np.searchsorted(share, TAIL)) - 1, 0)  # one block further, since it is coarse
     high = min(int(np.searchsorted(share, 1 - TAIL)), rows.size - 1)
     best = int(mass.argmax())
-    return Start(int(first[best]), (int(first[low]), int(first[high] + rows[high] - 1)))
+    end = lead * int(first[high] + rows[high]) - 1
+    return Start(lead * int(first[best]), (lead * int(first[low]), end))
 
 
 def evidence(record: Record) -> Floats:

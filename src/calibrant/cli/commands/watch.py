@@ -71,27 +71,35 @@ def watch(
 
     Every row counts once, however often this runs, and also if it is killed.
     """
-    if chart is not None:
-        check_ending(chart, ".png", ".svg", ".html", option="--chart")
-    if STANDARD_INPUT in files and (len(files) > 1 or not follow):
-        raise mistake("FILE…", "- must stand alone, with --follow.")
+    from_input = STANDARD_INPUT in files
+    _check(files, chart, follow)
     from calibrant.monitor import Monitor
     from calibrant.monitor.journal import Journal
 
     settings: dict[str, Any] = {"alpha": alpha, "run_length": run_length or None}
     journal = Journal.open(state, lambda: Monitor(lens or None, **settings))
-    look = _follow_input if STANDARD_INPUT in files else _look
+    look = _follow_input if from_input else _look
     while True:
         for source, rows in look(journal, files, inputs):
             _tell(journal.monitor, source, rows, inputs.json)
-            if chart is not None:
-                _draw(journal.monitor, chart)
-        alarm = journal.monitor.alarm is not None or journal.monitor.change is not None
-        if alarm or not follow or STANDARD_INPUT in files:
-            break
+            _draw(journal.monitor, chart)
+        if _alarmed(journal.monitor):
+            raise typer.Exit(REJECTED)
+        if from_input or not follow:
+            return
         time.sleep(EVERY)
-    if alarm:
-        raise typer.Exit(REJECTED)
+
+
+def _check(files: list[Path], chart: Path | None, follow: bool) -> None:
+    """Refuse a chart of another format, and standard input beside files or without --follow."""
+    if chart is not None:
+        check_ending(chart, ".png", ".svg", ".html", option="--chart")
+    if STANDARD_INPUT in files and (len(files) > 1 or not follow):
+        raise mistake("FILE…", "- must stand alone, with --follow.")
+
+
+def _alarmed(monitor: "Monitor") -> bool:
+    return monitor.alarm is not None or monitor.change is not None
 
 
 def _look(journal: "Journal", files: list[Path], inputs: Inputs) -> Any:
@@ -117,7 +125,7 @@ def _follow_input(journal: "Journal", _files: list[Path], inputs: Inputs) -> Any
     for place in batches(chain([first], lines) if first else lines, BATCH, suffix):
         rows = journal.take(inputs.load(place))
         yield "standard input", rows
-        if journal.monitor.alarm is not None or journal.monitor.change is not None:
+        if _alarmed(journal.monitor):
             return
 
 
@@ -138,8 +146,10 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _draw(monitor: "Monitor", chart: Path) -> None:
-    """Write the chart, whole or not at all."""
+def _draw(monitor: "Monitor", chart: Path | None) -> None:
+    """Write the chart, if one was asked for, whole or not at all."""
+    if chart is None:
+        return
     with whole_file(chart) as temporary:
         if chart.suffix.lower() == ".png":
             from calibrant.diagrams import static
