@@ -41,8 +41,7 @@ def find_start(record: Record, lead: int = 1) -> Start:
     low = max(int(np.searchsorted(share, TAIL)) - 1, 0)  # one block further, since it is coarse
     high = min(int(np.searchsorted(share, 1 - TAIL)), rows.size - 1)
     best = int(mass.argmax())
-    end = lead * int(first[high] + rows[high]) - 1
-    return Start(lead * int(first[best]), (lead * int(first[low]), end))
+    return Start(lead * int(first[best]), (lead * int(first[low]), lead * int(first[high])))
 
 
 def evidence(record: Record) -> Floats:

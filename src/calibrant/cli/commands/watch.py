@@ -16,7 +16,7 @@ from calibrant.cli import options
 from calibrant.cli.commands.test import REJECTED
 from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
-from calibrant.cli.output import check_ending
+from calibrant.cli.output import SCHEMA, check_ending
 
 if TYPE_CHECKING:
     from calibrant import Monitor
@@ -73,11 +73,7 @@ def watch(
     """
     from_input = STANDARD_INPUT in files
     _check(files, chart, follow)
-    from calibrant.monitor import Monitor
-    from calibrant.monitor.journal import Journal
-
-    settings: dict[str, Any] = {"alpha": alpha, "run_length": run_length or None}
-    journal = Journal.open(state, lambda: Monitor(lens or None, **settings))
+    journal = _open(state, {"lens": lens, "alpha": alpha, "run_length": run_length})
     look = _follow_input if from_input else _look
     while True:
         for source, rows in look(journal, files, inputs):
@@ -88,6 +84,15 @@ def watch(
         if from_input or not follow:
             return
         time.sleep(EVERY)
+
+
+def _open(state: Path, settings: dict[str, Any]) -> "Journal":
+    """Continue with a state, or begin one with these settings."""
+    from calibrant.monitor import Monitor
+    from calibrant.monitor.journal import Journal
+
+    chosen = {name: value or None for name, value in settings.items()}
+    return Journal.open(state, lambda: Monitor(**chosen))
 
 
 def _check(files: list[Path], chart: Path | None, follow: bool) -> None:
@@ -134,8 +139,9 @@ def _tell(monitor: "Monitor", source: str, rows: int, as_json: bool) -> None:
     from calibrant.monitor.journal import summary
 
     if as_json:
-        body = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "source": source}
-        told = {**body, "rows": rows, **summary(monitor)}
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        body = {"schema": SCHEMA, "command": "watch", "time": now, "source": source, "rows": rows}
+        told = {**body, **summary(monitor)}
         typer.echo(json.dumps({name: _finite(value) for name, value in told.items()}))
     else:
         typer.echo(f"{source}: {rows:,} new rows; {monitor}")
