@@ -149,11 +149,9 @@ def change(name, before, seed, after=40_000):
     """Return delays after a change: of a fresh monitor, and of the detector at 10^5 and 10^6."""
     p, _, y = stream(name, seed, before + after, before)
     fresh = first(bet_on_event(p[before:], y[before:], State.start(), 0.0).log_wealth >= LIMIT)
-    found = [fresh]
-    for limit in (1e5, 1e6):
-        at = first(bet_on_event(p, y, State.start(), limit).changed >= limit)
-        found.append(-1 if at < before else at - before)
-    return found
+    changed = bet_on_event(p, y, State.start(), 1e6).changed
+    found = [first(changed >= limit) for limit in (1e5, 1e6)]
+    return [fresh, *(-1 if at < before else at - before for at in found)]
 
 
 def table_of_changes(options, each):

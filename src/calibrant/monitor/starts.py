@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.engine.arrays import Floats
-from calibrant.engine.bets import OFFSETS, SHIFTS, SLOPES, line_prior
+from calibrant.engine.bets import OFFSETS, SLOPES, line_prior
 from calibrant.engine.record import TENTHS, Record
 
 CENTERS: Floats = (np.arange(TENTHS) + 0.5) / TENTHS
@@ -18,6 +18,8 @@ LOGITS: Floats = np.log(CENTERS / (1 - CENTERS))
 LINES: Floats = (
     np.array(OFFSETS)[:, None, None] + (np.array(SLOPES)[:, None] - 1) * LOGITS
 ).reshape(-1, TENTHS)
+SIZES: Floats = np.array([0.06, 0.12, 0.25, 0.5, 1.0])
+SHIFTS: Floats = np.concatenate([SIZES, -SIZES])  # of a tenth; small ones need many rows
 FROM_FIRST = 0.3  # prior of the first row
 MIX = {"lines": 0.4, 0.1: 0.3, 0.8: 0.3}  # by the prior of no shift in a tenth
 TAIL = 0.025
@@ -52,10 +54,9 @@ def evidence(record: Record) -> Floats:
     )
     by_line = residual @ LINES.T - variance @ (LINES**2 / 2).T
     found = [np.log(MIX["lines"]) + _mixed(by_line, line_prior())]
-    shifts = np.array(SHIFTS[1:])
-    by_shift = residual[..., None] * shifts - variance[..., None] * (shifts**2 / 2)
+    by_shift = residual[..., None] * SHIFTS - variance[..., None] * (SHIFTS**2 / 2)
     for none in (0.1, 0.8):
-        weights = np.full(shifts.size + 1, (1 - none) / shifts.size)
+        weights = np.full(SHIFTS.size + 1, (1 - none) / SHIFTS.size)
         weights[0] = none
         each = _mixed(np.pad(by_shift, ((0, 0), (0, 0), (1, 0))), weights)
         found.append(np.log(MIX[none]) + each.sum(axis=1))
