@@ -43,7 +43,8 @@ def find_start(record: Record, lead: int = 1) -> Start:
     low = max(int(np.searchsorted(share, TAIL)) - 1, 0)  # one block further, since it is coarse
     high = min(int(np.searchsorted(share, 1 - TAIL)), rows.size - 1)
     best = int(mass.argmax())
-    return Start(lead * int(first[best]), (lead * int(first[low]), lead * int(first[high])))
+    end = lead * int(first[high] + rows[high]) - 1
+    return Start(lead * int(first[best]), (lead * int(first[low]), end))
 
 
 def evidence(record: Record) -> Floats:
