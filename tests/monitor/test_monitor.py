@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from chance import most
 
@@ -160,6 +161,15 @@ def test_rows_without_outcome_are_left_out_and_said():
     assert "10 rows without outcome left out" in str(monitor)
     as_floats = watched(p, np.where(keep, y, np.nan))
     assert as_floats.to_dict() == monitor.to_dict()
+
+
+def test_frames_and_names_of_classes_are_taken():
+    probs, labels = class_rows(200, m=3)
+    frame = pl.DataFrame({f"prob_{name}": probs[:, j] for j, name in enumerate("abc")})
+    monitor = cal.Monitor("class:b")
+    monitor.update(frame[:100], [("a", "b", "c")[y] for y in labels[:100]])
+    monitor.update(probs[100:], [("a", "b", "c")[y] for y in labels[100:]])
+    assert monitor.log_evalue == watched(probs, labels, lens="class:1").log_evalue
 
 
 def test_outcomes_may_come_late_and_wait_for_earlier_rows():

@@ -127,17 +127,17 @@ class Monitor:
             return
         if labels is None:
             raise TypeError("`labels` must be given: the outcome of each row, None if not known.")
-        probs = np.asarray(probs)
         known, outcomes = known_labels(labels)
         if known is not None and len(known) == len(probs):
             self.missing += int((~known).sum())
-            probs, outcomes = probs[known], outcomes[known]
-        if len(probs) or known is None:
-            self._add(Predictions(probs, outcomes, self._names(probs)))
+            probs, outcomes = np.asarray(probs)[known], outcomes[known]
+            if not known.any():
+                return
+        self._add(Predictions(probs, outcomes, self._names(probs)))
 
     def _names(self, probs: Any) -> tuple[str, ...] | None:
         """Return the classes that are known, for labels that are names."""
-        width = 2 if probs.ndim == 1 else probs.shape[1]
+        width = (*np.shape(probs), 2)[1]
         return self._classes if self._classes and len(self._classes) == width else None
 
     def predict(self, ids: Sequence[Any], probs: ArrayLike) -> None:
