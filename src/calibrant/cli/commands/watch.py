@@ -91,7 +91,7 @@ def _open(state: Path, settings: dict[str, Any]) -> "Journal":
     from calibrant.monitor import Monitor
     from calibrant.monitor.journal import Journal
 
-    chosen = {name: value or None for name, value in settings.items()}
+    chosen: dict[str, Any] = {name: value or None for name, value in settings.items()}
     return Journal.open(state, lambda: Monitor(**chosen))
 
 
