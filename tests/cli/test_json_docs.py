@@ -46,6 +46,7 @@ def fields(value, path=""):
         ["recalibrate", "BAD", "--method", "vector"],
         ["apply", "MAP", "GOOD", "-o", "OUT.csv"],
         ["report", "GOOD", "-o", "OUT.html"],
+        ["watch", "BAD", "--state", "OUT.json"],
         ["demo", "-o", "OUT.html"],
         ["datasets"],
         ["datasets", "lenet", "-o", "OUT.csv"],

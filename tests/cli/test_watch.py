@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 import calibrant as cal
 from calibrant.cli import app
-from calibrant.monitor.journal import Journal
+from calibrant.monitor.journal import Journal, files_in
 
 HEADER = "label,prob\n"
 
@@ -129,6 +130,40 @@ class Killed(BaseException):
     """As if the process had been ended."""
 
 
+class Mortal:
+    """Functions that end the process before or after the one of a number, counted from 1."""
+
+    def __init__(self, at):
+        self.left = at
+
+    def tick(self):
+        self.left -= 1
+        if self.left == 0:
+            raise Killed
+
+    def of(self, function):
+        def call(*arguments, **options):
+            self.tick()
+            found = function(*arguments, **options)
+            self.tick()
+            return found
+
+        return call
+
+
+def is_killed(at, folder, state, monkeypatch):
+    """Watch a folder, be killed at a write, and say whether that was so."""
+    mortal = Mortal(at)
+    with monkeypatch.context() as patched:
+        for name in ("fsync", "replace", "chmod", "rename"):
+            patched.setattr(os, name, mortal.of(getattr(os, name)))
+        try:
+            watch_all(folder, state)
+        except Killed:
+            return True
+    return False
+
+
 def test_killed_at_every_write_no_row_is_lost_or_counted_twice(tmp_path, monkeypatch):
     folder = tmp_path / "rows"
     folder.mkdir()
@@ -136,42 +171,16 @@ def test_killed_at_every_write_no_row_is_lost_or_counted_twice(tmp_path, monkeyp
         (folder / f"{k}.csv").write_text(HEADER + lines(40 + k, seed=k))
     whole = tmp_path / "whole.json"
     assert run("watch", folder, "--state", whole).exit_code == 0
-    calls = {"left": 0}
-
-    def mortal(function):
-        def call(*arguments, **options):
-            calls["left"] -= 1
-            if calls["left"] == 0:
-                raise Killed
-            found = function(*arguments, **options)
-            calls["left"] -= 1
-            if calls["left"] == 0:
-                raise Killed
-            return found
-
-        return call
-
     kills = 0
     for at in range(1, 40):
         state = tmp_path / f"state{at}.json"
-        with monkeypatch.context() as patched:
-            for owner, name in ((os, "fsync"), (os, "replace"), (os, "chmod"), (os, "rename")):
-                patched.setattr(owner, name, mortal(getattr(owner, name)))
-            calls["left"] = at
-            killed = False
-            try:
-                watch_all(folder, state)
-            except Killed:
-                killed = True
-        kills += killed
+        kills += is_killed(at, folder, state, monkeypatch)
         watch_all(folder, state)
         assert monitor_of(state).to_dict() == monitor_of(whole).to_dict()
     assert kills >= 12
 
 
 def watch_all(folder, state):
-    from calibrant.monitor.journal import files_in
-
     journal = Journal.open(state, cal.Monitor)
     for file in files_in([folder]):
         journal.read(file, cal.load)
@@ -192,8 +201,6 @@ def test_a_killed_process_leaves_a_state_that_goes_on(tmp_path):
         "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL);"
         "journal.read(files[2], cal.load)"
     )
-    import subprocess
-
     ended = subprocess.run([sys.executable, "-c", code, str(folder), str(state)], check=False)
     assert ended.returncode == -9
     assert monitor_of(state).n == 100

@@ -20,11 +20,13 @@ from calibrant.engine import (
     rows,
     sums,
     tree,
+    wealth,
 )
 from calibrant.engine import (
     norms as of_cells,
 )
 from calibrant.engine.arrays import Order, Replicates, Source
+from calibrant.engine.class_bets import ClassBets
 
 N, M, CELLS = 20, 3, 4
 FAR = 10**9
@@ -51,6 +53,7 @@ OFFSETS = np.array([0, 2, 4, 6])
 OF_ENTRIES = np.zeros((N, M), np.uint8)
 FALSE_LABELS = LABELS + np.int32(FAR)
 NODES = [[0, 1, 2], [-1, 0, -1], [-1, 1, -1]]
+STATE = wealth.State.start()
 
 
 def tables(size):
@@ -128,6 +131,16 @@ def source_of(probs=PROBS, table=None):
 
 
 FALSE_TABLE = np.full((N, M), FAR)
+
+
+def bet_on_event(p, occurred=None):
+    known = (LABELS == 0).astype(np.uint8)
+    return wealth.bet_on_event(p, known if occurred is None else occurred, STATE, 1e6)
+
+
+def bet_on_classes(probs, labels):
+    return wealth.bet_on_classes(probs, labels, STATE, ClassBets.start(M), 1e6)
+
 
 CALLS = {
     # rows
@@ -358,6 +371,16 @@ CALLS = {
     "walk, child below 0": lambda: walk([[0, -(10**8), -(10**8)], *NODES[1:]]),
     "walk, no nodes": lambda: walk([], 0),
     "walk, few thresholds": lambda: walk(NODES, 2),
+    # wealth
+    "bet_on_event, no probability": lambda: bet_on_event(PROBS[:, 0] * FAR),
+    "bet_on_event, below 0": lambda: bet_on_event(-PROBS[:, 0]),
+    "bet_on_event, nan": lambda: bet_on_event(np.full(N, np.nan)),
+    "bet_on_event, few outcomes": lambda: bet_on_event(PROBS[:3, 0]),
+    "bet_on_event, outcomes": lambda: bet_on_event(PROBS[:, 0], LABELS.astype(np.uint8)),
+    "bet_on_classes, labels": lambda: bet_on_classes(PROBS, FALSE_LABELS),
+    "bet_on_classes, few labels": lambda: bet_on_classes(PROBS, LABELS[:3]),
+    "bet_on_classes, more classes": lambda: bet_on_classes(np.full((N, 4), 0.25), LABELS),
+    "bet_on_classes, nan": lambda: bet_on_classes(np.full((N, M), np.nan), LABELS),
 }
 
 

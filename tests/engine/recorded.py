@@ -123,6 +123,14 @@ def work_with_kernels(data):
     engine.landmarks.squared_lengths(sums, expected)
 
 
+def work_with_streams(data):
+    """Watch rows through lenses of two and of more outcomes, with a detector of changes."""
+    for lens in (None, "top"):
+        cal.Monitor(lens).update(data)
+    p = np.random.default_rng(2).random(300)  # a tree of the detector has begun
+    cal.Monitor().update(p, np.random.default_rng(3).random(300) < p)
+
+
 def calls():
     """Return kernels with the arguments of up to four calls of each, by name."""
     found = {}
@@ -140,6 +148,7 @@ def calls():
             work_with_few_rows(data)
         rng = np.random.default_rng(1)
         work_with_kernels(cal.Predictions(rng.dirichlet(np.ones(3), 100), np.arange(100) % 3))
+        work_with_streams(cal.Predictions(rng.dirichlet(np.ones(3), 40), np.arange(40) % 3))
     return found
 
 

@@ -21,7 +21,7 @@ def outcomes():
 
 MODULES = (
     *("classes", "draws", "grid", "isotonic", "null", "poisson_binomial", "resample", "rows"),
-    *("sums", "tree"),
+    *("sums", "tree", "wealth"),
 )
 
 

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from chance import most
 
@@ -162,6 +163,15 @@ def test_rows_without_outcome_are_left_out_and_said():
     assert as_floats.to_dict() == monitor.to_dict()
 
 
+def test_frames_and_names_of_classes_are_taken():
+    probs, labels = class_rows(200, m=3)
+    frame = pl.DataFrame({f"prob_{name}": probs[:, j] for j, name in enumerate("abc")})
+    monitor = cal.Monitor("class:b")
+    monitor.update(frame[:100], [("a", "b", "c")[y] for y in labels[:100]])
+    monitor.update(probs[100:], [("a", "b", "c")[y] for y in labels[100:]])
+    assert monitor.log_evalue == watched(probs, labels, lens="class:1").log_evalue
+
+
 def test_outcomes_may_come_late_and_wait_for_earlier_rows():
     p, y = rows(40)
     monitor = cal.Monitor()
@@ -201,7 +211,7 @@ def test_what_cannot_be_bet_on_is_refused():
         cal.Monitor().update(cal.Predictions(p, y, weights=np.arange(1, 11)))
     with pytest.raises(ValueError, match="`clusters` must not be given"):
         cal.Monitor().update(cal.Predictions(p, y, clusters=np.arange(10) // 2))
-    with pytest.raises(ValueError, match="pooled|several of one"):
+    with pytest.raises(ValueError, match="makes several of one"):
         cal.Monitor("pooled").update(*class_rows(10))
     with pytest.raises(ValueError, match="same classes in every portion"):
         watched(p, y).update(*class_rows(10))
@@ -211,7 +221,7 @@ def test_what_cannot_be_bet_on_is_refused():
         cal.Monitor([])
     with pytest.raises(ValueError, match="`alpha` must be between 0 and 1"):
         cal.Monitor(alpha=1.5)
-    with pytest.raises(ValueError, match="has none. Give its name"):
+    with pytest.raises(ValueError, match="has none"):
         watched(*class_rows(10), lens=lenses.Groups([[0, 1], [2, 3]])).to_dict()
 
 
@@ -305,4 +315,4 @@ def test_the_picture_shows_the_alarm_and_its_level():
     assert "svg" in monitor.figure()._repr_html_()
     calm = watched(*rows(100)).diagram().picture()
     assert len(calm.keys) == 2
-    assert cal.Monitor().diagram().picture().frame.x == (0.0, 1.0)
+    assert cal.Monitor().diagram().picture().frame.x == (0.0, 1.03)

@@ -68,11 +68,11 @@ def normalised(row, room):
     """Write a row of probabilities that sum to one in double precision; return its top class."""
     total, top = 0.0, 0
     for c in range(row.shape[0]):
-        total += row[c]
+        total += float(row[c])
         if row[c] > row[top]:
             top = c
     for c in range(row.shape[0]):
-        room.probs[c] = row[c] / total
+        room.probs[c] = float(row[c]) / total
     return top
 
 

@@ -13,7 +13,7 @@ from calibrant.engine.bets import Bets, Plan, event_bet
 from calibrant.engine.change import Change, add_row
 from calibrant.engine.class_bets import ClassBets, ClassRoom, class_bet, normalised
 from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out, real, u1
-from calibrant.engine.record import Record, note
+from calibrant.engine.record import ROOM, Record, note
 
 
 class Totals(NamedTuple):
@@ -63,6 +63,7 @@ def bet_on_event(p: Floats, occurred: Array, state: State, limit: float) -> Trac
     limit : of M, at which the detector stops; 0 for no detector
     """
     within("occurred", occurred, 2)
+    within("state.record.filled", state.record.filled, ROOM)
     _expect_probabilities(p)
     traces = Traces.start(p.size)
     _bet_on_event(p, occurred, state, Plan.start(), limit, traces)
@@ -74,6 +75,7 @@ def bet_on_classes(
 ) -> Traces:
     """Add rows of several classes: predictions (n, m) and labels (n,)."""
     within("labels", labels, probs.shape[1])
+    within("state.record.filled", state.record.filled, ROOM)
     _expect_probabilities(probs)
     traces = Traces.start(len(labels))
     room = ClassRoom.start(probs.shape[1])

@@ -1,7 +1,9 @@
 """Rows whose outcome comes later: they wait in the order in which they were predicted."""
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any, final
 
 import numpy as np
@@ -24,10 +26,11 @@ class Waiting:
             raise ValueError(
                 f"`ids` must name each of the {len(probs):,} rows; found {len(names):,}."
             )
-        twice = {name for name in names if name in self.probs}
-        if twice or len(set(names)) < len(names):
-            which = next(iter(twice), None) or next(n for n in names if names.count(n) > 1)
-            raise ValueError(f"`ids` must differ from those that wait; found {brief(which)} twice.")
+        times = Counter([*names, *self.probs])
+        twice = [name for name in names if times[name] > 1]
+        if twice:
+            found = brief(twice[0])
+            raise ValueError(f"`ids` must differ from those that wait; found {found} twice.")
         self.probs.update(zip(names, probs.tolist(), strict=True))
 
     def observe(self, ids: Sequence[Any], labels: Sequence[Any]) -> None:
@@ -77,22 +80,18 @@ def plain(value: Any) -> Any:
 def known_labels(labels: Any) -> tuple[Any, Any]:
     """Return which labels are known, None if all are, and labels as an array."""
     found = np.asarray(labels)
-    if found.dtype.kind == "f":
-        known = ~np.isnan(found)
-        whole_numbers = found[known] == np.floor(found[known])
-        if not known.all() and whole_numbers.all():
-            found = np.where(known, found, 0).astype(np.int64)
-    elif found.dtype.kind == "O":
-        known = np.array([each is not None and not _is_nan(each) for each in found.ravel()])
-        if known.shape == found.shape and not known.all():
-            kept = np.array(found[known].tolist())
-            filled = np.zeros(found.shape, kept.dtype) if kept.size else np.zeros(found.shape, int)
-            filled[known] = kept
-            found = filled
-    else:
+    if found.dtype.kind not in "fO" or found.ndim != 1:
         return None, labels
-    return (None, labels) if known.all() else (known, found)
+    known = np.array([not _is_missing(each) for each in found.tolist()], bool)
+    if known.all():
+        return None, labels
+    kept = np.array(found[known].tolist())
+    if kept.dtype.kind == "f" and (kept == np.floor(kept)).all():
+        kept = kept.astype(np.int64)
+    filled = np.zeros(found.shape, kept.dtype if kept.size else np.int64)
+    filled[known] = kept
+    return known, filled
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and value != value  # noqa: PLR0124 (so NaN is known)
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and isnan(value))

@@ -1,7 +1,10 @@
 """The evidence of several monitors together."""
 
 from dataclasses import dataclass
+from math import exp, inf, log
 from typing import final
+
+import numpy as np
 
 from calibrant import words
 
@@ -28,6 +31,12 @@ class Merged:
     n: int
     n_monitors: int
     independent: bool
+
+    @classmethod
+    def of(cls, logs: list[float], n: int, independent: bool) -> "Merged":
+        """Return the mean, or the product, of e-values whose logarithms are given."""
+        total = sum(logs) if independent else float(np.logaddexp.reduce(logs) - log(len(logs)))
+        return cls(exp(total) if total < 700 else inf, n, len(logs), independent)
 
     @property
     def pvalue(self) -> float:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant import words
-from calibrant.arguments import as_lens
 from calibrant.checks.parameters import fraction, positive, whole
 from calibrant.engine.arrays import Floats
 from calibrant.lenses import Lens
@@ -18,15 +17,21 @@ from calibrant.monitor.findings import Direction, Finding
 from calibrant.monitor.late import Waiting, known_labels
 from calibrant.monitor.merged import Merged
 from calibrant.monitor.starts import Start, find_start
-from calibrant.monitor.streams import Stream, check_rows, seen_through
+from calibrant.monitor.streams import (
+    AnyLens,
+    Stream,
+    check_rows,
+    log_mean,
+    one_row,
+    resolved,
+    seen_through,
+)
 from calibrant.predictions import Predictions
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
     from calibrant.diagrams.static import Axes
     from calibrant.monitor.picture import MonitorDiagram
-
-AnyLens = Lens | str
 
 
 @final
@@ -107,8 +112,6 @@ class Monitor:
         self._curve = Curve()
         self._waiting = Waiting()
 
-    # Rows in
-
     def update(self, probs: Any, labels: ArrayLike | Sequence[Any] | None = None) -> None:
         """Add rows in the order of time: one, or many.
 
@@ -124,17 +127,17 @@ class Monitor:
             return
         if labels is None:
             raise TypeError("`labels` must be given: the outcome of each row, None if not known.")
-        probs = np.asarray(probs)
         known, outcomes = known_labels(labels)
         if known is not None and len(known) == len(probs):
             self.missing += int((~known).sum())
-            probs, outcomes = probs[known], outcomes[known]
-        if len(probs) or known is None:
-            self._add(Predictions(probs, outcomes, self._names(probs)))
+            probs, outcomes = np.asarray(probs)[known], outcomes[known]
+            if not known.any():
+                return
+        self._add(Predictions(probs, outcomes, self._names(probs)))
 
     def _names(self, probs: Any) -> tuple[str, ...] | None:
         """Return the classes that are known, for labels that are names."""
-        width = 2 if probs.ndim == 1 else probs.shape[1]
+        width = (*np.shape(probs), 2)[1]
         return self._classes if self._classes and len(self._classes) == width else None
 
     def predict(self, ids: Sequence[Any], probs: ArrayLike) -> None:
@@ -183,19 +186,13 @@ class Monitor:
                 part = seen.take(mine) if isinstance(mine, np.ndarray) else seen
                 traces = stream.add(part, limit)
                 log_wealth[j, mine], changed[j, mine] = traces
-        self._look(_log_mean(log_wealth), slots)
+        self._look(log_mean(log_wealth), slots)
         self._look_for_change(changed.mean(axis=0))
         self.n += data.n
 
     def _begin(self, data: Predictions) -> None:
         """Settle what the first rows tell: classes, and the outcomes of each lens."""
-        self._lenses = tuple(None if each is None else as_lens(each, data) for each in self.lens)
-        for lens in self._lenses:
-            if lens is not None and not lens.rowwise:
-                raise ValueError(
-                    f"`lens` must keep a row for a row; {lens} makes several of one, which are not"
-                    " separate bets."
-                )
+        self._lenses = resolved(self.lens, data)
         self._classes = data.classes
         outcomes = [seen_through(lens, data).m for lens in self._lenses]
         self._streams = [[Stream.start(m) for _ in range(self.lead)] for m in outcomes]
@@ -221,8 +218,6 @@ class Monitor:
         if over.size:
             self.change = self.n + int(over[0])
 
-    # Evidence out
-
     @property
     def _needed(self) -> int:
         """How many of the streams that take turns must agree: half of them."""
@@ -239,7 +234,7 @@ class Monitor:
         if not self._streams:
             return 0.0
         every = np.array([[stream.log_wealth for stream in slots] for slots in self._streams])
-        return float(_log_mean(_log_mean(every)[:, None])[0])
+        return float(log_mean(log_mean(every)[:, None])[0])
 
     @property
     def evalue(self) -> float:
@@ -268,11 +263,7 @@ class Monitor:
         """The most likely first row of the deviation, and an interval; None without an alarm."""
         if self.alarm is None and self.change is None:
             return None
-        found = find_start(self._best.state.record)
-        if self.lead == 1:
-            return found
-        low, high = found.interval
-        return Start(found.row * self.lead, (low * self.lead, high * self.lead + self.lead - 1))
+        return find_start(self._best.state.record, self.lead)
 
     @property
     def since(self) -> int | None:
@@ -296,13 +287,7 @@ class Monitor:
     def _outcomes(self, j: int) -> tuple[str, ...]:
         """Return the names of the outcomes of a lens."""
         assert self._classes is not None
-        if self._lenses[j] is None:
-            return self._classes
-        m = len(self._classes)
-        shown = Predictions.trusted(
-            np.full((1, m), 1 / m), np.zeros(1, np.int32), self._classes, event=1
-        )
-        return seen_through(self._lenses[j], shown).classes
+        return seen_through(self._lenses[j], one_row(self._classes)).classes
 
     @property
     def direction(self) -> Direction | None:
@@ -328,8 +313,6 @@ class Monitor:
         sums = float(totals.residual[0]), float(totals.squares[0]), int(totals.rows[0])
         return bias.interval(*sums, self.alpha)
 
-    # Together, and apart
-
     def merge(self, *others: "Monitor", independent: bool = False) -> Merged:
         """Return the evidence of this and other monitors together.
 
@@ -337,29 +320,26 @@ class Monitor:
         for streams that are independent of each other. Rows of two monitors cannot become those
         of one: bets learn from the order of time.
         """
-        every = (self, *others)
         for other in others:
             if not isinstance(other, Monitor):
                 raise TypeError(f"`others` must be monitors; found {type(other).__name__}.")
             if other is self or (other.n and other.to_dict() == self.to_dict()):
                 raise ValueError("`others` must have seen other rows; found the same twice.")
-        logs = np.array([each.log_evalue for each in every])
-        total = float(logs.sum()) if independent else float(_log_mean(logs[:, None])[0])
-        evalue = exp(total) if total < 700 else inf
-        return Merged(evalue, sum(each.n for each in every), len(every), independent)
+        every = (self, *others)
+        logs = [each.log_evalue for each in every]
+        return Merged.of(logs, sum(each.n for each in every), independent)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of the monitor as plain values for JSON; `from_dict` continues from there."""
-        streams = [[saved.packed(each) for each in slots] for slots in self._streams]
         body = {
-            "lens": [None if each is None else saved.spelled(each) for each in self.lens],
+            "lens": [saved.spelled(each) for each in self.lens],
             **{name: getattr(self, name) for name in PLAIN},
-            "classes": None if self._classes is None else list(self._classes),
-            "sup": [None if each == inf else float(each) for each in self._sup],
+            "classes": self._classes and list(self._classes),
+            "sup": [saved.finite(each) for each in self._sup],
             "crossed": self._crossed,
             "curve": self._curve.to_dict(),
             "waiting": self._waiting.to_list(),
-            "streams": streams,
+            "streams": [[saved.packed(each) for each in slots] for slots in self._streams],
         }
         return saved.sealed(body)
 
@@ -376,16 +356,12 @@ class Monitor:
         monitor._curve = Curve.from_dict(body["curve"])
         monitor._waiting = Waiting.from_list(body["waiting"])
         if body["classes"] is not None:
-            names, m = tuple(body["classes"]), len(body["classes"])
-            probs, label = np.full((1, m), 1 / m), np.zeros(1, np.int32)
-            monitor._begin(Predictions.trusted(probs, label, names, event=1))
+            monitor._begin(one_row(tuple(body["classes"])))
             monitor._streams = [
                 [saved.unpacked(each, fresh.m) for each, fresh in zip(texts, slots, strict=True)]
                 for texts, slots in zip(body["streams"], monitor._streams, strict=True)
             ]
         return monitor
-
-    # Pictures and words
 
     def diagram(self) -> "MonitorDiagram":
         """Return the evidence over time, as a diagram."""
@@ -417,10 +393,3 @@ class Monitor:
 
 
 PLAIN = ("alpha", "run_length", "lead", "n", "missing", "change", "impossible")
-
-
-def _log_mean(logs: Floats) -> Floats:
-    """Return the logarithms of the means over the first axis; those of one row as they are."""
-    if len(logs) == 1:
-        return np.asarray(logs[0])
-    return np.asarray(np.logaddexp.reduce(logs, axis=0) - log(len(logs)))

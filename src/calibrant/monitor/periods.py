@@ -49,12 +49,14 @@ class OverTime(NamedTuple):
         watched = f"Watched in the order of {self.column}, {self._day(0)} to {self._day(-1)}"
         if monitor.start is None:
             return f"{watched}: {monitor}."
-        came = "alarm" if monitor.alarm is not None else "change detected"
-        row = monitor.change if monitor.alarm is None else monitor.alarm
+        row, promise = monitor.alarm, "(in at most 5 % of calibrated streams, ever)"
+        if row is None:
+            row, promise = monitor.change, "(a false one comes every 1,000,000 rows on average)"
         assert row is not None
+        came = "alarm" if monitor.alarm is not None else "change detected"
         low, high = (self._day(min(each, monitor.n - 1)) for each in monitor.start.interval)
         since = f"most likely since {self._day(monitor.start.row)} ({low} to {high})"
-        return f"{watched}: {came} on {self._day(row)}; {monitor.which}; {since}."
+        return f"{watched}: {came} on {self._day(row)} {promise}; {monitor.which}; {since}."
 
     def _day(self, row: int) -> str:
         return str(self.dates[row])[:10]

@@ -70,9 +70,8 @@ class MonitorDiagram(Diagram):
         right = float(max(self.n, 1))
         limit = log10(1 / self.alpha)
         top = max(float(heights.max()), limit) + 0.5
-        frame = Frame(
-            "row", "e-value, powers of ten", (0.0, right), (min(-1.0, heights.min()), top)
-        )
+        floor = min(-1.0, float(heights.min())) - 0.15
+        frame = Frame("row", "e-value, powers of ten", (0.0, 1.03 * right), (floor, top))
         low, high = frame.y
         parts: list[Part] = []
         if self.start is not None:

@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from hashlib import sha256
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -90,9 +91,14 @@ def from_text(text: Any, dtype: Any, size: int) -> np.ndarray[Any, Any]:
     return np.frombuffer(plain.ljust(length, b"\0"), np.dtype(dtype).newbyteorder("<"))
 
 
-def spelled(lens: Lens | str) -> str:
+def finite(number: float) -> float | None:
+    """Return None for infinity, which JSON does not have."""
+    return None if number == inf else float(number)
+
+
+def spelled(lens: Lens | str | None) -> str | None:
     """Return the text that names a lens."""
-    if isinstance(lens, str):
+    if lens is None or isinstance(lens, str):
         return lens
     if isinstance(lens, TopLabel):
         return "top"

@@ -27,7 +27,9 @@ def _alarms(monitor: "Monitor") -> str:
         return f"alarm at row {monitor.alarm:,}: an outcome occurred that had probability 0"
     if monitor.alarm is not None:
         never = f"in at most {words.percent(monitor.alpha)} of calibrated streams, ever"
-        return f"alarm at row {monitor.alarm:,} ({never})"
+        told = f"alarm at row {monitor.alarm:,} ({never})"
+        early = monitor.change is not None and monitor.change < monitor.alarm
+        return f"{told}, after a change was detected at row {monitor.change:,}" if early else told
     every = f"every {monitor.run_length:,} rows" if monitor.run_length else ""
     return f"change detected at row {monitor.change:,} (a false one comes {every} on average)"
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.engine.arrays import Floats
-from calibrant.engine.bets import OFFSETS, SHIFTS, SLOPES, line_prior
+from calibrant.engine.bets import OFFSETS, SLOPES, line_prior
 from calibrant.engine.record import TENTHS, Record
 
 CENTERS: Floats = (np.arange(TENTHS) + 0.5) / TENTHS
@@ -18,6 +18,8 @@ LOGITS: Floats = np.log(CENTERS / (1 - CENTERS))
 LINES: Floats = (
     np.array(OFFSETS)[:, None, None] + (np.array(SLOPES)[:, None] - 1) * LOGITS
 ).reshape(-1, TENTHS)
+SIZES: Floats = np.array([0.06, 0.12, 0.25, 0.5, 1.0])
+SHIFTS: Floats = np.concatenate([SIZES, -SIZES])  # of a tenth; small ones need many rows
 FROM_FIRST = 0.3  # prior of the first row
 MIX = {"lines": 0.4, 0.1: 0.3, 0.8: 0.3}  # by the prior of no shift in a tenth
 TAIL = 0.025
@@ -30,8 +32,8 @@ class Start(NamedTuple):
     interval: tuple[int, int]
 
 
-def find_start(record: Record) -> Start:
-    """Return when the rows of a record began to deviate, if they do."""
+def find_start(record: Record, lead: int = 1) -> Start:
+    """Return when the rows of a record, every `lead`-th of all, began to deviate, if they do."""
     rows = record.rows[: int(record.filled[0])]
     first = np.cumsum(rows) - rows
     log_mass = evidence(record) + np.log((1 - FROM_FIRST) * rows / rows.sum())
@@ -41,7 +43,8 @@ def find_start(record: Record) -> Start:
     low = max(int(np.searchsorted(share, TAIL)) - 1, 0)  # one block further, since it is coarse
     high = min(int(np.searchsorted(share, 1 - TAIL)), rows.size - 1)
     best = int(mass.argmax())
-    return Start(int(first[best]), (int(first[low]), int(first[high] + rows[high] - 1)))
+    end = lead * int(first[high] + rows[high]) - 1
+    return Start(lead * int(first[best]), (lead * int(first[low]), end))
 
 
 def evidence(record: Record) -> Floats:
@@ -52,10 +55,9 @@ def evidence(record: Record) -> Floats:
     )
     by_line = residual @ LINES.T - variance @ (LINES**2 / 2).T
     found = [np.log(MIX["lines"]) + _mixed(by_line, line_prior())]
-    shifts = np.array(SHIFTS[1:])
-    by_shift = residual[..., None] * shifts - variance[..., None] * (shifts**2 / 2)
+    by_shift = residual[..., None] * SHIFTS - variance[..., None] * (SHIFTS**2 / 2)
     for none in (0.1, 0.8):
-        weights = np.full(shifts.size + 1, (1 - none) / shifts.size)
+        weights = np.full(SHIFTS.size + 1, (1 - none) / SHIFTS.size)
         weights[0] = none
         each = _mixed(np.pad(by_shift, ((0, 0), (0, 0), (1, 0))), weights)
         found.append(np.log(MIX[none]) + each.sum(axis=1))

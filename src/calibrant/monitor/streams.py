@@ -1,14 +1,19 @@
 """The bets on rows seen through one lens, one after the other."""
 
 from dataclasses import dataclass
+from math import log
 from typing import Any, final
 
 import numpy as np
 
+from calibrant.arguments import as_lens
+from calibrant.engine.arrays import Floats
 from calibrant.engine.class_bets import ClassBets
 from calibrant.engine.wealth import State, Traces, bet_on_classes, bet_on_event
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
+
+AnyLens = Lens | str
 
 
 @final
@@ -41,6 +46,33 @@ class Stream:
     def log_wealth(self) -> float:
         """The logarithm of the wealth."""
         return float(self.state.totals.log_wealth[0])
+
+
+def resolved(given: tuple[AnyLens | None, ...], data: Predictions) -> tuple[Lens | None, ...]:
+    """Return lenses, or those that texts name for these data, that keep a row for a row."""
+    lenses = tuple(None if each is None else as_lens(each, data) for each in given)
+    for lens in lenses:
+        if lens is not None and not lens.rowwise:
+            raise ValueError(
+                f"`lens` must keep a row for a row; {lens} makes several of one, which are not"
+                " separate bets."
+            )
+    return lenses
+
+
+def one_row(classes: tuple[str, ...]) -> Predictions:
+    """Return a row of these classes, to ask a lens what it makes of them."""
+    m = len(classes)
+    return Predictions.trusted(
+        np.full((1, m), 1 / m), np.zeros(1, np.int32), classes, event=1 if m == 2 else None
+    )
+
+
+def log_mean(logs: Floats) -> Floats:
+    """Return the logarithms of the means over the first axis; those of one row as they are."""
+    if len(logs) == 1:
+        return np.asarray(logs[0])
+    return np.asarray(np.logaddexp.reduce(logs, axis=0) - log(len(logs)))
 
 
 def seen_through(lens: Lens | None, data: Predictions) -> Predictions:

@@ -17,7 +17,7 @@ from calibrant.cli.commands.draw import write_picture
 from calibrant.cli.commands.test import REJECTED
 from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
-from calibrant.cli.output import check_ending
+from calibrant.cli.output import SCHEMA, check_ending
 
 if TYPE_CHECKING:
     from calibrant import Monitor
@@ -72,28 +72,42 @@ def watch(
 
     Every row counts once, however often this runs, and also if it is killed.
     """
-    if chart is not None:
-        check_ending(chart, ".png", ".svg", ".html", option="--chart")
-        check_writable(chart)
-    if STANDARD_INPUT in files and (len(files) > 1 or not follow):
-        raise mistake("FILE…", "- must stand alone, with --follow.")
-    from calibrant.monitor import Monitor
-    from calibrant.monitor.journal import Journal
-
-    settings: dict[str, Any] = {"alpha": alpha, "run_length": run_length or None}
-    journal = Journal.open(state, lambda: Monitor(lens or None, **settings))
-    look = _follow_input if STANDARD_INPUT in files else _look
+    from_input = STANDARD_INPUT in files
+    _check(files, chart, follow)
+    journal = _open(state, {"lens": lens, "alpha": alpha, "run_length": run_length})
+    look = _follow_input if from_input else _look
     while True:
         for source, rows in look(journal, files, inputs):
             _tell(journal.monitor, source, rows, inputs.json)
             if chart is not None:
                 write_picture(journal.monitor, chart)
-        alarm = journal.monitor.alarm is not None or journal.monitor.change is not None
-        if alarm or not follow or STANDARD_INPUT in files:
-            break
+        if _alarmed(journal.monitor):
+            raise typer.Exit(REJECTED)
+        if from_input or not follow:
+            return
         time.sleep(EVERY)
-    if alarm:
-        raise typer.Exit(REJECTED)
+
+
+def _open(state: Path, settings: dict[str, Any]) -> "Journal":
+    """Continue with a state, or begin one with these settings."""
+    from calibrant.monitor import Monitor
+    from calibrant.monitor.journal import Journal
+
+    chosen: dict[str, Any] = {name: value or None for name, value in settings.items()}
+    return Journal.open(state, lambda: Monitor(**chosen))
+
+
+def _check(files: list[Path], chart: Path | None, follow: bool) -> None:
+    """Refuse a chart of another format, and standard input beside files or without --follow."""
+    if chart is not None:
+        check_ending(chart, ".png", ".svg", ".html", option="--chart")
+        check_writable(chart)
+    if STANDARD_INPUT in files and (len(files) > 1 or not follow):
+        raise mistake("FILE…", "- must stand alone, with --follow.")
+
+
+def _alarmed(monitor: "Monitor") -> bool:
+    return monitor.alarm is not None or monitor.change is not None
 
 
 def _look(journal: "Journal", files: list[Path], inputs: Inputs) -> Any:
@@ -119,7 +133,7 @@ def _follow_input(journal: "Journal", _files: list[Path], inputs: Inputs) -> Any
     for place in batches(chain([first], lines) if first else lines, BATCH, suffix):
         rows = journal.take(inputs.load(place))
         yield "standard input", rows
-        if journal.monitor.alarm is not None or journal.monitor.change is not None:
+        if _alarmed(journal.monitor):
             return
 
 
@@ -128,8 +142,9 @@ def _tell(monitor: "Monitor", source: str, rows: int, as_json: bool) -> None:
     from calibrant.monitor.journal import summary
 
     if as_json:
-        body = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "source": source}
-        told = {**body, "rows": rows, **summary(monitor)}
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        body = {"schema": SCHEMA, "command": "watch", "time": now, "source": source, "rows": rows}
+        told = {**body, **summary(monitor)}
         typer.echo(json.dumps({name: _finite(value) for name, value in told.items()}))
     else:
         typer.echo(f"{source}: {rows:,} new rows; {monitor}")

@@ -167,8 +167,8 @@ def test_what_is_no_probability_is_refused():
         bet_on_event(np.array([1.5]), np.array([1], np.uint8), State.start(), 0.0)
     with pytest.raises(IndexError, match="below 2"):
         bet_on_event(np.array([0.5]), np.array([2], np.uint8), State.start(), 0.0)
+    row = np.full((1, 3), 1 / 3)
     with pytest.raises(IndexError, match="below 3"):
-        row = np.full((1, 3), 1 / 3)
         bet_on_classes(row, np.array([3], np.int32), State.start(), ClassBets.start(3), 0.0)
 
 
