@@ -2,8 +2,8 @@
 
 Usage: PYTHON .ci/sbom.py FILE, with the Python of the environment in which calibrant is installed.
 
-It names calibrant, every distribution that it needs and has, with version and licence, and the files
-that come with it and are no Python: compiled loops and predictions, with their digests.
+It names calibrant, every distribution that it needs and has, with version and licence, and the
+files that come with it and are no Python: compiled loops and predictions, with their digests.
 """
 
 import json

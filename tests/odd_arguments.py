@@ -268,6 +268,8 @@ CALLS = [
     (cal.ece, {"data": DATA, "bins": [15]}),
     (cal.log_score, {"data": DATA}),
     (cal.load, {"path": [Path("/nowhere.csv")], "label": [None], "probs": [None]}),
+    (cal.load_models, {"paths": [[Path("/nowhere.csv")]], "model": [None], "paired": [True]}),
+    (cal.Trajectory, {"statistic": STATISTICS, "lens": LENSES, "n_resamples": [19], "rng": [0]}),
     (datasets.dirichlet, {"n": [10], "m": [3], "alpha": [1.0], "temperature": [1.0], "rng": [0]}),
     (datasets.gaussian_mixture, {"n": [10], "beta0": [1.0], "beta1": [1.0], "rng": [0]}),
     (lenses.Groups, {"groups": [[[0], [1, 2]]]}),

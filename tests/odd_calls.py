@@ -82,7 +82,8 @@ def main(seed, count, first=0):
         if wrong:
             found.append(f"{i}: {function.__qualname__} {wrong}")
     json.dump(found, sys.stdout)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    sys.exit(main(*map(int, sys.argv[1:])))

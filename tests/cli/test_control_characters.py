@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from command import run, write
 
-from calibrant import Predictions, classwise, reliability_diagram
+from calibrant import Predictions, classwise, compare, evaluate, reliability_diagram, slices
+from calibrant.lenses import Groups
 from calibrant.tables import html, text, visible
 
 EVIL = "cat\x1b]0;owned\x07\x1b[2J\x9b31m\u202edog"
@@ -98,6 +99,20 @@ def test_tables_show_them():
     )
     found = classwise(data, n_resamples=19, rng=0)
     assert not ODD.search(found.table() + found._repr_html_())
+
+
+def test_sentences_show_them():
+    rng = np.random.default_rng(0)
+    names = [EVIL, "b", "c"]
+    data = Predictions(rng.dirichlet([1, 1, 1], 60), rng.integers(0, 3, 60), classes=names)
+    few = {"n_resamples": 19, "rng": 0}
+    for found in (
+        evaluate(data, lenses=["class:0", "top"], **few),
+        evaluate(data, lenses=Groups([[EVIL], ["b", "c"]]), **few),
+        compare({EVIL: data, "b": data}, lenses="class:0", **few),
+        slices(data, by={"g": names * 20}, lens="class:0", **few),
+    ):
+        assert not ODD.search(f"{found} {found!r} {found._repr_html_()}")
 
 
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">')

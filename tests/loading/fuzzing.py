@@ -279,7 +279,8 @@ def main(seed, count, first=0):
                 if wrong:
                     found.append(f"{kind} {i}: {wrong}")
     json.dump(found, sys.stdout)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -20,7 +20,7 @@ def test_mutated_files_are_loaded_right_or_refused(seed):
     words = [sys.executable, "-W", "ignore", str(PROGRAM), str(seed), "150"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
     last = [line for line in done.stderr.splitlines() if line.split(" ")[0] in fuzzing.VALID][-1]
-    assert done.returncode == 0, f"ended with {done.returncode} at {last}"
+    assert done.returncode in (0, 1), f"ended with {done.returncode} at {last}"
     assert json.loads(done.stdout) == []
 
 

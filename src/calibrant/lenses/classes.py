@@ -12,6 +12,7 @@ from calibrant.checks.arrays import rounded
 from calibrant.checks.parameters import brief, listed, whole
 from calibrant.lenses.lens import Array, Lens, Outcomes, small
 from calibrant.predictions import Predictions
+from calibrant.tables import visible
 
 Members = Sequence[int | str]
 
@@ -172,7 +173,7 @@ class Marginal(Lens):
         return Outcomes(event=np.array([data.index(self.label)]))
 
     def __str__(self) -> str:
-        return f"class {self.label}"
+        return visible(f"class {self.label}")
 
 
 @final
@@ -295,7 +296,7 @@ class Groups(Lens):
 
     def __str__(self) -> str:
         groups = self.names or [_name([str(label) for label in g]) for g in self.groups]
-        return f"groups {' | '.join(groups)}"
+        return visible(f"groups {' | '.join(groups)}")
 
 
 def _name(members: Sequence[str]) -> str:

@@ -250,10 +250,15 @@ def _header(found: Iterator[Record]) -> Record:
         raise ValueError(
             f"the first line must name the columns; it cannot be read ({header.fault})."
         )
+    _refuse_other_ends(header)
+    return header
+
+
+def _refuse_other_ends(header: Record) -> None:
+    """Refuse a file whose lines end with a carriage return alone: it would be one line."""
     plain = (cell for cell in header.cells if not cell.startswith(QUOTE))
     if header.end == "\r" or any("\r" in cell for cell in plain):
         raise ValueError("lines must end with \\n or \\r\\n; found \\r alone. Save the file again.")
-    return header
 
 
 def _refuse_header(names: Sequence[str]) -> None:

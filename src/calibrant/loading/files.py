@@ -211,12 +211,7 @@ def _read_models(paths: Paths, options: Options) -> "dict[str, Table]":
 
 def _named(paths: Paths) -> dict[str, Path]:
     """Return files by their names without ending, or by their paths where two names are equal."""
-    several = [paths] if isinstance(paths, str | os.PathLike) else paths
-    if not isinstance(several, Sequence):
-        raise TypeError(f"`paths` must be a path, or a list of paths; found {brief(paths)}.")
-    if not several:
-        raise ValueError("`paths` must name at least one file; found none.")
-    files = [checked_path(path) for path in several]
+    files = [checked_path(path) for path in _several(paths)]
     stems = [name_of(file) if file == STANDARD_INPUT else file.stem for file in files]
     counts = Counter(stems)
     named = {
@@ -226,6 +221,16 @@ def _named(paths: Paths) -> dict[str, Path]:
     if len(named) < len(files):
         raise ValueError("`paths` must be different files; found one twice.")
     return named
+
+
+def _several(paths: Paths) -> Sequence[str | os.PathLike[str]]:
+    """Return paths as a list of at least one."""
+    several: Any = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not isinstance(several, Sequence):
+        raise TypeError(f"`paths` must be a path, or a list of paths; found {brief(paths)}.")
+    if not several:
+        raise ValueError("`paths` must name at least one file; found none.")
+    return several
 
 
 def _joined(tables: "Mapping[str, Table]") -> dict[str, Predictions]:

@@ -74,6 +74,18 @@ def _ending(file: Path) -> str:
     )
 
 
+def _logits(probs: Floats, single: bool) -> Floats:
+    """Return logits (n, m) of probabilities, or (n, 1) of the second of two classes."""
+    with np.errstate(divide="ignore"):
+        found = np.log(probs)
+    if single and not np.isfinite(found).all():
+        raise ValueError(
+            "the map must give probabilities that have logits; it gives 0 and 1. Write"
+            " probabilities into the file first."
+        )
+    return found[:, 1:] - found[:, :1] if single else found
+
+
 def _compare(
     store: ColumnStore,
     open_columns: Callable[[Path], ColumnStore],
@@ -148,16 +160,9 @@ class Rewriting:
         if not np.isfinite(found).all():
             bad = found[~np.isfinite(found)][0]
             raise ValueError(f"the map must give probabilities; it gives {bad}.")
-        if not self.options.logits:
-            return found[:, 1:] if single else found
-        with np.errstate(divide="ignore"):
-            found = np.log(found)
-        if single and not np.isfinite(found).all():
-            raise ValueError(
-                "the map must give probabilities that have logits; it gives 0 and 1. Write"
-                " probabilities into the file first."
-            )
-        return found[:, 1:] - found[:, :1] if single else found
+        if self.options.logits:
+            return _logits(found, single)
+        return found[:, 1:] if single else found
 
     def _columns(self, kinds: Mapping[str, Kind]) -> rules.Chosen:
         """Return the columns of the classes in their order; for two classes maybe the second."""

@@ -32,6 +32,7 @@ from calibrant.loading.json_members import decoded, objects, scan, spliced
 from calibrant.loading.plain_files import created_text, opened_text
 from calibrant.loading.roles import Kind
 
+SPACES = " \t\n\r"  # of JSON
 FEW = 1_000_000  # cells that any table may have
 SPARSE = 50  # cells of a larger one that may be empty for each that is not
 DECODER = json.JSONDecoder(object_pairs_hook=as_dict)
@@ -94,11 +95,11 @@ def _text(path: Path) -> str:
 def json_file(path: Path) -> ColumnStore:
     """Open a JSON file; one of JSON lines, whatever its name, is read as such."""
     content = _text(path)
-    is_list = content.lstrip().startswith("[")
+    is_list = content.lstrip(SPACES).startswith("[")
     try:
         columns = _of_rows(objects(content, DECODER)) if is_list else _of_lists(content)
     except json.JSONDecodeError as error:
-        if error.msg == "Extra data" and content.lstrip().startswith("{"):
+        if error.msg == "Extra data" and content.lstrip(SPACES).startswith("{"):
             return json_lines(path)
         raise ValueError(
             f"the file must be JSON; line {error.lineno} is broken at character {error.colno}"
@@ -112,8 +113,8 @@ def json_file(path: Path) -> ColumnStore:
 
 def _of_lists(content: str) -> dict[str, Sequence[Any]]:
     """Return the columns of a file that holds an object of lists."""
-    found, stop = decoded(content, DECODER, len(content) - len(content.lstrip()))
-    if content[stop:].strip():
+    found, stop = decoded(content, DECODER, len(content) - len(content.lstrip(SPACES)))
+    if content[stop:].strip(SPACES):
         raise json.JSONDecodeError("Extra data", content, stop)
     if not isinstance(found, dict | Repeated):
         raise ValueError(_no_table(found))

@@ -50,30 +50,47 @@ def records(file: Iterable[str], separator: str) -> Iterator[Record]:
             yield Record(number, number, body.split(separator) if body else [], end)
 
 
+class _Place:
+    """A place in the lines of a record."""
+
+    def __init__(self, number: int, line: str, lines: Iterator[tuple[int, str]]) -> None:
+        self.last, self.line, self.at = number, line, 0
+        self.lines = lines  # those that follow
+
+    def quoted(self) -> str:
+        """Return the cell between quotes that begins here, and go behind it.
+
+        If nothing closes it, it is all that is left, and no line remains.
+        """
+        if not self.line.startswith(QUOTE, self.at):
+            return ""
+        parts, start = [], self.at
+        closing = _closing(self.line, self.at + 1)
+        while closing < 0 and self.line:
+            parts.append(self.line[start:])
+            self.last, self.line = next(self.lines, (self.last, ""))
+            start, closing = 0, _closing(self.line, 0)
+        self.at = closing + 1
+        return "".join((*parts, self.line[start : self.at]))
+
+
 def _quoted(number: int, line: str, lines: Iterator[tuple[int, str]], separator: str) -> Record:
     """Split a record that has quotes; one that stays open takes all lines that are left."""
     cells: list[str] = []
-    last, at, fault = number, 0, ""
+    place, fault = _Place(number, line, lines), ""
     while True:
-        start, parts = at, []
-        if line.startswith(QUOTE, at):
-            closing = _closing(line, at + 1)
-            while closing < 0:
-                parts.append(line[start:])
-                last, line = next(lines, (last, ""))
-                if not line:
-                    return Record(number, last, [*cells, "".join(parts)], "", END_OF_DATA)
-                start, closing = 0, _closing(line, 0)
-            at = closing + 1
-        end = _end(line)
-        rest = line.find(separator, at)
-        stop = rest if rest >= 0 else len(line) - len(end)
-        if (parts or at > start) and stop > at:
+        cell = place.quoted()
+        if not place.line:
+            return Record(number, place.last, [*cells, cell], "", END_OF_DATA)
+        end = _end(place.line)
+        rest = place.line[place.at : len(place.line) - len(end)]
+        plain, found, _ = rest.partition(separator)
+        if cell and plain:
             fault = fault or f"{separator!r} expected after {QUOTE!r}"
-        cells.append("".join((*parts, line[start:stop])))
-        if rest < 0:
-            return Record(number, last, cells, end, fault)
-        at = rest + 1
+        cells.append(cell + plain)
+        if not found:
+            return Record(number, place.last, cells, end, fault)
+        place.at += len(plain) + 1
 
 
 def _closing(line: str, at: int) -> int:

@@ -117,7 +117,8 @@ class Difference:
         if first.size is not None and second.size is not None:
             told = f"{self.first} {first.amount}, {self.second} {second.amount}; "
         p = pvalue(self.adjusted_pvalue)
-        return f"{capital(self.verdicts[0].subject)}: {self.conclusion} ({told}{p}, adjusted)."
+        told = f"{capital(self.verdicts[0].subject)}: {self.conclusion} ({told}{p}, adjusted)."
+        return tables.visible(told)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""

@@ -16,6 +16,7 @@ from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.scores import Impossible, impossible
 from calibrant.sizes import CrossFit, Size, bias_of
+from calibrant.tables import visible
 from calibrant.words import ALPHA
 
 SIZES = 11  # sets the draws of sizes apart from others of the same key
@@ -111,7 +112,7 @@ def subject_of(problem: Problem) -> str:
     if of_all and problem.rows.held and problem.seen.of_confidences:
         return "the confidences"
     if seen.event is not None:
-        about = problem.lens.subject or f"“{seen.classes[seen.event]}”"
+        about = problem.lens.subject or f"“{visible(seen.classes[seen.event])}”"
         return f"the probabilities of {about}"
     if of_all:
         return f"the full distributions over all {seen.m:,} classes"
