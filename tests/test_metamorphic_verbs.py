@@ -51,7 +51,7 @@ def evaluated(data, _):
     return [*rows_of(found.rows), *map(amount, found.verdicts), found.ece.value]
 
 
-def tested(data, _):
+def of_tests(data, _):
     found = cal.calibration_test(data, **DRAWN)
     return [rows_of(found.parts), cal.calibration_test(data, PLAIN, lens="top", **DRAWN).statistic]
 
@@ -106,7 +106,7 @@ TWICE = {
         *(v.bias for v in cal.evaluate(data, **DRAWN).verdicts if v.bias is not None),
         cal.evaluate(data, **DRAWN).ece.value,
     ],
-    "calibration_test": lambda data, _: tested(data, None)[1:],
+    "calibration_test": lambda data, _: of_tests(data, None)[1:],
     "compare": lambda data, _: compared(data, None)[:2],
     "slices": lambda data, groups: [
         row.verdict.bias for row in cal.slices(data, {"half": groups}, least=5, **DRAWN).rows
@@ -114,7 +114,7 @@ TWICE = {
 }
 VERBS = {
     "ece": lambda data, _: [cal.ece(data), cal.mce(data), cal.rms(data), cal.classwise_ece(data)],
-    "calibration_test": tested,
+    "calibration_test": of_tests,
     "estimate": lambda data, _: [cal.estimate(data, PLAIN, lens="top", **DRAWN).value],
     "evaluate": evaluated,
     "compare": compared,
