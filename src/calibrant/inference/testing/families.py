@@ -247,9 +247,10 @@ def _evidence(family: Family, *, ranked: bool) -> Floats:
     values, null, weights = family
     if not ranked:
         return np.asarray(_standardised(values, null).max(axis=0))
-    different, at = np.unique(_pvalues_of_all(values, null), axis=0, return_index=True)
-    share = weights[at] / weights[at].sum()
-    return np.asarray(np.log10((share[:, None] / different).sum(axis=0)))
+    p = _pvalues_of_all(values, null)
+    different = list({row.tobytes(): j for j, row in enumerate(p)}.values())
+    share = weights[different] / weights[different].sum()
+    return np.asarray(np.log10((share[:, None] / p[different]).sum(axis=0)))
 
 
 def max_t(values: Floats, null: Floats) -> Floats:
