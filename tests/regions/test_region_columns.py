@@ -110,7 +110,7 @@ def test_candidates_are_all_rows_conditions_and_pairs():
     assert told[0] == "all rows"
     assert told[1:4] == ["site = A", "site = B", "site = C"]
     assert len(told) == len(set(told)) == 1 + 3 + 5 + 3 * 4
-    assert found.depths.tolist() == [0] + [1] * 8 + [2] * 12
+    assert found.effort.tolist() == [0] + [2] * 8 + [4] * 12
     assert "site = B and visits < 2" in told
     codes = np.stack([np.zeros(300, np.uint8), *(one.codes for one in columns)], axis=1)
     sizes = found.sums(codes, np.ones((300, 1), np.int64))[:, 0]

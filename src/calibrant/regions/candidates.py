@@ -76,10 +76,12 @@ class Candidates:
         return self.layout.corners(self.pair, self.low, self.high)
 
     @property
-    def depths(self) -> Ints:
-        """How many conditions each region has."""
-        whole = self.high - self.low == self.layout.sizes[self.layout.pairs[self.pair, :2]]
-        return np.asarray(2 - whole.sum(axis=1))
+    def effort(self) -> Ints:
+        """How hard regions are to tell: by their conditions, and those on predictions."""
+        sides = self.layout.pairs[self.pair, :2]
+        narrow = self.high - self.low < self.layout.sizes[sides]
+        predicted = np.array([cut.predicted for cut in self.cuts])[sides]
+        return np.asarray((2 * narrow + (narrow & predicted)).sum(axis=1))
 
     def keep(self, some: Any) -> Self:
         """Return some of the regions."""

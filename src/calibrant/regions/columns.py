@@ -4,8 +4,8 @@ What is cut where follows from the values of a column alone. Labels have no say.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, NamedTuple, final
 
@@ -47,11 +47,14 @@ class Cut:
     edges : tuple of str
         Of each code that is in order: what its values reach, and those of codes before it do not.
         As many codes, the first ones, are in order; others are levels.
+    predicted : bool
+        Whether the column is made of predictions.
     """
 
     name: str
     names: tuple[str, ...]
     edges: tuple[str, ...] = ()
+    predicted: bool = False
 
     @property
     def intervals(self) -> list[Span]:
@@ -150,13 +153,17 @@ def distinct_values(given: Mapping[str, Any], n: int) -> dict[str, Distinct]:
     return found
 
 
-def cut_columns(given: Mapping[str, Distinct]) -> tuple[list[Column], list[LeftOut]]:
-    """Cut columns; those of which no condition can be made are left out."""
+def cut_columns(
+    given: Mapping[str, Distinct], predicted: Collection[str] = ()
+) -> tuple[list[Column], list[LeftOut]]:
+    """Cut columns, some of which are predictions; leave out those that conditions cannot be on."""
     found: list[Column] = []
     left_out: list[LeftOut] = []
     for name, distinct in given.items():
         some = [column for column in _columns(name, distinct) if len(column.cut.names) > 1]
-        found += [one._replace(codes=one.codes[distinct.of_rows]) for one in some]
+        for cut, codes, *use in some:
+            told = replace(cut, predicted=name in predicted)
+            found.append(Column(told, codes[distinct.of_rows], *use))
         if not some:
             left_out.append(LeftOut(name, _why(distinct)))
     return found, left_out
