@@ -4,6 +4,7 @@ What is cut where follows from the values of a column alone. Labels have no say.
 """
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -86,8 +87,7 @@ class Cut:
         low, high = span
         k = len(self.edges)
         if high == low + 1 and self.names[low]:
-            is_missing = low >= k and self.names[low] == LACKING and low == len(self.names) - 1
-            return f"{self.name} {'' if is_missing else '= '}{self.names[low]}"
+            return f"{self.name} {self._equal(low)}{self.names[low]}"
         if (low, high) == (0, k):
             return f"{self.name} known"
         if low == 0:
@@ -95,6 +95,11 @@ class Cut:
         if high == k:
             return f"{self.name} ≥ {self.edges[low]}"
         return f"{self.edges[low]} ≤ {self.name} < {self.edges[high]}"
+
+    def _equal(self, code: int) -> str:
+        """Return what stands between the name of the column and that of a code."""
+        last = code == len(self.names) - 1
+        return "" if last and code >= len(self.edges) and self.names[code] == LACKING else "= "
 
 
 class Column(NamedTuple):
@@ -129,16 +134,20 @@ class Distinct(NamedTuple):
         if array.dtype.kind == "M":
             array = array.astype("datetime64[D]").astype(str)
         known: dict[str, int] = {}
-        texts = (_text(value) for value in array.tolist())
+        texts = map(_text, array.tolist())
         of_rows = np.array([known.setdefault(text, len(known)) for text in texts], np.intp)
-        values = np.array(list(known), object)
-        if all(text in MISSING or NUMBER.fullmatch(text) for text in known):
-            values = np.array([np.nan if text in MISSING else float(text) for text in known])
-        return cls(values, of_rows, np.bincount(of_rows, minlength=len(known)))
+        return cls(_numbers_or_texts(known), of_rows, np.bincount(of_rows, minlength=len(known)))
 
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _numbers_or_texts(known: Collection[str]) -> Array:
+    """Return values as floats if all are numbers or missing; else as texts."""
+    if all(text in MISSING or NUMBER.fullmatch(text) for text in known):
+        return np.array([np.nan if text in MISSING else float(text) for text in known])
+    return np.array(list(known), object)
 
 
 def distinct_values(given: Mapping[str, Any], n: int) -> dict[str, Distinct]:
@@ -178,21 +187,24 @@ def _why(distinct: Distinct) -> str:
 
 def _columns(name: str, distinct: Distinct) -> Iterator[Column]:
     """Yield the ways in which a column is cut, with the code of each of its values."""
-    texts = distinct.values.tolist()
     if distinct.values.dtype.kind == "f":
         few = int((~np.isnan(distinct.values)).sum()) <= FEW
         if not few:
             yield Column(*_numbers(name, distinct, FINE), paired=False)
         yield Column(*_numbers(name, distinct, BINS), alone=few)
         return
+    texts = distinct.values.tolist()
     of_texts = days({text: 0 for text in texts if text not in MISSING})
-    if not of_texts:
+    if of_texts:
+        dates = [of_texts.get(text) for text in texts]
+        yield Column(*_periods(name, dates))
+        yield Column(*_levels(f"weekday of {name}", list(map(_weekday, dates)), distinct.counts))
+    else:
         yield Column(*_levels(name, texts, distinct.counts))
-        return
-    dates = [of_texts.get(text) for text in texts]
-    weekdays = ["" if day is None else WEEKDAYS[day.weekday()] for day in dates]
-    yield Column(*_periods(name, dates))
-    yield Column(*_levels(f"weekday of {name}", weekdays, distinct.counts))
+
+
+def _weekday(day: date | None) -> str:
+    return "" if day is None else WEEKDAYS[day.weekday()]
 
 
 def _numbers(name: str, distinct: Distinct, bins: int) -> tuple[Cut, Codes]:
@@ -241,17 +253,22 @@ def roundest(low: float, high: float) -> str:
 
 def _levels(name: str, texts: Sequence[str], counts: Array) -> tuple[Cut, Codes]:
     """Give the levels of most rows a code each; the others share one, and the missing another."""
-    rows: dict[str, int] = {}
-    for text, count in zip(texts, counts.tolist(), strict=True):
-        rows[text] = rows.get(text, 0) + count
-    common = [text for text, n in rows.items() if n >= LEVEL and text not in MISSING]
-    kept = sorted(sorted(common, key=lambda text: -rows[text])[:FEW])
-    others = [text for text in rows if text not in kept and text not in MISSING]
-    lacking = any(text in MISSING for text in rows)
+    rows = _rows_of(texts, counts)
+    lacking = rows.pop("", 0) > 0
+    kept = sorted(text for text, n in rows.most_common(FEW) if n >= LEVEL)
+    others = [text for text in rows if text not in kept]
     code = {text: k for k, text in enumerate(kept)} | dict.fromkeys(others, len(kept))
     names = kept + [_others(others)] * bool(others) + [LACKING] * lacking
     codes = np.array([code.get(text, len(names) - 1) for text in texts])
     return Cut(name, tuple(names) if kept else ()), codes.astype(np.uint8)
+
+
+def _rows_of(texts: Sequence[str], counts: Array) -> Counter[str]:
+    """Return the number of rows of each level; all that is missing counts as \"\"."""
+    rows: Counter[str] = Counter()
+    for text, count in zip(texts, counts.tolist(), strict=True):
+        rows["" if text in MISSING else text] += count
+    return rows
 
 
 def _others(texts: Sequence[str]) -> str:
@@ -261,11 +278,12 @@ def _others(texts: Sequence[str]) -> str:
 def _periods(name: str, dates: Sequence[date | None]) -> tuple[Cut, Codes]:
     """Cut dates into days, months, quarters or years: the finest of which there are few enough."""
     known = sorted({day for day in dates if day is not None})
-    spelled = [[period(day) for day in known] for period in (*PERIODS, _decade, _century)]
+    spelled = [list(map(period, known)) for period in (*PERIODS, _decade, _century)]
     chosen = next(each for each in spelled if len(set(each)) <= MOST or each is spelled[-1])
     names = list(dict.fromkeys(chosen))
-    place = dict(zip(known, (names.index(text) for text in chosen), strict=True))
-    codes = np.array([len(names) if day is None else place[day] for day in dates])
+    place: dict[date | None, int] = {None: len(names)}
+    place.update(zip(known, map(names.index, chosen), strict=True))
+    codes = np.array([place[day] for day in dates])
     return Cut(name, (*names, *[LACKING] * (None in dates)), tuple(names)), codes.astype(np.uint8)
 
 

@@ -90,12 +90,15 @@ def search(
 def _load(file: Path, columns: str | None, inputs: Inputs) -> "Predictions":
     """Load a file with the columns that are to be searched: those named, or all others."""
     if columns is not None:
-        names = split(columns)
-        if not all(names or [""]):
-            raise mistake("--columns", f"must be names, separated by commas; found {columns!r}.")
+        _check_names(columns)
         return replace(inputs, by=columns).load(file)
     data = inputs.load(file)
-    others = [] if data.reading is None else [n for n in data.reading.left_out if "," not in n]
-    if not others or str(file) == "-":  # which is read once
+    if data.reading is None or str(file) == "-":  # which is read once
         return data
-    return replace(inputs, by=",".join(others)).load(file)
+    others = [name for name in data.reading.left_out if "," not in name]
+    return replace(inputs, by=",".join(others)).load(file) if others else data
+
+
+def _check_names(columns: str) -> None:
+    if not all(split(columns) or [""]):
+        raise mistake("--columns", f"must be names, separated by commas; found {columns!r}.")
