@@ -264,7 +264,7 @@ def _levels(name: str, texts: Sequence[str], counts: Array) -> tuple[Cut, Codes]
 
 
 def _rows_of(texts: Sequence[str], counts: Array) -> Counter[str]:
-    """Return the number of rows of each level; all that is missing counts as \"\"."""
+    """Return the number of rows of each level; all that is missing is one."""
     rows: Counter[str] = Counter()
     for text, count in zip(texts, counts.tolist(), strict=True):
         rows["" if text in MISSING else text] += count
