@@ -102,6 +102,12 @@ def test_texts_and_constants_are_left_out():
     assert dict(left_out) == {"note": "text: none of its 90 values has 30 rows", "one": "one value"}
 
 
+def test_odd_columns():
+    found, left_out = cut(lacking=[None] * 60, lists=[[1], [2, 3]] * 30, inf=[np.inf, 0.0] * 30)
+    assert [one.cut.names for one in found] == [("[1]", "[2, 3]"), ("0", "inf")]
+    assert left_out == [("lacking", "one value")]
+
+
 def test_candidates_are_all_rows_conditions_and_pairs():
     site = np.array(["A", "B", "C"] * 100)
     columns, _ = cut(site=site, visits=np.arange(300) % 3)

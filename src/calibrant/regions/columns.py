@@ -128,7 +128,7 @@ class Distinct(NamedTuple):
     @classmethod
     def of(cls, column: Any) -> "Distinct":
         """Tell the values of a column apart."""
-        array = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+        array = _array(column)
         if array.dtype.kind in "iuf":
             return cls(*np.unique(array.astype(float), return_inverse=True, return_counts=True))
         if array.dtype.kind == "M":
@@ -137,6 +137,16 @@ class Distinct(NamedTuple):
         texts = map(_text, array.tolist())
         of_rows = np.array([known.setdefault(text, len(known)) for text in texts], np.intp)
         return cls(_numbers_or_texts(known), of_rows, np.bincount(of_rows, minlength=len(known)))
+
+
+def _array(column: Any) -> Array:
+    """Return a column as an array of one dimension; of more, each row is a value."""
+    if hasattr(column, "to_numpy"):
+        return np.atleast_1d(column.to_numpy())
+    try:
+        return np.atleast_1d(np.asarray(column))
+    except ValueError:  # lists of several lengths
+        return np.array([str(value) for value in column], object)
 
 
 def _text(value: Any) -> str:
@@ -218,7 +228,7 @@ def _numbers(name: str, distinct: Distinct, bins: int) -> tuple[Cut, Codes]:
         middles = (np.cumsum(rows) - rows / 2) / rows.sum()
         places = np.unique((bins * middles).astype(int), return_inverse=True)[1]
     starts = np.flatnonzero(np.diff(places, prepend=-1))
-    ends = np.append(starts[1:], ranked.size) - 1
+    ends = np.append(starts, ranked.size)[1:] - 1
     names = [f"{ranked[a]:.12g}" if a == b else "" for a, b in zip(starts, ends, strict=True)]
     edges = [
         roundest(float(ranked[start - 1]) if start else -math.inf, float(ranked[start]))

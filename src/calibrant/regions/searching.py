@@ -196,8 +196,8 @@ def _codes(columns: Sequence[Column], n: int) -> Any:
 def _check_some(evidence: Evidence, fewest: int) -> None:
     if not evidence.n.size:
         raise ValueError(
-            f"`data` must have a region of {fewest} rows or more in which chance leaves room for"
-            f" {VARIANCE:g} events more or less, squared; found none."
+            f"`data` must have a region of {fewest} rows or more in which p (1 - p) adds up to at"
+            f" least {VARIANCE:g}; found none."
         )
 
 
