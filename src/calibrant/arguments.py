@@ -144,13 +144,17 @@ def _from_frames(data: Any, settings: dict[str, Any]) -> Any:
     kept.
     """
     for name in KEPT:
-        by = settings.get(name)
-        if by is not None and not isinstance(by, Mapping) and not columns_of(by):
-            settings.setdefault("keep", by)
+        if _names_columns(settings.get(name)):
+            settings.setdefault("keep", settings[name])
     columns = {name: settings.pop(name) for name in COLUMNS if name in settings}
     if isinstance(data, Mapping):
         return {name: from_frame(frame, **columns) for name, frame in data.items()}
     return from_frame(data, **columns)
+
+
+def _names_columns(by: Any) -> bool:
+    """Whether a setting names columns, and does not hold them."""
+    return by is not None and not isinstance(by, Mapping) and not columns_of(by)
 
 
 def _with_labels(data: Any, labels: Any) -> Any:

@@ -102,6 +102,12 @@ def test_texts_and_constants_are_left_out():
     assert dict(left_out) == {"note": "text: none of its 90 values has 30 rows", "one": "one value"}
 
 
+def test_odd_columns():
+    found, left_out = cut(lacking=[None] * 60, lists=[[1], [2, 3]] * 30, inf=[np.inf, 0.0] * 30)
+    assert [one.cut.names for one in found] == [("[1]", "[2, 3]"), ("0", "inf")]
+    assert left_out == [("lacking", "one value")]
+
+
 def test_candidates_are_all_rows_conditions_and_pairs():
     site = np.array(["A", "B", "C"] * 100)
     columns, _ = cut(site=site, visits=np.arange(300) % 3)
@@ -110,7 +116,7 @@ def test_candidates_are_all_rows_conditions_and_pairs():
     assert told[0] == "all rows"
     assert told[1:4] == ["site = A", "site = B", "site = C"]
     assert len(told) == len(set(told)) == 1 + 3 + 5 + 3 * 4
-    assert found.depths.tolist() == [0] + [1] * 8 + [2] * 12
+    assert found.effort.tolist() == [0] + [2] * 8 + [4] * 12
     assert "site = B and visits < 2" in told
     codes = np.stack([np.zeros(300, np.uint8), *(one.codes for one in columns)], axis=1)
     sizes = found.sums(codes, np.ones((300, 1), np.int64))[:, 0]

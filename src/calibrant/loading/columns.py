@@ -63,7 +63,7 @@ def load_columns(store: ColumnStore, probs: Sequence[str], roles: Roles) -> Load
     weight = [] if roles.weight is None else [roles.weight]
     first = [*groups[0], *weight]
     named = [roles.label, *roles.beside, *roles.suspects]
-    frame = _complete(store, first, named, roles.suspects)
+    frame = _complete(store, first, named, (*roles.suspects, *roles.kept))
     labels, *names = frame.get_columns()[len(first) :]
     weights = frame.to_series(len(groups[0])) if weight else None
     frame = frame[:, : len(groups[0])]

@@ -51,21 +51,13 @@ class Candidates:
         """Return all rows, every interval or level, and two halves or levels of two columns."""
         cuts = (NOTHING, *(column.cut for column in columns))
         sizes = [len(cut.names) for cut in cuts]
-        ones = [(0, c) for c, column in enumerate(columns, 1) if column.alone]
-        paired = [c for c, column in enumerate(columns, 1) if column.paired]
-        twos = list(combinations(paired, 2)) if depth > 1 else []
-        spans = [([(0, 1)], [(0, sizes[ones[0][1]])])]
-        spans += [([(0, 1)], cuts[c].intervals) for _, c in ones]
-        spans += [(cuts[a].halves, cuts[b].halves) for a, b in twos]
-        pair, low, high = [], [], []
-        for number, (first, second) in zip((0, *range(len(ones + twos))), spans, strict=True):
-            a = np.repeat(_array(first), len(second), axis=0)
-            b = np.tile(_array(second), (len(first), 1))
-            pair.append(np.full(len(a), number))
-            low.append(np.stack((a[:, 0], b[:, 0]), axis=1))
-            high.append(np.stack((a[:, 1], b[:, 1]), axis=1))
-        layout = Layout.of(sizes, ones + twos)
-        return cls(cuts, layout, *(np.concatenate(each) for each in (pair, low, high)))
+        pairs = _pairs(columns, depth)
+        spans = [(0, [(0, 1)], [(0, sizes[pairs[0][1]])])]
+        for number, (a, b) in enumerate(pairs):
+            both = ([(0, 1)], cuts[b].intervals) if a == 0 else (cuts[a].halves, cuts[b].halves)
+            spans.append((number, *both))
+        parts = zip(*(_rectangles(*each) for each in spans), strict=True)
+        return cls(cuts, Layout.of(sizes, pairs), *(np.concatenate(each) for each in parts))
 
     def __len__(self) -> int:
         return self.pair.size
@@ -76,10 +68,12 @@ class Candidates:
         return self.layout.corners(self.pair, self.low, self.high)
 
     @property
-    def depths(self) -> Ints:
-        """How many conditions each region has."""
-        whole = self.high - self.low == self.layout.sizes[self.layout.pairs[self.pair, :2]]
-        return np.asarray(2 - whole.sum(axis=1))
+    def effort(self) -> Ints:
+        """How hard regions are to tell: by their conditions, and those on predictions."""
+        sides = self.layout.pairs[self.pair, :2]
+        narrow = self.high - self.low < self.layout.sizes[sides]
+        predicted = np.array([cut.predicted for cut in self.cuts])[sides]
+        return np.asarray((2 * narrow + (narrow & predicted)).sum(axis=1))
 
     def keep(self, some: Any) -> Self:
         """Return some of the regions."""
@@ -121,5 +115,16 @@ class Candidates:
         return engine.regions.rectangles(table, self.corners)
 
 
-def _array(spans: Sequence[Span]) -> Ints:
-    return np.array(spans, np.int64).reshape(-1, 2)
+def _pairs(columns: Sequence[Column], depth: int) -> list[tuple[int, int]]:
+    """Return the pairs of columns, numbered from 1, that have regions; 0 stands for none."""
+    alone = [(0, c) for c, column in enumerate(columns, 1) if column.alone]
+    paired = [c for c, column in enumerate(columns, 1) if column.paired]
+    return alone + (list(combinations(paired, 2)) if depth > 1 else [])
+
+
+def _rectangles(pair: int, first: Sequence[Span], second: Sequence[Span]) -> tuple[Ints, ...]:
+    """Return every span of one column with every one of another: pair, low and high."""
+    a, b = (np.array(spans, np.int64).reshape(-1, 2) for spans in (first, second))
+    a, b = np.repeat(a, len(second), axis=0), np.tile(b, (len(first), 1))
+    ends = np.stack((a, b), axis=1)
+    return np.full(len(a), pair), ends[:, :, 0], ends[:, :, 1]

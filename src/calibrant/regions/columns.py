@@ -4,8 +4,9 @@ What is cut where follows from the values of a column alone. Labels have no say.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, NamedTuple, final
 
@@ -47,11 +48,14 @@ class Cut:
     edges : tuple of str
         Of each code that is in order: what its values reach, and those of codes before it do not.
         As many codes, the first ones, are in order; others are levels.
+    predicted : bool
+        Whether the column is made of predictions.
     """
 
     name: str
     names: tuple[str, ...]
     edges: tuple[str, ...] = ()
+    predicted: bool = False
 
     @property
     def intervals(self) -> list[Span]:
@@ -83,8 +87,7 @@ class Cut:
         low, high = span
         k = len(self.edges)
         if high == low + 1 and self.names[low]:
-            is_missing = low >= k and self.names[low] == LACKING and low == len(self.names) - 1
-            return f"{self.name} {'' if is_missing else '= '}{self.names[low]}"
+            return f"{self.name} {self._equal(low)}{self.names[low]}"
         if (low, high) == (0, k):
             return f"{self.name} known"
         if low == 0:
@@ -92,6 +95,11 @@ class Cut:
         if high == k:
             return f"{self.name} ≥ {self.edges[low]}"
         return f"{self.edges[low]} ≤ {self.name} < {self.edges[high]}"
+
+    def _equal(self, code: int) -> str:
+        """Return what stands between the name of the column and that of a code."""
+        last = code == len(self.names) - 1
+        return "" if last and code >= len(self.edges) and self.names[code] == LACKING else "= "
 
 
 class Column(NamedTuple):
@@ -120,22 +128,36 @@ class Distinct(NamedTuple):
     @classmethod
     def of(cls, column: Any) -> "Distinct":
         """Tell the values of a column apart."""
-        array = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+        array = _array(column)
         if array.dtype.kind in "iuf":
             return cls(*np.unique(array.astype(float), return_inverse=True, return_counts=True))
         if array.dtype.kind == "M":
             array = array.astype("datetime64[D]").astype(str)
         known: dict[str, int] = {}
-        texts = (_text(value) for value in array.tolist())
+        texts = map(_text, array.tolist())
         of_rows = np.array([known.setdefault(text, len(known)) for text in texts], np.intp)
-        values = np.array(list(known), object)
-        if all(text in MISSING or NUMBER.fullmatch(text) for text in known):
-            values = np.array([np.nan if text in MISSING else float(text) for text in known])
-        return cls(values, of_rows, np.bincount(of_rows, minlength=len(known)))
+        return cls(_numbers_or_texts(known), of_rows, np.bincount(of_rows, minlength=len(known)))
+
+
+def _array(column: Any) -> Array:
+    """Return a column as an array of one dimension; of more, each row is a value."""
+    if hasattr(column, "to_numpy"):
+        return np.atleast_1d(column.to_numpy())
+    try:
+        return np.atleast_1d(np.asarray(column))
+    except ValueError:  # lists of several lengths
+        return np.array([str(value) for value in column], object)
 
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _numbers_or_texts(known: Collection[str]) -> Array:
+    """Return values as floats if all are numbers or missing; else as texts."""
+    if all(text in MISSING or NUMBER.fullmatch(text) for text in known):
+        return np.array([np.nan if text in MISSING else float(text) for text in known])
+    return np.array(list(known), object)
 
 
 def distinct_values(given: Mapping[str, Any], n: int) -> dict[str, Distinct]:
@@ -150,13 +172,17 @@ def distinct_values(given: Mapping[str, Any], n: int) -> dict[str, Distinct]:
     return found
 
 
-def cut_columns(given: Mapping[str, Distinct]) -> tuple[list[Column], list[LeftOut]]:
-    """Cut columns; those of which no condition can be made are left out."""
+def cut_columns(
+    given: Mapping[str, Distinct], predicted: Collection[str] = ()
+) -> tuple[list[Column], list[LeftOut]]:
+    """Cut columns, some of which are predictions; leave out those that conditions cannot be on."""
     found: list[Column] = []
     left_out: list[LeftOut] = []
     for name, distinct in given.items():
         some = [column for column in _columns(name, distinct) if len(column.cut.names) > 1]
-        found += [one._replace(codes=one.codes[distinct.of_rows]) for one in some]
+        for cut, codes, *use in some:
+            told = replace(cut, predicted=name in predicted)
+            found.append(Column(told, codes[distinct.of_rows], *use))
         if not some:
             left_out.append(LeftOut(name, _why(distinct)))
     return found, left_out
@@ -171,21 +197,24 @@ def _why(distinct: Distinct) -> str:
 
 def _columns(name: str, distinct: Distinct) -> Iterator[Column]:
     """Yield the ways in which a column is cut, with the code of each of its values."""
-    texts = distinct.values.tolist()
     if distinct.values.dtype.kind == "f":
         few = int((~np.isnan(distinct.values)).sum()) <= FEW
         if not few:
             yield Column(*_numbers(name, distinct, FINE), paired=False)
         yield Column(*_numbers(name, distinct, BINS), alone=few)
         return
+    texts = distinct.values.tolist()
     of_texts = days({text: 0 for text in texts if text not in MISSING})
-    if not of_texts:
+    if of_texts:
+        dates = [of_texts.get(text) for text in texts]
+        yield Column(*_periods(name, dates))
+        yield Column(*_levels(f"weekday of {name}", list(map(_weekday, dates)), distinct.counts))
+    else:
         yield Column(*_levels(name, texts, distinct.counts))
-        return
-    dates = [of_texts.get(text) for text in texts]
-    weekdays = ["" if day is None else WEEKDAYS[day.weekday()] for day in dates]
-    yield Column(*_periods(name, dates))
-    yield Column(*_levels(f"weekday of {name}", weekdays, distinct.counts))
+
+
+def _weekday(day: date | None) -> str:
+    return "" if day is None else WEEKDAYS[day.weekday()]
 
 
 def _numbers(name: str, distinct: Distinct, bins: int) -> tuple[Cut, Codes]:
@@ -199,7 +228,7 @@ def _numbers(name: str, distinct: Distinct, bins: int) -> tuple[Cut, Codes]:
         middles = (np.cumsum(rows) - rows / 2) / rows.sum()
         places = np.unique((bins * middles).astype(int), return_inverse=True)[1]
     starts = np.flatnonzero(np.diff(places, prepend=-1))
-    ends = np.append(starts[1:], ranked.size) - 1
+    ends = np.append(starts, ranked.size)[1:] - 1
     names = [f"{ranked[a]:.12g}" if a == b else "" for a, b in zip(starts, ends, strict=True)]
     edges = [
         roundest(float(ranked[start - 1]) if start else -math.inf, float(ranked[start]))
@@ -234,17 +263,22 @@ def roundest(low: float, high: float) -> str:
 
 def _levels(name: str, texts: Sequence[str], counts: Array) -> tuple[Cut, Codes]:
     """Give the levels of most rows a code each; the others share one, and the missing another."""
-    rows: dict[str, int] = {}
-    for text, count in zip(texts, counts.tolist(), strict=True):
-        rows[text] = rows.get(text, 0) + count
-    common = [text for text, n in rows.items() if n >= LEVEL and text not in MISSING]
-    kept = sorted(sorted(common, key=lambda text: -rows[text])[:FEW])
-    others = [text for text in rows if text not in kept and text not in MISSING]
-    lacking = any(text in MISSING for text in rows)
+    rows = _rows_of(texts, counts)
+    lacking = rows.pop("", 0) > 0
+    kept = sorted(text for text, n in rows.most_common(FEW) if n >= LEVEL)
+    others = [text for text in rows if text not in kept]
     code = {text: k for k, text in enumerate(kept)} | dict.fromkeys(others, len(kept))
     names = kept + [_others(others)] * bool(others) + [LACKING] * lacking
     codes = np.array([code.get(text, len(names) - 1) for text in texts])
     return Cut(name, tuple(names) if kept else ()), codes.astype(np.uint8)
+
+
+def _rows_of(texts: Sequence[str], counts: Array) -> Counter[str]:
+    """Return the number of rows of each level; all that is missing is one."""
+    rows: Counter[str] = Counter()
+    for text, count in zip(texts, counts.tolist(), strict=True):
+        rows["" if text in MISSING else text] += count
+    return rows
 
 
 def _others(texts: Sequence[str]) -> str:
@@ -254,11 +288,12 @@ def _others(texts: Sequence[str]) -> str:
 def _periods(name: str, dates: Sequence[date | None]) -> tuple[Cut, Codes]:
     """Cut dates into days, months, quarters or years: the finest of which there are few enough."""
     known = sorted({day for day in dates if day is not None})
-    spelled = [[period(day) for day in known] for period in (*PERIODS, _decade, _century)]
+    spelled = [list(map(period, known)) for period in (*PERIODS, _decade, _century)]
     chosen = next(each for each in spelled if len(set(each)) <= MOST or each is spelled[-1])
     names = list(dict.fromkeys(chosen))
-    place = dict(zip(known, (names.index(text) for text in chosen), strict=True))
-    codes = np.array([len(names) if day is None else place[day] for day in dates])
+    place: dict[date | None, int] = {None: len(names)}
+    place.update(zip(known, map(names.index, chosen), strict=True))
+    codes = np.array([place[day] for day in dates])
     return Cut(name, (*names, *[LACKING] * (None in dates)), tuple(names)), codes.astype(np.uint8)
 
 

@@ -53,11 +53,11 @@ def _simplest(some: Evidence, rows: Rows, strength: Floats, limit: float) -> tup
     strongest = int(np.argmax(strength))
     shared = _shared(some, rows, strongest)
     either = some.n + some.n[strongest] - shared
-    depths = some.candidates.depths
-    simpler = (shared >= ALIKE * either) & (depths < depths[strongest]) & (strength >= limit)
+    effort = some.candidates.effort
+    simpler = (shared >= ALIKE * either) & (effort < effort[strongest]) & (strength >= limit)
     if not simpler.any():
         return strongest, shared
-    simplest = simpler & (depths == depths[simpler].min())
+    simplest = simpler & (effort == effort[simpler].min())
     chosen = int(np.argmax(np.where(simplest, strength, -1.0)))
     return chosen, _shared(some, rows, chosen)
 

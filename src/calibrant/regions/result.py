@@ -81,6 +81,12 @@ class Region:
         return self.pvalue <= ALPHA
 
     @property
+    def name(self) -> str:
+        """Which rows these are, and of several classes, whose probability is looked at."""
+        of = "" if self.subject in ("", CONFIDENCE) else f"{self.subject}: "
+        return of + self.conditions
+
+    @property
     def amount(self) -> str:
         """How far off it is, in a few words."""
         sign = 1.0 if self.bias > 0 else -1.0
@@ -104,7 +110,7 @@ class Region:
         rates = (words.decimal(rate, 3) for rate in (self.predicted, self.observed))
         bias = words.signed(100 * self.bias, 1)
         p = f"{self.pvalue:.3g}"
-        return [self.conditions, f"{self.n:,}", *rates, bias, f"{low} to {high}", p]
+        return [self.name, f"{self.n:,}", *rates, bias, f"{low} to {high}", p]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -193,8 +199,8 @@ class Regions(tables.Tabular, Sequence[Region]):
 
     @property
     def shown(self) -> tuple[Region, ...]:
-        """What tables and charts show: the findings, or else the strongest region."""
-        return self.rows or (self.strongest,)
+        """What tables and charts show: the first findings, or else the strongest region."""
+        return self.rows[:MOST] or (self.strongest,)
 
     @property
     def sentences(self) -> list[str]:

@@ -126,12 +126,14 @@ def look(data: Predictions, columns: Any, plan: Plan, how: tuple[Any, int, int])
     whole("depth", depth, least=1, most=2)
     whole("min_rows", min_rows, least=1)
     problem, events = _events(data, lens, plan)
+    if not problem.tells:
+        raise ValueError(f"`data` must have clusters worth at least {CLUSTERS} equal ones.")
     kept = dict(data.columns)
     named = kept if columns is None else named_columns(data, columns, "columns")
     known = distinct_values(named, data.n)
     suspect = check_columns(known, data, [data.labels, *_occurred(data, events)])
-    known |= distinct_values(_predictions(data, events, named), data.n)
-    cut, left_out = cut_columns(known)
+    made = distinct_values(_predictions(data, events, named), data.n)
+    cut, left_out = cut_columns(known | made, made)
     rows = Rows(_codes(cut, data.n), events, problem.seen.clusters)
     evidence = Evidence.of(Candidates.of(cut, depth), rows, min_rows)
     _check_some(evidence, min_rows)
@@ -145,17 +147,19 @@ def _events(data: Predictions, lens: Any, plan: Plan) -> tuple[Problem, list[Eve
         return problem, [_event(problem, j, f"P({name})") for j, name in enumerate(data.classes)]
     chosen = as_lens((Canonical() if data.m == 2 else TopLabel()) if lens is None else lens, data)
     problem = plan.look(data, chosen)
-    if problem.seen.m != 2 or not chosen.rowwise:
+    event = problem.seen.event
+    if event is None or not chosen.rowwise:
         raise ValueError(
             f"`lens` must show two outcomes of each row, or be {CLASSES!r}; {chosen} does not."
         )
-    if not problem.tells:
-        raise ValueError(f"`data` must have clusters worth at least {CLUSTERS} equal ones.")
-    event = problem.seen.event
-    assert event is not None
-    confident = chosen.subject == TopLabel().subject or data.of_confidences
-    name = CONFIDENCE if confident else f"P({problem.seen.classes[event]})"
-    return problem, [_event(problem, event, name)]
+    return problem, [_event(problem, event, _name(problem, event))]
+
+
+def _name(problem: Problem, event: int) -> str:
+    """Return what the probability of an event is called."""
+    if problem.lens.subject == TopLabel().subject or problem.seen.of_confidences:
+        return CONFIDENCE
+    return f"P({problem.seen.classes[event]})"
 
 
 def _event(problem: Problem, outcome: int, name: str) -> Event:
@@ -192,8 +196,8 @@ def _codes(columns: Sequence[Column], n: int) -> Any:
 def _check_some(evidence: Evidence, fewest: int) -> None:
     if not evidence.n.size:
         raise ValueError(
-            f"`data` must have a region of {fewest} rows or more in which chance leaves room for"
-            f" {VARIANCE:g} events more or less, squared; found none."
+            f"`data` must have a region of {fewest} rows or more in which p (1 - p) adds up to at"
+            f" least {VARIANCE:g}; found none."
         )
 
 

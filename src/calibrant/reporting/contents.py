@@ -283,9 +283,6 @@ def judged_together(found: Contents) -> Contents:
             for row in groups.rows
         ]
         groups = replace(groups, rows=tuple(rows))
-    where = found.where
-    if where is not None and where.found is not None:
-        where = Where(where.found.judged(lambda p: float(adjust(p)), PAGE))
     return found._replace(
         evaluation=tests,
         drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
@@ -293,7 +290,7 @@ def judged_together(found: Contents) -> Contents:
         classes=classes,
         class_drawings=_judged_classes(found.class_drawings, classes),
         slices=groups,
-        where=where,
+        where=_judged_where(found.where, adjust),
     )
 
 
@@ -339,6 +336,13 @@ def _judged_verdict(verdict: inference.Verdict, adjust: Adjust, n_tests: int) ->
     """Return what tests say as part of a page with so many tests."""
     found = replace(verdict, pvalue=float(adjust(verdict.pvalue)), n_tests=n_tests)
     return found if found.rejected else replace(found, direction=None)
+
+
+def _judged_where(where: Where | None, adjust: Adjust) -> Where | None:
+    """Return what a search found as part of a page."""
+    if where is None or where.found is None:
+        return where
+    return Where(where.found.judged(lambda p: float(adjust(p)), PAGE))
 
 
 def _judged(drawing: Drawing, adjust: Adjust) -> Drawing:

@@ -90,8 +90,11 @@ def search(
 def _load(file: Path, columns: str | None, inputs: Inputs) -> "Predictions":
     """Load a file with the columns that are to be searched: those named, or all others."""
     if columns is not None:
-        names = split(columns)
-        if not all(names or [""]):
-            raise mistake("--columns", f"must be names, separated by commas; found {columns!r}.")
+        _check_names(columns)
         return replace(inputs, by=columns).load(file)
     return inputs.load(file, columns=True)
+
+
+def _check_names(columns: str) -> None:
+    if not all(split(columns) or [""]):
+        raise mistake("--columns", f"must be names, separated by commas; found {columns!r}.")

@@ -11,16 +11,17 @@ from calibrant.words import BIAS, many
 LEFT, RIGHT = 14.0, WIDTH - 14.0
 UPPER, STEP = 4.0, 42.0  # where regions begin, and how far apart they are
 MIDDLE, HALF = 29.0, 5.0  # of a region: where its mark is below its top, and half of the grey bar
+TALL = 10.0  # half of the lines of the grid
 RADIUS = 5.0
 LETTERS = 52  # of a name
 INTERVAL = "95\N{NO-BREAK SPACE}% interval, for all regions at once"
-CHANCE = "where 95\N{NO-BREAK SPACE}% of calibrated models have all regions"
+CHANCE = "95\N{NO-BREAK SPACE}% consistency bar, for all regions at once"
 
 
 def bias_chart(rows: Sequence[Any], label: str) -> Chart:
     """Draw the bias of regions; filled where it is shown.
 
-    rows : of which each has `conditions`, `n`, `bias`, `interval`, `by_chance` and `rejected`
+    rows : of which each has `name`, `n`, `bias`, `interval`, `by_chance` and `rejected`
     """
     ends = [end for row in rows for end in (*row.interval, row.by_chance, -row.by_chance)]
     reach = 1.03 * min(ends), 1.03 * max(ends)
@@ -28,13 +29,10 @@ def bias_chart(rows: Sequence[Any], label: str) -> Chart:
     percents = round_ticks(100 * reach[0], 100 * reach[1], 6)
     parts = []
     for value in percents:
-        at = x(value / 100)
-        parts.append(svg.line((at, UPPER), (at, bottom), "grid"))
-        parts.append(
-            svg.text((at, bottom + 16), f"{value:+g}".replace("-", "−").replace("+0", "0"))
-        )
-    parts.append(svg.line((x(0), UPPER), (x(0), bottom), "zero"))
+        told = f"{value:+g}" if value else "0"
+        parts.append(svg.text((x(value / 100), bottom + 16), told.replace("-", "−")))
     for i, row in enumerate(rows):
+        parts += _grid(percents, UPPER + STEP * i + MIDDLE, x)
         parts += _row(row, UPPER + STEP * i, x)
     keys = (
         (svg.mark("circle", (14, 7), RADIUS, "mark off"), "shown to be off"),
@@ -45,9 +43,16 @@ def bias_chart(rows: Sequence[Any], label: str) -> Chart:
     return Chart("".join(parts), label, 0.0, bottom + 22, keys, below=below)
 
 
+def _grid(percents: Sequence[float], y: float, x: Scale) -> list[str]:
+    """Draw the lines of the grid about a height, and that of 0."""
+    ends = y - TALL, y + TALL
+    looks = [(value / 100, "grid") for value in percents if value] + [(0.0, "zero")]
+    return [svg.line((x(at), ends[0]), (x(at), ends[1]), look) for at, look in looks]
+
+
 def _row(row: Any, top: float, x: Scale) -> list[str]:
     """Draw one region below a height."""
-    name = row.conditions
+    name = row.name
     name = name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
     y, (low, high) = top + MIDDLE, row.interval
     mark = svg.mark(
