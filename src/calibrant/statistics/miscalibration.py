@@ -20,11 +20,13 @@ from calibrant.distances import (
     squared_euclidean,
     total_variation,
 )
-from calibrant.partitions import FromFunction, Partition
+from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
+from calibrant.statistics.by_rows import Summed, Sums, counts_of
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic
 
 ROOM = 1 << 21  # numbers in a block of counts
+WHOLE = EqualWidth(1)  # all rows as one cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,15 @@ class CellStatistic(Statistic):
                 return self._from_counts(cells, block)
             return np.asarray(norm.scale * self.pick(block.totals(cells))[norm.kind])
 
-        return evaluate
+        if norm is None or not (view.rows.held and view.m > 2 and self.partition == WHOLE):
+            return evaluate
+        kind, scale = norm.kind, norm.scale
+
+        def finish(sums: Sums) -> Floats:
+            place = sums[0][None], cells.predictions, cells.mass, (kind, kind + 1)
+            return np.asarray(scale * self.pick(engine.null.table_totals(*place))[kind])
+
+        return Summed(counts_of(view), finish, evaluate)
 
     def _from_counts(self, cells: Cells, block: Block) -> Floats:
         """Measure any distance on counts, a block of cells at a time."""

@@ -11,11 +11,12 @@ import numpy as np
 from calibrant.calibration import Block, observed
 from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Replicates
-from calibrant.inference.replicates.problem import Plan, Problem
+from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.partitions import Partition
 from calibrant.statistics import Statistic
-from calibrant.statistics.statistic import Evaluate
+from calibrant.statistics.by_rows import Summed, add_up
+from calibrant.statistics.statistic import Drawn, Evaluate
 
 Found = tuple[list[float], Floats]  # statistics of the data, and of every replicate (…, B)
 
@@ -114,8 +115,52 @@ def replicates(
 
 
 def _on_host(problem: Problem, tasks: list[Task], plan: Plan) -> None:
-    """Fill in the replicates, block by block, on several threads if all statistics allow it."""
+    """Fill in the replicates: sums over rows as rows are drawn, all others block by block."""
     problem.draws.prepare(problem.view.asked)
+    drawn = problem.draws.drawing is not None
+    summed = [task for task in tasks if drawn and isinstance(task.evaluate, Summed)]
+    left = [task for task in tasks if not (drawn and isinstance(task.evaluate, Summed))]
+    passes = _passes(summed, plan.n_resamples)
+    parts = len(passes) + bool(left)
+    for number, some in enumerate(passes):
+        _by_rows(problem, some, plan.part(number, parts))
+    if left:
+        _by_blocks(problem, left, plan.part(len(passes), parts))
+
+
+def _passes(tasks: Sequence[Task], n_resamples: int) -> list[list[Task]]:
+    """Return statistics of sums over rows, those together that have room for as many replicates."""
+    found: dict[int, list[Task]] = {}
+    for task in tasks:
+        most = task.evaluate.rows.most  # type: ignore[attr-defined]
+        found.setdefault(min(most, n_resamples), []).append(task)
+    return list(found.values())
+
+
+def _by_rows(problem: Problem, tasks: Sequence[Task], plan: Plan) -> None:
+    """Add up what statistics share of rows, whose labels are drawn once for all of them.
+
+    Threads share the rows of all replicates or, of many classes, take some replicates each.
+    """
+    statistics = [(task.out, task.evaluate) for task in tasks if isinstance(task.evaluate, Summed)]
+    sums = list(dict.fromkeys(statistic.rows for _, statistic in statistics))
+
+    def work(start: int, stop: int, progress: Progress | None = None) -> None:
+        outcomes = Drawn(problem.draws.drawing, Replicates(start, stop))
+        found = dict(zip(sums, add_up(sums, outcomes, progress), strict=True))
+        for out, statistic in statistics:
+            out[start:stop] = checked(statistic.finish(found[statistic.rows]), stop - start)
+
+    spans = threads.blocks(plan.n_resamples, min(each.most for each in sums))
+    if len(spans) >= threads.count():
+        threads.run(work, spans, plan.progress)
+        return
+    for number, span in enumerate(spans):
+        work(*span, plan.part(number, len(spans)).progress)
+
+
+def _by_blocks(problem: Problem, tasks: list[Task], plan: Plan) -> None:
+    """Fill in the replicates, block by block, on several threads if all statistics allow it."""
 
     def work(start: int, stop: int) -> None:
         _fill(Block(problem.draws, Replicates(start, stop)), tasks)
@@ -134,10 +179,14 @@ def _fill(block: Block, tasks: Sequence[Task]) -> None:
 
 def numbers(evaluate: Evaluate, block: Block) -> Floats:
     """Return what a statistic gives for each replicate of a block, or refuse it."""
-    found = np.asarray(evaluate(block))
-    if found.shape != (block.size,):
+    return checked(np.asarray(evaluate(block)), block.size)
+
+
+def checked(found: Floats, size: int) -> Floats:
+    """Return numbers of so many replicates, or refuse what a statistic gave."""
+    if found.shape != (size,):
         raise ValueError(
-            f"`statistic` must give a number for each of {block.size} replicates; it gave shape"
+            f"`statistic` must give a number for each of {size} replicates; it gave shape"
             f" {found.shape}."
         )
     if found.dtype.kind not in "biuf":
