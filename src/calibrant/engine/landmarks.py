@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Ints, within, zeros
 from calibrant.engine.draws import GOLDEN, mix
-from calibrant.engine.kernel import SPAN, code, f8, helper, i4, i8, kernel, out, real
+from calibrant.engine.kernel import SPAN, code, f8, helper, i4, i8, kernel, out, real, u8
 from calibrant.engine.pairs import Kernel, Pairs, Points, similarities
 
 TOGETHER = 1 << 13  # rows whose sums are added up together
+ABREAST = 16  # rows that are hashed together
 SORTED = 64  # replicates whose outcomes are looked at together: as many bytes as a cache line has
 FLAT = 1e-10  # share of itself that a landmark must have apart from those before it
 
@@ -31,15 +32,29 @@ class Landmarks(NamedTuple):
 
 def hashes(probs: Floats, seed: int) -> Floats:
     """Return numbers between 0 and 1, the same for equal predictions: (n,)."""
-    found = np.full(probs.shape[0], np.uint64(seed))
+    found = np.empty(probs.shape[0], np.uint64)
 
-    def work(start: int, stop: int) -> None:
-        mine = found[start:stop]
-        for column in np.ascontiguousarray(probs[start:stop].T, np.float64) + 0.0:  # no minus zero
-            mine[:] = mix((mine ^ column.view(np.uint64)) + GOLDEN)
+    def work(*span: int) -> None:
+        columns = zeros((probs.shape[1], ABREAST))
+        _hashes(probs, span, np.uint64(seed), (columns, columns.view(np.uint64)), found)
 
     threads.run(work, threads.row_blocks(probs.shape))
     return np.asarray(((found >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
+
+
+@kernel(real["n m"], SPAN, u8, (out(f8["m _"]), u8["m _"]), out(u8["n"]))
+def _hashes(probs, span, seed, room, out):
+    """Mix in one prediction after the other, of several rows abreast."""
+    columns, bits = room  # the same numbers, and the bits of them
+    for start in range(span[0], span[1], ABREAST):
+        count = min(ABREAST, span[1] - start)
+        for k in range(count):
+            for j in range(columns.shape[0]):
+                columns[j, k] = np.float64(probs[start + k, j]) + 0.0  # no minus zero
+            out[start + k] = seed
+        for j in range(columns.shape[0]):
+            for k in range(count):
+                out[start + k] = mix((out[start + k] ^ bits[j, k]) + GOLDEN)
 
 
 def choose(probs: Floats, rank: int, seed: int) -> Ints:

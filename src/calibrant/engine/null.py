@@ -122,25 +122,71 @@ def event_counts(
     return found.astype(np.float64, copy=False)
 
 
-@kernel(i8["n 2"], WEIGHED, Order, (u8, u8["size"]), SPAN, out(count["_ size"]))
-def _event_counts(cuts, rows, order, keys, span, out):
+@helper
+def count_events(cuts, rows, order, keys, c, out):
+    """Add the weight of the event in cell c to out (size,)."""
     weights, step, first, numbers = rows
     key, replicates = keys
+    for s in range(order.starts[c], order.starts[c + 1]):
+        i = np.int64(order.rows[s])
+        row = row_key(key, number(numbers, first, i))
+        low, high = cuts[i, 0], cuts[i, 1]
+        if step == 0:
+            for t in range(replicates.shape[0]):
+                u = uniform(row, replicates[t])
+                out[t] += (u >= low) & (u < high)
+        else:
+            w = weights[i]
+            for t in range(replicates.shape[0]):
+                u = uniform(row, replicates[t])
+                out[t] += w * ((u >= low) & (u < high))
+
+
+@kernel(i8["n 2"], WEIGHED, Order, (u8, u8["size"]), SPAN, out(count["_ size"]))
+def _event_counts(cuts, rows, order, keys, span, out):
     for c in range(span[0], span[1]):
-        at = c - span[0]
-        for s in range(order.starts[c], order.starts[c + 1]):
-            i = np.int64(order.rows[s])
-            row = row_key(key, number(numbers, first, i))
-            low, high = cuts[i, 0], cuts[i, 1]
-            if step == 0:
-                for t in range(replicates.shape[0]):
-                    u = uniform(row, replicates[t])
-                    out[at, t] += (u >= low) & (u < high)
-            else:
-                w = weights[i]
-                for t in range(replicates.shape[0]):
-                    u = uniform(row, replicates[t])
-                    out[at, t] += w * ((u >= low) & (u < high))
+        count_events(cuts, rows, order, keys, c, out[c - span[0]])
+
+
+def event_residuals(
+    rows: Rows,
+    order: Order,
+    cuts: Ints,
+    keys: tuple[np.uint64, Keys],
+    terms: tuple[Floats, Floats],
+) -> Floats:
+    """Return sums over cells of (events - predicted) times factors: (k, replicates).
+
+    terms : what was predicted (cells,), and factors (k, cells)
+    """
+    arrays.expect_weights(rows)
+    arrays.expect_order(order, min(rows.probs.shape[0], len(cuts)))
+    sums = zeros((len(terms[1]), keys[1].size))
+    weighed = rows.weights, rows.step, rows.first, rows.numbers
+    _event_residuals(cuts, weighed, order, keys, terms, zeros(keys[1].size), sums)
+    return sums
+
+
+@kernel(
+    i8["n 2"],
+    WEIGHED,
+    Order,
+    (u8, u8["size"]),
+    (f8["cells"], f8["k cells"]),
+    out(f8["size"]),
+    out(f8["k size"]),
+)
+def _event_residuals(cuts, rows, order, keys, terms, events, sums):
+    predicted, factors = terms
+    for c in range(predicted.shape[0]):
+        for t in range(events.shape[0]):
+            events[t] = 0.0
+        count_events(cuts, rows, order, keys, c, events)
+        g = predicted[c]
+        for k in range(sums.shape[0]):
+            total, factor = sums[k], factors[k, c]
+            for t in range(events.shape[0]):
+                total[t] += (events[t] - g) * factor
 
 
 def cell_counts(

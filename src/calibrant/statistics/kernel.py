@@ -97,7 +97,8 @@ class KernelMiscalibration(Statistic):
 
     def prepare(self, view: View) -> Evaluate:
         pairs = self._pairs(view)
-        form, count = self._form(pairs), pairs.count
+        form: Form = view.remember(("kernel form", self), lambda: self._form(pairs))
+        count = pairs.count
 
         def of_pair(found: Floats) -> Floats:
             return found / count if count > 0 else np.zeros(found.size)

@@ -30,6 +30,7 @@ class Task(NamedTuple):
     out: Floats  # (B,)
     evaluate: Evaluate
     threaded: bool = True
+    value: Floats | None = None  # (1,) where that of the data goes, if it is wanted
 
 
 def values_and_replicates(problem: Problem, statistics: Sequence[Statistic], plan: Plan) -> Found:
@@ -55,12 +56,12 @@ def of_all(
     found = []
     for number, (problem, some) in enumerate(zip(problems, statistics, strict=True)):
         prepared = _prepared(problem, some)
-        values = _values(prepared, observed(problem.seen))
+        values = np.empty((len(prepared), 1))
         mine = plan.part(number, len(problems))
-        nulls = replicates(problem, some, prepared, mine)
+        nulls = replicates(problem, some, prepared, mine, values)
         if not problem.tells:
-            nulls[:] = np.array(values)[:, None]
-        found.append((values, nulls))
+            nulls[:] = values
+        found.append((values[:, 0].tolist(), nulls))
     return found
 
 
@@ -92,20 +93,28 @@ def _values(prepared: Sequence[Evaluate], block: Block) -> list[float]:
 
 
 def replicates(
-    problem: Problem, statistics: Sequence[Statistic], prepared: Sequence[Evaluate], plan: Plan
+    problem: Problem,
+    statistics: Sequence[Statistic],
+    prepared: Sequence[Evaluate],
+    plan: Plan,
+    values: Floats | None = None,
 ) -> Floats:
     """Return statistics that were prepared for rows at hand, of every replicate: (statistics, B).
 
     Those that need totals alone of rows on a device are drawn there, all replicates at once.
+
+    values : (statistics, 1) receives those of the data
     """
     out = np.empty((len(statistics), plan.n_resamples))
     here: list[Task] = []
     there: list[Task] = []
     on_device = problem.hypothesis.on_device and problem.draws is problem.hypothesis
-    for row, statistic, evaluate in zip(out, statistics, prepared, strict=True):
-        task = Task(row, _for_rows(problem, statistic, evaluate), statistic.threaded)
+    wanted = [None] * len(statistics) if values is None else values
+    for row, value, statistic, evaluate in zip(out, wanted, statistics, prepared, strict=True):
+        task = Task(row, _for_rows(problem, statistic, evaluate), statistic.threaded, value)
         (there if on_device and statistic.from_totals else here).append(task)
     if there:
+        _of_data(problem, there)
         _fill(Block(problem.draws, Replicates(0, plan.n_resamples)), there)
     if here:
         _on_host(problem, here, plan)
@@ -125,6 +134,7 @@ def _on_host(problem: Problem, tasks: list[Task], plan: Plan) -> None:
     for number, some in enumerate(passes):
         _by_rows(problem, some, plan.part(number, parts))
     if left:
+        _of_data(problem, left)
         _by_blocks(problem, left, plan.part(len(passes), parts))
 
 
@@ -142,14 +152,19 @@ def _by_rows(problem: Problem, tasks: Sequence[Task], plan: Plan) -> None:
 
     Threads share the rows of all replicates or, of many classes, take some replicates each.
     """
-    statistics = [(task.out, task.evaluate) for task in tasks if isinstance(task.evaluate, Summed)]
+    statistics = [(task, task.evaluate) for task in tasks if isinstance(task.evaluate, Summed)]
     sums = list(dict.fromkeys(statistic.rows for _, statistic in statistics))
+    wanted = all(task.value is not None for task in tasks)
 
     def work(start: int, stop: int, progress: Progress | None = None) -> None:
-        outcomes = Drawn(problem.draws.drawing, Replicates(start, stop))
+        labels = problem.seen.labels if wanted and start == 0 else None
+        outcomes = Drawn(problem.draws.drawing, Replicates(start, stop), labels)
         found = dict(zip(sums, add_up(sums, outcomes, progress), strict=True))
-        for out, statistic in statistics:
-            out[start:stop] = checked(statistic.finish(found[statistic.rows]), stop - start)
+        for task, statistic in statistics:
+            numbers = checked(statistic.finish(found[statistic.rows]), outcomes.size)
+            task.out[start:stop] = numbers[: stop - start]
+            if labels is not None and task.value is not None:
+                task.value[:] = numbers[-1]
 
     spans = threads.blocks(plan.n_resamples, min(each.most for each in sums))
     if len(spans) >= threads.count():
@@ -169,6 +184,14 @@ def _by_blocks(problem: Problem, tasks: list[Task], plan: Plan) -> None:
         threads.run(work, _spans(problem, plan.n_resamples), plan.progress)
     else:
         threads.run_here(work, threads.blocks(plan.n_resamples, FEW), plan.progress)
+
+
+def _of_data(problem: Problem, tasks: Sequence[Task]) -> None:
+    """Write the statistics of the data to their places, where they are wanted."""
+    block = observed(problem.seen)
+    for task in tasks:
+        if task.value is not None:
+            task.value[:] = numbers(task.evaluate, block)
 
 
 def _fill(block: Block, tasks: Sequence[Task]) -> None:
