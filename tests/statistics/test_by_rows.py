@@ -62,11 +62,11 @@ def test_labels_are_drawn_once_for_all(monkeypatch):
     draw = engine.draws.draw_rows
     count = lambda *args: asked.append(args[1].size * args[2].size) or draw(*args)  # noqa: E731
     monkeypatch.setattr(engine.draws, "draw_rows", count)
-    nulls(data, TOGETHER)
+    nulls(data, TOGETHER, lenses="canonical")
     assert sum(asked) == 600 * 40
     monkeypatch.setattr(engine.null, "null_totals", None)  # nothing is drawn beside them
     monkeypatch.setattr(engine.null, "add_counts", None)
-    nulls(data, TOGETHER)
+    nulls(data, TOGETHER, lenses="canonical")
 
 
 def test_the_data_come_after_the_replicates():

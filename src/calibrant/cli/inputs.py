@@ -76,6 +76,15 @@ class Inputs:
         with progress_after(1.0, "reading"):
             return found.load()
 
+    def _whole(self, file: Path) -> "Predictions":
+        """Load a file, or a folder that fits into memory."""
+        from calibrant import Predictions
+
+        found = self.open(file)
+        if not isinstance(found, Predictions):
+            raise mistake("FILE", f"must fit into memory here; {file} has {found.n:,} rows.")
+        return found
+
     def _streams(self, file: Path) -> bool:
         """Whether rows are read in batches: of folders, patterns, addresses, or if asked for."""
         several = any(mark in str(file) for mark in "*?[") and not file.exists()
@@ -110,6 +119,9 @@ class Inputs:
     def load_all(self, files: list[Path], *, paired: bool = True) -> dict[str, "Predictions"]:
         """Load the models of files under their names, and keep the rows of the region."""
         from calibrant.loading import load_models
+
+        if any(self._streams(file) for file in files):
+            return {str(file): self._whole(file) for file in files}
 
         if len({file.resolve() for file in files}) < len(files):
             raise mistake("FILE…", "must differ from one another.")

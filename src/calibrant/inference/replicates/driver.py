@@ -167,7 +167,7 @@ def _by_rows(problem: Problem, tasks: Sequence[Task], plan: Plan) -> None:
                 task.value[:] = numbers[-1]
 
     spans = threads.blocks(plan.n_resamples, min(each.most for each in sums))
-    if len(spans) >= threads.count():
+    if len(spans) >= max(2, threads.count()):
         threads.run(work, spans, plan.progress)
         return
     for number, span in enumerate(spans):
