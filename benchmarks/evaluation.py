@@ -40,6 +40,8 @@ SETTINGS = (
 
 
 class Cost(NamedTuple):
+    """Seconds of the clock, and of all processors."""
+
     wall: float
     cpu: float
 
@@ -100,8 +102,8 @@ def report() -> str:
         [
             "## The answer",
             "",
-            "`evaluate` with all it says: six tests or more with 999 resamples each, sizes, and what",
-            "would have been seen. Beside it one exact test of the top label in the same run.",
+            "`evaluate` with all it says: six tests or more with 999 resamples each, sizes, and",
+            "what would have been seen. Beside it one exact test of the top label in the same run.",
             "",
             timing.table(header, lines),
             "",

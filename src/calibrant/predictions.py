@@ -267,7 +267,7 @@ class Predictions:
     def n(self) -> int:
         """Number of rows."""
         if self.on_device is not None:
-            return self.on_device.shape[0]
+            return int(self.on_device.shape[0])
         return len(self.labels if self.ranked is None else self.ranked.labels)
 
     @property

@@ -154,7 +154,8 @@ def test_counts_of_an_event_are_those_of_labels(data, draw):
 def test_outcomes_are_counted(m, weighted):
     rng = np.random.default_rng(0)
     weights = rng.integers(1, 9, 700) / 4 if weighted else None
-    rows = Predictions(rng.dirichlet(np.ones(m), 700), rng.integers(0, m, 700), weights=weights).rows
+    probs, labels = rng.dirichlet(np.ones(m), 700), rng.integers(0, m, 700)
+    rows = Predictions(probs, labels, weights=weights).rows
     outcomes = rng.integers(0, m, (600, 7)).astype(np.uint8)
     expected = np.ones((m, 7))
     for t in range(7):

@@ -43,7 +43,9 @@ def test_together_as_alone(monkeypatch, count, weighted, m):
     monkeypatch.setenv("CALIBRANT_THREADS", "1")
     alone = [nulls(data, one, **asked) for one in TOGETHER]
     monkeypatch.setenv("CALIBRANT_THREADS", count)
-    assert nulls(data, TOGETHER, **asked) == [row for rows in zip(*alone) for row in rows]
+    assert nulls(data, TOGETHER, **asked) == [
+        row for rows in zip(*alone, strict=True) for row in rows
+    ]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

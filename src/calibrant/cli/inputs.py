@@ -120,8 +120,8 @@ class Inputs:
         """Load the models of files under their names, and keep the rows of the region."""
         from calibrant.loading import load_models
 
-        if any(self._streams(file) for file in files):
-            return {str(file): self._whole(file) for file in files}
+        if any(map(self._streams, files)):
+            return dict(zip(map(str, files), map(self._whole, files), strict=True))
 
         if len({file.resolve() for file in files}) < len(files):
             raise mistake("FILE…", "must differ from one another.")
@@ -136,6 +136,10 @@ class Inputs:
                 keep=split(self.by) or (),
                 **self._columns(),
             )
+        return self._within_region(models)
+
+    def _within_region(self, models: dict[str, "Predictions"]) -> dict[str, "Predictions"]:
+        """Keep the rows of the region."""
         if self.region is None:
             return models
         from calibrant.cli.parsing import parse_region

@@ -185,7 +185,8 @@ class EqualWidth(Grid):
         if data.event is None or self.k > SMALL:
             return None
         if data.on_device is not None:
-            return device.rows.top_bins(data.on_device, self.k)
+            found: engine.sums.Sums | None = device.rows.top_bins(data.on_device, self.k)
+            return found
         edges = engine.grid.edges(self.k)
         if data.ranked is None or data.weighted:
             return engine.sums.add_intervals(data.rows, edges)

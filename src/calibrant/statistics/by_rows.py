@@ -72,7 +72,7 @@ def add_up(
     for states in others:
         for mine, theirs in zip(found, states, strict=True):
             for a, b in zip(mine, theirs, strict=True):
-                a += b
+                np.add(a, b, out=a)
     return found
 
 

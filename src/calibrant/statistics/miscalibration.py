@@ -69,15 +69,18 @@ class CellStatistic(Statistic):
                 return self._from_counts(cells, block)
             return np.asarray(norm.scale * self.pick(block.totals(cells))[norm.kind])
 
-        if norm is None or not (view.rows.held and view.m > 2 and self.partition == WHOLE):
-            return evaluate
-        kind, scale = norm.kind, norm.scale
+        at_once = view.rows.held and view.m > 2 and self.partition == WHOLE
+        return evaluate if norm is None or not at_once else self._of_whole(view, norm, evaluate)
+
+    def _of_whole(self, view: View, norm: Any, otherwise: Evaluate) -> Evaluate:
+        """Measure all rows as one cell, whose outcomes are counted for other statistics, too."""
+        cells, kind = view.cells(self.partition), norm.kind
 
         def finish(sums: Sums) -> Floats:
             place = sums[0][None], cells.predictions, cells.mass, (kind, kind + 1)
-            return np.asarray(scale * self.pick(engine.null.table_totals(*place))[kind])
+            return np.asarray(norm.scale * self.pick(engine.null.table_totals(*place))[kind])
 
-        return Summed(counts_of(view), finish, evaluate)
+        return Summed(counts_of(view), finish, otherwise)
 
     def _from_counts(self, cells: Cells, block: Block) -> Floats:
         """Measure any distance on counts, a block of cells at a time."""

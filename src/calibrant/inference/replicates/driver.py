@@ -106,12 +106,12 @@ def replicates(
     values : (statistics, 1) receives those of the data
     """
     out = np.empty((len(statistics), plan.n_resamples))
+    on_device = problem.hypothesis.on_device and problem.draws is problem.hypothesis
     here: list[Task] = []
     there: list[Task] = []
-    on_device = problem.hypothesis.on_device and problem.draws is problem.hypothesis
-    wanted = [None] * len(statistics) if values is None else values
-    for row, value, statistic, evaluate in zip(out, wanted, statistics, prepared, strict=True):
-        task = Task(row, _for_rows(problem, statistic, evaluate), statistic.threaded, value)
+    for number, statistic in enumerate(statistics):
+        evaluate = _for_rows(problem, statistic, prepared[number])
+        task = Task(out[number], evaluate, statistic.threaded, _place(values, number))
         (there if on_device and statistic.from_totals else here).append(task)
     if there:
         _of_data(problem, there)
@@ -123,13 +123,19 @@ def replicates(
     return out
 
 
+def _place(values: Floats | None, number: int) -> Floats | None:
+    """Return where the statistic of the data with this number goes, if it is wanted."""
+    return None if values is None else values[number]
+
+
 def _on_host(problem: Problem, tasks: list[Task], plan: Plan) -> None:
     """Fill in the replicates: sums over rows as rows are drawn, all others block by block."""
     problem.draws.prepare(problem.view.asked)
-    drawn = problem.draws.drawing is not None
-    summed = [task for task in tasks if drawn and isinstance(task.evaluate, Summed)]
-    left = [task for task in tasks if not (drawn and isinstance(task.evaluate, Summed))]
-    passes = _passes(summed, plan.n_resamples)
+    left = tasks
+    passes: list[list[Task]] = []
+    if problem.draws.drawing is not None:
+        left = [task for task in tasks if not isinstance(task.evaluate, Summed)]
+        passes = _passes(tasks, plan.n_resamples)
     parts = len(passes) + bool(left)
     for number, some in enumerate(passes):
         _by_rows(problem, some, plan.part(number, parts))
@@ -142,8 +148,9 @@ def _passes(tasks: Sequence[Task], n_resamples: int) -> list[list[Task]]:
     """Return statistics of sums over rows, those together that have room for as many replicates."""
     found: dict[int, list[Task]] = {}
     for task in tasks:
-        most = task.evaluate.rows.most  # type: ignore[attr-defined]
-        found.setdefault(min(most, n_resamples), []).append(task)
+        if isinstance(task.evaluate, Summed):
+            most = min(task.evaluate.rows.most, n_resamples)
+            found.setdefault(most, []).append(task)
     return list(found.values())
 
 
