@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks import (
     all_classes,
     device,
+    evaluation,
     exact_tests,
     growth,
     import_time,
@@ -28,6 +29,7 @@ SECTIONS = (
     without_bins,
     recalibration_peers,
     growth,
+    evaluation,
     scale,
     import_time,
     device,

@@ -99,7 +99,7 @@ class Predictions:
     event: int | None
     reading: "Reading | None"
     ranked: "engine.rows.Ranked | None"  # what probs and labels are made of, until asked for
-    on_device: "device.rows.Rows | None"  # probs and labels on a GPU, copied when asked for
+    on_device: Any  # device.rows.Rows: probs and labels on a GPU, copied when asked for
 
     def __init__(
         self,
@@ -267,7 +267,7 @@ class Predictions:
     def n(self) -> int:
         """Number of rows."""
         if self.on_device is not None:
-            return self.on_device.shape[0]
+            return int(self.on_device.shape[0])
         return len(self.labels if self.ranked is None else self.ranked.labels)
 
     @property
@@ -359,7 +359,7 @@ class Predictions:
         object.__setattr__(found, "ranked", engine.rows.Ranked(self.labels, self.top))
         return found
 
-    def induced_on_device(self, rows: "device.rows.Rows", classes: tuple[str, ...]) -> Self:
+    def induced_on_device(self, rows: Any, classes: tuple[str, ...]) -> Self:
         """Return what a lens made of rows on a device; its event is outcome 0."""
         found = self.induced(None, None, classes)
         object.__setattr__(found, "on_device", rows)

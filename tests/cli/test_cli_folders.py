@@ -1,4 +1,4 @@
-"""Folders, patterns and addresses are read in batches, by the same commands."""
+"""Folders, patterns and addresses are loaded if they are small, else read in batches."""
 
 import json
 
@@ -7,6 +7,7 @@ import pytest
 from command import run, write
 
 QUICK = ("--resamples", "99", "--seed", "3")
+BATCHES = ("--engine", "local")
 
 
 @pytest.fixture
@@ -41,23 +42,45 @@ def test_a_folder_gives_what_a_file_of_its_rows_gives(folder, command):
     assert answer(*asked, whole, "--engine", "local") == expected
 
 
+def test_a_small_folder_is_loaded(folder, monkeypatch):
+    parts, whole = folder
+    for words in (
+        ("evaluate",),
+        ("test", "--fail-above", "0.9"),
+        ("report", "-o", parts / "r.html"),
+    ):
+        found, expected = (run(*words, path, *QUICK) for path in (parts, whole))
+        assert found.exit_code == expected.exit_code == 0, found.output
+        assert "not worked out" not in found.output
+    alone, other = (json.loads(run("evaluate", path, *QUICK, "--json").stdout) for path in folder)
+    assert alone["verdicts"] == other["verdicts"]
+    both = run("compare", parts, whole, *QUICK)
+    assert both.exit_code == 0, both.output
+    monkeypatch.setattr("calibrant.rows.scan.LOADED", 8 * 300 * 3 - 1)
+    found = run("evaluate", parts, *QUICK)
+    assert "not worked out for scanned rows" in " ".join(found.output.split())
+    found = run("report", parts, whole, "-o", parts / "two.html", *QUICK)
+    assert found.exit_code == 2
+    assert "must be one folder, pattern or address" in " ".join(found.output.split())
+
+
 def test_without_choices_statistics_on_cells_are_tested(folder):
     parts, _ = folder
     for command in ("test", "evaluate"):
-        found = run(command, parts, *QUICK)
+        found = run(command, parts, *BATCHES, *QUICK)
         assert found.exit_code == 0, found.output
         assert "expected total variation on one cell" in found.output
         assert "not worked out for scanned rows" in " ".join(found.output.split())
         assert "Left out: 'nr'" in " ".join(found.output.split())
-    found = run("test", parts, "--distance", "euclidean", *QUICK)
+    found = run("test", parts, "--distance", "euclidean", *BATCHES, *QUICK)
     assert "expected euclidean on 10 equal widths" in found.output
-    gate = run("test", parts, "--fail-below", "0.5", "--lens", "top", *QUICK)
+    gate = run("test", parts, "--fail-below", "0.5", "--lens", "top", *BATCHES, *QUICK)
     assert gate.exit_code in (0, 3)
 
 
 def test_groups_and_scores_of_a_folder(folder):
     parts, whole = folder
-    by = ("--by", "nr", "--lens", "top")
+    by = ("--by", "nr", "--lens", "top", *BATCHES)
     found = run("evaluate", parts, *by, *QUICK, "--json")
     assert found.exit_code == 0, found.output
     body = json.loads(found.stdout)
@@ -73,12 +96,12 @@ def test_groups_and_scores_of_a_folder(folder):
 def test_a_report_on_a_folder(folder, tmp_path):
     parts, whole = folder
     output = tmp_path / "report.html"
-    found = run("report", parts, "-o", output, "--by", "nr", *QUICK)
+    found = run("report", parts, "-o", output, "--by", "nr", *BATCHES, *QUICK)
     assert found.exit_code == 0, found.output
     page = output.read_text("utf-8")
     assert "Recalibration was not tried, since rows were read in batches" in page
     assert "Scan(n=300, m=3" in page
-    found = run("report", parts, whole, "-o", tmp_path / "two.html", *QUICK)
+    found = run("report", parts, whole, "-o", tmp_path / "two.html", *BATCHES, *QUICK)
     assert found.exit_code == 2
     assert "must be one folder, pattern or address" in " ".join(found.output.split())
     assert not (tmp_path / "two.html").exists()
@@ -89,9 +112,9 @@ def test_a_report_on_a_folder(folder, tmp_path):
     [
         (("--require-below", "0.1"), "--require-below: needs all rows at once"),
         (("--fail-above", "0.1"), "--fail-above: needs all rows at once"),
-        (("--region", "dog > 0.1"), "--region: is for files that are loaded"),
-        (("--model", "label"), "--model: is for files that are loaded"),
-        (("--ignore", "nr"), "--ignore: is for files that are loaded"),
+        (("--region", "dog > 0.1"), "--region: is for single files"),
+        (("--model", "label"), "--model: is for single files"),
+        (("--ignore", "nr"), "--ignore: is for single files"),
         (
             ("--statistic", "cox", "--lens", "top"),
             "looks at rows, and scanned rows come in batches",
@@ -102,6 +125,7 @@ def test_a_report_on_a_folder(folder, tmp_path):
 )
 def test_refusals(folder, words, sentence):
     parts, _ = folder
-    found = run("test", parts, *words, *QUICK)
+    engine = () if "--engine" in words else BATCHES
+    found = run("test", parts, *words, *engine, *QUICK)
     assert found.exit_code in (1, 2)
     assert sentence.replace("`", "") in " ".join(found.output.split()).replace("`", "")

@@ -91,6 +91,16 @@ def event_counts(order=ORDER, cuts=CUTS, span=(0, CELLS), some=BINARY):
     return null.event_counts(some, order, cuts, KEYS, span)
 
 
+def event_residuals(order=ORDER, cuts=CUTS, some=BINARY, cells=CELLS):
+    terms = np.ones(cells), np.ones((2, cells))
+    return null.event_residuals(some, order, cuts, KEYS, terms)
+
+
+def count_outcomes(span=(0, N), outcomes=None, some=ROWS, size=2):
+    outcomes = np.zeros((N, 2), np.uint8) if outcomes is None else outcomes
+    return null.count_outcomes(some, span, outcomes, np.zeros((M, size)))
+
+
 def cell_counts(order=ORDER, source=SOURCE, span=(0, CELLS), some=ROWS):
     return null.cell_counts(some, order, source, REPLICATES, span)
 
@@ -257,6 +267,15 @@ CALLS = {
     "event_counts, no cells": lambda: event_counts(OPEN),
     "event_counts, span": lambda: event_counts(span=(0, 10**6)),
     "event_counts, span below 0": lambda: event_counts(span=(-(10**6), CELLS)),
+    "event_residuals, few thresholds": lambda: event_residuals(cuts=CUTS[:3]),
+    "event_residuals, no rows": lambda: event_residuals(BEYOND),
+    "event_residuals, no cells": lambda: event_residuals(OPEN),
+    "event_residuals, more cells": lambda: event_residuals(cells=CELLS + 1),
+    "count_outcomes, span": lambda: count_outcomes((5, N + 5)),
+    "count_outcomes, more rows": lambda: count_outcomes((0, N - 1)),
+    "count_outcomes, no outcome": lambda: count_outcomes(outcomes=np.full((N, 2), M, np.uint8)),
+    "count_outcomes, few replicates": lambda: count_outcomes(size=1),
+    "count_outcomes, few weights": lambda: count_outcomes(some=ROWS._replace(step=1)),
     "block_counts, a table": lambda: poisson_binomial.block_counts(PROBS, 128),
     "block_counts, no length": lambda: poisson_binomial.block_counts(PROBS[:, 0], 0),
     "block_counts, length below 0": lambda: poisson_binomial.block_counts(PROBS[:, 0], -1),

@@ -117,6 +117,7 @@ def work_with_kernels(data):
     seen = engine.landmarks.see(points, marks, chosen, unit)
     outcomes = np.stack([data.labels, data.labels[::-1]], axis=1)
     sums = np.zeros((2, *marks.columns.shape), np.int64)
+    engine.landmarks.hashes(data.probs, 3)
     engine.landmarks.add_features(seen.units, outcomes, sums)
     engine.landmarks.add_own(points, seen.own, outcomes, 2.0**40, np.zeros(2, np.int64))
     expected = engine.landmarks.expected(data.probs, seen.units)

@@ -147,3 +147,36 @@ def test_counts_of_an_event_are_those_of_labels(data, draw):
         found = engine.null.event_counts(rows, order, cuts, keys, span)
         assert found.dtype == np.float64
         np.testing.assert_array_equal(found, expected[slice(*span)])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("m", [3, 40])
+def test_outcomes_are_counted(m, weighted):
+    rng = np.random.default_rng(0)
+    weights = rng.integers(1, 9, 700) / 4 if weighted else None
+    probs, labels = rng.dirichlet(np.ones(m), 700), rng.integers(0, m, 700)
+    rows = Predictions(probs, labels, weights=weights).rows
+    outcomes = rng.integers(0, m, (600, 7)).astype(np.uint8)
+    expected = np.ones((m, 7))
+    for t in range(7):
+        each = np.ones(600) if weights is None else weights[50:650]
+        expected[:, t] += np.bincount(outcomes[:, t], each, m)
+    for dtype in (np.uint8, np.int32):
+        table = np.ones((m, 7))
+        NULL.count_outcomes(rows, (50, 650), outcomes.astype(dtype), table)
+        assert (table == expected).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_residuals_of_events_are_those_of_their_counts(weighted):
+    rng = np.random.default_rng(0)
+    weights = rng.integers(0, 9, 90) / 4 if weighted else None
+    rows = Predictions(rng.random(90), rng.integers(0, 2, 90), weights=weights).rows
+    order = engine.sums.sort_rows(rng.integers(0, 20, 90).astype(np.int32), 20)
+    cuts = engine.draws.event_cuts(rows.probs, np.array([1]))
+    keys = KEY, engine.draws.replicate_keys(KEY, REPLICATES)
+    terms = rng.random(20), rng.standard_normal((3, 20))
+    expected = np.zeros((3, REPLICATES.size))
+    events = NULL.event_counts(rows, order, cuts, keys, (0, 20))
+    engine.line.add_residuals(events, *terms, expected)
+    assert (NULL.event_residuals(rows, order, cuts, keys, terms) == expected).all()

@@ -349,8 +349,9 @@ class Gathered(Cells):
 
     def totals(self, data: Predictions | None = None) -> Any:
         """Return norms of the deviations, summed over the cells and largest: `engine.norms`."""
-        if (data is None or data is self.data) and self.on_device is not None:
-            return self.on_device.totals()
+        if (data is None or data is self.data) and self.data.on_device is not None:
+            quick = self._quick_sums(self.data)
+            return self.on_device.totals() if quick is None else totals_of(quick.norms(), None)
         return totals_of(self.norms(data), self._whole)
 
     def event_sums(self, probs: Any) -> EventSums:

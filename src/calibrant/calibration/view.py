@@ -196,6 +196,20 @@ class Draws:
         """Return the weight of the event of two outcomes in these cells: (cells, size)."""
         return np.ascontiguousarray(self.counts(cells, some, first, last)[:, :, cells.event].T)
 
+    def residuals(
+        self,
+        cells: Any,  # noqa: ARG002
+        some: Replicates,  # noqa: ARG002
+        terms: tuple[Floats, Floats],  # noqa: ARG002
+    ) -> Floats | None:
+        """Return sums over cells of events less what was predicted, times factors: (k, size).
+
+        None if events must be asked for, some cells at a time.
+
+        terms : what was predicted (cells,), and factors (k, cells)
+        """
+        return None
+
     def counts_of_events(self, cells: Any, some: Replicates, first: int, last: int) -> Floats:
         """Return the weight of both of two outcomes, of which one is the event: as `counts`."""
         events = self.events(cells, some, first, last).T
@@ -256,6 +270,10 @@ class Block:
     def events(self, cells: Any, first: int, last: int) -> Floats:
         """Return the weight of the event of two outcomes in these cells: (cells, size)."""
         return self.draws.events(cells, self.replicates, first, last)
+
+    def residuals(self, cells: Any, terms: tuple[Floats, Floats]) -> Floats | None:
+        """Return sums over cells of (events - predicted) times factors; None if none are known."""
+        return self.draws.residuals(cells, self.replicates, terms)
 
     @property
     def drawing(self) -> Any:

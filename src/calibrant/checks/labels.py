@@ -23,6 +23,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from math import isnan
 from typing import Any, NamedTuple, final
 
@@ -151,7 +152,7 @@ def as_tuple(classes: Iterable[Any]) -> tuple[Any, ...]:
 def class_names(classes: Iterable[Any] | None, m: int) -> tuple[str, ...]:
     """Return m class names that mean different things; "0", "1", … where none are given."""
     if classes is None:
-        return tuple(str(j) for j in range(m))
+        return _numbers(m)
     if isinstance(classes, str):
         raise TypeError(f"`classes` must be a list of names; found the string {brief(classes)}.")
     names = tuple(written(name) for name in as_tuple(classes))
@@ -159,6 +160,11 @@ def class_names(classes: Iterable[Any] | None, m: int) -> tuple[str, ...]:
         raise ValueError(f"`classes` must name the {m} classes; found {len(names)}.")
     _refuse_equal(names)
     return names
+
+
+@lru_cache(maxsize=16)
+def _numbers(m: int) -> tuple[str, ...]:
+    return tuple(map(str, range(m)))
 
 
 def class_index(label: int | str, classes: Sequence[str]) -> int:

@@ -48,8 +48,8 @@ class Inputs:
         return {"n_resamples": self.resamples, "rng": self.seed}
 
     def open(self, file: Path) -> "Predictions | Scan":
-        """Load the only model of a file, or look at files that are read in batches."""
-        return self.scan(file) if self._streams(file) else self.load(file)
+        """Load the only model of a file or folder, or look at what is read in batches."""
+        return self._opened(file) if self._streams(file) else self.load(file)
 
     def open_all(
         self, files: list[Path], *, paired: bool = True
@@ -57,13 +57,33 @@ class Inputs:
         """Load the models of files, or look at the only one if it is read in batches."""
         if not any(self._streams(file) for file in files):
             return self.load_all(files, paired=paired)
-        if len(files) > 1:
+        from calibrant.arguments import as_rows
+
+        found = {str(file): self.open(file) for file in files}
+        if len(files) > 1 and not all(as_rows(data).held for data in found.values()):
             raise mistake(
                 "FILE…",
-                "must be one folder, pattern or address: models whose rows are read in batches are"
-                " not compared.",
+                "must be one folder, pattern or address where rows are read in batches: such models"
+                " are not compared.",
             )
-        return {str(files[0]): self.scan(files[0])}
+        return found
+
+    def _opened(self, file: Path) -> "Predictions | Scan":
+        """Load files of a folder, pattern or address if they fit into memory, else look at them."""
+        found = self.scan(file)
+        if self.row is not None or self.engine is not None or not found.fits:
+            return found
+        with progress_after(1.0, "reading"):
+            return found.load()
+
+    def _whole(self, file: Path) -> "Predictions":
+        """Load a file, or a folder that fits into memory."""
+        from calibrant import Predictions
+
+        found = self.open(file)
+        if not isinstance(found, Predictions):
+            raise mistake("FILE", f"must fit into memory here; {file} has {found.n:,} rows.")
+        return found
 
     def _streams(self, file: Path) -> bool:
         """Whether rows are read in batches: of folders, patterns, addresses, or if asked for."""
@@ -79,7 +99,7 @@ class Inputs:
             if getattr(self, option) is not None:
                 raise mistake(
                     f"--{option}",
-                    "is for files that are loaded; rows of folders are read in batches.",
+                    "is for single files; rows of folders are taken as they are.",
                 )
         with progress_after(1.0, "reading footers"):
             found = scan(_address(file), row=self.row, engine=self.engine, **self._columns())
@@ -115,6 +135,9 @@ class Inputs:
         """Load the models of files under their names, and keep the rows of the region."""
         from calibrant.loading import load_models
 
+        if any(map(self._streams, files)):
+            return dict(zip(map(str, files), map(self._whole, files), strict=True))
+
         if len({file.resolve() for file in files}) < len(files):
             raise mistake("FILE…", "must differ from one another.")
         with progress_after(1.0, "reading"), without_panics():
@@ -128,6 +151,10 @@ class Inputs:
                 keep=[*(split(self.by) or ()), *keep],
                 **self._columns(),
             )
+        return self._within_region(models)
+
+    def _within_region(self, models: dict[str, "Predictions"]) -> dict[str, "Predictions"]:
+        """Keep the rows of the region."""
         if self.region is None:
             return models
         from calibrant.cli.parsing import parse_region

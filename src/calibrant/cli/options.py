@@ -23,7 +23,7 @@ FileOrFolder = Annotated[
     typer.Argument(
         metavar="FILE",
         help=f"Predictions and labels: {FORMATS};"
-        " or a folder or pattern of Parquet, which is read in batches.",
+        " or a folder or pattern of Parquet; a large one is read in batches.",
     ),
 ]
 Files = Annotated[

@@ -291,3 +291,78 @@ def seen_totals(
     store(out + 2 * line * step, 3 * step, high, low, most, t < size)
     here = (t < size) & (line == 1)  # the root of the second line
     store(out + line * step, 3 * step, high_root, low_root, most_root, here)
+
+
+# Checks and bins: one pass over the rows
+
+
+@triton.jit
+def uneven(probs, bad, n, m, limit, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    """Count rows with a number below 0 or none, or a sum that is not 1 to a limit."""
+    at = tl.arange(0, WIDTH)[None, :]
+    count = tl.zeros((), tl.int32)
+    for block in range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
+        i = block.to(tl.int64) * ROWS + tl.arange(0, ROWS)
+        here = (i[:, None] < n) & (at < m)
+        p = tl.load(probs + i[:, None] * m + at, mask=here, other=0.0).to(tl.float64)
+        below = tl.sum((p >= 0.0).to(tl.int32), 1) < WIDTH
+        even = tl.abs(tl.sum(p, 1) - 1.0) <= limit
+        count += tl.sum(((i < n) & (below | (even == 0))).to(tl.int32), 0)
+    if count > 0:
+        tl.atomic_add(bad, count)
+
+
+@triton.jit
+def outside(labels, bad, n, m, SIDE: tl.constexpr):
+    """Count labels that are not from 0 and below m."""
+    i = tl.program_id(0).to(tl.int64) * SIDE + tl.arange(0, SIDE)
+    label = tl.load(labels + i, mask=i < n, other=0).to(tl.int64)
+    count = tl.sum(((label < 0) | (label >= m)).to(tl.int32), 0)
+    if count > 0:
+        tl.atomic_add(bad, count)
+
+
+@triton.jit
+def whole(x, scale):
+    """Return a limb in its units, as a column."""
+    return (x * scale).to(tl.int64)[:, None]
+
+
+@triton.jit
+def top_bins(
+    probs, labels, limits, out, n, m, k,
+    ROWS: tl.constexpr, WIDTH: tl.constexpr, BINS: tl.constexpr,
+):  # fmt: skip
+    """Add up rows by the interval of their largest probability: out (5, BINS) int64.
+
+    Their number, how often the class occurred, and three limbs of the probability.
+    """
+    at = tl.arange(0, WIDTH)[None, :]
+    bins = tl.arange(0, BINS)
+    zero = tl.zeros((BINS,), tl.int64)
+    rows, hits, high, middle, low = zero, zero, zero, zero, zero
+    for block in range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
+        i = block.to(tl.int64) * ROWS + tl.arange(0, ROWS)
+        here = i < n
+        p = tl.load(probs + i[:, None] * m + at, mask=here[:, None] & (at < m), other=-1.0)
+        top = tl.argmax(p, 1, tie_break_left=True)
+        x = tl.max(p, 1).to(tl.float64)
+        j = tl.maximum(tl.where(x < 1.0, (x * k).to(tl.int32), k - 1), 0)
+        below = x < tl.load(limits + j)
+        above = x >= tl.load(limits + j + 1)
+        j = j - below.to(tl.int32) + above.to(tl.int32)
+        mine = here[:, None] & (j[:, None] == bins[None, :])
+        hit = tl.load(labels + i, mask=here, other=-1) == top
+        a, x = limb(x, 25165824.0)
+        b, x = limb(x, 0.09375)
+        d, x = limb(x, 3.4924596548080444e-10)
+        rows += tl.sum(mine.to(tl.int64), 0)
+        hits += tl.sum((mine & hit[:, None]).to(tl.int64), 0)
+        high += tl.sum(tl.where(mine, whole(a, 268435456.0), 0), 0)
+        middle += tl.sum(tl.where(mine, whole(b, 72057594037927936.0), 0), 0)
+        low += tl.sum(tl.where(mine, whole(d, 1.9342813113834067e25), 0), 0)
+    tl.atomic_add(out + bins, rows)
+    tl.atomic_add(out + BINS + bins, hits)
+    tl.atomic_add(out + 2 * BINS + bins, high)
+    tl.atomic_add(out + 3 * BINS + bins, middle)
+    tl.atomic_add(out + 4 * BINS + bins, low)

@@ -1,6 +1,7 @@
 """Rows on a device: checks that need no second look, and binary problems of one class."""
 
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -9,8 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant import engine
+from calibrant.device import fused
 
 Array = NDArray[Any]
+BINS = 64  # intervals that one pass adds up
+WIDEST = 1 << 12  # classes of a row that one program reads at a time
+TILE = 1 << 12  # probabilities that a program reads at a time
+PROGRAMS = 1 << 11
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
@@ -42,9 +48,9 @@ class Rows:
         """Return one class for every row (n,)."""
         return torch.full_like(self.labels, j)
 
-    def top_label(self) -> "Rows":
+    def top_label(self) -> "TopRows":
         """Return the binary problem of the most probable class; of equal ones, the first."""
-        return self.against_rest(self.probs.max(1).indices)
+        return TopRows(self)
 
     def one_class(self, j: int) -> "Rows":
         """Return the binary problem of one class."""
@@ -60,6 +66,67 @@ class Rows:
     def pulled(self) -> tuple[Array, NDArray[np.int32]]:
         """Return probabilities and labels as arrays on the host."""
         return self.probs.cpu().numpy(), self.labels.int().cpu().numpy()
+
+
+@final
+class TopRows:
+    """The most probable class of rows against the rest: a problem that is made when it is needed.
+
+    What bins of equal width need of it is added up without it, see `top_bins`.
+    """
+
+    event = 0
+
+    def __init__(self, given: Rows) -> None:
+        self.given, self.weights, self.unit = given, given.weights, given.unit
+
+    @cached_property
+    def _made(self) -> Rows:
+        return self.given.against_rest(self.given.probs.max(1).indices)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of outcomes."""
+        return self.given.shape[0], 2
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what rows have."""
+        return getattr(self._made, name)
+
+
+def top_bins(rows: Any, k: int) -> Any:
+    """Return the sums of k intervals of the largest probability; None if they need the cells.
+
+    One pass on the GPU, and one copy: `engine.sums.Sums` of the problem of the top label.
+    """
+    if not isinstance(rows, TopRows) or rows.weights is not None or k > BINS:
+        return None
+    given = rows.given
+    n, m = given.shape
+    if m > WIDEST or not fused.usable(given.probs):
+        return None
+    size = 1 << max(4, fused.bits(k))
+    out = torch.zeros((5, size), dtype=torch.int64, device=given.probs.device)
+    limits = _limits(k, given.probs.device)
+    _over_rows("top_bins", given.probs, given.labels, limits, out, n, m, k, last=(size,))
+    mass, hits, *limbs = out.cpu().numpy()[:, :k]
+    observed = np.stack((hits, mass - hits), axis=1).astype(np.float64)
+    return engine.sums.Sums(mass.astype(np.float64), observed, np.stack(limbs)[:, :, None])
+
+
+@cache
+def _limits(k: int, device: torch.device) -> Tensor:
+    """Return the edges of k intervals on a device."""
+    return torch.from_numpy(engine.grid.edges(k)).to(device)
+
+
+def _over_rows(name: str, probs: Tensor, *arguments: Any, last: tuple[int, ...] = ()) -> None:
+    """Start a kernel whose programs take several rows at a time."""
+    n, m = probs.shape
+    width = 1 << max(1, fused.bits(m))
+    height = max(1, TILE // width)
+    grid = (min(fused.blocks(n, height), PROGRAMS),)
+    fused.run(name, grid, probs, *arguments, height, width, *last)
 
 
 def rows_of(probs: Tensor, labels: Any, weights: Array | None) -> Rows:
@@ -107,8 +174,14 @@ def _both(p: Tensor) -> Tensor | None:
 
 def integers(value: Any, n: int, m: int) -> Tensor | None:
     """Return labels (n,) that are whole numbers below m; None: let the host look."""
-    plain = isinstance(value, Tensor) and value.dtype in INTEGERS and value.shape == (n,)
-    return value if plain and bool(((value >= 0) & (value < m)).all()) else None
+    if not isinstance(value, Tensor) or value.dtype not in INTEGERS or value.shape != (n,):
+        return None
+    if fused.usable(value):
+        value = value.contiguous()
+        bad = torch.zeros(1, dtype=torch.int32, device=value.device)
+        fused.run("outside", (fused.blocks(n, TILE),), value, bad, n, m, TILE)
+        return None if bad.item() else value
+    return value if bool(((value >= 0) & (value < m)).all()) else None
 
 
 def _even(probs: Tensor) -> bool:
@@ -119,6 +192,12 @@ def _even(probs: Tensor) -> bool:
     """
     m = probs.shape[1]
     rounding = float(torch.finfo(probs.dtype).eps) * (4.0 + m**0.5)
+    if fused.usable(probs) and m <= WIDEST:
+        bad = torch.zeros(1, dtype=torch.int32, device=probs.device)
+        limit = (rounding - m * 2.0**-52) * (1 - 2.0**-20)  # which crosses as a float32
+        _over_rows("uneven", probs, bad, probs.shape[0], m, limit)
+        if not bad.item():
+            return True
     off = (probs.sum(1, dtype=torch.float64) - 1.0).abs().amax()
     least = probs.amin()
     if bool((least >= 0) & (off + m * 2.0**-52 <= rounding)):

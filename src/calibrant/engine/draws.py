@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from calibrant.engine import arrays, threads
 from calibrant.engine.arrays import Array, Floats, Ints, Keys, Replicates, Source, Span, zeros
-from calibrant.engine.kernel import SPAN, helper, i4, i8, kernel, out, real, u8
+from calibrant.engine.kernel import SPAN, code, helper, i4, i8, kernel, out, real, u8
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ROWS = np.uint64(0xD1B54A32D192ED03)  # sets the hash of rows apart from that of replicates
 ONE = 2.0**52  # the whole number that stands for a probability of 1
 NEVER = np.int64(1 << 62)  # a threshold that is not reached
+BYTE = 256  # classes that fit into a byte
 FEW = 32  # classes up to which comparing with all of them is as fast as a binary search
 
 ROOM = out(i8["_"]), out(i8["size"]), out(i8["size"])  # for thresholds, numbers u and labels
@@ -264,24 +265,31 @@ class Outcomes(NamedTuple):
     event: int = 0
 
 
-def draw_rows(outcomes: Outcomes, rows: Array, replicates: Replicates) -> NDArray[np.int32]:
-    """Return the outcomes of the rows with these numbers (k,) in some replicates: (k, size)."""
+def draw_rows(outcomes: Outcomes, rows: Array, replicates: Replicates) -> Array:
+    """Return the outcomes of the rows with these numbers (k,) in some replicates: (k, size).
+
+    They are bytes if all outcomes are, so that those of many rows stay in the processor's cache.
+    """
     source, cuts, event = outcomes
     n, m = source.probs.shape
     arrays.within("rows", rows, n)
     rows = rows.astype(np.int64, copy=False)
     keys = replicate_keys(source.key, replicates)
-    out = np.empty((rows.size, replicates.size), np.int32)
+    shape = rows.size, replicates.size
     if cuts is None:
-        _draw_rows(checked(source), rows, keys, room(m, replicates.size), out)
-    elif len(cuts) != n:
+        source = checked(source)
+        narrow = m <= BYTE if source.table is None else source.table.itemsize == 1
+        out = np.empty(shape, np.uint8 if narrow else np.int32)
+        _draw_rows(source, rows, keys, room(m, replicates.size), out)
+        return out
+    if len(cuts) != n:
         raise IndexError(f"`cuts` must be of {n} rows; found {len(cuts)}.")
-    else:
-        _draw_events((source.key, source.first, cuts), rows, keys, event, out)
+    out = np.empty(shape, np.int32)
+    _draw_events((source.key, source.first, cuts), rows, keys, event, out)
     return out
 
 
-@kernel(Source, i8["k"], u8["size"], ROOM, out(i4["k size"]))
+@kernel(Source, i8["k"], u8["size"], ROOM, out(code["k size"]))
 def _draw_rows(source, rows, keys, room, out):
     cuts, u, labels = room
     for s in range(rows.shape[0]):

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Ints, within, zeros
 from calibrant.engine.draws import GOLDEN, mix
-from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, kernel, out, real
+from calibrant.engine.kernel import SPAN, code, f8, helper, i4, i8, kernel, out, real, u8
 from calibrant.engine.pairs import Kernel, Pairs, Points, similarities
 
 TOGETHER = 1 << 13  # rows whose sums are added up together
+ABREAST = 16  # rows that are hashed together
+SORTED = 64  # replicates whose outcomes are looked at together: as many bytes as a cache line has
 FLAT = 1e-10  # share of itself that a landmark must have apart from those before it
 
 
@@ -30,15 +32,29 @@ class Landmarks(NamedTuple):
 
 def hashes(probs: Floats, seed: int) -> Floats:
     """Return numbers between 0 and 1, the same for equal predictions: (n,)."""
-    found = np.full(probs.shape[0], np.uint64(seed))
+    found = np.empty(probs.shape[0], np.uint64)
 
-    def work(start: int, stop: int) -> None:
-        mine = found[start:stop]
-        for column in np.ascontiguousarray(probs[start:stop].T, np.float64) + 0.0:  # no minus zero
-            mine[:] = mix((mine ^ column.view(np.uint64)) + GOLDEN)
+    def work(*span: int) -> None:
+        columns = zeros((probs.shape[1], ABREAST))
+        _hashes(probs, span, np.uint64(seed), (columns, columns.view(np.uint64)), found)
 
     threads.run(work, threads.row_blocks(probs.shape))
     return np.asarray(((found >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
+
+
+@kernel(real["n m"], SPAN, u8, (out(f8["m _"]), u8["m _"]), out(u8["n"]))
+def _hashes(probs, span, seed, room, out):
+    """Mix in one prediction after the other, of several rows abreast."""
+    columns, bits = room  # the same numbers, and the bits of them
+    for start in range(span[0], span[1], ABREAST):
+        count = min(ABREAST, span[1] - start)
+        for k in range(count):
+            for j in range(columns.shape[0]):
+                columns[j, k] = np.float64(probs[start + k, j]) + 0.0  # no minus zero
+            out[start + k] = seed
+        for j in range(columns.shape[0]):
+            for k in range(count):
+                out[start + k] = mix((out[start + k] ^ bits[j, k]) + GOLDEN)
 
 
 def choose(probs: Floats, rank: int, seed: int) -> Ints:
@@ -177,32 +193,39 @@ def _add_expected(probs, units, sums):
 class Sorting(NamedTuple):
     """Room for rows that are sorted by outcome."""
 
+    outcomes: Annotated[NDArray[Any], out(code["_ n"])]  # of some replicates, one after the other
     rows: Annotated[NDArray[np.int32], out(i4["n"])]
     starts: Annotated[NDArray[np.int32], out(i4["m+1"])]  # where rows of each outcome begin
 
 
-def add_features(units: NDArray[np.int32], outcomes: NDArray[np.int32], sums: Ints) -> None:
+def add_features(units: NDArray[np.int32], outcomes: NDArray[Any], sums: Ints) -> None:
     """Add the features of rows (n, rank) to sums (size, m, rank), by their outcomes (n, size)."""
     m = sums.shape[1]
     within("outcomes", outcomes, m)
-    room = Sorting(np.empty(len(units), np.int32), np.empty(m + 1, np.int32))
+    few = np.empty((SORTED, len(units)), outcomes.dtype)
+    room = Sorting(few, np.empty(len(units), np.int32), np.empty(m + 1, np.int32))
     _add_features(units, outcomes, room, sums)
 
 
-@kernel(i4["n rank"], i4["n size"], Sorting, out(i8["size m rank"]))
+@kernel(i4["n rank"], code["n size"], Sorting, out(i8["size m rank"]))
 def _add_features(units, outcomes, room, sums):
     rows, starts = room.rows, room.starts
     n, m = units.shape[0], sums.shape[1]
     for t in range(sums.shape[0]):
+        if t % SORTED == 0:
+            for s in range(n):
+                for k in range(min(SORTED, sums.shape[0] - t)):
+                    room.outcomes[k, s] = outcomes[s, t + k]
+        drawn = room.outcomes[t % SORTED]
         for c in range(m + 1):
             starts[c] = 0
         for s in range(n):
-            starts[outcomes[s, t] + 1] += 1
+            starts[drawn[s] + 1] += 1
         for c in range(m):
             starts[c + 1] += starts[c]
         # While rows are placed, starts[c] is where the next row of outcome c goes.
         for s in range(n):
-            c = outcomes[s, t]
+            c = drawn[s]
             rows[starts[c]] = s
             starts[c] += 1
         a = 0
@@ -222,20 +245,26 @@ def _add_features(units, outcomes, room, sums):
 
 
 def add_own(
-    points: Points, own: Floats, outcomes: NDArray[np.int32], scale: float, sums: Ints
+    points: Points, own: Floats, outcomes: NDArray[Any], scale: float, sums: Ints
 ) -> None:
     """Add w_i k_ii p_iy of rows with outcomes (n, size), times a scale, to sums (size,)."""
     within("outcomes", outcomes, points.probs.shape[1])
-    _add_own(points, own, outcomes, scale, sums)
+    _add_own(points, own, outcomes, scale, zeros(points.probs.shape[1], np.int64), sums)
 
 
-@kernel(Points, f8["n"], i4["n size"], f8, out(i8["size"]))
-def _add_own(points, own, outcomes, scale, sums):
+@kernel(Points, f8["n"], code["n size"], f8, out(i8["m"]), out(i8["size"]))
+def _add_own(points, own, outcomes, scale, table, sums):
     for s in range(outcomes.shape[0]):
         row, drawn = points.probs[s], outcomes[s]
         x = points.weights[s] * own[s] * scale
-        for t in range(drawn.shape[0]):
-            sums[t] += np.int64(np.rint(x * np.float64(row[drawn[t]])))
+        if table.shape[0] < drawn.shape[0]:  # each outcome is drawn several times
+            for c in range(table.shape[0]):
+                table[c] = np.int64(np.rint(x * np.float64(row[c])))
+            for t in range(drawn.shape[0]):
+                sums[t] += table[drawn[t]]
+        else:
+            for t in range(drawn.shape[0]):
+                sums[t] += np.int64(np.rint(x * np.float64(row[drawn[t]])))
 
 
 def squared_lengths(sums: Ints, expected: Floats) -> Floats:

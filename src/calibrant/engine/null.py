@@ -4,15 +4,28 @@ Totals are measured cell by cell, without laying anything out; counts are tables
 are sums over pairs of rows of one cell.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import arrays, draws, norms
 from calibrant.engine.arrays import Floats, Ints, Keys, Order, Replicates, Rows, Source, Span, zeros
-from calibrant.engine.draws import draw_row, number, row_key, uniform
-from calibrant.engine.kernel import SPAN, count, f8, helper, i4, i8, kernel, optional, out, u8
+from calibrant.engine.draws import FEW, draw_row, number, row_key, uniform
+from calibrant.engine.kernel import (
+    SPAN,
+    code,
+    count,
+    f8,
+    helper,
+    i4,
+    i8,
+    kernel,
+    optional,
+    out,
+    u1,
+    u8,
+)
 from calibrant.engine.norms import MIDDLE, Totals, collect, dense_norms, seen_norms, single_norms
 from calibrant.engine.sums import add_predictions, unit_of
 
@@ -109,25 +122,71 @@ def event_counts(
     return found.astype(np.float64, copy=False)
 
 
-@kernel(i8["n 2"], WEIGHED, Order, (u8, u8["size"]), SPAN, out(count["_ size"]))
-def _event_counts(cuts, rows, order, keys, span, out):
+@helper
+def count_events(cuts, rows, order, keys, c, out):
+    """Add the weight of the event in cell c to out (size,)."""
     weights, step, first, numbers = rows
     key, replicates = keys
+    for s in range(order.starts[c], order.starts[c + 1]):
+        i = np.int64(order.rows[s])
+        row = row_key(key, number(numbers, first, i))
+        low, high = cuts[i, 0], cuts[i, 1]
+        if step == 0:
+            for t in range(replicates.shape[0]):
+                u = uniform(row, replicates[t])
+                out[t] += (u >= low) & (u < high)
+        else:
+            w = weights[i]
+            for t in range(replicates.shape[0]):
+                u = uniform(row, replicates[t])
+                out[t] += w * ((u >= low) & (u < high))
+
+
+@kernel(i8["n 2"], WEIGHED, Order, (u8, u8["size"]), SPAN, out(count["_ size"]))
+def _event_counts(cuts, rows, order, keys, span, out):
     for c in range(span[0], span[1]):
-        at = c - span[0]
-        for s in range(order.starts[c], order.starts[c + 1]):
-            i = np.int64(order.rows[s])
-            row = row_key(key, number(numbers, first, i))
-            low, high = cuts[i, 0], cuts[i, 1]
-            if step == 0:
-                for t in range(replicates.shape[0]):
-                    u = uniform(row, replicates[t])
-                    out[at, t] += (u >= low) & (u < high)
-            else:
-                w = weights[i]
-                for t in range(replicates.shape[0]):
-                    u = uniform(row, replicates[t])
-                    out[at, t] += w * ((u >= low) & (u < high))
+        count_events(cuts, rows, order, keys, c, out[c - span[0]])
+
+
+def event_residuals(
+    rows: Rows,
+    order: Order,
+    cuts: Ints,
+    keys: tuple[np.uint64, Keys],
+    terms: tuple[Floats, Floats],
+) -> Floats:
+    """Return sums over cells of (events - predicted) times factors: (k, replicates).
+
+    terms : what was predicted (cells,), and factors (k, cells)
+    """
+    arrays.expect_weights(rows)
+    arrays.expect_order(order, min(rows.probs.shape[0], len(cuts)))
+    sums = zeros((len(terms[1]), keys[1].size))
+    weighed = rows.weights, rows.step, rows.first, rows.numbers
+    _event_residuals(cuts, weighed, order, keys, terms, zeros(keys[1].size), sums)
+    return sums
+
+
+@kernel(
+    i8["n 2"],
+    WEIGHED,
+    Order,
+    (u8, u8["size"]),
+    (f8["cells"], f8["k cells"]),
+    out(f8["size"]),
+    out(f8["k size"]),
+)
+def _event_residuals(cuts, rows, order, keys, terms, events, sums):
+    predicted, factors = terms
+    for c in range(predicted.shape[0]):
+        for t in range(events.shape[0]):
+            events[t] = 0.0
+        count_events(cuts, rows, order, keys, c, events)
+        g = predicted[c]
+        for k in range(sums.shape[0]):
+            total, factor = sums[k], factors[k, c]
+            for t in range(events.shape[0]):
+                total[t] += (events[t] - g) * factor
 
 
 def cell_counts(
@@ -165,6 +224,37 @@ def _add_counts(rows, order, source, keys, room, places, out):
             w = rows.weights[i * rows.step]
             for t in range(labels.shape[0]):
                 table[labels[t], t] += w
+
+
+def count_outcomes(rows: Rows, span: Span, outcomes: NDArray[Any], table: Floats) -> None:
+    """Add weights of rows span[0] … span[1] - 1 to a table (m, size), by outcomes (rows, size)."""
+    arrays.expect_weights(rows)
+    arrays.expect_outcomes(outcomes, span, rows.probs.shape[0])
+    arrays.within("outcomes", outcomes, len(table))
+    weights = rows.weights[slice(*span) if rows.step else slice(None)]
+    _count_outcomes((weights, rows.step), outcomes, zeros(table.shape[1], np.uint8), table)
+
+
+@kernel((f8["_"], i8), code["rows size"], out(u1["size"]), out(f8["m size"]))
+def _count_outcomes(weights, outcomes, counts, table):
+    each, step = weights
+    if step == 1 or table.shape[0] > FEW:
+        for s in range(outcomes.shape[0]):
+            drawn, w = outcomes[s], each[s * step]
+            for t in range(drawn.shape[0]):
+                table[drawn[t], t] += w
+        return
+    for start in range(0, outcomes.shape[0], 255):  # what a byte can count
+        stop = min(start + 255, outcomes.shape[0])
+        for c in range(table.shape[0]):
+            for t in range(counts.shape[0]):
+                counts[t] = 0
+            for s in range(start, stop):
+                drawn = outcomes[s]
+                for t in range(counts.shape[0]):
+                    counts[t] += drawn[t] == c
+            for t in range(counts.shape[0]):
+                table[c, t] += each[0] * counts[t]
 
 
 def table_totals(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Ints, T, blank, within, zeros
-from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out, real, u1
+from calibrant.engine.kernel import code, f8, helper, i8, kernel, out, real, u1
 
 TOTAL_VARIATION, EUCLIDEAN = range(2)  # distances
 EXPONENTIAL, GAUSSIAN = range(2)  # kernels
@@ -194,7 +194,7 @@ class Matching(NamedTuple):
         return int(n)
 
 
-def sort_outcomes(outcomes: NDArray[np.int32], first: int, matching: Matching) -> None:
+def sort_outcomes(outcomes: NDArray[Any], first: int, matching: Matching) -> None:
     """Sort the rows of whole blocks, from row `first` on, by their outcomes (rows, size)."""
     n = matching.n_rows
     within("outcomes", outcomes, matching.starts.shape[2] - 1)
@@ -204,7 +204,7 @@ def sort_outcomes(outcomes: NDArray[np.int32], first: int, matching: Matching) -
     _sort_outcomes(outcomes, first, matching)
 
 
-@kernel(i4["_ size"], i8, Matching)
+@kernel(code["_ size"], i8, Matching)
 def _sort_outcomes(outcomes, first, matching):
     m = matching.starts.shape[2] - 1
     for begin in range(0, outcomes.shape[0], BLOCK):
@@ -228,13 +228,13 @@ def _sort_outcomes(outcomes, first, matching):
             starts[0] = 0
 
 
-def add_entries(table: Ints, outcomes: NDArray[np.int32], words: Words) -> None:
+def add_entries(table: Ints, outcomes: NDArray[Any], words: Words) -> None:
     """Add the entries of a table (rows, m) for the outcomes (rows, size) of its rows."""
     within("outcomes", outcomes, table.shape[1])
     _add_entries(table, outcomes, words)
 
 
-@kernel(i8["rows m"], i4["rows size"], Words)
+@kernel(i8["rows m"], code["rows size"], Words)
 def _add_entries(table, outcomes, words):
     for s in range(outcomes.shape[0]):
         row, drawn = table[s], outcomes[s]

@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Thread, local
+from threading import Thread, current_thread, local
 from typing import Any, TypeVar
 
 ENTRIES = 1 << 19  # numbers that a block of rows reads
@@ -77,6 +77,36 @@ def run_here(work: Work[T], spans: Spans, progress: Progress | None = None) -> l
         if progress is not None:
             progress(stop, spans[-1][1])
     return found
+
+
+def fold(
+    start: Callable[[], T],
+    add: Callable[[T, int, int], None],
+    spans: Spans,
+    progress: Progress | None = None,
+) -> list[T]:
+    """Return the states of threads that take one span after another and add it to their own.
+
+    For sums that are exact in any order. After each span of its own, the caller's thread tells
+    ``progress(done, total)``.
+    """
+    states: list[T] = []
+    own, caller = local(), current_thread()
+
+    def work(first: int, last: int) -> None:
+        if not hasattr(own, "state"):
+            own.state = start()
+            states.append(own.state)
+        add(own.state, first, last)
+        if progress is not None and current_thread() is caller:
+            progress(last, spans[-1][1])
+
+    n_threads = min(count(), len(spans))
+    if n_threads <= 1 or getattr(_here, "within", False):
+        run_here(work, spans)
+    else:
+        _share(work, spans, n_threads)
+    return states
 
 
 def _share(work: Work[T], spans: Spans, n_threads: int) -> list[T]:

@@ -184,6 +184,9 @@ class EqualWidth(Grid):
         """Add up the rows of k intervals, empty ones too; None if more coordinates are cut."""
         if data.event is None or self.k > SMALL:
             return None
+        if data.on_device is not None:
+            found: engine.sums.Sums | None = device.rows.top_bins(data.on_device, self.k)
+            return found
         edges = engine.grid.edges(self.k)
         if data.ranked is None or data.weighted:
             return engine.sums.add_intervals(data.rows, edges)

@@ -20,6 +20,7 @@ from calibrant.rows.workers import Threads, Workers
 
 S = TypeVar("S")
 
+LOADED = 1 << 29  # bytes of float64 that a folder may have to be loaded by the tool
 ENTRIES = 1 << 22  # numbers of a batch: what a worker lays out at a time
 
 
@@ -150,6 +151,11 @@ class Scan:
         return self.columns.weight is not None
 
     @property
+    def fits(self) -> bool:
+        """Whether probabilities, as float64, take at most 512 MiB: then the tool loads them."""
+        return 8 * self.n * self.m <= LOADED
+
+    @property
     def kept(self) -> tuple[str, ...]:
         """Names of the columns that are kept beside the predictions."""
         return self.columns.kept
@@ -231,7 +237,7 @@ class Scan:
             self.classes,
             weights,
             1,
-            None,
+            self.reading,
             Beside(None, MappingProxyType(_joined(batches, self.columns.kept))),
         )
         if self.columns.row is None:

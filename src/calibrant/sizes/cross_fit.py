@@ -354,11 +354,13 @@ def _sorted_rows(sample: Sample, own: Floats, top: Floats) -> Ints:
     """
     keys = sample.weights, top, own
     order = np.lexsort(keys)
-    if not np.logical_and.reduce([np.diff(key[order]) == 0 for key in keys]).any():
-        return order
-    mixed, probs = generator(0).random(sample.probs.shape[1]), sample.probs.astype(np.float64)
-    tied = (sample.labels, (probs * mixed).sum(axis=1), (np.sort(probs) * mixed).sum(axis=1))
-    return np.lexsort((*tied, *keys))
+    alike = np.logical_and.reduce([np.diff(key[order]) == 0 for key in keys])
+    places = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
+    rows = order[places]
+    mixed, probs = generator(0).random(sample.probs.shape[1]), sample.probs[rows].astype(np.float64)
+    tied = sample.labels[rows], (probs * mixed).sum(axis=1), (np.sort(probs) * mixed).sum(axis=1)
+    order[places] = rows[np.lexsort((*tied, *(key[rows] for key in keys)))]
+    return order
 
 
 def _combined(directions: list[Direction], shares: Floats, some: Sample) -> Floats:
@@ -379,9 +381,11 @@ def _residuals(sample: Sample) -> Floats:
 
 def _moments(sample: Sample, h: Floats) -> tuple[Floats, Floats, Floats]:
     """Return gains, lengths, and coefficients of the variance of <e_y, h> at r = p + t h."""
-    along = (sample.probs * h).sum(axis=1)
+    squares, products = h * h, sample.probs * h
+    along, lengths = products.sum(axis=1), squares.sum(axis=1)
     gains = h[np.arange(sample.labels.size), sample.labels] - along
-    lengths = (h * h).sum(axis=1)
-    constant = (sample.probs * h * h).sum(axis=1) - along**2
-    slope = (h**3).sum(axis=1) - 2 * along * lengths
+    products *= h
+    constant = products.sum(axis=1) - along**2
+    squares *= h
+    slope = squares.sum(axis=1) - 2 * along * lengths
     return gains, lengths, np.stack((constant, slope, -(lengths**2)))

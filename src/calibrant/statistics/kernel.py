@@ -9,6 +9,7 @@ from calibrant import engine
 from calibrant.calibration import Block, View
 from calibrant.checks.parameters import brief, one_of, positive, truth, whole
 from calibrant.predictions import Predictions
+from calibrant.statistics.by_rows import Summed
 from calibrant.statistics.kernel_forms import Form, FullForm, LineForm, LowRankForm, Pairs, Sample
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic, batches
 
@@ -96,11 +97,17 @@ class KernelMiscalibration(Statistic):
 
     def prepare(self, view: View) -> Evaluate:
         pairs = self._pairs(view)
-        form, count = self._form(pairs), pairs.count
+        form: Form = view.remember(("kernel form", self), lambda: self._form(pairs))
+        count = pairs.count
+
+        def of_pair(found: Floats) -> Floats:
+            return found / count if count > 0 else np.zeros(found.size)
+
+        if isinstance(form, LowRankForm):
+            return Summed(form, lambda sums: of_pair(form.finish(sums)))
 
         def evaluate(block: Block) -> Floats:
-            found = [form.sums(some) for some in batches(block, form.most)]
-            return np.concatenate(found) / count if count > 0 else np.zeros(block.size)
+            return of_pair(np.concatenate([form.sums(some) for some in batches(block, form.most)]))
 
         return evaluate
 

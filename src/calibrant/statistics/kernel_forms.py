@@ -7,6 +7,7 @@ were w rows and none paired with itself.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import fsum
 from typing import Any, Self, TypeVar, final
 
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
-from calibrant.statistics.statistic import Floats, Outcomes, spans, unit_for
+from calibrant.statistics.by_rows import RowSums, Sums
+from calibrant.statistics.statistic import Array, Floats, Outcomes, spans, unit_for
 
 Whole = NDArray[np.int64]
 T = TypeVar("T")
@@ -33,7 +35,8 @@ KEPT = 1 << 26  # bytes of features that are kept, whatever the size of the data
 class Sample:
     """The rows that count: those of positive weight."""
 
-    rows: Whole  # (k,) their numbers
+    n: int  # of all rows
+    rows: Whole  # (k,) the numbers of those that count
     points: Any  # engine.pairs.Points: their predictions, and weights
     event: int | None  # the outcome of two that the problem is about
 
@@ -46,7 +49,7 @@ class Sample:
             events = probs[:, data.event].astype(np.float64)
             both = (events, 1.0 - events) if data.event == 0 else (1.0 - events, events)
             probs = np.stack(both, axis=1)
-        return cls(rows, engine.pairs.Points(probs, data.weights[rows].copy()), data.event)
+        return cls(data.n, rows, engine.pairs.Points(probs, data.weights[rows].copy()), data.event)
 
     @property
     def mass(self) -> float:
@@ -214,8 +217,8 @@ class FullForm:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class LowRankForm:
+@dataclass(frozen=True, eq=False)
+class LowRankForm(RowSums):
     """All pairs, as seen from a few landmarks: a row is a few features, whole numbers of a unit.
 
     With S_k the sum of the features of rows of outcome k, and E_k what it is on average, the sum
@@ -256,26 +259,43 @@ class LowRankForm:
         return engine.landmarks.expected(probs, units), fsum(weights * own * (1.0 + squares))
 
     @property
-    def most(self) -> int:
+    def n(self) -> int:  # type: ignore[override]
+        return self.pairs.sample.n
+
+    @property
+    def step(self) -> int:  # type: ignore[override]
+        return SPAN if self.expected.shape[0] <= FEW else WIDE_SPAN
+
+    @property
+    def most(self) -> int:  # type: ignore[override]
         return max(1, BATCH // self.expected.size)
 
-    def sums(self, outcomes: Outcomes) -> Floats:
-        sample, (m, rank) = self.pairs.sample, self.expected.shape
-        sums = np.zeros((outcomes.size, m, rank), np.int64)
-        scale = 1.0 / unit_for(max(1.0, self.pairs.kernel.scales.size * sample.mass))
-        own = np.zeros(outcomes.size, np.int64)
-        step = SPAN if m <= FEW else WIDE_SPAN
-        for first in range(0, sample.rows.size, step):
-            rows = sample.rows[first : first + step]
-            last = first + rows.size
-            drawn = outcomes.of(rows)
-            units, alone = self._features(first, last)
-            engine.landmarks.add_features(units, drawn, sums)
-            if self.pairs.unbiased:
-                points = self._points(first, last)
-                engine.landmarks.add_own(points, alone, drawn, scale, own)
-        found = engine.landmarks.squared_lengths(sums, self.expected) * self.unit**2
-        return np.asarray(found - (self.alone - 2.0 * (own / scale)) * self.pairs.unbiased)
+    @cached_property
+    def scale(self) -> float:
+        """How many units of its own sum 1 is."""
+        return 1.0 / unit_for(max(1.0, self.pairs.kernel.scales.size * self.pairs.sample.mass))
+
+    def start(self, size: int) -> Sums:
+        """Return sums of features (size, m, rank), and of what rows bring by themselves (size,)."""
+        return np.zeros((size, *self.expected.shape), np.int64), np.zeros(size, np.int64)
+
+    def add(self, sums: Sums, first: int, last: int, outcomes: Array) -> None:
+        """Add the features of rows to those of their outcomes."""
+        rows = self.pairs.sample.rows
+        start, stop = np.searchsorted(rows, (first, last))
+        if stop - start < last - first:
+            outcomes = outcomes[rows[start:stop] - first]
+        units, alone = self._features(start, stop)
+        engine.landmarks.add_features(units, outcomes, sums[0])
+        if self.pairs.unbiased:
+            points = self._points(start, stop)
+            engine.landmarks.add_own(points, alone, outcomes, self.scale, sums[1])
+
+    def finish(self, sums: Sums) -> Floats:
+        """Return the sum over the pairs in each replicate: (size,)."""
+        features, own = sums
+        found = engine.landmarks.squared_lengths(features, self.expected) * self.unit**2
+        return np.asarray(found - (self.alone - 2.0 * (own / self.scale)) * self.pairs.unbiased)
 
     def _points(self, first: int, last: int) -> Any:
         """Return the predictions and weights of some rows."""

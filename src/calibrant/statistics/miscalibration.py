@@ -20,11 +20,13 @@ from calibrant.distances import (
     squared_euclidean,
     total_variation,
 )
-from calibrant.partitions import FromFunction, Partition
+from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
+from calibrant.statistics.by_rows import Summed, Sums, counts_of
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic
 
 ROOM = 1 << 21  # numbers in a block of counts
+WHOLE = EqualWidth(1)  # all rows as one cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,18 @@ class CellStatistic(Statistic):
                 return self._from_counts(cells, block)
             return np.asarray(norm.scale * self.pick(block.totals(cells))[norm.kind])
 
-        return evaluate
+        at_once = view.rows.held and view.m > 2 and self.partition == WHOLE
+        return evaluate if norm is None or not at_once else self._of_whole(view, norm, evaluate)
+
+    def _of_whole(self, view: View, norm: Any, otherwise: Evaluate) -> Evaluate:
+        """Measure all rows as one cell, whose outcomes are counted for other statistics, too."""
+        cells, kind = view.cells(self.partition), norm.kind
+
+        def finish(sums: Sums) -> Floats:
+            place = sums[0][None], cells.predictions, cells.mass, (kind, kind + 1)
+            return np.asarray(norm.scale * self.pick(engine.null.table_totals(*place))[kind])
+
+        return Summed(counts_of(view), finish, otherwise)
 
     def _from_counts(self, cells: Cells, block: Block) -> Floats:
         """Measure any distance on counts, a block of cells at a time."""

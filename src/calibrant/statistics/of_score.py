@@ -1,7 +1,7 @@
 """Statistics of proper scores: how far one is from what the model expects; its miscalibration."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import erfc, inf, sqrt
 from typing import final
 
@@ -12,18 +12,19 @@ from calibrant import engine
 from calibrant.calibration import Block, View, observed
 from calibrant.predictions import Predictions
 from calibrant.scores import Score, brier_score, event_losses, least_loss
+from calibrant.statistics.by_rows import RowSums, Summed, Sums
 from calibrant.statistics.statistic import (
+    READ,
+    Array,
     Evaluate,
     Floats,
-    Outcomes,
     Statistic,
     Ties,
-    batches,
     spans,
     unit_for,
 )
 
-MOST = 512  # replicates at a time
+MOST = 1 << 14  # replicates at a time
 LARGEST = 746.0  # -log of the smallest number above 0
 
 
@@ -39,6 +40,8 @@ class SignedStatistic(Statistic):
     def prepare(self, view: View) -> Evaluate:
         """Do what depends on the predictions alone."""
         signed = self.signed(view)
+        if isinstance(signed, Summed):
+            return replace(signed, finish=lambda sums: np.abs(signed.finish(sums)))
         return lambda block: np.abs(signed(block))
 
     def z(self, data: Predictions) -> float:
@@ -129,12 +132,13 @@ class Surprise(SignedStatistic):
         expected, variance = view.remember("surprise", lambda: _expected(data))
         scale = float(np.sqrt(variance)) if variance > 0 else 1.0
 
-        def evaluate(block: Block) -> Floats:
-            found = [_surprise(data, some) for some in batches(block, MOST)]
-            with np.errstate(invalid="ignore"):
-                return np.asarray((np.concatenate(found) - expected) / scale)
+        rows = SurpriseSums(data)
 
-        return evaluate
+        def finish(sums: Sums) -> Floats:
+            with np.errstate(invalid="ignore"):
+                return np.asarray((rows.value(sums) - expected) / scale)
+
+        return Summed(rows, finish)
 
     def __str__(self) -> str:
         return "log loss against expectation"
@@ -151,22 +155,35 @@ def _expected(data: Predictions) -> tuple[float, float]:
     return mean, float((data.weights**2 * (squares - means**2)).sum())
 
 
-def _surprise(data: Predictions, outcomes: Outcomes) -> Floats:
-    """Return the summed surprise of each replicate: (size,)."""
-    unit = unit_for(LARGEST * max(1.0, float(data.weights.max())))
-    words, impossible = (
-        engine.arrays.blank(engine.pairs.Words, size=outcomes.size) for _ in range(2)
-    )
-    for start, stop in spans(data.n, data.m):
-        _, surprise, never = _logs(data, slice(start, stop))
-        table = np.rint(data.weights[start:stop, None] * surprise / unit).astype(np.int64)
-        zeros = never.astype(np.int64) if never.any() else None
-        for first, last in spans(stop - start, outcomes.size):
-            drawn = outcomes.of(np.arange(start + first, start + last))
-            engine.pairs.add_entries(table[first:last], drawn, words)
-            if zeros is not None:
-                engine.pairs.add_entries(zeros[first:last], drawn, impossible)
-    return np.where(impossible.value > 0, inf, words.value * unit)
+@final
+class SurpriseSums(RowSums):
+    """The summed surprise, and how often what was given probability 0 occurs, in two words each."""
+
+    most = MOST
+
+    def __init__(self, data: Predictions) -> None:
+        self.data, self.n = data, data.n
+        self.step = max(1, READ // data.m)
+        self.unit = unit_for(LARGEST * max(1.0, float(data.weights.max())))
+
+    def start(self, size: int) -> Sums:
+        """Return the sums of no rows."""
+        return tuple(np.zeros((4, size), np.int64))
+
+    def add(self, sums: Sums, first: int, last: int, outcomes: Array) -> None:
+        """Add the surprise of rows."""
+        _, surprise, never = _logs(self.data, slice(first, last))
+        weights = self.data.weights[first:last, None]
+        table = np.rint(weights * surprise / self.unit).astype(np.int64)
+        engine.pairs.add_entries(table, outcomes, engine.pairs.Words(*sums[:2]))
+        if never.any():
+            zeros = never.astype(np.int64)
+            engine.pairs.add_entries(zeros, outcomes, engine.pairs.Words(*sums[2:]))
+
+    def value(self, sums: Sums) -> Floats:
+        """Return the summed surprise of each replicate: (size,)."""
+        words, impossible = engine.pairs.Words(*sums[:2]), engine.pairs.Words(*sums[2:])
+        return np.where(impossible.value > 0, inf, words.value * self.unit)
 
 
 def _logs(data: Predictions, rows: slice) -> tuple[Floats, Floats, NDArray[np.bool_]]:

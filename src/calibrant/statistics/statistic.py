@@ -131,14 +131,18 @@ class Drawn:
 
     drawing: Any  # engine.draws.Outcomes: what they are drawn from
     replicates: Replicates
+    labels: Array | None = None  # (n,) those of the data, which come after the replicates
 
     @property
     def size(self) -> int:
-        return self.replicates.size
+        return self.replicates.size + (self.labels is not None)
 
-    def of(self, rows: Array) -> NDArray[np.int32]:
+    def of(self, rows: Array) -> Array:
         """Return the outcomes of the rows with these numbers (k,): (k, size)."""
-        return np.asarray(engine.draws.draw_rows(self.drawing, rows, self.replicates))
+        drawn = np.asarray(engine.draws.draw_rows(self.drawing, rows, self.replicates))
+        if self.labels is None:
+            return drawn
+        return np.hstack((drawn, self.labels[rows, None].astype(drawn.dtype)))
 
 
 Outcomes = Stored | Drawn
@@ -288,6 +292,9 @@ class Ties:
 
     def sums(self, block: Block, factors: Floats) -> Floats:
         """Return sums over the rows of (y - p) times factors (k, cells): (k, size)."""
+        found = block.residuals(self.cells, (self.predicted, factors))
+        if found is not None:
+            return found
         out = np.zeros((factors.shape[0], block.size))
         for part, events in self.events(block):
             engine.line.add_residuals(events, self.predicted[part], factors[:, part], out)

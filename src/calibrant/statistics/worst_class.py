@@ -5,9 +5,10 @@ from typing import final
 
 import numpy as np
 
-from calibrant.calibration import Block, View
+from calibrant.calibration import View
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
+from calibrant.statistics.by_rows import Summed, Sums, counts_of
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic, spans
 
 SMALL = 1e-3  # below it, h is taken from its series
@@ -47,11 +48,11 @@ class WorstClass(Statistic):
         cells = view.cells(EqualWidth(1))
         variance, third = view.remember("worst class", lambda: _moments(data))
 
-        def evaluate(block: Block) -> Floats:
-            off = block.counts(cells, 0, 1)[:, 0] - cells.predictions[0]
+        def finish(sums: Sums) -> Floats:
+            off = sums[0].T - cells.predictions[0]
             return np.asarray(_deviances(off, variance, third).max(axis=1))
 
-        return evaluate
+        return Summed(counts_of(view), finish)
 
     def __str__(self) -> str:
         return "worst class"

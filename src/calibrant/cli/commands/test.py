@@ -140,7 +140,7 @@ class Gates:
                 if getattr(self, option) is not None:
                     raise mistake(
                         f"--{option.replace('_', '-')}",
-                        "needs all rows at once; those of folders are read in batches.",
+                        "needs all rows at once; these are read in batches.",
                     )
 
     def failures(self, verdict: "Verdict") -> list[str]:

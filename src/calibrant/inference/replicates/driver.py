@@ -11,11 +11,12 @@ import numpy as np
 from calibrant.calibration import Block, observed
 from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Replicates
-from calibrant.inference.replicates.problem import Plan, Problem
+from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.partitions import Partition
 from calibrant.statistics import Statistic
-from calibrant.statistics.statistic import Evaluate
+from calibrant.statistics.by_rows import Summed, add_up
+from calibrant.statistics.statistic import Drawn, Evaluate
 
 Found = tuple[list[float], Floats]  # statistics of the data, and of every replicate (…, B)
 
@@ -29,6 +30,7 @@ class Task(NamedTuple):
     out: Floats  # (B,)
     evaluate: Evaluate
     threaded: bool = True
+    value: Floats | None = None  # (1,) where that of the data goes, if it is wanted
 
 
 def values_and_replicates(problem: Problem, statistics: Sequence[Statistic], plan: Plan) -> Found:
@@ -54,12 +56,12 @@ def of_all(
     found = []
     for number, (problem, some) in enumerate(zip(problems, statistics, strict=True)):
         prepared = _prepared(problem, some)
-        values = _values(prepared, observed(problem.seen))
+        values = np.empty((len(prepared), 1))
         mine = plan.part(number, len(problems))
-        nulls = replicates(problem, some, prepared, mine)
+        nulls = replicates(problem, some, prepared, mine, values)
         if not problem.tells:
-            nulls[:] = np.array(values)[:, None]
-        found.append((values, nulls))
+            nulls[:] = values
+        found.append((values[:, 0].tolist(), nulls))
     return found
 
 
@@ -91,20 +93,28 @@ def _values(prepared: Sequence[Evaluate], block: Block) -> list[float]:
 
 
 def replicates(
-    problem: Problem, statistics: Sequence[Statistic], prepared: Sequence[Evaluate], plan: Plan
+    problem: Problem,
+    statistics: Sequence[Statistic],
+    prepared: Sequence[Evaluate],
+    plan: Plan,
+    values: Floats | None = None,
 ) -> Floats:
     """Return statistics that were prepared for rows at hand, of every replicate: (statistics, B).
 
     Those that need totals alone of rows on a device are drawn there, all replicates at once.
+
+    values : (statistics, 1) receives those of the data
     """
     out = np.empty((len(statistics), plan.n_resamples))
+    on_device = problem.hypothesis.on_device and problem.draws is problem.hypothesis
     here: list[Task] = []
     there: list[Task] = []
-    on_device = problem.hypothesis.on_device and problem.draws is problem.hypothesis
-    for row, statistic, evaluate in zip(out, statistics, prepared, strict=True):
-        task = Task(row, _for_rows(problem, statistic, evaluate), statistic.threaded)
+    for number, statistic in enumerate(statistics):
+        evaluate = _for_rows(problem, statistic, prepared[number])
+        task = Task(out[number], evaluate, statistic.threaded, _place(values, number))
         (there if on_device and statistic.from_totals else here).append(task)
     if there:
+        _of_data(problem, there)
         _fill(Block(problem.draws, Replicates(0, plan.n_resamples)), there)
     if here:
         _on_host(problem, here, plan)
@@ -113,9 +123,66 @@ def replicates(
     return out
 
 
+def _place(values: Floats | None, number: int) -> Floats | None:
+    """Return where the statistic of the data with this number goes, if it is wanted."""
+    return None if values is None else values[number]
+
+
 def _on_host(problem: Problem, tasks: list[Task], plan: Plan) -> None:
-    """Fill in the replicates, block by block, on several threads if all statistics allow it."""
+    """Fill in the replicates: sums over rows as rows are drawn, all others block by block."""
     problem.draws.prepare(problem.view.asked)
+    left = tasks
+    passes: list[list[Task]] = []
+    if problem.draws.drawing is not None:
+        left = [task for task in tasks if not isinstance(task.evaluate, Summed)]
+        passes = _passes(tasks, plan.n_resamples)
+    parts = len(passes) + bool(left)
+    for number, some in enumerate(passes):
+        _by_rows(problem, some, plan.part(number, parts))
+    if left:
+        _of_data(problem, left)
+        _by_blocks(problem, left, plan.part(len(passes), parts))
+
+
+def _passes(tasks: Sequence[Task], n_resamples: int) -> list[list[Task]]:
+    """Return statistics of sums over rows, those together that have room for as many replicates."""
+    found: dict[int, list[Task]] = {}
+    for task in tasks:
+        if isinstance(task.evaluate, Summed):
+            most = min(task.evaluate.rows.most, n_resamples)
+            found.setdefault(most, []).append(task)
+    return list(found.values())
+
+
+def _by_rows(problem: Problem, tasks: Sequence[Task], plan: Plan) -> None:
+    """Add up what statistics share of rows, whose labels are drawn once for all of them.
+
+    Threads share the rows of all replicates or, of many classes, take some replicates each.
+    """
+    statistics = [(task, task.evaluate) for task in tasks if isinstance(task.evaluate, Summed)]
+    sums = list(dict.fromkeys(statistic.rows for _, statistic in statistics))
+    wanted = all(task.value is not None for task in tasks)
+
+    def work(start: int, stop: int, progress: Progress | None = None) -> None:
+        labels = problem.seen.labels if wanted and start == 0 else None
+        outcomes = Drawn(problem.draws.drawing, Replicates(start, stop), labels)
+        found = dict(zip(sums, add_up(sums, outcomes, progress), strict=True))
+        for task, statistic in statistics:
+            numbers = checked(statistic.finish(found[statistic.rows]), outcomes.size)
+            task.out[start:stop] = numbers[: stop - start]
+            if labels is not None and task.value is not None:
+                task.value[:] = numbers[-1]
+
+    spans = threads.blocks(plan.n_resamples, min(each.most for each in sums))
+    if len(spans) >= max(2, threads.count()):
+        threads.run(work, spans, plan.progress)
+        return
+    for number, span in enumerate(spans):
+        work(*span, plan.part(number, len(spans)).progress)
+
+
+def _by_blocks(problem: Problem, tasks: list[Task], plan: Plan) -> None:
+    """Fill in the replicates, block by block, on several threads if all statistics allow it."""
 
     def work(start: int, stop: int) -> None:
         _fill(Block(problem.draws, Replicates(start, stop)), tasks)
@@ -126,6 +193,14 @@ def _on_host(problem: Problem, tasks: list[Task], plan: Plan) -> None:
         threads.run_here(work, threads.blocks(plan.n_resamples, FEW), plan.progress)
 
 
+def _of_data(problem: Problem, tasks: Sequence[Task]) -> None:
+    """Write the statistics of the data to their places, where they are wanted."""
+    block = observed(problem.seen)
+    for task in tasks:
+        if task.value is not None:
+            task.value[:] = numbers(task.evaluate, block)
+
+
 def _fill(block: Block, tasks: Sequence[Task]) -> None:
     """Write what statistics make of a block of replicates to their places."""
     for task in tasks:
@@ -134,10 +209,14 @@ def _fill(block: Block, tasks: Sequence[Task]) -> None:
 
 def numbers(evaluate: Evaluate, block: Block) -> Floats:
     """Return what a statistic gives for each replicate of a block, or refuse it."""
-    found = np.asarray(evaluate(block))
-    if found.shape != (block.size,):
+    return checked(np.asarray(evaluate(block)), block.size)
+
+
+def checked(found: Floats, size: int) -> Floats:
+    """Return numbers of so many replicates, or refuse what a statistic gave."""
+    if found.shape != (size,):
         raise ValueError(
-            f"`statistic` must give a number for each of {block.size} replicates; it gave shape"
+            f"`statistic` must give a number for each of {size} replicates; it gave shape"
             f" {found.shape}."
         )
     if found.dtype.kind not in "biuf":

@@ -180,6 +180,18 @@ class Labels(Draws):
         found: Floats = engine.null.event_counts(*place)
         return found
 
+    def residuals(
+        self, cells: Gathered, some: Replicates, terms: tuple[Floats, Floats]
+    ) -> Floats | None:
+        """Return sums over cells of events less what was predicted, times factors: (k, size)."""
+        if self.cuts is None or not self.lens.rowwise:
+            return None
+        key = self.source.key
+        keys = key, engine.draws.replicate_keys(key, some)
+        place = self.batch.rows, cells.order, self.cuts, keys, terms
+        found: Floats = engine.null.event_residuals(*place)
+        return found
+
     def counts(self, cells: Gathered, some: Replicates, first: int, last: int) -> Floats:
         """Return the weight of each outcome in cells first … last - 1: (size, cells, m)."""
         if not self.lens.rowwise:
