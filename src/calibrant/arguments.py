@@ -31,7 +31,10 @@ Data_contra = TypeVar("Data_contra", contravariant=True)
 Probs_contra = TypeVar("Probs_contra", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
 
-COLUMNS = ("label", "probs", "classes", "weight", "values", "cluster", "keep")  # of `load`
+COLUMNS = (  # of `load`
+    *("label", "probs", "classes", "weight", "values", "cluster", "keep"),
+    *("percent", "decimal_comma", "drop_missing"),
+)
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
 DISTANCES = "tv, euclidean or squared"

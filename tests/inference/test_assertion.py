@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from chance import limit
+from chance import most
 
 import calibrant as cal
 from calibrant import assert_calibrated, datasets
@@ -59,4 +59,4 @@ def test_a_model_that_is_off_by_the_limit_passes_rarely(below, wrong):
             passed += 1
         except AssertionError:
             pass
-    assert (passed > limit(100, 0.025)) == wrong
+    assert (passed > most(100, 0.025)) == wrong

@@ -1,4 +1,4 @@
-"""A gate for tests of a model: predictions are shown to be off by less than a limit, or it fails."""
+"""A gate for tests of a model: it fails unless predictions are shown to be off by less."""
 
 from calibrant.arguments import check_data, takes_arrays
 from calibrant.checks.parameters import Rng, fraction
@@ -50,7 +50,7 @@ def assert_calibrated(
     >>> assert_calibrated(datasets.dirichlet(4000, 3, temperature=0.5, rng=0), below=0.05)
     Traceback (most recent call last):
         ...
-    AssertionError: Not calibrated within 5.0 points: shown to be off by at least 13.2 points...
+    AssertionError: Not calibrated within 5.0 points: shown to be off by at least 12.7 points...
     """
     __tracebackhide__ = True  # pytest shows the line of the test instead
     check_data(data)
