@@ -178,7 +178,7 @@ def test_a_display_of_an_estimator_draws_its_predictions():
         ReliabilityDisplay.from_estimator(Perceptron().fit(X, Y), X, Y)
     with pytest.raises(ValueError, match="`pos_label` must be one of the classes; found 3"):
         ReliabilityDisplay.from_estimator(two, X, Y == "a", pos_label=3)
-    with pytest.raises(ValueError, match="`y` must hold classes of the estimator; found 'd'"):
+    with pytest.raises(ValueError, match="`y` must hold classes of the estimator; found d"):
         ReliabilityDisplay.from_estimator(model, X[:1], ["d"])
 
 

@@ -63,11 +63,12 @@ class CalibrationCallback(Callback):  # type: ignore[misc]
         """Evaluate all of them."""
         if trainer.sanity_checking or not self._parts:
             return
-        preds, labels = (torch.cat([part[i] for part in self._parts]) for i in (1, 2))
+        kinds, *found = zip(*self._parts, strict=True)
+        preds, labels = (torch.cat(parts) for parts in found)
         if trainer.world_size > 1:
             preds, labels = (pl_module.all_gather(one).flatten(0, 1) for one in (preds, labels))
-        make = Predictions.from_logits if self._parts[0][0] == "logits" else Predictions
         self._parts = []
+        make = Predictions.from_logits if kinds[0] == "logits" else Predictions
         row = self.trajectory.follow(trainer.global_step, make(preds, labels))
         pl_module.log_dict({f"val_{name}": value for name, value in row.logged().items()})
 

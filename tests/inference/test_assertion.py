@@ -23,7 +23,7 @@ def test_what_is_shown_to_be_below_passes():
 def test_the_message_says_that_it_is_off_or_that_rows_are_too_few():
     with pytest.raises(AssertionError, match=r"Not calibrated within 2\.0 points: shown to be off"):
         assert_calibrated(SURE, below=0.02)
-    with pytest.raises(AssertionError, match=r"recalibrate\(data\)` says which calibrator"):
+    with pytest.raises(AssertionError, match=r"recalibrate\(data\) says which calibrator"):
         assert_calibrated(SURE, below=0.02)
     few = GOOD.restrict(np.arange(6000) < 200)
     with pytest.raises(AssertionError, match="200 rows cannot show it, for they may be off by up"):

@@ -49,7 +49,7 @@ def open_lines(path: Path) -> ColumnStore:
 def open_json(path: Path) -> ColumnStore:
     """Open a JSON file: a log of inspect_ai, statistics of HELM, or a table."""
     head = first_bytes(path, HEAD)
-    if head.lstrip()[:1] == b"{" and all(key in head for key in (b'"eval"', b'"status"')):
+    if _is_log(head):
         return _inspected(json.loads(path.read_bytes()).get("samples") or [])
     if head.lstrip()[:1] == b"[" and b'"instance_id"' in head and b'"stats"' in head:
         return _helm(json.loads(path.read_bytes()))
@@ -59,8 +59,8 @@ def open_json(path: Path) -> ColumnStore:
 def open_log(path: Path) -> ColumnStore:
     """Open a log of inspect_ai, a ZIP archive of samples."""
     with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if name.startswith("samples/")]
-        return _inspected([json.loads(_entry(archive, name)) for name in sorted(names)])
+        entries = sorted(one for one in archive.namelist() if one.startswith("samples/"))
+        return _inspected([json.loads(_entry(archive, one)) for one in entries])
 
 
 def title(path: Path) -> str | None:
@@ -70,25 +70,31 @@ def title(path: Path) -> str | None:
         model = path.parent.name.replace("__", "/")
         return f"{model}: {found['task']}" if model else found["task"]
     try:
-        if path.suffix.lower() == ".eval":
-            with zipfile.ZipFile(path) as archive:
-                head = _entry(archive, "_journal/start.json").decode()
-        elif path.suffix.lower() == ".json":
-            head = first_bytes(path, HEAD).decode(errors="replace")
-            head = head if '"eval"' in head and '"status"' in head else ""
-        else:
-            return None
-    except (OSError, KeyError, zipfile.BadZipFile, ValueError):
+        head = _head(path)
+    except (OSError, KeyError, zipfile.BadZipFile, ImportError):
         return None  # whoever reads it says what is wrong
-    parts = [re.search(FIELD % name, head) for name in ("model", "task")]
-    return ": ".join(json.loads(f'"{part[1]}"') for part in parts if part) or None
+    parts = filter(None, (re.search(FIELD % key, head) for key in ("model", "task")))
+    return ": ".join(json.loads(f'"{part[1]}"') for part in parts) or None
 
 
-def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
+def _head(path: Path) -> str:
+    """Return the start of a log of inspect_ai; nothing of other files."""
+    if path.suffix.lower() == ".eval":
+        with zipfile.ZipFile(path) as archive:
+            return _entry(archive, "_journal/start.json").decode()
+    head = first_bytes(path, HEAD) if path.suffix.lower() == ".json" else b""
+    return head.decode(errors="replace") if _is_log(head) else ""
+
+
+def _is_log(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and b'"eval"' in head and b'"status"' in head
+
+
+def _entry(archive: zipfile.ZipFile, entry: str) -> bytes:
     """Return an entry of an archive, also one that is compressed with zstd."""
-    info = archive.getinfo(name)
+    info = archive.getinfo(entry)
     if info.compress_type != ZSTD:
-        return archive.read(name)
+        return archive.read(entry)
     needs("reading this log", "zstandard", extra="files")
     import zstandard  # noqa: PLC0415 (an extra)
 
@@ -120,14 +126,18 @@ def _scored(row: int, sample: Mapping[str, Any]) -> tuple[Sequence[float], int]:
         )
     logs = np.array(answers, float)
     right = _place(sample, logs.size)
-    best = np.flatnonzero(logs == logs.max())
-    told = sample.get("acc")
-    if right is None or (told is not None and best.size == 1 and (best[0] == right) != told):
+    if right is None or _contradicted(sample, logs, right):
         raise ValueError(
-            f"`target` must be the right choice, one of {logs.size}; row {row} has"
-            f" {brief(sample['target'])}" + ("." if told is None else f", and 'acc' is {told}.")
+            f"'target' must be the right choice, one of {logs.size}; row {row} has"
+            f" {brief(sample['target'])}, where 'acc' is {sample.get('acc')}."
         )
     return softmax(logs[None])[0].tolist(), right
+
+
+def _contradicted(sample: Mapping[str, Any], logs: Any, right: int) -> bool:
+    """Whether the accuracy of a question says otherwise, and no two choices are equally likely."""
+    best = np.flatnonzero(logs == logs.max())
+    return "acc" in sample and best.size == 1 and (best[0] == right) != sample["acc"]
 
 
 def _likelihood(answer: Any) -> float | None:
@@ -143,10 +153,9 @@ def _place(sample: Mapping[str, Any], n: int) -> int | None:
     target = str(sample["target"]).strip()
     if target.isdecimal():
         return int(target) if int(target) < n else None
-    asked = sample.get("arguments") or {}
-    values = asked.values() if isinstance(asked, dict) else asked
-    texts = [str(list(one.values() if isinstance(one, dict) else one)[-1]) for one in values]
-    return next((i for i, text in enumerate(texts) if text.strip() == target), None)
+    asked = [one for one in (sample.get("arguments") or {}).values() if isinstance(one, dict)]
+    texts = [str(one.get("arg_1")).strip() for one in asked]
+    return texts.index(target) if target in texts else None
 
 
 def _choices(rows: Sequence[tuple[Sequence[float], int]], ids: Sequence[Any]) -> Columnar:
@@ -170,13 +179,12 @@ def _inspected(samples: Sequence[Mapping[str, Any]]) -> Columnar:
     """Open samples of inspect_ai."""
     if not samples:
         raise ValueError("the log must have samples; found none. Was the evaluation cut short?")
-    epochs = {sample.get("epoch", 1) for sample in samples}
-    ids = [f"{s['id']} ({s['epoch']})" if len(epochs) > 1 else s["id"] for s in samples]
+    ids = [sample["id"] for sample in samples]  # of several epochs, each is there more than once
     chosen = [_letters(sample) for sample in samples]
-    if all(one is not None for one in chosen):
+    if None not in chosen:
         return _choices([one for one in chosen if one is not None], ids)
     told = [(_confidence(sample), _right(row, sample)) for row, sample in enumerate(samples)]
-    if all(confidence is None for confidence, _ in told):
+    if {confidence for confidence, _ in told} == {None}:
         raise ValueError(SURE)
     return _confidences(told, ids)
 
@@ -213,15 +221,15 @@ def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
     place = letters.find(target) if isinstance(target, str) and len(target) == 1 else -1
     if place < 0 or len(letters) < 2:
         return None
-    for token in reversed(list(_tokens(sample))):
-        if token["token"].strip() in set(letters) and token.get("top_logprobs"):
-            mass = dict.fromkeys(letters, 0.0)
-            for other in token["top_logprobs"]:
-                if other["token"].strip() in mass:
-                    mass[other["token"].strip()] += exp(other["logprob"])
-            total = sum(mass.values())
-            return [value / total for value in mass.values()], place
-    return None
+    answers = [one for one in _tokens(sample) if one["token"].strip() in set(letters)]
+    if not answers or not answers[-1].get("top_logprobs"):
+        return None
+    mass = dict.fromkeys(letters, 0.0)
+    for other in answers[-1]["top_logprobs"]:
+        letter = other["token"].strip()
+        mass[letter] = mass.get(letter, 0.0) + exp(other["logprob"])
+    found = [mass[letter] for letter in letters]
+    return [value / sum(found) for value in found], place
 
 
 def _tokens(sample: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -234,11 +242,14 @@ def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
     """Open statistics of the instances of a run of HELM, without perturbed ones."""
     plain = [one for one in instances if not one.get("perturbation")]
     stats = [{s["name"]["name"]: s.get("mean") for s in one["stats"]} for one in plain]
+    told = []
     for row, found in enumerate(stats):
-        if "max_prob" not in found or found.get("exact_match") not in (0, 1):
+        sure, right = found.get("max_prob"), found.get("exact_match")
+        told.append((sure, right))
+        if sure is None or right not in (0, 1):
             raise ValueError(
                 "instances must have 'max_prob' and 'exact_match', 0 or 1; row"
                 f" {row} has {listed(found)}."
             )
-    told = [(found["max_prob"], int(found["exact_match"])) for found in stats]
-    return _confidences(told, [one["instance_id"] for one in plain])
+    pairs = [(sure, int(right or 0)) for sure, right in told]
+    return _confidences(pairs, [one["instance_id"] for one in plain])

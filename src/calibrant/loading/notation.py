@@ -70,12 +70,15 @@ class Noted:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns, without rows that lack a value if these are to be dropped."""
-        texts = [n for n in numeric if self._texts or self._store.kinds[n] == "text"]
+        texts = [name for name in numeric if self._is_text(name)]
         plain = [name for name in numeric if name not in texts]
         frame = self._store.read(plain, [*named, *texts])
-        found = [self._parsed(frame[n]) if n in texts else frame[n] for n in numeric]
-        whole = pl.DataFrame([*found, *(frame[name] for name in named)])
-        return self._complete(whole) if self._options.drop_missing else whole
+        frame = frame.with_columns(self._parsed(frame[name]) for name in texts)
+        frame = frame.select(*numeric, *named)
+        return self._complete(frame) if self._options.drop_missing else frame
+
+    def _is_text(self, name: str) -> bool:
+        return self._texts or self._store.kinds[name] == "text"
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Return one group: which rows have gaps, all columns tell."""

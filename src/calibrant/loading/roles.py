@@ -105,6 +105,9 @@ class Options:
             if getattr(self, option) is not None:  # what can be read only once is read here
                 object.__setattr__(self, option, _names(option, getattr(self, option)))
         one_of("values", self.values, get_args(Values))
+        self._check_notation()
+
+    def _check_notation(self) -> None:
         for option in ("percent", "decimal_comma", "drop_missing"):
             truth(option, getattr(self, option))
         if self.percent and self.values == "logits":

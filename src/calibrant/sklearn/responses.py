@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from calibrant.predictions import Predictions
@@ -24,17 +25,23 @@ def predictions_of(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> Pre
 
 def labelled(probs: Any, y: Any, classes: Any, pos_label: Any = None) -> Predictions:
     """Return probabilities (n, m), or (n,) of the event, with labels y that are among classes."""
-    labels = column_or_1d(y)
     known = np.asarray(classes)
-    if pos_label is not None and known.size == 2:
-        if pos_label not in known.tolist():
-            raise ValueError(f"`pos_label` must be one of the classes; found {pos_label!r}.")
-        turned = known[0] == pos_label
-        known = known[::-1] if turned else known
-        probs = probs[:, ::-1] if turned and np.ndim(probs) == 2 else probs
-    codes = {value: j for j, value in enumerate(known.tolist())}
-    missing = [value for value in labels.tolist() if value not in codes]
-    if missing:
-        raise ValueError(f"`y` must hold classes of the estimator; found {missing[0]!r}.")
-    places = np.array([codes[value] for value in labels.tolist()], np.int64)
+    if _turned(known, pos_label):
+        known = known[::-1]
+        probs = probs[:, ::-1] if np.ndim(probs) == 2 else probs
+    labels = column_or_1d(y)
+    missing = ~np.isin(labels, known)
+    if missing.any():
+        raise ValueError(f"`y` must hold classes of the estimator; found {labels[missing][0]!s}.")
+    order = np.argsort(known)
+    places = order[np.searchsorted(known, labels, sorter=order)]
     return Predictions(probs, places, classes=[str(value) for value in known])
+
+
+def _turned(known: NDArray[Any], pos_label: Any) -> bool:
+    """Whether the event is the first of two classes."""
+    if pos_label is None or known.size != 2:
+        return False
+    if pos_label not in known.tolist():
+        raise ValueError(f"`pos_label` must be one of the classes; found {pos_label!r}.")
+    return bool(known[0] == pos_label)

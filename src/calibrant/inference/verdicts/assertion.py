@@ -71,9 +71,9 @@ def _explained(found: Verdict, limit: float, n: int) -> str:
         return f"{start} {many(n, 'row')} are {found.why_not_below(limit)}."
     if found.shown_above(limit):
         why = f"shown to be off by at least {points(found.interval[0])}"
-        remedy = "`cal.recalibrate(data)` says which calibrator would help."
+        remedy = "cal.recalibrate(data) says which calibrator would help."
     else:
         high = found.interval[1] or 0.0
         why = f"{many(n, 'row')} cannot show it, for they may be off by up to {points(high)}"
-        remedy = "More rows narrow the interval, and `cal.power(data)` says what rows would show."
+        remedy = "More rows narrow the interval, and cal.power(data) says what rows would show."
     return f"{start} {why}. {found.sentence} {remedy}"
