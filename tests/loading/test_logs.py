@@ -37,7 +37,10 @@ def test_choices_become_probabilities(tmp_path):
         assert row[: len(logs)] == pytest.approx(mass / mass.sum())
         assert not row[len(logs) :].any()  # a choice that the question does not have
     assert data.labels.tolist() == [0, 1, 0]
-    assert str(data.reading) == "Read labels from 'target' and probabilities from 'probs'. Left out: 'id'."
+    assert (
+        str(data.reading)
+        == "Read labels from 'target' and probabilities from 'probs'. Left out: 'id'."
+    )
 
 
 def test_models_and_tasks_have_names(tmp_path):
