@@ -1,24 +1,26 @@
-"""Maps in scikit-learn's world: its own checks, pipelines and searches."""
+"""Maps, displays and scorers in scikit-learn's world: its own checks, pipelines and searches."""
 
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibrationDisplay, calibration_curve
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from calibrant import Predictions
+from calibrant import Predictions, ece, rms
 from calibrant.recalibration import Isotonic, Temperature, Vector
-from calibrant.sklearn import Recalibrated
+from calibrant.sklearn import CalibrationScorer, Recalibrated, ReliabilityDisplay
 
 X, CODES = make_classification(600, 12, n_informative=4, n_redundant=6, n_classes=3, random_state=0)
 Y = np.array(["b", "c", "a"])[CODES]
@@ -108,3 +110,111 @@ def test_clones_have_the_method():
 def test_an_estimator_without_probabilities_is_refused():
     with pytest.raises(TypeError, match="predict_proba or decision_function; KMeans has neither"):
         Recalibrated(KMeans()).fit(X, Y)
+
+
+# The display
+
+
+def binary(y, prob, **kwargs):
+    return ReliabilityDisplay.from_predictions(y, prob, n_resamples=99, **kwargs)
+
+
+@pytest.fixture(autouse=True)
+def no_figures():
+    yield
+    plt.close("all")
+
+
+RNG = np.random.default_rng(0)
+PROB = RNG.beta(1, 1, 500)
+EVENT = (RNG.random(500) < PROB**2).astype(int)
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_a_display_has_the_points_of_scikit_learn(strategy):
+    display = binary(EVENT, PROB, n_bins=5, strategy=strategy)
+    expected = calibration_curve(EVENT, PROB, n_bins=5, strategy=strategy)
+    for mine, theirs in zip((display.prob_true, display.prob_pred), expected, strict=True):
+        assert mine[0] == pytest.approx(theirs, rel=1e-12)
+    own = CalibrationDisplay.from_predictions(EVENT, PROB, n_bins=5, strategy=strategy)
+    for name in ("ax_", "figure_", "plot", "prob_true", "prob_pred"):
+        assert hasattr(display, name)
+        assert hasattr(own, name)
+    assert display.figure_ is display.ax_.figure
+
+
+def test_several_displays_share_an_axes_and_one_legend():
+    first = binary(EVENT, PROB, name="a")
+    first.ax_.set_title("kept")
+    second = binary(EVENT, PROB**2, name="b", ax=first.ax_)
+    third = binary(EVENT, PROB**3, name="b", ax=first.ax_)
+    assert first.ax_ is second.ax_ is third.ax_
+    assert first.ax_.get_title() == "kept"
+    texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
+    assert [text.split(":")[0] for text in texts[:3]] == ["a", "b", "b (2)"]
+    assert len(third.prob_true) == 1
+    assert repr(third).startswith("<ReliabilityDisplay of b: ")
+    together = len(first.ax_.collections) + len(first.ax_.lines)
+    first.ax_.clear()
+    binary(EVENT, PROB, name="a", ax=first.ax_)  # what was cleared does not come back
+    assert len(first.ax_.collections) + len(first.ax_.lines) < together
+    with pytest.raises(ValueError, match="displays on one Axes must be about the same outcome"):
+        binary(np.where(EVENT, "x", "y"), PROB, ax=first.ax_)
+
+
+def test_a_display_of_an_estimator_draws_its_predictions():
+    model = GaussianNB().fit(X[:300], Y[:300])
+    two = GaussianNB().fit(X[:300], Y[:300] == "a")
+    how = {"n_resamples": 19}
+    display = ReliabilityDisplay.from_estimator(two, X[300:], Y[300:] == "a", **how)
+    same = binary(Y[300:] == "a", two.predict_proba(X[300:])[:, 1])
+    assert np.array_equal(display.prob_true[0], same.prob_true[0])
+    assert display.diagram.series[0].name == "GaussianNB"
+    other = ReliabilityDisplay.from_estimator(two, X[300:], Y[300:] == "a", pos_label=False, **how)
+    assert other.prob_pred[0] == pytest.approx(1 - display.prob_pred[0][::-1], rel=1e-9)
+    many = ReliabilityDisplay.from_estimator(model, X[300:], Y[300:], style="bars", **how)
+    assert many.diagram.subject == "the predicted class"
+    with pytest.raises(TypeError, match="`estimator` must have predict_proba; Perceptron has not"):
+        ReliabilityDisplay.from_estimator(Perceptron().fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="`pos_label` must be one of the classes; found 3"):
+        ReliabilityDisplay.from_estimator(two, X, Y == "a", pos_label=3)
+    with pytest.raises(ValueError, match="`y` must hold classes of the estimator; found d"):
+        ReliabilityDisplay.from_estimator(model, X[:1], ["d"])
+
+
+def test_a_display_of_folds_has_a_curve_for_each():
+    y = Y == "a"
+    results = cross_validate(GaussianNB(), X, y, cv=3, return_estimator=True, return_indices=True)
+    display = ReliabilityDisplay.from_cv_results(results, X, y, n_resamples=19)
+    assert [one.name for one in display.diagram.series] == ["fold 0", "fold 1", "fold 2"]
+    model, rows = results["estimator"][1], results["indices"]["test"][1]
+    alone = binary(y[rows], model.predict_proba(X[rows])[:, 1])
+    assert np.array_equal(display.prob_true[1], alone.prob_true[0])
+    with pytest.raises(ValueError, match="`cv_results` must have 'indices': call cross_validate"):
+        ReliabilityDisplay.from_cv_results({"estimator": []}, X, y)
+
+
+def test_labels_of_one_kind_are_events_or_not():
+    assert binary(np.ones(20, int), np.full(20, 0.9)).diagram.classes == ("0", "1")
+    three = binary(np.zeros(20, int), np.full((20, 3), 1 / 3), lens="top")
+    assert three.diagram.n_outcomes == 2
+
+
+# The scorer
+
+
+def test_the_scorer_is_minus_the_error_of_each_fold():
+    scoring = {"ece": CalibrationScorer(), "a": CalibrationScorer("rms:10", "class:a")}
+    options = {"cv": 3, "return_estimator": True, "return_indices": True}
+    results = cross_validate(GaussianNB(), X, Y, scoring=scoring, **options)
+    for i, (model, rows) in enumerate(
+        zip(results["estimator"], results["indices"]["test"], strict=True)
+    ):
+        codes = np.searchsorted(model.classes_, Y[rows])
+        probs = model.predict_proba(X[rows])
+        assert results["test_ece"][i] == -ece(probs, codes)
+        expected = -rms(probs[:, 0], (codes == 0).astype(int), bins=10)
+        assert results["test_a"][i] == pytest.approx(expected, rel=1e-12)  # 1 - p twice rounds
+    grid = {"var_smoothing": [1e-9, 1.0]}
+    search = GridSearchCV(GaussianNB(), grid, scoring=CalibrationScorer()).fit(X, Y)
+    assert search.best_score_ < 0

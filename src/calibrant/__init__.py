@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.inference import Slices as Slices
     from calibrant.inference import Tally as Tally
     from calibrant.inference import Verdict as Verdict
+    from calibrant.inference import assert_calibrated as assert_calibrated
     from calibrant.inference import binwise as binwise
     from calibrant.inference import calibration_test as calibration_test
     from calibrant.inference import classwise as classwise
@@ -96,8 +97,8 @@ _HOMES = {  # where public names live; "" for modules
     " reliability_diagram score_plane smooth_diagram",
     "explorer": "Explorer explore",
     "inference": "CalibrationTest Binwise Classwise Comparison Difference Estimate Evaluation"
-    " EvaluationRow Power Slice Slices Tally Verdict calibration_test binwise classwise compare"
-    " estimate evaluate power slices",
+    " EvaluationRow Power Slice Slices Tally Verdict assert_calibrated calibration_test binwise"
+    " classwise compare estimate evaluate power slices",
     "loading": "load load_models scan",
     "monitor": "Monitor",
     "predictions": "Predictions",

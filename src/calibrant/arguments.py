@@ -34,7 +34,10 @@ Probs_contra = TypeVar("Probs_contra", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
 Where = Callable[[Any], Any]  # from predictions (n, m) to which rows are kept
 
-COLUMNS = ("label", "probs", "classes", "weight", "values", "cluster", "keep")  # of `load`
+COLUMNS = (  # of `load`
+    *("label", "probs", "classes", "weight", "values", "cluster", "keep"),
+    *("percent", "decimal_comma", "drop_missing"),
+)
 KEPT = ("by", "columns")  # settings of verbs that name columns to be kept beside the predictions
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"

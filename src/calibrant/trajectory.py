@@ -1,6 +1,6 @@
 """Calibration during training, Figure 3: what a training loop calls after each epoch."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
 from calibrant import tables, words
@@ -55,6 +55,14 @@ class TrajectoryRow:
     def to_dict(self) -> dict[str, float]:
         """Return plain numbers."""
         return asdict(self)
+
+    def logged(self) -> dict[str, float]:
+        """Return what a training loop logs, by name."""
+        return {
+            "calibration_error": self.value,
+            "calibration_expected": self.null_mean,
+            "calibration_pvalue": self.pvalue,
+        }
 
     def cells(self) -> list[str]:
         """Return the texts of a line of the table."""
@@ -162,6 +170,18 @@ class Trajectory(tables.Tabular):
         )
         self._rows.append(row)
         return row
+
+    def follow(self, step: float, data: Predictions) -> TrajectoryRow:
+        """Do so for a loop that may evaluate a step twice: only the first row is kept.
+
+        Parameters
+        ----------
+        step, data
+            As in `record`.
+        """
+        if self._rows and step <= self._rows[-1].step:
+            return replace(self, rng=self._seed).record(step, data)
+        return self.record(step, data)
 
     @property
     def rows(self) -> tuple[TrajectoryRow, ...]:

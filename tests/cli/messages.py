@@ -8,6 +8,7 @@ import calibrant
 
 SOURCE = Path(calibrant.__file__).parent
 CODE = re.compile(r"`([^`]+)`")
+DOORS = ("lightning.py", "sklearn", "torch.py", "transformers.py")  # the command has none of them
 NAMES = ("name", "option")  # what functions call an argument whose name they put into a message
 
 
@@ -17,7 +18,7 @@ def trees():
     return {
         path.as_posix(): ast.parse((SOURCE / path).read_text("utf-8"))
         for path in paths
-        if path.parts[0] not in ("cli", "device", "engine", "recalibration")
+        if path.parts[0] not in ("cli", "device", "engine", "recalibration", *DOORS)
         or path.name == "threads.py"
     }
 

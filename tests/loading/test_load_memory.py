@@ -131,8 +131,9 @@ def test_a_text_file_is_opened_for_a_look_and_for_the_data(tmp_path, monkeypatch
     for owner, name in ((Path, "open"), (pl, "scan_csv"), (pl, "scan_ndjson")):
         monkeypatch.setattr(owner, name, counted(getattr(owner, name), opened))
     load(path)
-    # also for the last line; JSON lines for the mark at their start, and for keys that repeat
-    assert len(opened) == (3 if ending == "csv" else 4)
+    # also for the last line; JSON lines to tell whether they are a log, for the mark at their
+    # start, and for keys that repeat
+    assert len(opened) == (3 if ending == "csv" else 5)
 
 
 def counted(function, calls):

@@ -71,7 +71,7 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
         load(tmp_path / "x.csv")
 
 
-@pytest.mark.parametrize("ending", ["xlsx", "npy", "pickle", "gz", "parquet.gz"])
+@pytest.mark.parametrize("ending", ["ods", "npy", "pickle", "gz", "parquet.gz"])
 def test_endings(tmp_path, ending):
     refused(
         tmp_path,
@@ -93,7 +93,7 @@ WRONG_FORMAT = [
     ("x.csv", written("write_parquet"), r"this is a Parquet file\. Rename it to \.parquet\."),
     ("x.jsonl", written("write_ipc"), r"this is an Arrow file\. Rename it to \.arrow\."),
     ("x.parquet", written("write_ipc_stream"), r"this is a stream of Arrow batches"),
-    ("x.csv", arrays(probs=PROBS), r"this is a ZIP archive\. Rename it to \.npz, or save an Excel"),
+    ("x.csv", arrays(probs=PROBS), r"this is a ZIP archive\. Rename it to \.npz, or to \.xlsx"),
     ("x.csv", gzip.compress(CSV.encode(), mtime=0), r"this is compressed with gzip"),
     ("x.feather", b"FEA1" + bytes(40), r"this is a Feather file of version 1"),
     ("x.npz", b"\x93NUMPY" + bytes(40), r"this is a single NumPy array"),
@@ -200,8 +200,11 @@ BAD_CSV = [
     (CSV + ',"\n",1\n' + "a,,\n", r"row 2 \(line 4\) has none in column 'prob_a' \(and 1 more\)"),
     (CSV + "a,abc,0.5\n", r"written like 0\.25; row 2 \(line 4\) has 'abc' in column 'prob_a'\.$"),
     (CSV + "a,NA,0.5\na,NA,1\n", r"'NA' in column 'prob_a' \(and 1 more\)\. A missing value"),
-    (CSV + "a,0.5,50%\n", r"'50%' in column 'prob_b'\. Write 0\.25, not 25%\."),
-    (CSV + 'a,"0,5","0,5"\n', r"has '0,5' in column 'prob_a'\. Write decimal points, not commas\."),
+    (CSV + "a,0.5,50%\n", r"'50%' in column 'prob_b'\. Write 0\.25, or say .* `percent=True`"),
+    (
+        CSV + 'a,"0,5","0,5"\n',
+        r"has '0,5' in column 'prob_a'\. Write decimal points, or say .* `decimal_comma=True`",
+    ),
     ("y;p_a;p_b\na;0,5;0,5\n", r"row 0 \(line 2\) has '0,5' in column 'p_a'\. Write decimal"),
     (CSV + "a,0x1,0.5\n", r"has '0x1' in column 'prob_a'"),
     (

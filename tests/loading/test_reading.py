@@ -205,7 +205,7 @@ def test_percentages_are_called_so(write):
         "y,p\n1,73.5\n0,12\n",
     ):
         for options in ({}, {"values": "rounded"}):
-            with pytest.raises(ValueError, match=r"Are these percentages\? Divide them by 100\.$"):
+            with pytest.raises(ValueError, match=r"Are these percentages\? .* `percent=True`\.$"):
                 load(write(content), **options)
     with pytest.raises(ValueError, match=r"Are these logits\?"):
         load(write("y,p\n1,7.5\n0,-2\n"))

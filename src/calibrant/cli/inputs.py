@@ -34,6 +34,9 @@ class Inputs:
     weight: options.Weight = None
     logits: options.Logits = False
     normalize: options.Normalize = False
+    percent: options.Percent = False
+    decimal_comma: options.DecimalComma = False
+    drop_missing: options.DropMissing = False
     ignore: options.Ignore = None
     cluster: options.Cluster = None
     model: options.Model = None
@@ -95,10 +98,11 @@ class Inputs:
         """Look at the files of a folder, pattern or address, which are read when needed."""
         from calibrant.loading import scan
 
-        for option in ("region", "ignore", "model", "id", "cluster"):
-            if getattr(self, option) is not None:
+        flags = ("percent", "decimal_comma", "drop_missing")
+        for option in ("region", "ignore", "model", "id", "cluster", *flags):
+            if getattr(self, option) not in (None, False):
                 raise mistake(
-                    f"--{option}",
+                    f"--{option.replace('_', '-')}",
                     "is for single files; rows of folders are taken as they are.",
                 )
         with progress_after(1.0, "reading footers"):
@@ -149,6 +153,9 @@ class Inputs:
                 ignore=split(self.ignore) or (),
                 cluster=self.cluster,
                 keep=[*(split(self.by) or ()), *keep],
+                percent=self.percent,
+                decimal_comma=self.decimal_comma,
+                drop_missing=self.drop_missing,
                 **self._columns(),
             )
         return self._within_region(models)

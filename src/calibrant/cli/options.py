@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-FORMATS = "CSV, TSV, Parquet, Arrow, NPZ, JSON or JSON lines; - for standard input"
+FORMATS = "CSV, TSV, Parquet, Arrow, NPZ, JSON, Excel, Stata or SPSS; - for standard input"
 LENSES = "Aspect to look at: canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
 DISTANCES = "tv, euclidean or squared"
@@ -38,6 +38,15 @@ Weight = Annotated[str | None, typer.Option(help="Column of the weights.")]
 Logits = Annotated[bool, typer.Option("--logits", help="The columns hold logits.")]
 Normalize = Annotated[
     bool, typer.Option("--normalize", help="The values were rounded: divide each row by its sum.")
+]
+Percent = Annotated[
+    bool, typer.Option("--percent", help='The values are percentages: 90, or "90 %".')
+]
+DecimalComma = Annotated[
+    bool, typer.Option("--decimal-comma", help="Numbers have a comma for the point: 0,25.")
+]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing", help="Leave out rows that lack a value, and say which.")
 ]
 Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
 Model = Annotated[

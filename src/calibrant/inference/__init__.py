@@ -12,6 +12,7 @@ from calibrant.inference.testing.resampled import (
     estimate,
 )
 from calibrant.inference.testing.tally import Tally
+from calibrant.inference.verdicts.assertion import assert_calibrated
 from calibrant.inference.verdicts.comparison import Comparison, Difference, compare
 from calibrant.inference.verdicts.evaluation import Evaluation, EvaluationRow, evaluate
 from calibrant.inference.verdicts.groups import Slice, Slices, slices
@@ -33,6 +34,7 @@ __all__ = [
     "Slices",
     "Tally",
     "Verdict",
+    "assert_calibrated",
     "binwise",
     "calibration_test",
     "classwise",

@@ -141,7 +141,8 @@ def _complete(
             raise ValueError(
                 "every row must have a value in the columns that are used;"
                 f" {store.where(row)} has none in column"
-                f" {shown(column.name)}{more(column.null_count())}."
+                f" {shown(column.name)}{more(column.null_count())}. Leave out such rows with"
+                " `drop_missing=True`."
             )
     return frame
 

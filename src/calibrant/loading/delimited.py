@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant.checks.labels import shown
 from calibrant.checks.parameters import listed, more
 from calibrant.loading.columns import FAILURES, SAMPLE, refuse_width
+from calibrant.loading.notation import remedy
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
 from calibrant.loading.records import QUOTE, Record, records, with_number
 from calibrant.loading.roles import WEIGHTS, Kind, repeated
@@ -119,7 +120,7 @@ class Delimited:
                 cell = cells[int(bad[0])]
                 raise ValueError(
                     f"numbers must be written like 0.25; {self.where(int(bad[0]))} has"
-                    f" {shown(cell)} in column {shown(name)}{more(len(bad))}.{_remedy(cell)}"
+                    f" {shown(cell)} in column {shown(name)}{more(len(bad))}.{remedy(cell)}"
                 )
         return pl.DataFrame(columns)
 
@@ -348,12 +349,3 @@ def _ragged(row: int, line: int, found: int, width: int) -> str:
         f"every line must have as many cells as the header, {width}; row {row} (line {line}) has"
         f" {found}.{remedy}"
     )
-
-
-def _remedy(cell: str) -> str:
-    """Return what may help where a number cannot be read."""
-    if cell.lower() in MISSING:
-        return " A missing value cannot be evaluated: leave out the row."
-    if "," in cell:
-        return " Write decimal points, not commas."
-    return " Write 0.25, not 25%." if cell.endswith("%") else ""

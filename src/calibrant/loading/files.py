@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from calibrant.checks.files import as_path
 from calibrant.checks.parameters import brief, listed
 from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence
-from calibrant.loading.roles import MODELS, Columns, Options, Values
+from calibrant.loading.roles import MODELS, Columns, Notation, Options, Values
 from calibrant.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def load(
     values: Values = "probabilities",
     cluster: str | None = None,
     keep: str | Sequence[str] = (),
+    **notation: Unpack[Notation],
 ) -> Predictions:
     r"""Read predictions and labels from a file.
 
@@ -38,8 +39,10 @@ def load(
     ----------
     path : str or path-like
         CSV, TSV and text (.csv, .tsv, .tab, .txt), JSON (.json) and JSON lines (.jsonl, .ndjson),
-        all of them also compressed with gzip (.csv.gz); Parquet (.parquet, .pq); Arrow and
-        Feather (.arrow, .feather, .ipc); NumPy (.npz); ``-`` for standard input.
+        all of them also compressed with gzip, bzip2 or zstd (.csv.gz, .csv.bz2, .csv.zst);
+        Parquet (.parquet, .pq); Arrow and Feather (.arrow, .feather, .ipc); NumPy (.npz); Excel
+        (.xlsx), Stata (.dta) and SPSS (.sav); samples of lm-evaluation-harness (.jsonl), logs of
+        inspect_ai (.eval, .json) and statistics of HELM (.json); ``-`` for standard input.
     label : str, optional
         Name of the column of labels. Default: the only one with a usual name, such as label,
         target, y, y_true, outcome; or correct, beside a confidence.
@@ -62,6 +65,13 @@ def load(
     keep : str or sequence of str, default ()
         Columns that are kept beside the predictions, for `slices`. They are taken for nothing
         else, whatever they are called: neither for weights nor for names of models or rows.
+    percent : bool, default False
+        Whether the columns hold percentages: 90, or texts such as "90 %".
+    decimal_comma : bool, default False
+        Whether numbers may be written with a comma for the point: 0,25.
+    drop_missing : bool, default False
+        Whether rows that lack a value in a column that is used are left out. ``reading`` says how
+        many these were, and which.
 
     Returns
     -------
@@ -92,7 +102,7 @@ def load(
     """
     from calibrant.loading.formats import read_file  # noqa: PLC0415
 
-    options = Options(label, probs, classes, weight, values, cluster, keep)
+    options = Options(label, probs, classes, weight, values, cluster, keep, **notation)
     file = checked_path(path)
     with one_sentence(name_of(path)):
         table = read_file(file, options)
@@ -110,6 +120,7 @@ def from_frame(
     values: Values = "probabilities",
     cluster: str | None = None,
     keep: str | Sequence[str] = (),
+    **notation: Unpack[Notation],
 ) -> Predictions:
     """Take the columns of a pandas, polars or Arrow frame by the rules of `load`.
 
@@ -119,7 +130,7 @@ def from_frame(
     ----------
     frame : data frame
         Of pandas, polars or Arrow.
-    label, probs, classes, weight, values, cluster, keep
+    label, probs, classes, weight, values, cluster, keep, percent, decimal_comma, drop_missing
         As in `load`.
 
     Examples
@@ -130,7 +141,7 @@ def from_frame(
     """
     from calibrant.loading.formats import read_frame  # noqa: PLC0415
 
-    options = Options(label, probs, classes, weight, values, cluster, keep)
+    options = Options(label, probs, classes, weight, values, cluster, keep, **notation)
     with one_sentence("`frame`"):
         table = read_frame(frame, options)
         table.refuse_mixtures()
@@ -165,7 +176,8 @@ def load_models(
     Returns
     -------
     dict of str to Predictions
-        By the names of the models in the long file, or of the files without their endings.
+        By the names of the models in the long file, or of the files without their endings; of logs
+        of language models, by their model and task.
 
     Examples
     --------
@@ -212,7 +224,7 @@ def _read_models(paths: Paths, options: Options) -> "dict[str, Table]":
 def _named(paths: Paths) -> dict[str, Path]:
     """Return files by their names without ending, or by their paths where two names are equal."""
     files = [checked_path(path) for path in _several(paths)]
-    stems = [name_of(file) if file == STANDARD_INPUT else file.stem for file in files]
+    stems = [name_of(file) if file == STANDARD_INPUT else _stem(file) for file in files]
     counts = Counter(stems)
     named = {
         stem if counts[stem] == 1 else str(file): file
@@ -231,6 +243,13 @@ def _several(paths: Paths) -> Sequence[str | os.PathLike[str]]:
     if not several:
         raise ValueError("`paths` must name at least one file; found none.")
     return several
+
+
+def _stem(file: Path) -> str:
+    """Return the model and task of a log, or the name of a file without its ending."""
+    from calibrant.loading.language_models import title  # noqa: PLC0415
+
+    return title(file) or file.stem
 
 
 def _joined(tables: "Mapping[str, Table]") -> dict[str, Predictions]:

@@ -17,11 +17,12 @@ from calibrant.loading.columnar import Columnar, arrow, parquet
 from calibrant.loading.columns import ColumnStore, load_matrix
 from calibrant.loading.delimited import delimited
 from calibrant.loading.files import checked_path
-from calibrant.loading.json_files import json_lines
-from calibrant.loading.json_tables import json_file
+from calibrant.loading.language_models import open_json, open_lines, open_log
+from calibrant.loading.notation import understood
 from calibrant.loading.npz import npz
-from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence, plain_file
+from calibrant.loading.plain_files import PACKED, STANDARD_INPUT, one_sentence, plain_file
 from calibrant.loading.roles import Kind, Options
+from calibrant.loading.sheets import excel, spss, stata
 from calibrant.loading.table import FILE, Table, read_columns
 from calibrant.predictions import CONFIDENCES
 
@@ -31,8 +32,12 @@ FORMATS: dict[str, Callable[[Path], ColumnStore] | None] = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), delimited),
     **dict.fromkeys((".parquet", ".pq"), parquet),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), arrow),
-    ".json": json_file,
-    **dict.fromkeys((".jsonl", ".ndjson"), json_lines),
+    ".json": open_json,
+    **dict.fromkeys((".jsonl", ".ndjson"), open_lines),
+    ".eval": open_log,
+    **dict.fromkeys((".xlsx", ".xls"), excel),
+    ".dta": stata,
+    **dict.fromkeys((".sav", ".zsav"), spss),
     ".npz": None,
 }
 COMPRESSED = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson")
@@ -40,7 +45,8 @@ COMPRESSED = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson")
 
 def read_frame(frame: Any, options: Options) -> Table:
     """Check the rows of a frame."""
-    return read_columns(Columnar.of(to_polars(frame).lazy()), options)
+    columns = Columnar.of(to_polars(frame).lazy())
+    return read_columns(understood(columns, options, texts=False), options)
 
 
 def read_file(file: Path, options: Options) -> Table:
@@ -50,8 +56,11 @@ def read_file(file: Path, options: Options) -> Table:
     with plain_file(file) as plain:
         open_columns = _format(plain)
         if open_columns is None:
+            if options.decimal_comma or options.drop_missing:
+                raise ValueError("arrays have neither commas nor gaps: leave these options out.")
             return npz(plain, options)
-        return read_columns(open_columns(plain), options)
+        texts = open_columns is delimited
+        return read_columns(understood(open_columns(plain), options, texts=texts), options)
 
 
 def _format(plain: Path) -> Callable[[Path], ColumnStore] | None:
@@ -64,7 +73,7 @@ def _format(plain: Path) -> Callable[[Path], ColumnStore] | None:
 def _ending(file: Path) -> str:
     """Return the ending that says what is in the file, without that of a compression."""
     last = file.suffix.lower()
-    if last == ".gz" and Path(file.stem).suffix.lower() in COMPRESSED:
+    if last in PACKED and Path(file.stem).suffix.lower() in COMPRESSED:
         return Path(file.stem).suffix.lower()
     if last in FORMATS:
         return last

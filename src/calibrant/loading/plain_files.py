@@ -4,6 +4,7 @@ Here is also what the first bytes of a file reveal, how much a compressed one ma
 one place that turns whatever goes wrong into a sentence.
 """
 
+import bz2
 import gzip
 import io
 import os
@@ -16,9 +17,12 @@ from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 
+from calibrant.checks.doors import needs
+
 STANDARD_INPUT = Path("-")
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
+PACKED = {".gz": GZIP, ".bz2": b"BZh", ".zst": b"\x28\xb5\x2f\xfd"}  # ending → first bytes
 STREAM = b"\xff\xff\xff\xff"  # how a stream of Arrow batches starts; with four zeros, how it ends
 STARTS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", STREAM: ".arrow", b"PK": ".npz"}
 MAGIC = (
@@ -26,9 +30,11 @@ MAGIC = (
     (b"ARROW1", "an Arrow file", "Rename it to .arrow."),
     (b"FEA1", "a Feather file of version 1", "Write it as version 2."),
     (STREAM, "a stream of Arrow batches", "Rename it to .arrow."),
-    (b"PK\x03\x04", "a ZIP archive", "Rename it to .npz, or save an Excel sheet as CSV."),
+    (b"PK\x03\x04", "a ZIP archive", "Rename it to .npz, or to .xlsx if it is an Excel sheet."),
     (b"\x93NUMPY", "a single NumPy array", "Save arrays together with numpy.savez."),
     (GZIP, "compressed with gzip", "Rename it to .csv.gz."),
+    (PACKED[".bz2"], "compressed with bzip2", "Rename it to .csv.bz2."),
+    (PACKED[".zst"], "compressed with zstd", "Rename it to .csv.zst."),
     (b"\x89HDF", "an HDF5 file", "Save it as Parquet."),
 )
 VARIABLE = "CALIBRANT_MAX_UNPACKED"
@@ -43,7 +49,7 @@ def plain_file(path: Path) -> Iterator[Path]:
 
     It is the file itself, or one in a temporary folder, which ends as the content does.
     """
-    compressed = path.suffix.lower() == ".gz"
+    compressed = path.suffix.lower() in PACKED
     if path != STANDARD_INPUT and not compressed and _is_utf8(path):
         yield path
         return
@@ -52,7 +58,7 @@ def plain_file(path: Path) -> Iterator[Path]:
         if path == STANDARD_INPUT:
             yield _standard_input(folder)
         elif compressed:
-            refuse_other_formats(path, GZIP)
+            refuse_other_formats(path, PACKED[path.suffix.lower()])
             yield _unpacked(path, folder / f"unpacked{Path(path.stem).suffix}")
         else:
             link = folder / f"link{path.suffix}"
@@ -84,13 +90,25 @@ def _standard_input(folder: Path) -> Path:
 def _unpacked(path: Path, plain: Path) -> Path:
     """Decompress a file into another, unless it is too large."""
     try:
-        with gzip.open(path) as packed, plain.open("wb") as file:
+        with _unpacking(path, "rb", path.suffix.lower()) as packed, plain.open("wb") as file:
             while part := packed.read(STEP):
                 file.write(part)
                 refuse_bomb(file.tell(), path)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, OSError) as error:
         raise damaged(error) from error
     return plain
+
+
+def _unpacking(file: Any, mode: str, ending: str) -> Any:
+    """Open a compressed file; what comes from standard input has no ending, and is of gzip."""
+    if ending == ".bz2":
+        return bz2.open(file, mode)
+    if ending != ".zst":
+        return gzip.open(file, mode)
+    needs("reading .zst", "zstandard", extra="files")
+    import zstandard  # noqa: PLC0415 (an extra)
+
+    return zstandard.open(file, mode)
 
 
 def refuse_bomb(size: int, path: Path) -> None:
@@ -175,10 +193,13 @@ def created_text(path: Path) -> Iterator[TextIO]:
 
     Neither the time nor the name, which is a temporary one, becomes part of what is compressed.
     """
+    ending = path.suffix.lower()
     with path.open("wb") as raw, ExitStack() as stack:
         file: Any = raw
-        if path.suffix.lower() == ".gz":
+        if ending == ".gz":
             file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+        elif ending in PACKED:
+            file = stack.enter_context(_unpacking(raw, "wb", ending))
         yield stack.enter_context(io.TextIOWrapper(file, "utf-8", newline=""))
 
 
@@ -200,7 +221,7 @@ def one_sentence(file: str) -> Iterator[None]:
 
 def _sentence(error: BaseException) -> str:
     """Say what is wrong."""
-    if type(error) in (ValueError, TypeError):
+    if type(error) in (ValueError, TypeError, ImportError):
         return str(error)
     if isinstance(error, OSError):
         return f"the file must be readable; {error.strerror or reason_of(error)}."

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
+from calibrant.words import listed, many
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,12 @@ class Reading:
         Whether the only column of probabilities held those of all classes.
     logits, normalize : bool, default False
         Whether the columns held logits, and whether rows were divided by their sums.
+    percent : bool, default False
+        Whether the columns held percentages.
+    dropped : int, default 0
+        How many rows were left out since they lacked a value.
+    dropped_rows : tuple of str, default ()
+        The first of them, in words.
 
     Examples
     --------
@@ -53,6 +61,9 @@ class Reading:
     lists: bool = False
     logits: bool = False
     normalize: bool = False
+    percent: bool = False
+    dropped: int = 0
+    dropped_rows: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values."""
@@ -71,8 +82,17 @@ class Reading:
         if self.event is not None and not self._of_one_class():
             start += f"; the event is {self.event}"
         rounded = "; rows were divided by their sums" if self.normalize else ""
+        rounded = "; percentages were divided by 100" * self.percent + rounded
         rest = f" Left out: {few(self.left_out)}." if self.left_out else ""
-        return f"{start}{rounded}.{rest}"
+        return f"{start}{rounded}.{rest}{self._lacking()}"
+
+    def _lacking(self) -> str:
+        """Say which rows were left out."""
+        if not self.dropped:
+            return ""
+        others = self.dropped - len(self.dropped_rows)
+        names = [*self.dropped_rows, *([f"{others:,} more"] if others else [])]
+        return f" Dropped {many(self.dropped, 'row')} with missing values: {listed(names)}."
 
     def _of_one_class(self) -> bool:
         return len(self.probs) == 1 and not self.lists

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypedDict, final, get_args
 
 from calibrant.checks.convert import PREFIXES, after_prefix, has_prefix
 from calibrant.checks.labels import Classes, as_tuple, class_names, meaning, named_for
-from calibrant.checks.parameters import brief, listed, one_of
+from calibrant.checks.parameters import brief, listed, one_of, truth
 
 LABELS = (
     *("label", "labels", "target", "targets", "y", "y_true", "outcome", "truth", "true_class"),
@@ -64,6 +64,17 @@ class Columns(TypedDict, total=False):
     ignore: str | Sequence[str]
     cluster: str | None
     keep: str | Sequence[str]
+    percent: bool
+    decimal_comma: bool
+    drop_missing: bool
+
+
+class Notation(TypedDict, total=False):
+    """How numbers are written, as keywords of `load`."""
+
+    percent: bool
+    decimal_comma: bool
+    drop_missing: bool
 
 
 @final
@@ -81,6 +92,9 @@ class Options:
     model: str | None = None  # the column that names the model of a row
     id: str | None = None  # the column that names the case of a row
     ignore: str | Sequence[str] = ()  # left out, whatever they are called
+    percent: bool = False  # values are percentages
+    decimal_comma: bool = False  # numbers may have commas for points
+    drop_missing: bool = False  # rows that lack a value are left out
 
     def __post_init__(self) -> None:
         for option in ("label", "weight", "cluster", "model", "id"):
@@ -91,6 +105,13 @@ class Options:
             if getattr(self, option) is not None:  # what can be read only once is read here
                 object.__setattr__(self, option, _names(option, getattr(self, option)))
         one_of("values", self.values, get_args(Values))
+        self._check_notation()
+
+    def _check_notation(self) -> None:
+        for option in ("percent", "decimal_comma", "drop_missing"):
+            truth(option, getattr(self, option))
+        if self.percent and self.values == "logits":
+            raise ValueError("`percent` must not be given with logits, which are no percentages.")
 
     @property
     def logits(self) -> bool:

@@ -25,7 +25,7 @@ FILE = Source(  # how sentences speak of the numbers of a file
     labels="the labels",
     hint="Are these logits? Then say so with `values='logits'`.",
     rounded_hint="Were they rounded? Then say so with `values='rounded'`.",
-    percent_hint="Are these percentages? Divide them by 100.",
+    percent_hint="Are these percentages? Then say so with `percent=True`.",
 )
 
 
@@ -195,6 +195,8 @@ def _checked(
     refuse_decisions(probs, options)
     correct = roles.correct and single
     reading = reading_of(chosen, roles, known, store.kinds, options, correct)
+    count, rows = getattr(store, "dropped", (0, ()))
+    reading = replace(reading, percent=options.percent, dropped=count, dropped_rows=rows)
     return Table(probs, labels, known.names, weights, loaded.names, reading, source)
 
 
@@ -243,7 +245,13 @@ def reading_of(
 
 
 def to_probabilities(matrix: Array, options: Options, source: Source) -> Array:
-    """Return the probabilities (n, m) that a file holds, as such or as logits."""
+    """Return the probabilities (n, m) that a file holds, as such, as percentages or as logits."""
+    if options.percent:
+        matrix = matrix / 100
+        if matrix.size and np.nanmax(matrix) <= 0.01:
+            raise ValueError(
+                f"{source.probs} must be percentages, as `percent=True` says; none is above 1."
+            )
     if options.logits:
         return arrays.softmax(matrix, owned=True, source=source)
     return arrays.probabilities(matrix, owned=True, source=source, normalize=options.normalize)

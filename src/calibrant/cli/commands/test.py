@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 import typer
 
 from calibrant.cli import options
-from calibrant.cli.errors import mistake
+from calibrant.cli.errors import mistake, translated
 from calibrant.cli.inputs import Inputs, takes_inputs
 from calibrant.cli.output import drawn, print_json, print_readings, print_table, progress_after, say
 
@@ -157,18 +157,5 @@ class Gates:
             why.append(f"Failed --fail-above: shown to be {off}.")
         limit = self.require_below
         if limit is not None and not verdict.shown_below(limit):
-            why.append(f"Failed --require-below: {_not_shown(verdict, limit)}.")
+            why.append(f"Failed --require-below: {translated(verdict.why_not_below(limit))}.")
         return why
-
-
-def _not_shown(verdict: "Verdict", limit: float) -> str:
-    from calibrant.words import points
-
-    if verdict.interval is None:
-        return "too few rows to say how far off they are"
-    if verdict.interval[1] is None:
-        return (
-            "how far off the probabilities of more than two outcomes are has no upper bound; use a"
-            " lens of two, such as --lens top or --lens class:NAME"
-        )
-    return f"may be off by {points(verdict.interval[1])}, not shown to be below {points(limit)}"

@@ -1,5 +1,7 @@
 """A test of rows that come in batches and are not kept: for loops that see each row once."""
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn, final
 
@@ -169,6 +171,17 @@ class Tally:
         value = float(numbers(evaluate, observed(None))[0])
         settings = self._plan.settings(statistic=self.statistic, lens=self.lens)
         return CalibrationTest(value, numbers(evaluate, block), problem.calibrated, settings)
+
+    @property
+    def states(self) -> tuple[CellState, ...]:
+        """The bins that were seen and the sums of their rows, of each partition."""
+        return tuple(part.cells for part in self._parts)
+
+    def holding(self, states: Sequence[CellState], n: int) -> CalibrationTest:
+        """Return the test of n other rows, of which these are the sums; counts must be drawn."""
+        other = copy(self)
+        other._parts, other.n = [_Part(state, None) for state in states], n
+        return other.result()
 
     def _look(self, rows: Any) -> Problem:
         """Look at rows that were added."""

@@ -94,6 +94,18 @@ class Verdict:
         high = None if self.interval is None else self.interval[1]
         return high is not None and high < limit
 
+    def why_not_below(self, limit: float) -> str:
+        """Say why they are not shown to be off by less, after a subject such as "they"."""
+        if self.interval is None:
+            return "too few rows to say how far off they are"
+        if self.interval[1] is None:
+            return (
+                "how far off the probabilities of more than two outcomes are has no upper bound;"
+                " use a lens of two, such as `TopLabel()` or `Marginal(…)`"
+            )
+        high = words.points(self.interval[1])
+        return f"may be off by {high}, not shown to be below {words.points(limit)}"
+
     def shown_above(self, limit: float) -> bool:
         """Whether predictions are shown to be off by more: the interval begins above the limit."""
         return self.interval is not None and self.interval[0] > limit

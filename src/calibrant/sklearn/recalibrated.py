@@ -1,4 +1,4 @@
-"""Recalibration in scikit-learn's world; needs ``pip install calibrant[sklearn]``."""
+"""A classifier of scikit-learn whose probabilities are recalibrated."""
 
 from typing import Any, final
 
@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method, Temperature
-
-__all__ = ["Recalibrated"]
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -148,7 +146,3 @@ def _answer(estimator: Any) -> str:
         "`estimator` must have predict_proba or decision_function;"
         f" {type(estimator).__name__} has neither."
     )
-
-
-def __dir__() -> list[str]:
-    return __all__

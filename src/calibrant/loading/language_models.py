@@ -1,0 +1,256 @@
+"""Logs of evaluations of language models, as they are: lm-evaluation-harness, inspect_ai, HELM.
+
+Log-likelihoods of choices become probabilities, with the place of the right choice as label; where
+a question has fewer choices than others, those that it lacks have probability 0. Where there is a
+confidence and whether the answer was right, these are the columns.
+"""
+
+import json
+import re
+import struct
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from math import exp
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from calibrant.checks.arrays import softmax
+from calibrant.checks.doors import needs
+from calibrant.checks.parameters import brief, listed
+from calibrant.loading.columnar import Columnar
+from calibrant.loading.columns import ColumnStore
+from calibrant.loading.json_files import json_lines
+from calibrant.loading.json_tables import json_file
+from calibrant.loading.plain_files import first_bytes, opened_text
+
+HARNESS = {"doc_id", "resps", "filtered_resps", "target"}  # keys of a sample
+HEAD = 1 << 16  # bytes that tell a log from other JSON
+DATED = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
+FIELD = r'"%s"\s*:\s*"((?:[^"\\]|\\.)*)"'
+ZSTD = 93  # how entries of a ZIP archive may be compressed
+RIGHT = {"C": 1, "I": 0, "N": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0, "True": 1, "False": 0}
+SURE = (
+    "the log must say how sure the model was; nothing does. Ask for log-probabilities of the"
+    " choices, or write a confidence for each answer: columns 'confidence' and 'correct'."
+)
+
+
+def open_lines(path: Path) -> ColumnStore:
+    """Open JSON lines: samples of lm-evaluation-harness, or a table."""
+    with opened_text(path) as file:
+        first = next((line for line in islice(file, 1)), "")
+    return _harness(path) if all(f'"{key}"' in first for key in HARNESS) else json_lines(path)
+
+
+def open_json(path: Path) -> ColumnStore:
+    """Open a JSON file: a log of inspect_ai, statistics of HELM, or a table."""
+    head = first_bytes(path, HEAD)
+    if _is_log(head):
+        return _inspected(json.loads(path.read_bytes()).get("samples") or [])
+    if head.lstrip()[:1] == b"[" and b'"instance_id"' in head and b'"stats"' in head:
+        return _helm(json.loads(path.read_bytes()))
+    return json_file(path)
+
+
+def open_log(path: Path) -> ColumnStore:
+    """Open a log of inspect_ai, a ZIP archive of samples."""
+    with zipfile.ZipFile(path) as archive:
+        entries = sorted(one for one in archive.namelist() if one.startswith("samples/"))
+        return _inspected([json.loads(_entry(archive, one)) for one in entries])
+
+
+def title(path: Path) -> str | None:
+    """Return "model: task" of a log, or what of it is known; None of other files."""
+    found = DATED.fullmatch(path.stem)
+    if found is not None:
+        model = path.parent.name.replace("__", "/")
+        return f"{model}: {found['task']}" if model else found["task"]
+    try:
+        head = _head(path)
+    except (OSError, KeyError, zipfile.BadZipFile, ImportError):
+        return None  # whoever reads it says what is wrong
+    parts = filter(None, (re.search(FIELD % key, head) for key in ("model", "task")))
+    return ": ".join(json.loads(f'"{part[1]}"') for part in parts) or None
+
+
+def _head(path: Path) -> str:
+    """Return the start of a log of inspect_ai; nothing of other files."""
+    if path.suffix.lower() == ".eval":
+        with zipfile.ZipFile(path) as archive:
+            return _entry(archive, "_journal/start.json").decode()
+    head = first_bytes(path, HEAD) if path.suffix.lower() == ".json" else b""
+    return head.decode(errors="replace") if _is_log(head) else ""
+
+
+def _is_log(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and b'"eval"' in head and b'"status"' in head
+
+
+def _entry(archive: zipfile.ZipFile, entry: str) -> bytes:
+    """Return an entry of an archive, also one that is compressed with zstd."""
+    info = archive.getinfo(entry)
+    if info.compress_type != ZSTD:
+        return archive.read(entry)
+    needs("reading this log", "zstandard", extra="files")
+    import zstandard  # noqa: PLC0415 (an extra)
+
+    file: Any = archive.fp
+    file.seek(info.header_offset)
+    lengths = struct.unpack("<26x2H", file.read(30))
+    file.seek(sum(lengths), 1)
+    packed = file.read(info.compress_size)
+    found: bytes = zstandard.ZstdDecompressor().decompress(packed, info.file_size)
+    return found
+
+
+def _harness(path: Path) -> Columnar:
+    """Open samples of lm-evaluation-harness."""
+    with opened_text(path) as file:
+        samples = [json.loads(line) for line in file if line.strip()]
+    rows = [_scored(row, sample) for row, sample in enumerate(samples)]
+    return _choices(rows, [sample["doc_id"] for sample in samples])
+
+
+def _scored(row: int, sample: Mapping[str, Any]) -> tuple[Sequence[float], int]:
+    """Return the probabilities of the choices of a question, and the place of the right one."""
+    answers = [_likelihood(answer) for answer in sample["filtered_resps"]]
+    if len(answers) < 2 or None in answers:
+        raise ValueError(
+            "samples must have log-likelihoods of at least two choices; row"
+            f" {row} has {brief(sample['filtered_resps'])}. Of answers that were generated, write"
+            " how sure the model was: columns 'confidence' and 'correct'."
+        )
+    logs = np.array(answers, float)
+    right = _place(sample, logs.size)
+    if right is None or _contradicted(sample, logs, right):
+        raise ValueError(
+            f"'target' must be the right choice, one of {logs.size}; row {row} has"
+            f" {brief(sample['target'])}, where 'acc' is {sample.get('acc')}."
+        )
+    return softmax(logs[None])[0].tolist(), right
+
+
+def _contradicted(sample: Mapping[str, Any], logs: Any, right: int) -> bool:
+    """Whether the accuracy of a question says otherwise, and no two choices are equally likely."""
+    best = np.flatnonzero(logs == logs.max())
+    return "acc" in sample and best.size == 1 and (best[0] == right) != sample["acc"]
+
+
+def _likelihood(answer: Any) -> float | None:
+    """Return the log-likelihood of a choice, which is written as [number, whether greedy]."""
+    try:
+        return float(answer[0]) if isinstance(answer, list) and len(answer) == 2 else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _place(sample: Mapping[str, Any], n: int) -> int | None:
+    """Return the place of the right choice: told as such, or by its text."""
+    target = str(sample["target"]).strip()
+    if target.isdecimal():
+        return int(target) if int(target) < n else None
+    asked = [one for one in (sample.get("arguments") or {}).values() if isinstance(one, dict)]
+    texts = [str(one.get("arg_1")).strip() for one in asked]
+    return texts.index(target) if target in texts else None
+
+
+def _choices(rows: Sequence[tuple[Sequence[float], int]], ids: Sequence[Any]) -> Columnar:
+    """Return columns of probabilities, as many as the most choices, and of the right ones."""
+    most = max((len(probs) for probs, _ in rows), default=0)
+    probs = [[*probs, *([0.0] * (most - len(probs)))] for probs, _ in rows]
+    columns = {"target": [right for _, right in rows], "probs": probs, "id": list(map(str, ids))}
+    return Columnar.of(pl.DataFrame(columns).lazy())
+
+
+def _confidences(found: Sequence[tuple[Any, int]], ids: Sequence[Any]) -> Columnar:
+    """Return columns of confidences, texts where some are, and of whether answers were right."""
+    values = [value for value, _ in found]
+    if any(isinstance(value, str) for value in values):
+        values = [None if value is None else str(value) for value in values]
+    columns = {"confidence": values, "correct": [right for _, right in found]}
+    return Columnar.of(pl.DataFrame(columns | {"id": list(map(str, ids))}, strict=False).lazy())
+
+
+def _inspected(samples: Sequence[Mapping[str, Any]]) -> Columnar:
+    """Open samples of inspect_ai."""
+    if not samples:
+        raise ValueError("the log must have samples; found none. Was the evaluation cut short?")
+    ids = [sample["id"] for sample in samples]  # of several epochs, each is there more than once
+    chosen = [_letters(sample) for sample in samples]
+    if None not in chosen:
+        return _choices([one for one in chosen if one is not None], ids)
+    told = [(_confidence(sample), _right(row, sample)) for row, sample in enumerate(samples)]
+    if {confidence for confidence, _ in told} == {None}:
+        raise ValueError(SURE)
+    return _confidences(told, ids)
+
+
+def _score(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the first score of a sample."""
+    found: Mapping[str, Any] = next(iter((sample.get("scores") or {}).values()), {})
+    return found
+
+
+def _right(row: int, sample: Mapping[str, Any]) -> int:
+    """Return whether an answer was right."""
+    value = _score(sample).get("value")
+    if str(value) not in RIGHT:
+        raise ValueError(
+            f"scores must say whether an answer is right, C or I, 1 or 0; row {row} has"
+            f" {brief(value)}."
+        )
+    return RIGHT[str(value)]
+
+
+def _confidence(sample: Mapping[str, Any]) -> Any:
+    """Return the confidence that a scorer or a task noted, if any did."""
+    for place in (_score(sample).get("metadata"), sample.get("metadata")):
+        if place and place.get("confidence") is not None:
+            return place["confidence"]
+    return None
+
+
+def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
+    """Return probabilities of the choices from those of the letter that was answered."""
+    letters = ascii_uppercase[: len(sample.get("choices") or ())]
+    target = sample.get("target")
+    place = letters.find(target) if isinstance(target, str) and len(target) == 1 else -1
+    if place < 0 or len(letters) < 2:
+        return None
+    answers = [one for one in _tokens(sample) if one["token"].strip() in set(letters)]
+    if not answers or not answers[-1].get("top_logprobs"):
+        return None
+    mass = dict.fromkeys(letters, 0.0)
+    for other in answers[-1]["top_logprobs"]:
+        letter = other["token"].strip()
+        mass[letter] = mass.get(letter, 0.0) + exp(other["logprob"])
+    found = [mass[letter] for letter in letters]
+    return [value / sum(found) for value in found], place
+
+
+def _tokens(sample: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the tokens of the answer, with their log-probabilities if there are any."""
+    for choice in (sample.get("output") or {}).get("choices", [])[:1]:
+        yield from ((choice.get("logprobs") or {}).get("content")) or ()
+
+
+def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
+    """Open statistics of the instances of a run of HELM, without perturbed ones."""
+    plain = [one for one in instances if not one.get("perturbation")]
+    stats = [{s["name"]["name"]: s.get("mean") for s in one["stats"]} for one in plain]
+    told = []
+    for row, found in enumerate(stats):
+        sure, right = found.get("max_prob"), found.get("exact_match")
+        told.append((sure, right))
+        if sure is None or right not in (0, 1):
+            raise ValueError(
+                "instances must have 'max_prob' and 'exact_match', 0 or 1; row"
+                f" {row} has {listed(found)}."
+            )
+    pairs = [(sure, int(right or 0)) for sure, right in told]
+    return _confidences(pairs, [one["instance_id"] for one in plain])

@@ -1,0 +1,140 @@
+"""Numbers that are written otherwise: percentages, decimal commas, and rows with missing values.
+
+A store is wrapped, so that every format that has columns gets all of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from calibrant.checks.labels import shown
+from calibrant.checks.parameters import more
+from calibrant.loading.columns import ColumnStore
+from calibrant.loading.roles import IDS, MODELS, Kind, Options
+
+MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", "#n/a", "missing", ".")
+TOLD = 5  # rows that were dropped whose places are told
+
+
+def understood(store: ColumnStore, options: Options, *, texts: bool) -> ColumnStore:
+    """Return a store whose columns are read as the user says they are written.
+
+    texts : whether the store can give every column as texts, as lines of cells can
+    """
+    asked = options.percent or options.decimal_comma or options.drop_missing
+    return Noted(store, options, texts) if asked else store
+
+
+def remedy(cell: str) -> str:
+    """Return what may help where a number cannot be read."""
+    if cell.lower() in MISSING:
+        return " A missing value cannot be evaluated: leave out such rows with `drop_missing=True`."
+    if "," in cell:
+        return " Write decimal points, or say that there are commas with `decimal_comma=True`."
+    if cell.endswith("%"):
+        return " Write 0.25, or say that there are percentages with `percent=True`."
+    return ""
+
+
+@final
+class Noted:
+    """Columns of which some are texts that mean numbers, and rows that may have gaps."""
+
+    def __init__(self, store: ColumnStore, options: Options, texts: bool) -> None:
+        self._store, self._options, self._texts = store, options, texts
+        self._kept: NDArray[Any] | None = None  # places of the rows that were read last
+        self._n = 0  # rows of the file
+        self.kinds: Mapping[str, Kind] = {
+            name: "float" if kind == "text" and self._numbers(name) else kind
+            for name, kind in store.kinds.items()
+        }
+        said = {options.model, options.id, options.cluster}
+        named = (name for name in store.kinds if name.lower() in (*MODELS, *IDS))
+        self._gaps = {name for name in named if name not in said}  # may be missing
+
+    @property
+    def dropped(self) -> tuple[int, tuple[str, ...]]:
+        """How many rows were dropped, and the words for the first of them."""
+        if self._kept is None or self._n == self._kept.size:
+            return 0, ()
+        gone = np.setdiff1d(np.arange(self._n), self._kept)
+        return gone.size, tuple(self._store.where(int(row)) for row in gone[:TOLD])
+
+    def first_labels(self, label: str) -> list[str]:
+        """Return the labels of the first rows."""
+        return self._store.first_labels(label)
+
+    def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
+        """Return the columns, without rows that lack a value if these are to be dropped."""
+        texts = [name for name in numeric if self._is_text(name)]
+        plain = [name for name in numeric if name not in texts]
+        frame = self._store.read(plain, [*named, *texts])
+        frame = frame.with_columns(self._parsed(frame[name]) for name in texts)
+        frame = frame.select(*numeric, *named)
+        return self._complete(frame) if self._options.drop_missing else frame
+
+    def _is_text(self, name: str) -> bool:
+        return self._texts or self._store.kinds[name] == "text"
+
+    def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
+        """Return one group: which rows have gaps, all columns tell."""
+        return [numeric]
+
+    def where(self, row: int) -> str:
+        """Return the words for a row that was read."""
+        return self._store.where(row if self._kept is None else int(self._kept[row]))
+
+    def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: ARG002
+        """Refuse: what was understood is not written again."""
+        raise ValueError("the file must hold plain numbers to be written again.")
+
+    def _numbers(self, name: str) -> bool:
+        """Whether the first texts of a column mean numbers."""
+        cells = pl.Series(name, self._store.first_labels(name), pl.String)
+        there = self._meant(cells)
+        return len(there) > 0 and there.null_count() < len(there) and not self._bad(cells, there)
+
+    def _meant(self, cells: pl.Series) -> pl.Series:
+        """Return the numbers that texts mean; nothing where they mean none."""
+        plain = cells.cast(pl.String).str.strip_chars()
+        if self._options.percent:
+            plain = plain.str.strip_suffix("%").str.strip_chars()
+        if self._options.decimal_comma:
+            plain = plain.str.replace(",", ".", literal=True)
+        return plain.cast(pl.Float64, strict=False)
+
+    def _bad(self, cells: pl.Series, numbers: pl.Series) -> list[int]:
+        """Return the places of texts that mean no number, and are not missing."""
+        bad = numbers.is_null() & cells.is_not_null()
+        if self._options.drop_missing:
+            plain = cells.cast(pl.String).str.strip_chars().str.to_lowercase()
+            bad &= ~plain.is_in([*MISSING, ""])
+        return bad.arg_true().to_list()
+
+    def _parsed(self, cells: pl.Series) -> pl.Series:
+        """Return the numbers of a column, or say which text means none."""
+        numbers = self._meant(cells)
+        bad = self._bad(cells, numbers)
+        if bad:
+            cell = str(cells[bad[0]])
+            raise ValueError(
+                f"numbers must be written like 0.25; {self._store.where(bad[0])} has {shown(cell)}"
+                f" in column {shown(cells.name)}{more(len(bad))}.{remedy(cell)}"
+            )
+        return numbers
+
+    def _complete(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Leave out rows that lack a value in a column that must have one."""
+        there = pl.Series([True]).new_from_index(0, frame.height)
+        for column in frame.get_columns():
+            if column.name not in self._gaps:
+                plain = column.fill_nan(None) if column.dtype.is_float() else column
+                there &= plain.is_not_null()
+        self._n, self._kept = frame.height, there.arg_true().to_numpy()
+        if frame.height and not self._kept.size:
+            raise ValueError("some row must have a value in every column that is used; none has.")
+        return frame.filter(there)

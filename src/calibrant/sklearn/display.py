@@ -1,0 +1,278 @@
+"""Reliability diagrams as scikit-learn's displays: from an estimator, predictions or folds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Self, final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from calibrant.checks.parameters import listed, one_of
+from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
+from calibrant.diagrams.reliability import Style
+from calibrant.partitions import EqualMass, EqualWidth
+from calibrant.predictions import Predictions
+from calibrant.sklearn.responses import labelled, predictions_of
+
+if TYPE_CHECKING:
+    from calibrant.diagrams.static import Axes, Figure
+
+Strategy = Literal["uniform", "quantile"]
+STRATEGIES = {"uniform": EqualWidth, "quantile": EqualMass}
+KEYS = ("estimator", "indices")  # of what `cross_validate` returns
+
+# What displays have drawn on an Axes: a further one joins them, in one picture with one legend.
+_drawn: WeakKeyDictionary[Any, tuple[ReliabilityDiagram, list[Any]]] = WeakKeyDictionary()
+
+
+@final
+@dataclass(eq=False, repr=False)
+class ReliabilityDisplay:
+    """A reliability diagram with consistency limits, drawn as scikit-learn's displays are.
+
+    Make one with `from_estimator`, `from_predictions` or `from_cv_results`. More of them on one
+    Axes, ``ax=display.ax_``, share its legend.
+
+    Parameters
+    ----------
+    diagram : ReliabilityDiagram
+        What is drawn, as data.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of it.
+    prob_true, prob_pred : list of arrays
+        Of each curve: how often the event occurred in every bin, and the mean prediction.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GaussianNB().fit(X[::2], y[::2])
+    >>> display = ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2])
+    >>> display
+    <ReliabilityDisplay of GaussianNB: 2 of 8 bins are significant at 5% (family-wise)>
+    """
+
+    diagram: ReliabilityDiagram
+    ax_: "Axes" = field(init=False)
+    figure_: "Figure" = field(init=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        n_bins: int = 10,
+        strategy: Strategy = "uniform",
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw what a fitted classifier says of rows that it was not fitted to.
+
+        Parameters
+        ----------
+        estimator : classifier
+            With `predict_proba`, fitted.
+        X, y : array_like
+            Rows and their labels.
+        n_bins : int, default 10
+            Number of bins.
+        strategy : {"uniform", "quantile"}, default "uniform"
+            Bins of equal width, or of equal mass.
+        pos_label : label, optional
+            Of two classes the event; default: the second one. Of more, the predicted class is
+            drawn, or what `lens` says.
+        name : str, optional
+            In the legend; default: the class of the estimator.
+        ax : matplotlib Axes, optional
+            Where to draw; default: a new figure.
+        **kwargs
+            `style` of `plot`; `lens`, `level`, `n_resamples` and `rng` of `reliability_diagram`.
+        """
+        data = predictions_of(estimator, X, y, pos_label)
+        called = type(estimator).__name__ if name is None else name
+        return cls._drawn({called: data}, n_bins, strategy, ax, kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        n_bins: int = 10,
+        strategy: Strategy = "uniform",
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw probabilities and labels.
+
+        Parameters
+        ----------
+        y_true : array_like of shape (n,)
+            Labels.
+        y_prob : array_like of shape (n,) or (n, m)
+            Probabilities of `pos_label`, or of every class in the order of the sorted labels.
+        n_bins, strategy, pos_label, name, ax, **kwargs
+            As in `from_estimator`.
+        """
+        probs = np.asarray(y_prob)
+        data = labelled(probs, y_true, _classes(y_true, probs), pos_label)
+        called = "Classifier" if name is None else name
+        return cls._drawn({called: data}, n_bins, strategy, ax, kwargs)
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        X: Any,  # noqa: N803
+        y: Any,
+        *,
+        n_bins: int = 10,
+        strategy: Strategy = "uniform",
+        pos_label: Any = None,
+        name: str | list[str] | None = None,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw a curve for each fold, of the rows that its estimator has not seen.
+
+        Parameters
+        ----------
+        cv_results : dict
+            Of `cross_validate` with ``return_estimator=True`` and ``return_indices=True``.
+        X, y : array_like
+            The rows and labels that it was called with.
+        name : str or list of str, optional
+            What folds are called, all or one by one; default: "fold".
+        n_bins, strategy, pos_label, ax, **kwargs
+            As in `from_estimator`.
+        """
+        from sklearn.utils import _safe_indexing as rows_of  # noqa: PLC0415
+
+        missing = [key for key in KEYS if key not in cv_results]
+        if missing:
+            raise ValueError(
+                f"`cv_results` must have {listed(missing)}: call cross_validate with"
+                " return_estimator=True and return_indices=True."
+            )
+        folds = zip(cv_results["estimator"], cv_results["indices"]["test"], strict=True)
+        found = [
+            predictions_of(one, rows_of(X, test), rows_of(y, test), pos_label)
+            for one, test in folds
+        ]
+        called = "fold" if name is None else name
+        names = called if isinstance(called, list) else [f"{called} {i}" for i in range(len(found))]
+        return cls._drawn(dict(zip(names, found, strict=True)), n_bins, strategy, ax, kwargs)
+
+    @classmethod
+    def _drawn(
+        cls,
+        models: Mapping[str, Predictions],
+        n_bins: int,
+        strategy: Strategy,
+        ax: "Axes | None",
+        kwargs: dict[str, Any],
+    ) -> Self:
+        """Compute the diagram and draw it."""
+        one_of("strategy", strategy, STRATEGIES)
+        how = dict(kwargs)
+        style: Style = how.pop("style", "line")
+        how.setdefault("rng", 0)
+        if max(data.m for data in models.values()) > 2:
+            how.setdefault("lens", "top")
+        diagram = reliability_diagram(models, partition=STRATEGIES[strategy](n_bins), **how)
+        return cls(diagram).plot(ax, style=style)
+
+    def plot(self, ax: "Axes | None" = None, *, style: Style = "line") -> Self:
+        """Draw the diagram, beside others that are on the Axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; default: a new figure.
+        style : {"line", "bars"}, default "line"
+            "line": points that a line joins, as scikit-learn draws them. "bars": frequency and gap
+            of each bin, of one model.
+        """
+        before = _take_down(ax)
+        diagram = self.diagram if before is None else _joined(before, self.diagram)
+        others = [] if ax is None else _artists(ax)
+        self.ax_ = diagram.plot(ax, style=style)
+        figure: Any = self.ax_.figure
+        self.figure_ = figure
+        _drawn[self.ax_] = diagram, [a for a in _artists(self.ax_) if a not in others]
+        return self
+
+    @property
+    def prob_true(self) -> list[Any]:
+        """How often the event occurred in the bins of each curve."""
+        return [one.function.observed[one.shown, self.diagram.event] for one in self.diagram.series]
+
+    @property
+    def prob_pred(self) -> list[Any]:
+        """The mean prediction in the bins of each curve."""
+        return [
+            one.function.predicted[one.shown, self.diagram.event] for one in self.diagram.series
+        ]
+
+    def __repr__(self) -> str:
+        names = listed([series.name for series in self.diagram.series], 3)
+        found = str(self.diagram).partition(": ")[2]
+        return f"<{type(self).__name__} of {names.replace(chr(39), '')}: {found}>"
+
+
+def _classes(y_true: Any, probs: Any) -> Any:
+    """Return the sorted labels; of 0 and 1 both, also where only one occurs."""
+    found = np.unique(np.asarray(y_true))
+    if probs.ndim == 2 and found.size < probs.shape[1] and found.dtype.kind in "iub":
+        return np.arange(probs.shape[1])
+    if found.size == 1 and found.dtype.kind in "iubf" and found[0] in (0, 1):
+        return np.array([0, 1], found.dtype)
+    return found
+
+
+def _take_down(ax: "Axes | None") -> ReliabilityDiagram | None:
+    """Remove what displays have drawn on an Axes, and return it as data; None if nothing is."""
+    if ax is None or ax not in _drawn:
+        return None
+    diagram, artists = _drawn.pop(ax)
+    mine = [artist for artist in artists if artist in _artists(ax)]
+    for artist in mine:
+        artist.remove()
+    return diagram if mine else None
+
+
+def _artists(ax: "Axes") -> list[Any]:
+    """Return what is drawn on an Axes and can be removed."""
+    legend = ax.get_legend()
+    drawn = [*ax.lines, *ax.collections, *ax.patches, *ax.texts]
+    return drawn if legend is None else [*drawn, legend]
+
+
+def _joined(before: ReliabilityDiagram, new: ReliabilityDiagram) -> ReliabilityDiagram:
+    """Return the curves of both in one diagram; names that are there already are numbered."""
+    if (before.classes, before.event) != (new.classes, new.event):
+        raise ValueError(
+            f"displays on one Axes must be about the same outcome; found {before.classes} and"
+            f" {new.classes}."
+        )
+    taken = {series.name for series in before.series}
+    added = []
+    for series in new.series:
+        name, number = series.name, 2
+        while name in taken:
+            name, number = f"{series.name} ({number})", number + 1
+        taken.add(name)
+        added.append(replace(series, name=name))
+    return replace(new, series=(*before.series, *added))

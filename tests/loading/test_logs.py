@@ -1,0 +1,143 @@
+"""Logs of language models, as their packages write them; tests/doors has the packages themselves."""
+
+import json
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+
+LOGS = ([-1.0, -2.0, -3.0], [-4.0, -0.5, -2.5], [-1.5, -1.0])
+
+
+def sample(i, logs, target, **more):
+    """Return a sample of lm-evaluation-harness: numbers are written as texts."""
+    answers = [[str(log), "False"] for log in logs]
+    asked = {f"gen_args_{j}": {"arg_0": "q", "arg_1": f" {'abc'[j]}"} for j in range(len(logs))}
+    found = {"doc_id": i, "doc": {"query": "q"}, "target": str(target), "arguments": asked}
+    found |= {"resps": [[answer] for answer in answers], "filtered_resps": answers}
+    return found | {"filter": "none", "metrics": ["acc"], "doc_hash": "x"} | more
+
+
+def write(path, samples):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(one) + "\n" for one in samples))
+    return path
+
+
+def samples(**more):
+    return [sample(i, logs, i % 2, **more) for i, logs in enumerate(LOGS)]
+
+
+def test_choices_become_probabilities(tmp_path):
+    path = write(tmp_path / "samples_arc_2026-01-02T03-04-05.678.jsonl", samples())
+    data = cal.load(path)
+    for row, logs in zip(data.probs, LOGS, strict=True):
+        mass = np.exp(logs)
+        assert row[: len(logs)] == pytest.approx(mass / mass.sum())
+        assert not row[len(logs) :].any()  # a choice that the question does not have
+    assert data.labels.tolist() == [0, 1, 0]
+    assert (
+        str(data.reading)
+        == "Read labels from 'target' and probabilities from 'probs'. Left out: 'id'."
+    )
+
+
+def test_models_and_tasks_have_names(tmp_path):
+    paths = [
+        write(tmp_path / model / f"samples_{task}_2026-01-02T03-04-05.678.jsonl", samples())
+        for model in ("me__small", "me__large")
+        for task in ("arc", "mmlu_law")
+    ]
+    assert list(cal.load_models(paths)) == [
+        "me/small: arc",
+        "me/small: mmlu_law",
+        "me/large: arc",
+        "me/large: mmlu_law",
+    ]
+
+
+def test_targets_may_be_texts(tmp_path):
+    rows = [sample(0, LOGS[0], "b", acc=0.0), sample(1, LOGS[1], "b", acc=1.0)]
+    assert cal.load(write(tmp_path / "x.jsonl", rows)).labels.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (sample(0, LOGS[0], 3), "'target' must be the right choice, one of 3; row 0 has '3'"),
+        (sample(0, LOGS[0], "d"), "'target' must be the right choice, one of 3; row 0 has 'd'"),
+        (sample(0, LOGS[0], 1, acc=1.0), "row 0 has '1', where 'acc' is 1.0"),
+        (sample(0, LOGS[0], 1) | {"filtered_resps": ["42"]}, "columns 'confidence' and 'correct'"),
+    ],
+)
+def test_samples_that_say_too_little(tmp_path, row, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        cal.load(write(tmp_path / "x.jsonl", [row]))
+
+
+def test_a_document_twice_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="rows must be different cases; column 'id' has '0' more"):
+        cal.load(write(tmp_path / "x.jsonl", samples() + samples(filter="other")))
+
+
+def inspected(*values, **more):
+    made = [{"id": i, "epoch": 1, "target": "x"} | value for i, value in enumerate(values)]
+    return {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}} | {
+        "samples": made
+    }
+
+
+def score(value, **metadata):
+    return {"scores": {"mine": {"value": value, "metadata": metadata}}}
+
+
+def test_confidences_of_inspect_ai(tmp_path):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(inspected(score("C", confidence=0.9), score("I", confidence=0.4))))
+    ((name, data),) = cal.load_models(path).items()
+    assert name == "m: t"
+    assert data.probs[:, 1].tolist() == [0.9, 0.4]
+    assert data.labels.tolist() == [1, 0]
+    verbal = inspected(score(1, confidence="90 %"), score(0, confidence="40%"))
+    path.write_text(json.dumps(verbal))
+    with pytest.raises(TypeError, match="'confidence' must hold numbers"):
+        cal.load(path)
+    assert cal.load(path, percent=True).probs[:, 1].tolist() == [0.9, 0.4]
+    path.write_text(json.dumps(inspected(score(1, confidence=90), score(0, confidence=40))))
+    with pytest.raises(ValueError, match=r"Are these percentages\? .* `percent=True`"):
+        cal.load(path)
+    assert cal.load(path, percent=True).probs[:, 1].tolist() == [0.9, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("log", "sentence"),
+    [
+        (inspected(), "the log must have samples; found none"),
+        (inspected(score("C")), "the log must say how sure the model was; nothing does"),
+        (inspected(score("P", confidence=1)), "C or I, 1 or 0; row 0 has 'P'"),
+    ],
+)
+def test_logs_that_say_too_little(tmp_path, log, sentence):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+    with pytest.raises(ValueError, match=sentence):
+        cal.load(path)
+
+
+def instance(i, **stats):
+    named = [{"name": {"name": name}, "count": 1, "mean": value} for name, value in stats.items()]
+    return {"instance_id": f"id{i}", "train_trial_index": 0, "stats": named}
+
+
+def test_helm(tmp_path):
+    path = tmp_path / "per_instance_stats.json"
+    rows = [instance(i, max_prob=0.5 + i / 10, exact_match=i % 2) for i in range(3)]
+    rows.append(instance(0, max_prob=0.1, exact_match=0) | {"perturbation": {"name": "typos"}})
+    path.write_text(json.dumps(rows))
+    data = cal.load(path)
+    assert data.probs[:, 1].tolist() == [0.5, 0.6, 0.7]
+    assert data.labels.tolist() == [0, 1, 0]
+    path.write_text(json.dumps([instance(0, exact_match=1)]))
+    with pytest.raises(ValueError, match="instances must have 'max_prob' and 'exact_match'"):
+        cal.load(path)
