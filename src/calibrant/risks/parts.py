@@ -11,33 +11,34 @@ events an interval is as lopsided as that of their number.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from calibrant.risks.sample import Floats, Interval, Measured, Risks, limits_of_share
 
 STEPS = 33  # values of a part that are looked at between its limits
-Formula = Callable[[float, float, float], float]  # of rate, mean of events, mean of the others
+Formula = Callable[[Any, Any, Any], Any]  # of rate, mean of events, mean of the others
 
 
 class Parts(NamedTuple):
-    """A rate and two means."""
+    """A rate and two means, or many of each (k,)."""
 
-    rate: float
-    means: tuple[float, float]  # of the rows with the event, and of the others
-    limits: tuple[Interval, Interval, Interval]
+    rate: Any
+    means: tuple[Any, Any]  # of the rows with the event, and of the others
+    limits: tuple[tuple[Any, Any], ...]  # of the three
 
-    def measure(self, formula: Formula) -> Measured:
-        """Return the number that a formula makes of the parts, and its interval."""
+    def measure(self, formula: Formula) -> tuple[Any, Any, Any]:
+        """Return the number that a formula makes of the parts, and the ends of its interval."""
         parts = [self.rate, *self.means]
         value = formula(*parts)
         down = up = 0.0
         for j, limits in enumerate(self.limits):
-            ends = [formula(*parts[:j], at, *parts[j + 1 :]) for at in np.linspace(*limits, STEPS)]
-            down += max(0.0, value - min(ends)) ** 2
-            up += max(0.0, max(ends) - value) ** 2
-        return Measured(value, (value - float(np.sqrt(down)), value + float(np.sqrt(up))))
+            at = np.linspace(*limits, STEPS)
+            ends = formula(*parts[:j], at, *parts[j + 1 :])
+            down = down + np.maximum(0.0, value - ends.min(axis=0)) ** 2
+            up = up + np.maximum(0.0, ends.max(axis=0) - value) ** 2
+        return value, value - np.sqrt(down), value + np.sqrt(up)
 
 
 class Sides(NamedTuple):
@@ -55,8 +56,9 @@ def measure(risks: Risks, sides: Sides, formula: Formula) -> Measured:
     """Return a number of three parts and its interval."""
     z = risks.z
     if risks.clusters is not None:
-        z = risks.stretched(_influence(risks, sides.occurred(risks), formula))
-    return parts_of(risks, sides, z).measure(formula)
+        z = risks.stretched(influence_of(risks, sides.occurred(risks), formula))
+    value, low, high = map(float, parts_of(risks, sides, z).measure(formula))
+    return Measured(value, (low, high))
 
 
 def parts_of(risks: Risks, sides: Sides, z: float) -> Parts:
@@ -75,7 +77,7 @@ def parts_of(risks: Risks, sides: Sides, z: float) -> Parts:
 
 
 def _mean(values: Floats, weights: Floats, implied: Floats, z: float) -> tuple[float, Interval]:
-    """Return the mean of numbers from 0 to 1, and limits: exact ones if they are only 0 and 1.
+    """Return the mean of numbers from 0 to 1, and limits.
 
     The spread is at least what predictions imply, which all rows tell: a few rows with the event
     may look alike by chance.
@@ -84,32 +86,30 @@ def _mean(values: Floats, weights: Floats, implied: Floats, z: float) -> tuple[f
 
     mass = float(weights.sum())
     if not mass:
-        return _average(values, implied), (0.0, 1.0)
-    mean = _average(values, weights)
+        return average(values, implied), (0.0, 1.0)
+    mean = average(values, weights)
     rows = mass * mass / float(weights @ weights)
-    if ((values == 0.0) | (values == 1.0)).all():
-        return mean, limits_of_share(mean, rows, z)
     if rows < 1.5:
         return mean, (0.0, 1.0)
-    shown = _average((values - mean) ** 2, weights) * rows / (rows - 1)
-    spread = _average((values - _average(values, implied)) ** 2, implied)
+    shown = average((values - mean) ** 2, weights) * rows / (rows - 1)
+    spread = average((values - average(values, implied)) ** 2, implied)
     t = float(stdtrit(rows - 1, ndtr(z)))
     half = max(t * np.sqrt(shown), z * np.sqrt(spread)) / np.sqrt(rows)
     return mean, (max(0.0, mean - half), min(1.0, mean + half))
 
 
-def _average(values: Floats, weights: Floats) -> float:
+def average(values: Floats, weights: Floats) -> float:
     total = float(weights.sum())
     return float(weights @ values) / total if total > 0 else 0.5
 
 
-def _influence(risks: Risks, values: Floats, formula: Formula) -> Floats:
+def influence_of(risks: Risks, values: Floats, formula: Formula) -> Floats:
     """Return the influence (n,) of rows on a formula of means of values (n,), by differences."""
     rate = risks.rate
     if not 0.0 < rate < 1.0:
         return np.zeros_like(values)
     sides = risks.occurred, ~risks.occurred
-    here = rate, *(_average(values, risks.weights * some) for some in sides)
+    here = rate, *(average(values, risks.weights * some) for some in sides)
     slopes = []
     for j, step in enumerate((1e-6 * rate * (1 - rate), 1e-6, 1e-6)):
         ends = [formula(*here[:j], here[j] + s * step, *here[j + 1 :]) for s in (1, -1)]
@@ -137,10 +137,10 @@ def scaled_brier(risks: Risks, climatology: float | None = None) -> Measured:
     the score of the reference is :math:`\pi (1 - c)^2 + (1 - \pi) c^2`.
     """
 
-    def formula(rate: float, a: float, b: float) -> float:
+    def formula(rate: Any, a: Any, b: Any) -> Any:
         c = rate if climatology is None else climatology
         reference = rate * (1 - c) ** 2 + (1 - rate) * c**2
-        return 1 - (rate * a + (1 - rate) * b) / reference if reference > 0 else -np.inf
+        return 1 - (rate * a + (1 - rate) * b) / np.maximum(reference, 1e-300)
 
     if climatology is None and not 0.0 < risks.rate < 1.0:
         return Measured(np.nan, (-np.inf, 1.0))

@@ -60,8 +60,6 @@ class Risks(NamedTuple):
     @classmethod
     def of(cls, data: Any, lens: Lens | str, level: float, what: str) -> Self:
         """Look at the event of two outcomes; refuse other rows."""
-        from scipy.special import ndtri  # noqa: PLC0415 (slow to import)
-
         check_data(data)
         given = as_rows(data).at_hand(what).given
         seen = as_lens(lens, given)(given)
@@ -78,9 +76,14 @@ class Risks(NamedTuple):
             clusters = np.unique(seen.clusters[kept], return_inverse=True)[1]
             check_clusters(what, int(clusters.max()) + 1)
         p = seen.probs[kept, seen.event].astype(np.float64)
-        z = float(ndtri((1 + level) / 2))
         occurred = seen.labels[kept] == seen.event
-        return cls(p, occurred, weights, clusters, seen.weighted, level, z)
+        return cls(p, occurred, weights, clusters, seen.weighted, level, 0.0).at(level)
+
+    def at(self, level: float) -> Self:
+        """Return the same rows for intervals of another level."""
+        from scipy.special import ndtri  # noqa: PLC0415 (slow to import)
+
+        return self._replace(level=level, z=float(ndtri((1 + level) / 2)))
 
     @property
     def y(self) -> Floats:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.checks.parameters import brief
-from calibrant.risks.parts import Formula, Sides, measure
-from calibrant.risks.sample import Floats, Measured, Risks
+from calibrant.risks.parts import Formula, Parts, influence_of
+from calibrant.risks.sample import Floats, Risks, limits_of_share
 
 POINTS = 100  # thresholds of a curve
 TOLD = (0.05, 0.1, 0.2, 0.3, 0.5)  # in the table, if predictions reach them
@@ -41,36 +41,52 @@ class NetBenefit(NamedTuple):
 
 def net_benefit(risks: Risks, thresholds: Floats) -> NetBenefit:
     """Return the net benefit at each threshold, with limits."""
-    lines = [_at(risks, float(t)) for t in thresholds]
-    return NetBenefit(thresholds, *(np.array(column) for column in zip(*lines, strict=True)))
+    odds = thresholds / (1 - thresholds)
 
-
-def benefit_at(risks: Risks, threshold: float) -> Measured:
-    """Return the net benefit at one threshold."""
-    value, low, high, *_ = _at(risks, threshold)
-    return Measured(value, (low, high))
-
-
-def _at(risks: Risks, threshold: float) -> tuple[float, float, float, float, float]:
-    odds = threshold / (1 - threshold)
-    treated = (risks.p >= threshold).astype(np.float64)
-    sides = Sides(treated, treated)
-
-    def benefit(rate: float, hits: float, alarms: float) -> float:
+    def benefit(rate: Any, hits: Any, alarms: Any) -> Any:
         return rate * hits - (1 - rate) * alarms * odds
 
-    def over_all(rate: float, hits: float, alarms: float) -> float:
+    def over_all(rate: Any, hits: Any, alarms: Any) -> Any:
         return (1 - rate) * (1 - alarms) * odds - rate * (1 - hits)
 
-    model, gain = (_measured(risks, sides, formula) for formula in (benefit, over_all))
-    return model.value, *model.interval, benefit(risks.rate, 1.0, 1.0), gain.interval[0]
+    value, low, high = _measured(risks, thresholds, benefit)
+    _, least, _ = _measured(risks, thresholds, over_all)
+    return NetBenefit(thresholds, value, low, high, benefit(risks.rate, 1.0, 1.0), least)
 
 
-def _measured(risks: Risks, sides: Sides, formula: Formula) -> Measured:
-    """Measure; where no rows are on one side, the answer is known to be 0."""
-    found = measure(risks, sides, formula)
-    value, (low, high) = found
-    return Measured(value, (min(value, low), max(value, high)))
+def _measured(risks: Risks, thresholds: Floats, formula: Formula) -> tuple[Any, Any, Any]:
+    """Measure a formula of the rate, and of the shares of either outcome that are treated (k,)."""
+    z = _quantiles(risks, thresholds, formula)
+    shares, limits = [], [limits_of_share(risks.rate, risks.total, z)]
+    for some in (risks.occurred, ~risks.occurred):
+        weights = risks.weights[some]
+        rows = float(weights.sum() ** 2 / (weights**2).sum()) if weights.size else 0.0
+        shares.append(_treated(risks.p[some], weights, thresholds))
+        none = np.zeros_like(thresholds), np.ones_like(thresholds)
+        limits.append(limits_of_share(shares[-1], rows, z) if rows else none)
+    limits[0] = tuple(np.broadcast_to(end, thresholds.shape) for end in limits[0])
+    return Parts(risks.rate, (shares[0], shares[1]), tuple(limits)).measure(formula)
+
+
+def _treated(p: Floats, weights: Floats, thresholds: Floats) -> Floats:
+    """Return the share of rows at or above each threshold (k,); all where there are none."""
+    if not p.size:
+        return np.ones_like(thresholds)
+    order = np.argsort(p, kind="stable")
+    below = np.concatenate(([0.0], np.cumsum(weights[order])))
+    return 1.0 - below[np.searchsorted(p[order], thresholds, "left")] / below[-1]
+
+
+def _quantiles(risks: Risks, thresholds: Floats, formula: Formula) -> Any:
+    """Return the quantile of each threshold (k,), which differ where rows come in clusters."""
+    if risks.clusters is None:
+        return risks.z
+    found = []
+    for i, t in enumerate(thresholds.tolist()):
+        treated = (risks.p >= t).astype(np.float64)
+        influence = influence_of(risks, treated, lambda *parts, i=i: formula(*parts)[i])
+        found.append(risks.stretched(influence))
+    return np.array(found)
 
 
 def curve_thresholds(risks: Risks) -> Floats:
