@@ -36,9 +36,13 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.cross_fitting import RecalibrationRow as RecalibrationRow
     from calibrant.cross_fitting import recalibrate as recalibrate
     from calibrant.diagrams import CurveDiagram as CurveDiagram
+    from calibrant.diagrams import DecisionCurve as DecisionCurve
+    from calibrant.diagrams import FlexibleDiagram as FlexibleDiagram
     from calibrant.diagrams import ReliabilityDiagram as ReliabilityDiagram
     from calibrant.diagrams import ScorePlane as ScorePlane
     from calibrant.diagrams import cumulative_diagram as cumulative_diagram
+    from calibrant.diagrams import decision_curve as decision_curve
+    from calibrant.diagrams import flexible_diagram as flexible_diagram
     from calibrant.diagrams import isotonic_diagram as isotonic_diagram
     from calibrant.diagrams import reliability_diagram as reliability_diagram
     from calibrant.diagrams import score_plane as score_plane
@@ -88,8 +92,9 @@ _HOMES = {  # where public names live; "" for modules
     "calibration": "CalibrationFunction calibration_function",
     "calibration_errors": "MeasuredError ace classwise_ece ece mce rms",
     "cross_fitting": "Recalibration RecalibrationRow recalibrate",
-    "diagrams": "CurveDiagram ReliabilityDiagram ScorePlane cumulative_diagram isotonic_diagram"
-    " reliability_diagram score_plane smooth_diagram",
+    "diagrams": "CurveDiagram DecisionCurve FlexibleDiagram ReliabilityDiagram ScorePlane"
+    " cumulative_diagram decision_curve flexible_diagram isotonic_diagram reliability_diagram"
+    " score_plane smooth_diagram",
     "inference": "CalibrationTest Binwise Classwise Comparison Difference Estimate Evaluation"
     " EvaluationRow Power Slice Slices Tally Verdict calibration_test binwise classwise compare"
     " estimate evaluate power slices",

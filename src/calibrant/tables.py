@@ -1,6 +1,7 @@
 """Tables: the same rows as text, as lines for a terminal, as HTML and as a data frame."""
 
 import sys
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -97,6 +98,29 @@ def grouped(
     for title, group in groupby(zip(titles, body, strict=True), key=itemgetter(0)):
         groups.append((title, [line for _, line in group]))
     return [top, under], groups
+
+
+def stacked(header: Sequence[str], row: Sequence[str], width: int) -> list[str]:
+    """Return a row as lines for a narrow place: its first cell, then a line for each other column.
+
+    Examples
+    --------
+    >>> stacked(["group", "rows", "p"], ["women", "120", "0.5"], 20)
+    ['women', '  rows: 120', '  p: 0.5']
+    """
+    first, *others = zip(header, row, strict=True)
+    found = [first[1] or first[0]]
+    for name, cell in others:
+        if cell:
+            found += textwrap.wrap(
+                f"{name}: {cell}",
+                max(width, 12),
+                initial_indent="  ",
+                subsequent_indent="    ",
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
+    return found
 
 
 def _pick(row: Sequence[str], columns: Sequence[int]) -> list[str]:

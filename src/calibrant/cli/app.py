@@ -15,6 +15,7 @@ from calibrant.cli.commands.examples import datasets, demo
 from calibrant.cli.commands.recalibrate import apply, recalibrate
 from calibrant.cli.commands.test import run_test
 from calibrant.cli.errors import INTERRUPTED, one_sentence_errors
+from calibrant.cli.help import Command
 
 LARGE = 1 << 20  # bytes of an array that goes back to the system as soon as it is not needed
 MMAP_THRESHOLD = -3  # the number of this setting in malloc.h
@@ -76,7 +77,9 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
 }
 for _command, (_short, _example) in COMMANDS.items():
     _name = _example.split()[0]
-    _add = app.command(_name, short_help=_short, epilog=f"Example: calibrant {_example}")
+    _add = app.command(
+        _name, cls=Command, short_help=_short, epilog=f"Example: calibrant {_example}"
+    )
     _add(one_sentence_errors()(_command))
 
 

@@ -22,7 +22,7 @@ from calibrant.risks.utility import (
     told_thresholds,
 )
 from calibrant.tables import Lines, Tabular
-from calibrant.words import many, percent
+from calibrant.words import capital, many, percent
 
 INTERVALS = {  # name of the measure, and what it is if the model is calibrated
     "observed_expected": ("observed to expected events (O/E)", "1"),
@@ -142,7 +142,7 @@ class Clinical(Tabular):
             f"{many(self.events, 'event')} in {many(self.n, 'row')}.",
             self._on_average(),
             self._spread(),
-            self._benefit(),
+            f"AUC {self.auc}. {capital(self.decision.told())}.",
             *self._left_out(),
         ]
 
@@ -173,24 +173,6 @@ class Clinical(Tabular):
         if low > 1:
             return f"{start}: risks are not extreme enough."
         return f"{start}: not shown to differ from 1."
-
-    def _benefit(self) -> str:
-        found, shown = self.decision, self.decision.shown
-        auc = f"AUC {self.auc}. "
-        if not shown.any():
-            return (
-                f"{auc}At no threshold is the net benefit shown to be above that of treating all"
-                " and of treating none."
-            )
-        places = found.thresholds[shown]
-        span = f"at {number(places[0])}"
-        if places.size > 1:
-            span = f"at thresholds from {number(places[0])} to {number(places[-1])}"
-        gaps = "" if _together(shown) else ", not all of them"
-        return (
-            f"{auc}The net benefit is above that of treating all and of treating none {span}{gaps},"
-            " each by itself."
-        )
 
     def _left_out(self) -> Iterator[str]:
         if self.certain:
@@ -227,12 +209,6 @@ class Clinical(Tabular):
 
     def __repr__(self) -> str:
         return f"<{self.events:,} events in {self.n:,} rows; O/E {self.observed_expected}>"
-
-
-def _together(shown: Any) -> bool:
-    """Return whether all that is shown is in one run."""
-    first, last = shown.argmax(), shown.size - shown[::-1].argmax()
-    return bool(shown[first:last].all())
 
 
 @takes_arrays

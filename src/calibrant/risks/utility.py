@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant.checks.parameters import brief
 from calibrant.risks.parts import Formula, Parts, influence_of
-from calibrant.risks.sample import Floats, Risks, limits_of_share
+from calibrant.risks.sample import Floats, Risks, limits_of_share, number
 
 POINTS = 100  # thresholds of a curve
 TOLD = (0.05, 0.1, 0.2, 0.3, 0.5)  # in the table, if predictions reach them
@@ -33,6 +33,24 @@ class NetBenefit(NamedTuple):
     def shown(self) -> Any:
         """Where the model is shown to be better than treating all, and than treating none (k,)."""
         return (self.low > 0) & (self.over_all > 0)
+
+    def told(self) -> str:
+        """Say at which thresholds the model is shown to be better than both."""
+        if not self.shown.any():
+            return (
+                "at no threshold is the net benefit shown to be above that of treating all and of"
+                " treating none"
+            )
+        places = self.thresholds[self.shown]
+        span = f"at a threshold of {number(places[0])}"
+        if places.size > 1:
+            span = f"at thresholds from {number(places[0])} to {number(places[-1])}"
+        first, last = np.flatnonzero(self.shown)[[0, -1]]
+        gaps = "" if self.shown[first : last + 1].all() else ", not all of them"
+        return (
+            "the net benefit is above that of treating all and of treating none"
+            f" {span}{gaps}, each by itself"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
