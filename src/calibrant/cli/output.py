@@ -94,7 +94,7 @@ def print_table(
         (top, rule), groups = tables.grouped(header, rows, heading, words=1, rule="─")
     _print_styled(console, _filled(title), "bold")
     if len(rule) > room:
-        _print_stacked(console, header, rows, room)
+        _print_stacked(console, header, rows, heading)
         return
     _print_styled(console, top, "bold")
     _print_styled(console, rule, "dim")
@@ -107,12 +107,19 @@ def print_table(
 
 
 def _print_stacked(
-    console: "Console", header: Sequence[str], rows: tables.Rows, room: int
+    console: "Console", header: Sequence[str], rows: tables.Rows, heading: Sequence[int]
 ) -> None:
     """Write each row of a table below the other, with a line for each column."""
+    kept = [c for c in range(len(header)) if c not in heading]
+    above = ""
     for row in rows:
-        for i, line in enumerate(tables.stacked(header, row, room)):
-            _print_styled(console, line, "italic" if i == 0 else "")
+        now = ", ".join(row[c] for c in heading)
+        if now != above:
+            _print_styled(console, _filled(now), "italic")
+        above = now
+        cells = [row[c] for c in kept]
+        for line in tables.stacked([header[c] for c in kept], cells, width()):
+            _print_styled(console, line)
     _print_styled(console, "")
 
 

@@ -15,7 +15,7 @@ from calibrant.predictions import Predictions
 from calibrant.risks import Clinical, clinical
 from calibrant.risks.sample import number
 from calibrant.risks.utility import NetBenefit
-from calibrant.words import percent
+from calibrant.words import capital, percent
 
 BINS = 50  # of the histogram of predictions
 NOTES = 24  # places along a curve, about, that say more on hovering
@@ -80,19 +80,25 @@ class FlexibleDiagram(Diagram):
         )
 
     def _summary(self) -> tuple[str, ...]:
-        found = self.found
-        return (
-            f"O/E {found.observed_expected}",
-            f"slope {found.slope}",
-            f"AUC {found.auc}",
-        )
+        names = {"O/E": "observed_expected", "slope": "slope", "AUC": "auc"}
+        found = {name: getattr(self.found, field).value for name, field in names.items()}
+        return tuple(f"{name} {value:.2f}".replace("-", "−") for name, value in found.items())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
         return {"event": self.event, "histogram": self.histogram.tolist(), **self.found.to_dict()}
 
+    @property
+    def sentence(self) -> str:
+        """What the diagram shows."""
+        return f"{capital(str(self))}."
+
     def __str__(self) -> str:
-        return f"flexible calibration curve, {', '.join(self._summary())}"
+        found = self.found
+        return (
+            f"flexible calibration curve, O/E {found.observed_expected}, slope {found.slope},"
+            f" AUC {found.auc}"
+        )
 
 
 @takes_arrays
@@ -196,6 +202,12 @@ class DecisionCurve(Diagram):
         """Return plain numbers and texts."""
         series = [{"name": name, **one.to_dict()} for name, one in self.series.items()]
         return {"event": self.event, "series": series, "settings": dict(self.settings)}
+
+    @property
+    def sentence(self) -> str:
+        """What the diagram shows."""
+        told = ((name, f"{capital(one.told())}.") for name, one in self.series.items())
+        return self._of_models(told)
 
     def __str__(self) -> str:
         found = next(iter(self.series.values()))

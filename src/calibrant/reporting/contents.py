@@ -28,6 +28,7 @@ from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
 from calibrant.reporting import sentences
+from calibrant.risks import Clinical
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
 from calibrant.words import ALPHA, NEEDED, capital
@@ -78,6 +79,14 @@ class Remedy(NamedTuple):
     code: str = ""  # the line of Python that does it
 
 
+class Risks(NamedTuple):
+    """The numbers and pictures of clinical papers, of two classes."""
+
+    found: Clinical
+    curve: diagrams.FlexibleDiagram
+    decision: diagrams.DecisionCurve
+
+
 class Contents(NamedTuple):
     """Everything the report says about one model."""
 
@@ -91,6 +100,7 @@ class Contents(NamedTuple):
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
     slices: inference.Slices | None  # None if no columns were kept beside the predictions
+    risks: Risks | None = None  # None of more classes than two, of confidences, and of a scan
 
     @property
     def verdicts(self) -> list[sentences.Line]:
@@ -146,8 +156,21 @@ def compute(
         class_drawings=class_drawings,
         remedy=remedy(data, settings, stages[-1]),
         slices=groups,
+        risks=_risks(data),
     )
     return judged_together(found)
+
+
+def _risks(data: Predictions | Scan) -> Risks | None:
+    """Judge the risks of an event, where there is one, if clusters are enough."""
+    if data.m > 2 or not as_rows(data).held or getattr(data, "of_confidences", False):
+        return None
+    try:
+        curve = diagrams.flexible_diagram(data)
+    except ValueError:  # too few clusters
+        return None
+    decision = diagrams.DecisionCurve({"": curve.found.decision}, curve.event, curve.settings)
+    return Risks(curve.found, curve, decision)
 
 
 def _drawings(

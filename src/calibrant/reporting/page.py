@@ -206,6 +206,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "classes": contents.classes,
         "most_classes": of_model.MOST_CLASSES,
         **_slices(contents.slices, element),
+        **_risks(contents.risks, element),
     }
 
 
@@ -283,6 +284,26 @@ def _slices(found: Slices | None, element: str) -> dict[str, Any]:
         "forests": [
             _forest(found, column, f"{element}-groups{i}") for i, column in enumerate(columns)
         ],
+    }
+
+
+def _risks(risks: of_model.Risks | None, element: str) -> dict[str, Any]:
+    if risks is None:
+        return {}
+    header, rows = risks.found.lines()
+    drawn = []
+    for title, kind, diagram in (
+        ("Flexible calibration curve", "flexible", risks.curve),
+        ("Decision curve", "decision", risks.decision),
+    ):
+        found = chart(diagram.picture(), diagram.sentence)
+        drawn.append({"title": title, "kind": kind, "id": f"{element}-{kind}", "chart": found})
+    drawn[1]["summary"] = risks.decision.sentence
+    return {
+        "clinical": risks.found.sentences,
+        "clinical_header": header,
+        "clinical_rows": rows,
+        "clinical_drawings": drawn,
     }
 
 

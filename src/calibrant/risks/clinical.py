@@ -25,11 +25,11 @@ from calibrant.tables import Lines, Tabular
 from calibrant.words import capital, many, percent
 
 INTERVALS = {  # name of the measure, and what it is if the model is calibrated
-    "observed_expected": ("observed to expected events (O/E)", "1"),
+    "observed_expected": ("observed to expected (O/E)", "1"),
     "in_the_large": ("calibration in the large", "0"),
     "slope": ("calibration slope", "1"),
-    "intercept": ("calibration intercept, beside the slope", "0"),
-    "auc": ("area under the ROC curve (AUC, c statistic)", ""),
+    "intercept": ("calibration intercept (slope free)", "0"),
+    "auc": ("area under the ROC curve (AUC)", ""),
     "brier": ("Brier score of the event", ""),
     "scaled_brier": ("scaled Brier score", ""),
 }
@@ -113,9 +113,9 @@ class Clinical(Tabular):
         yield "participants", "share of events", number(self.rate), "", ""
         for name in ("observed_expected", "in_the_large", "slope", "intercept"):
             yield self._row("calibration", name)
-        yield "calibration", "ICI (mean distance)", number(self.curve.ici), "", self._expected
-        yield "calibration", "E50 (median distance)", number(self.curve.e50), "", ""
-        yield "calibration", "E90 (90 % quantile)", number(self.curve.e90), "", ""
+        yield "calibration", "ICI, mean distance", number(self.curve.ici), "", self._expected
+        yield "calibration", "E50, median distance", number(self.curve.e50), "", ""
+        yield "calibration", "E90, 90 % quantile", number(self.curve.e90), "", ""
         yield self._row("discrimination", "auc")
         yield self._row("overall", "brier")
         yield self._row("overall", "scaled_brier")

@@ -14,8 +14,9 @@ from calibrant.cli.output import check_ending, print_json, print_readings, progr
 
 if TYPE_CHECKING:
     from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
+    from calibrant.diagrams import DecisionCurve, FlexibleDiagram
 
-    Diagram = CurveDiagram | ReliabilityDiagram
+    Diagram = CurveDiagram | DecisionCurve | FlexibleDiagram | ReliabilityDiagram
 
 
 class Kind(StrEnum):
@@ -25,6 +26,8 @@ class Kind(StrEnum):
     smooth = "smooth"
     cumulative = "cumulative"
     isotonic = "isotonic"
+    flexible = "flexible"
+    decision = "decision"
 
 
 class Style(StrEnum):
@@ -34,6 +37,7 @@ class Style(StrEnum):
     line = "line"
 
 
+CLINICAL = {Kind.flexible: "flexible_diagram", Kind.decision: "decision_curve"}
 OPTIONS = {  # that only some kinds have
     Kind.bins: ("--partition", "--style", "--classical", "--regions"),
     Kind.isotonic: ("--confidence",),
@@ -42,7 +46,9 @@ OPTIONS = {  # that only some kinds have
 KindOption = Annotated[
     Kind,
     typer.Option(
-        "--kind", help="Bins, or for two outcomes a curve that needs none: isotonic is CORP."
+        "--kind",
+        help="Bins, or for two outcomes a curve that needs none: isotonic is CORP; flexible and"
+        " decision are those of clinical papers.",
     ),
 ]
 LensText = Annotated[
@@ -95,14 +101,18 @@ def plot(
     with whole_file(output) as temporary:
         import calibrant as cal
 
-        make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
+        name = "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram"
+        make = getattr(cal, CLINICAL.get(kind, name))
         models = inputs.load_all(files, paired=False)
         settings = _settings(models, lens, partition, classical or style is not None)
+        if kind in CLINICAL:
+            _check_clinical(kind, models, lens)
+            settings = {} if lens is None else {"lens": settings["lens"]}
         data = models if len(models) > 1 else next(iter(models.values()))
         with progress_after(1.0, "resampling") as progress:
-            diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
-        look = {"style": style, "classical": classical, "regions": regions, "summary": classical}
-        _draw(diagram, temporary, **(look if kind is Kind.bins else {"confidence": confidence}))
+            draws = {} if kind in CLINICAL else {**inputs.draws, "progress": progress}
+            diagram: Diagram = make(data, **settings, **draws)
+        _draw(diagram, temporary, **_look(kind, style, classical, regions, confidence))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
         body |= {"output": str(output), "seed": inputs.seed, "lens": diagram.settings["lens"]}
@@ -119,6 +129,25 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
         if value and name not in OPTIONS.get(kind, ()):
             of = next(other.value for other, names in OPTIONS.items() if name in names)
             raise mistake(name, f"is for --kind {of}; found --kind {kind.value}.")
+
+
+def _look(
+    kind: Kind, style: Style | None, classical: bool, regions: bool, confidence: bool
+) -> dict[str, Any]:
+    """Return the options of a picture, which each kind has its own of."""
+    if kind in CLINICAL:
+        return {}
+    if kind is not Kind.bins:
+        return {"confidence": confidence}
+    return {"style": style, "classical": classical, "regions": regions, "summary": classical}
+
+
+def _check_clinical(kind: Kind, models: "dict[str, Predictions]", lens: str | None) -> None:
+    """Refuse what the pictures of clinical papers cannot show."""
+    if kind is Kind.flexible and len(models) > 1:
+        raise mistake("--kind", f"flexible shows one model; found {len(models)}.")
+    if lens is None and any(model.m > 2 for model in models.values()):
+        raise mistake("--lens", f"is needed for --kind {kind.value}, such as class:NAME.")
 
 
 def _check_style(style: Style | None, others: list[bool]) -> None:
