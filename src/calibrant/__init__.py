@@ -74,7 +74,9 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.predictions import Predictions as Predictions
     from calibrant.reporting import report as report
     from calibrant.risks import Clinical as Clinical
+    from calibrant.risks import Verification as Verification
     from calibrant.risks import clinical as clinical
+    from calibrant.risks import verification as verification
     from calibrant.rows import Scan as Scan
     from calibrant.scores import accuracy as accuracy
     from calibrant.scores import brier_score as brier_score
@@ -101,7 +103,7 @@ _HOMES = {  # where public names live; "" for modules
     "loading": "load load_models scan",
     "predictions": "Predictions",
     "reporting": "report",
-    "risks": "Clinical clinical",
+    "risks": "Clinical Verification clinical verification",
     "rows": "Scan",
     "scores": "accuracy brier_score decompose log_score spherical_score",
     "trajectory": "Trajectory TrajectoryRow",

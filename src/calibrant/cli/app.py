@@ -13,7 +13,7 @@ from calibrant.cli.commands.draw import plot, report
 from calibrant.cli.commands.evaluate import compare, evaluate, power
 from calibrant.cli.commands.examples import datasets, demo
 from calibrant.cli.commands.recalibrate import apply, recalibrate
-from calibrant.cli.commands.risks import clinical
+from calibrant.cli.commands.risks import clinical, verification
 from calibrant.cli.commands.test import run_test
 from calibrant.cli.errors import INTERRUPTED, one_sentence_errors
 from calibrant.cli.help import Command
@@ -68,6 +68,10 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
     clinical: (
         "Judge clinical risks: O/E, slope, AUC, net benefit.",
         "clinical predictions.csv --threshold 0.1",
+    ),
+    verification: (
+        "Verify forecasts: skill, reliability, resolution.",
+        "verification forecasts.csv --cluster week",
     ),
     recalibrate: (
         "Find the calibrator that suits a file.",

@@ -300,7 +300,7 @@ def _risks(risks: of_model.Risks | None, element: str) -> dict[str, Any]:
         drawn.append({"title": title, "kind": kind, "id": f"{element}-{kind}", "chart": found})
     drawn[1]["summary"] = risks.decision.sentence
     return {
-        "clinical": risks.found.sentences,
+        "clinical": risks.found.facts,
         "clinical_header": header,
         "clinical_rows": rows,
         "clinical_drawings": drawn,

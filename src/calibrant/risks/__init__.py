@@ -2,5 +2,6 @@
 
 from calibrant.risks.clinical import Clinical, clinical
 from calibrant.risks.sample import Measured
+from calibrant.risks.verification import BrierParts, Verification, verification
 
-__all__ = ["Clinical", "Measured", "clinical"]
+__all__ = ["BrierParts", "Clinical", "Measured", "Verification", "clinical", "verification"]

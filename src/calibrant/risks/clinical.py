@@ -146,6 +146,12 @@ class Clinical(Tabular):
             *self._left_out(),
         ]
 
+    @property
+    def facts(self) -> list[str]:
+        """The sentences that judge nothing which a page of tests judges."""
+        first, _, _, *others = self.sentences
+        return [first, *others]
+
     def _on_average(self) -> str:
         value, (low, high) = self.observed_expected
         start = (

@@ -108,9 +108,11 @@ def _quantiles(risks: Risks, thresholds: Floats, formula: Formula) -> Any:
 
 
 def curve_thresholds(risks: Risks) -> Floats:
-    """Return even thresholds up to the largest prediction."""
-    top = min(0.99, max(0.01, float(risks.p.max())))
-    return np.linspace(0.0, top, POINTS + 1)[1:]
+    """Return round thresholds, at even steps, up to the largest prediction."""
+    top = min(0.99, max(0.001, float(risks.p.max())))
+    power = 10.0 ** np.floor(np.log10(top / POINTS))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power >= top / POINTS * (1 - 1e-9))
+    return np.asarray((np.arange(1, int(top / step + 1e-9) + 1) * step).round(12))
 
 
 def told_thresholds(risks: Risks, given: float | Sequence[float] | None) -> list[float]:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from calibrant.cli import options
+from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
 from calibrant.cli.output import print_json, print_readings, print_table, say
 
@@ -15,6 +16,23 @@ Thresholds = Annotated[
         min=0.0001,
         max=0.9999,
         help="Risk from which somebody is treated, for the net benefit; may be repeated.",
+    ),
+]
+
+Bins = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=10_000,
+        help="Bins of equal width for reliability and resolution. Default: each forecast if at most"
+        " 21 differ, else 10.",
+    ),
+]
+Climatology = Annotated[
+    str | None,
+    typer.Option(
+        help="Probability of the event from a longer record, or of each class, separated by commas."
+        " Default: the frequencies in the file.",
     ),
 ]
 
@@ -41,3 +59,36 @@ def clinical(
     typer.echo()
     print_table("Clinical numbers", *found.lines(), heading=(0,))
     print_readings(data)
+
+
+@takes_inputs()
+def verification(
+    file: options.File,
+    bins: Bins = None,
+    climatology: Climatology = None,
+    *,
+    inputs: Inputs,
+) -> None:
+    """Verify forecasts: Brier and RPS skill, reliability, resolution and uncertainty."""
+    import calibrant as cal
+
+    data = inputs.load(file)
+    found = cal.verification(data, bins=bins, climatology=_numbers(climatology))
+    if inputs.json:
+        print_json("verification", {**inputs.origin(file, data), **found.to_dict()})
+        return
+    for sentence in found.sentences:
+        say(sentence)
+    typer.echo()
+    print_table("Verification", *found.lines(), heading=(0,))
+    print_readings(data)
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    """Return the numbers that commas separate."""
+    try:
+        return None if text is None else [float(word) for word in text.split(",")]
+    except ValueError:
+        raise mistake(
+            "--climatology", f"must be numbers, separated by commas; found {text!r}."
+        ) from None
