@@ -72,7 +72,7 @@ def _spoken(name: str, told: str, text: str) -> tuple[str, str]:
 
 
 def _listed(records: list[tuple[str, str]]) -> str:
-    """Lay out names and their texts in two columns, or below each other where that is too narrow."""
+    """Lay out names and texts in two columns, or below each other where that is too narrow."""
     short = [len(name) for name, _ in records if len(name) <= WIDEST]
     column = max(short, default=0) + INDENT + 2
     if width() - column < LEAST:

@@ -1,9 +1,9 @@
 """Reliability diagrams in one, two and three dimensions, §4.4, and curves that need no bins.
 
 `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`, `cumulative_diagram`, `score_plane`,
-`flexible_diagram` and `decision_curve` compute; what they return is data. A `Picture` says what of it is drawn where: bins in `bins`, the
-others beside their data. ``.plot()`` draws that with matplotlib (`static`), ``.figure()`` as SVG
-(`charts`); neither computes anything.
+`flexible_diagram` and `decision_curve` compute; what they return is data. A `Picture` says what of
+it is drawn where: bins in `bins`, the others beside their data. ``.plot()`` draws that with
+matplotlib (`static`), ``.figure()`` as SVG (`charts`); neither computes anything.
 """
 
 from calibrant.diagrams.clinical import (

@@ -203,7 +203,9 @@ class Clinical(Tabular):
             **{name: getattr(self, name) for name in ("n", "events", "rate", "certain")},
             **{name: {"value": v, "interval": list(ends)} for name, (v, ends) in measured.items()},
             **{name: getattr(self.curve, name) for name in ("ici", "e50", "e90", "expected_ici")},
-            "curve": {name: getattr(self.curve, name).tolist() for name in ("x", "y", "low", "high")},
+            "curve": {
+                name: getattr(self.curve, name).tolist() for name in ("x", "y", "low", "high")
+            },
             "net_benefit": self.benefits.to_dict(),
             "decision_curve": self.decision.to_dict(),
             "sentences": self.sentences,
@@ -298,4 +300,3 @@ def clinical(
         spoken=spoken,
         settings={"lens": str(lens), "level": level, "clusters": risks.clusters is not None},
     )
-

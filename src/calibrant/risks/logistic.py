@@ -57,7 +57,9 @@ class Line(NamedTuple):
         r = float(np.sqrt(max(0.0, 2 * gain(here, best, self.counts))))
         p, q = chances(here)
         nuisance = float(((self.counts[0] + self.counts[1]) * p * q * free * free).sum())
-        u = abs(self.best[which] - value) / np.sqrt(float(np.linalg.det(self.covariance)) * nuisance)
+        u = abs(self.best[which] - value) / np.sqrt(
+            float(np.linalg.det(self.covariance)) * nuisance
+        )
         if r < LEAST or not np.isfinite(u):
             return r, other
         return r + float(np.log(max(u, 1e-300) / r)) / r, other
@@ -147,7 +149,9 @@ def in_the_large(risks: Risks) -> Measured:
     sample = risks.sample()
     if not 0.0 < risks.rate < 1.0:
         value = -np.inf if risks.rate == 0 else np.inf
-        return Measured(value, limits_of_count(whole_bin(sample, 1.0), risks.stretched(np.ones(1), 1.0)))
+        return Measured(
+            value, limits_of_count(whole_bin(sample, 1.0), risks.stretched(np.ones(1), 1.0))
+        )
     x = logit(risks.p)
     counts = risks.weights * risks.y, risks.weights * (1 - risks.y)
     value = fit_intercept(x, counts)

@@ -99,6 +99,7 @@ def _mean(values: Floats, weights: Floats, implied: Floats, z: float) -> tuple[f
 
 
 def average(values: Floats, weights: Floats) -> float:
+    """Return a weighted mean; 1/2 where there is no weight."""
     total = float(weights.sum())
     return float(weights @ values) / total if total > 0 else 0.5
 

@@ -138,7 +138,9 @@ class Risks(NamedTuple):
 def check_clusters(what: str, count: int) -> None:
     """Refuse clusters that are too few for an interval."""
     if count < CLUSTERS:
-        raise ValueError(f"`{what}` needs at least {CLUSTERS} clusters for intervals; found {count}.")
+        raise ValueError(
+            f"`{what}` needs at least {CLUSTERS} clusters for intervals; found {count}."
+        )
 
 
 def limits_of_count(rows: Bin, z: float) -> Interval:

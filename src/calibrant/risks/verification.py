@@ -1,4 +1,4 @@
-r"""Forecasts as meteorologists verify them: skill against climatology, and the Brier score in parts.
+r"""Forecasts as meteorologists verify them: skill against climatology, the Brier score in parts.
 
 .. math:: \mathrm{BSS} = 1 - \frac{\mathrm{BS}}{\mathrm{BS}_{\text{climatology}}}, \qquad
     \mathrm{RPS} = \frac1n \sum_i \sum_{k < m} \Bigl(\sum_{j \le k} p_{ij} - 1\{y_i \le k\}\Bigr)^2
@@ -336,9 +336,7 @@ def _bins(probs: Floats, bins: int | None) -> int:
     return 0 if different <= FEW else BINS
 
 
-def _parts(
-    p: Floats, y: Floats, weights: Floats, bins: int
-) -> tuple[float, float, float, float]:
+def _parts(p: Floats, y: Floats, weights: Floats, bins: int) -> tuple[float, float, float, float]:
     """Return reliability, resolution, uncertainty and what is within bins, of one event."""
     named = np.minimum((p * bins).astype(np.int64), bins - 1) if bins else p
     places = np.unique(named, return_inverse=True)[1]

@@ -35,6 +35,7 @@ class Style(StrEnum):
 
     bars = "bars"
     line = "line"
+    attributes = "attributes"
 
 
 CLINICAL = {Kind.flexible: "flexible_diagram", Kind.decision: "decision_curve"}
@@ -61,7 +62,9 @@ LensText = Annotated[
 StyleOption = Annotated[
     Style | None,
     typer.Option(
-        "--style", help="Bars with gaps, as in papers, or a line, as scikit-learn draws; with ECE."
+        "--style",
+        help="Bars with gaps, as in papers; a line, as scikit-learn draws; attributes: a line with"
+        " climatology and no skill, as forecasters draw. All with ECE.",
     ),
 ]
 Classical = Annotated[

@@ -37,7 +37,7 @@ Climatology = Annotated[
 ]
 
 
-@takes_inputs()
+@takes_inputs(draws=False)
 def clinical(
     file: options.File,
     lens: options.LensText = "canonical",
@@ -61,7 +61,7 @@ def clinical(
     print_readings(data)
 
 
-@takes_inputs()
+@takes_inputs(draws=False)
 def verification(
     file: options.File,
     bins: Bins = None,
