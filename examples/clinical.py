@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import calibrant as cal
@@ -120,8 +121,6 @@ def run(setting):
 
 def picture(path):
     """Draw the two pictures of a clinical paper: of the forecasts of a made-up risk model."""
-    import matplotlib.pyplot as plt
-
     setting = Setting("too extreme", 0.1, 2000, 1, 0)
     rng = np.random.default_rng(1)
     p, risk = drawn(setting, setting.n, rng)
@@ -134,6 +133,7 @@ def picture(path):
 
 
 def main():
+    """Print a table of how often intervals hold, or draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=200)
     parser.add_argument("--sizes", type=int, nargs="+", default=[50, 200, 1000])
