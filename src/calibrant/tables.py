@@ -91,9 +91,9 @@ def grouped(
     rows that share it. `words` counts the columns that are left.
     """
     kept = [c for c in range(len(header)) if c not in heading]
-    narrow = [_pick(row, kept) for row in rows]
-    top, under, *body = lines(_pick(header, kept), narrow, words=words, rule=rule)
-    titles = [", ".join(_pick(row, heading)) for row in rows]
+    narrow = [pick(row, kept) for row in rows]
+    top, under, *body = lines(pick(header, kept), narrow, words=words, rule=rule)
+    titles = [", ".join(pick(row, heading)) for row in rows]
     groups = []
     for title, group in groupby(zip(titles, body, strict=True), key=itemgetter(0)):
         groups.append((title, [line for _, line in group]))
@@ -123,7 +123,8 @@ def stacked(header: Sequence[str], row: Sequence[str], width: int) -> list[str]:
     return found
 
 
-def _pick(row: Sequence[str], columns: Sequence[int]) -> list[str]:
+def pick(row: Sequence[str], columns: Sequence[int]) -> list[str]:
+    """Return some cells of a row."""
     return [row[c] for c in columns]
 
 

@@ -74,7 +74,7 @@ def test_refusals():
         cal.verification(Predictions([0.2, 0.4, 0.7], [0, 1, 1], clusters=[0, 0, 1]))
 
 
-SETS = 400
+SETS = 200
 
 
 def held(interval):

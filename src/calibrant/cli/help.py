@@ -40,23 +40,25 @@ class Command(TyperCommand):
 
     def get_help(self, ctx: Any) -> str:
         """Lay out usage, what the command does, its arguments and options, and an example."""
-        records = {"argument": [], "option": []}  # type: dict[str, list[tuple[str, str]]]
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is not None:
-                records[param.param_type_name].append(_spoken(param.name or "", *record))
-        names = " ".join(name for name, _ in records["argument"])
+        arguments, options = self._records(ctx, "argument"), self._records(ctx, "option")
+        names = " ".join(name for name, _ in arguments)
         parts = [
-            filled(f"Usage: {ctx.command_path} {names} [OPTIONS]", 0),
+            filled(f"Usage: {' '.join((ctx.command_path, names)).strip()} [OPTIONS]", 0),
             filled(self.help or "", INDENT),
-            *(
-                f"{title}:\n{_listed(records[kind])}"
-                for title, kind in (("Arguments", "argument"), ("Options", "option"))
-                if records[kind]
-            ),
+            f"Arguments:\n{_listed(arguments)}" if arguments else "",
+            f"Options:\n{_listed(options)}",
             filled(self.epilog or "", INDENT),
         ]
         return "\n\n".join(filter(None, parts))
+
+    def _records(self, ctx: Any, kind: str) -> list[tuple[str, str]]:
+        """Return the arguments or options, each with its text."""
+        found = []
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and param.param_type_name == kind:
+                found.append(_spoken(param.name or "", *record))
+        return found
 
 
 def _spoken(name: str, told: str, text: str) -> tuple[str, str]:

@@ -155,10 +155,11 @@ def takes_inputs(
     draws : whether it draws data sets
     """
 
+    others = {"id", "by", "row", "engine"} - set(more)
+    others |= set() if draws else {"resamples", "seed"}
+
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(Inputs, include_extras=True)
-        others = {"id", "by", "row", "engine"} - set(more)
-        others |= set() if draws else {"resamples", "seed"}
         shared = [field for field in fields(Inputs) if field.name not in others]
         names = {field.name for field in shared}
         own = [p for p in signature(command).parameters.values() if p.name != "inputs"]

@@ -113,12 +113,11 @@ def _print_stacked(
     kept = [c for c in range(len(header)) if c not in heading]
     above = ""
     for row in rows:
-        now = ", ".join(row[c] for c in heading)
+        now = ", ".join(tables.pick(row, heading))
         if now != above:
             _print_styled(console, _filled(now), "italic")
         above = now
-        cells = [row[c] for c in kept]
-        for line in tables.stacked([header[c] for c in kept], cells, width()):
+        for line in tables.stacked(tables.pick(header, kept), tables.pick(row, kept), width()):
             _print_styled(console, line)
     _print_styled(console, "")
 

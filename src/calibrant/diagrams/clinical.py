@@ -252,7 +252,7 @@ def _seen(data: Any, lens: Lens | str) -> Predictions:
 def _told(x: Floats) -> list[int]:
     """Return places along a curve, about evenly."""
     at = np.searchsorted(x, np.linspace(x[0], x[-1], NOTES)).clip(max=x.size - 1)
-    return np.unique(at).tolist()
+    return [int(place) for place in np.unique(at)]
 
 
 def _spots(at: Floats, notes: list[str]) -> Marks:

@@ -161,7 +161,7 @@ def compute(
     return judged_together(found)
 
 
-def _risks(data: Predictions | Scan) -> Risks | None:
+def _risks(data: Any) -> Risks | None:
     """Judge the risks of an event, where there is one, if clusters are enough."""
     if data.m > 2 or not as_rows(data).held or getattr(data, "of_confidences", False):
         return None

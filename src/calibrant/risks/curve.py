@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.conventions.curves import Lowess
-from calibrant.risks.sample import Floats, Risks, limits_of_share
+from calibrant.risks.sample import Floats, Risks, added, limits_of_share
 
 MOST = 8192  # different predictions; of more, neighbours are taken together
 
@@ -64,9 +64,9 @@ def _tallied(risks: Risks) -> tuple[Floats, Floats, Floats]:
     if values.size > MOST:
         ranks = np.searchsorted(np.sort(risks.p), risks.p)
         places = np.unique(ranks * MOST // risks.p.size, return_inverse=True)[1]
-    mass = np.bincount(places, risks.weights)
-    values = np.bincount(places, risks.weights * risks.p) / mass
-    return values, mass, np.bincount(places, risks.weights * risks.y)
+    mass = added(places, risks.weights)
+    values = added(places, risks.weights * risks.p) / mass
+    return values, mass, added(places, risks.weights * risks.y)
 
 
 def _quantile(off: Floats, mass: Floats, share: float, *, weighted: bool) -> float:

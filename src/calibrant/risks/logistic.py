@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.risks.sample import Floats, Interval, Measured, Risks, limits_of_count
+from calibrant.risks.sample import Floats, Interval, Measured, Risks, added, limits_of_count
 from calibrant.sizes.upper import whole_bin
 from calibrant.statistics.cox import chances, fit_intercept, fit_line, gain, logit
 
@@ -68,8 +68,8 @@ class Line(NamedTuple):
 def line_of(risks: Risks) -> Line | None:
     """Fit intercept and slope; None where outcomes do not overlap, so that there is no maximum."""
     values, places = np.unique(logit(risks.p), return_inverse=True)
-    mass = np.bincount(places, risks.weights, values.size)
-    events = np.bincount(places, risks.weights * risks.y, values.size)
+    mass = added(places, risks.weights, values.size)
+    events = added(places, risks.weights * risks.y, values.size)
     occurs, fails = values[events > 0], values[mass > events * (1 + 1e-12)]
     if not (occurs.size and fails.size):
         return None

@@ -35,7 +35,7 @@ class Parts(NamedTuple):
         down = up = 0.0
         for j, limits in enumerate(self.limits):
             at = np.linspace(*limits, STEPS)
-            ends = formula(*parts[:j], at, *parts[j + 1 :])
+            ends = np.asarray(_with(formula, parts, j, at))
             down = down + np.maximum(0.0, value - ends.min(axis=0)) ** 2
             up = up + np.maximum(0.0, ends.max(axis=0) - value) ** 2
         return value, value - np.sqrt(down), value + np.sqrt(up)
@@ -110,17 +110,23 @@ def influence_of(risks: Risks, values: Floats, formula: Formula) -> Floats:
     if not 0.0 < rate < 1.0:
         return np.zeros_like(values)
     sides = risks.occurred, ~risks.occurred
-    here = rate, *(average(values, risks.weights * some) for some in sides)
+    here = [rate, *(average(values, risks.weights * some) for some in sides)]
     slopes = []
     for j, step in enumerate((1e-6 * rate * (1 - rate), 1e-6, 1e-6)):
-        ends = [formula(*here[:j], here[j] + s * step, *here[j + 1 :]) for s in (1, -1)]
+        ends = [_with(formula, here, j, here[j] + s * step) for s in (1, -1)]
         slopes.append((ends[0] - ends[1]) / (2 * step))
     among = np.where(
         risks.occurred,
         slopes[1] * (values - here[1]) / rate,
         slopes[2] * (values - here[2]) / (1 - rate),
     )
-    return risks.weights * (slopes[0] * (risks.y - rate) + among) / risks.total
+    return np.asarray(risks.weights * (slopes[0] * (risks.y - rate) + among) / risks.total)
+
+
+def _with(formula: Formula, parts: list[Any], j: int, value: Any) -> Any:
+    """Return a formula of parts, of which part j is replaced."""
+    changed = [*parts[:j], value, *parts[j + 1 :]]
+    return formula(changed[0], changed[1], changed[2])
 
 
 def brier(risks: Risks) -> Measured:

@@ -135,6 +135,11 @@ class Risks(NamedTuple):
         return float(stdtrit(freedom, (1 + self.level) / 2) * stretch)
 
 
+def added(places: NDArray[Any], terms: Floats, count: int = 0) -> Floats:
+    """Add up terms (n,) by their places: (places,)."""
+    return np.bincount(places, terms, count).astype(np.float64)
+
+
 def check_clusters(what: str, count: int) -> None:
     """Refuse clusters that are too few for an interval."""
     if count < CLUSTERS:

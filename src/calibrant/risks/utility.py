@@ -75,7 +75,8 @@ def net_benefit(risks: Risks, thresholds: Floats) -> NetBenefit:
 def _measured(risks: Risks, thresholds: Floats, formula: Formula) -> tuple[Any, Any, Any]:
     """Measure a formula of the rate, and of the shares of either outcome that are treated (k,)."""
     z = _quantiles(risks, thresholds, formula)
-    shares, limits = [], [limits_of_share(risks.rate, risks.total, z)]
+    shares: list[Any] = []
+    limits: list[Any] = [limits_of_share(risks.rate, risks.total, z)]
     for some in (risks.occurred, ~risks.occurred):
         weights = risks.weights[some]
         rows = float(weights.sum() ** 2 / (weights**2).sum()) if weights.size else 0.0
@@ -92,7 +93,7 @@ def _treated(p: Floats, weights: Floats, thresholds: Floats) -> Floats:
         return np.ones_like(thresholds)
     order = np.argsort(p, kind="stable")
     below = np.concatenate(([0.0], np.cumsum(weights[order])))
-    return 1.0 - below[np.searchsorted(p[order], thresholds, "left")] / below[-1]
+    return np.asarray(1.0 - below[np.searchsorted(p[order], thresholds, "left")] / below[-1])
 
 
 def _quantiles(risks: Risks, thresholds: Floats, formula: Formula) -> Any:
@@ -118,12 +119,11 @@ def curve_thresholds(risks: Risks) -> Floats:
 def told_thresholds(risks: Risks, given: float | Sequence[float] | None) -> list[float]:
     """Return the thresholds for a table: those that were asked for, or round ones."""
     if given is None:
-        top = float(risks.p.max())
-        return [t for t in TOLD if t <= top] or [float(f"{max(top, 1e-6):.1g}")][: top < 1]
-    found = [given] if isinstance(given, float | int) else list(given)
-    for t in found:
-        if not isinstance(t, float | int) or not 0 < t < 1:
-            raise ValueError(
-                f"`thresholds` must be probabilities between 0 and 1; found {brief(t)}."
-            )
-    return [float(t) for t in found]
+        top = max(float(risks.p.max()), 1e-6)
+        return [t for t in TOLD if t <= top] or [float(f"{top:.1g}")]
+    found = np.atleast_1d(np.asarray(given, np.float64))
+    if not ((found > 0) & (found < 1)).all():
+        raise ValueError(
+            f"`thresholds` must be probabilities between 0 and 1; found {brief(given)}."
+        )
+    return found.tolist()

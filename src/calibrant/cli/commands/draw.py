@@ -38,7 +38,8 @@ class Style(StrEnum):
     attributes = "attributes"
 
 
-CLINICAL = {Kind.flexible: "flexible_diagram", Kind.decision: "decision_curve"}
+MADE_BY = {Kind.bins: "reliability_diagram", Kind.decision: "decision_curve"}  # or KIND_diagram
+CLINICAL = {Kind.flexible, Kind.decision}  # the pictures of clinical papers, which draw nothing
 OPTIONS = {  # that only some kinds have
     Kind.bins: ("--partition", "--style", "--classical", "--regions"),
     Kind.isotonic: ("--confidence",),
@@ -104,17 +105,16 @@ def plot(
     with whole_file(output) as temporary:
         import calibrant as cal
 
-        name = "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram"
-        make = getattr(cal, CLINICAL.get(kind, name))
+        make = getattr(cal, MADE_BY.get(kind, f"{kind}_diagram"))
         models = inputs.load_all(files, paired=False)
+        _check_clinical(kind, models, lens)
         settings = _settings(models, lens, partition, classical or style is not None)
-        if kind in CLINICAL:
-            _check_clinical(kind, models, lens)
-            settings = {} if lens is None else {"lens": settings["lens"]}
         data = models if len(models) > 1 else next(iter(models.values()))
         with progress_after(1.0, "resampling") as progress:
-            draws = {} if kind in CLINICAL else {**inputs.draws, "progress": progress}
-            diagram: Diagram = make(data, **settings, **draws)
+            settings |= {**inputs.draws, "progress": progress}
+            if kind in CLINICAL:
+                settings = {"lens": settings["lens"] or "canonical"}
+            diagram: Diagram = make(data, **settings)
         _draw(diagram, temporary, **_look(kind, style, classical, regions, confidence))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
@@ -149,7 +149,7 @@ def _check_clinical(kind: Kind, models: "dict[str, Predictions]", lens: str | No
     """Refuse what the pictures of clinical papers cannot show."""
     if kind is Kind.flexible and len(models) > 1:
         raise mistake("--kind", f"flexible shows one model; found {len(models)}.")
-    if lens is None and any(model.m > 2 for model in models.values()):
+    if kind in CLINICAL and lens is None and any(model.m > 2 for model in models.values()):
         raise mistake("--lens", f"is needed for --kind {kind.value}, such as class:NAME.")
 
 

@@ -57,7 +57,8 @@ def clinical(
     for sentence in found.sentences:
         say(sentence)
     typer.echo()
-    print_table("Clinical numbers", *found.lines(), heading=(0,))
+    header, rows = found.lines()
+    print_table("Clinical numbers", header, rows, heading=(0,))
     print_readings(data)
 
 
@@ -80,7 +81,8 @@ def verification(
     for sentence in found.sentences:
         say(sentence)
     typer.echo()
-    print_table("Verification", *found.lines(), heading=(0,))
+    header, rows = found.lines()
+    print_table("Verification", header, rows, heading=(0,))
     print_readings(data)
 
 

@@ -242,36 +242,35 @@ def verification(
         check_clusters("verification", np.unique(given.clusters).size)
     weights = given.weights / given.weights.sum()
     occurred = np.eye(given.m)[given.labels]
-    rates = weights @ occurred
-    reference = _climatology(climatology, given.m, rates)
+    reference = _climatology(climatology, given.m, weights @ occurred)
     probs = given.probs.astype(np.float64)
-    shown = [1] if given.m == 2 else list(range(given.m))
     cut = _bins(probs, bins)
+    shown = [1] if given.m == 2 else list(range(given.m))
     parts = [_parts(probs[:, k], occurred[:, k], weights, cut) for k in shown]
-    told = BrierParts(*(sum(column) for column in zip(*parts, strict=True)))
-    rps, rps_skill = None, None
-    if given.m == 2:
-        risks = Risks.of(given, Marginal(1), level, "verification")
-        score = brier(risks).value
-        skill = scaled_brier(risks, None if climatology is None else float(reference[1]))
-    else:
-        fixed = None if climatology is None else reference
-        rows = _Rows(given, level)
-        score, skill = rows.skill(probs, occurred, fixed)
-        sums = np.cumsum(probs, axis=1)[:, :-1], np.cumsum(occurred, axis=1)[:, :-1]
-        rps, rps_skill = rows.skill(*sums, None if fixed is None else np.cumsum(fixed)[:-1])
+    skills = _skills(given, occurred, None if climatology is None else reference, level)
     return Verification(
-        n=given.n,
-        classes=given.classes,
-        climatology=reference,
-        brier=score,
-        brier_skill=skill,
-        rps=rps,
-        rps_skill=rps_skill,
-        parts=told,
+        given.n,
+        given.classes,
+        reference,
+        *skills,
+        parts=BrierParts(*(sum(column) for column in zip(*parts, strict=True))),
         bins=cut,
         settings={"level": level, "bins": cut, "climatology": reference.tolist()},
     )
+
+
+def _skills(
+    data: Predictions, occurred: Floats, fixed: Floats | None, level: float
+) -> tuple[float, Measured, float | None, Measured | None]:
+    """Return the Brier score and its skill, and of more than two outcomes the RPS and its."""
+    if data.m == 2:
+        risks = Risks.of(data, Marginal(1), level, "verification")
+        given = None if fixed is None else float(fixed[1])
+        return brier(risks).value, scaled_brier(risks, given), None, None
+    rows, probs = _Rows(data, level), data.probs.astype(np.float64)
+    upto = [np.cumsum(each, axis=1)[:, :-1] for each in (probs, occurred)]
+    known = None if fixed is None else np.cumsum(fixed)[:-1]
+    return *rows.skill(probs, occurred, fixed), *rows.skill(upto[0], upto[1], known)
 
 
 class _Rows:
@@ -319,13 +318,13 @@ def _climatology(given: Any, m: int, rates: Floats) -> Floats:
     found = np.atleast_1d(np.asarray(given, np.float64))
     if m == 2 and found.size == 1:
         found = np.array([1 - found[0], found[0]])
-    good = found.shape == (m,) and (found >= 0).all() and abs(found.sum() - 1) < 0.01
-    if not good or (m == 2 and not 0 < found[1] < 1):
+    whole_law = found.shape == (m,) and abs(found.sum() - 1) < 0.01
+    if not whole_law or found.min() < 0 or found.max() >= 1:
         raise ValueError(
             "`climatology` must be the probability of the event, or one for each class, which add"
             f" up to 1; found {brief(given)}."
         )
-    return found / found.sum()
+    return np.asarray(found / found.sum())
 
 
 def _bins(probs: Floats, bins: int | None) -> int:
