@@ -154,7 +154,6 @@ def takes_inputs(
     more : which of `id`, `by`, `row` and `engine` it takes as well
     draws : whether it draws data sets
     """
-
     others = {"id", "by", "row", "engine"} - set(more)
     others |= set() if draws else {"resamples", "seed"}
 

@@ -87,7 +87,8 @@ def print_table(
     Where that is too narrow, the columns `heading` become a line above their rows; where it still
     is, each row becomes a list of its columns.
     """
-    console, room = _console(), width()
+    console = _console()
+    room = console.width if console.is_terminal else width()
     top, rule, *body = tables.lines(header, rows, words=1, rule="─")
     groups = [("", body)]
     if heading and len(rule) > room:

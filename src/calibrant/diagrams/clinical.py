@@ -119,7 +119,7 @@ def flexible_diagram(
     --------
     >>> data = Predictions([0.1, 0.2, 0.6, 0.7, 0.9] * 20, [0, 1, 0, 1, 1] * 20)
     >>> print(flexible_diagram(data))  # doctest: +ELLIPSIS
-    flexible calibration curve, O/E 1.200 (1.006 to 1.388), slope 0.660 ...
+    flexible calibration curve, O/E 1.200 (1.009 to 1.384), slope 0.660 ...
     """
     found = clinical(data, lens=lens, level=level)
     seen = _seen(data, lens)
@@ -234,8 +234,8 @@ def decision_curve(
     Examples
     --------
     >>> data = Predictions([0.1, 0.2, 0.6, 0.7, 0.9] * 20, [0, 1, 0, 1, 1] * 20)
-    >>> decision_curve(data).series[""].value.round(3)[[0, 98]].tolist()
-    [0.596, -1.435]
+    >>> decision_curve(data).series[""].value.round(3)[[0, 49]].tolist()
+    [0.596, 0.2]
     """
     models = named(data)
     found = {name: clinical(model, lens=lens, level=level) for name, model in models.items()}

@@ -270,9 +270,9 @@ def clinical(
     >>> data = Predictions([0.1, 0.2, 0.6, 0.7, 0.9] * 20, [0, 1, 0, 1, 1] * 20)
     >>> found = clinical(data)
     >>> print(found.observed_expected)
-    1.200 (1.006 to 1.388)
+    1.200 (1.009 to 1.384)
     >>> round(found.slope.value, 4), found.auc.value
-    (0.6597, 0.6666666666666666)
+    (0.6597, 0.8333333333333333)
     """
     fraction("level", level)
     risks = Risks.of(data, lens, level, "clinical")

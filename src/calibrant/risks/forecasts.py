@@ -230,7 +230,7 @@ def verification(
     --------
     >>> found = verification([0.1, 0.1, 0.9, 0.9] * 10, [0, 0, 1, 0] * 5 + [0, 0, 1, 1] * 5)
     >>> print(found.parts)
-    0.1100 = 0.0162 (reliability) - 0.1406 (resolution) + 0.2344 (uncertainty) +0.0000 (within bins)
+    0.1100 = 0.0163 (reliability) - 0.1406 (resolution) + 0.2344 (uncertainty) +0.0000 (within bins)
     >>> print(found.brier_skill)  # doctest: +ELLIPSIS
     0.531 (...)
     """

@@ -181,7 +181,7 @@ def limits_of_share(shares: Any, rows: float, z: float) -> tuple[Any, Any]:
     Examples
     --------
     >>> [round(float(end), 4) for end in limits_of_share(0.1, 50.0, 1.959964)]
-    [0.0376, 0.2062]
+    [0.0376, 0.2078]
     """
     from scipy.special import betainc, ndtr  # noqa: PLC0415 (slow to import)
 

@@ -126,4 +126,4 @@ def told_thresholds(risks: Risks, given: float | Sequence[float] | None) -> list
         raise ValueError(
             f"`thresholds` must be probabilities between 0 and 1; found {brief(given)}."
         )
-    return found.tolist()
+    return [float(t) for t in found]
