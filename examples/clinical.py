@@ -6,12 +6,14 @@ Log-odds of the risk are normal. Three models predict them: one is right, one is
 extreme (log-odds x become 1.5 (x - 0.5)), and one is off in a way that no intercept and slope can
 describe (risks π become 0.9 π^1.5). The truth of each number is that of the population. A wrong
 twin, the interval value ± 1.96 standard errors that textbooks begin with, stands beside O/E.
-`--picture FILE` draws the two pictures of docs/clinical.md instead.
+`--picture FILE` draws the two pictures of docs/clinical.md instead. `--peers FOLDER` compares values
+with those of scikit-learn and statsmodels, if they are installed, on NPZ files of `probs` and `labels`.
 """
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -132,6 +134,36 @@ def picture(path):
     figure.savefig(path, dpi=160)
 
 
+def peers(folder):
+    """Print the largest difference between our values and those of other software."""
+    import statsmodels.api as sm  # noqa: PLC0415
+    from sklearn.metrics import brier_score_loss, roc_auc_score  # noqa: PLC0415
+
+    worst, count = {}, 0
+    for path in sorted(Path(folder).glob("*.npz")):
+        with np.load(path) as file:
+            data = cal.Predictions(file["probs"].astype(float), file["labels"])
+        lens = "canonical" if data.m == 2 else "top"
+        risks = Risks.of(data, lens, 0.95, "clinical")
+        inner = risks.rows((risks.p > 0) & (risks.p < 1))
+        slope, intercept = slope_and_intercept(inner)
+        x, y = logit(inner.p), inner.y
+        family = sm.families.Binomial()
+        line = sm.GLM(y, sm.add_constant(x), family).fit(tol=1e-12).params
+        large = sm.GLM(y, np.ones_like(x), family, offset=x).fit(tol=1e-12).params
+        pairs = {
+            "slope": (slope.value, line[1]),
+            "intercept": (intercept.value, line[0]),
+            "in the large": (in_the_large(inner).value, large[0]),
+            "AUC": (area(risks).value, roc_auc_score(risks.y, risks.p)),
+            "Brier score": (brier(risks).value, brier_score_loss(risks.y, risks.p)),
+        }
+        count += 1
+        for name, (ours, theirs) in pairs.items():
+            worst[name] = max(worst.get(name, 0.0), abs(ours - theirs) / max(1.0, abs(theirs)))
+    print(f"{count} files:", ", ".join(f"{name} {off:.1g}" for name, off in worst.items()))
+
+
 def main():
     """Print a table of how often intervals hold, or draw."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -141,7 +173,11 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--picture")
+    parser.add_argument("--peers")
     given = parser.parse_args()
+    if given.peers:
+        peers(given.peers)
+        return
     if given.picture:
         picture(given.picture)
         return

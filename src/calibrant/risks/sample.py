@@ -158,7 +158,7 @@ def limits_of_count(rows: Bin, z: float) -> Interval:
     Examples
     --------
     >>> low, high = limits_of_count(Bin(np.array([0.5]), np.array([10.0]), 0.0), 1.96)
-    >>> low, round(1 / (1 + np.exp(-high)), 3)  # 1 - 0.05 ** (1 / 10)
+    >>> low, round(float(1 / (1 + np.exp(-high))), 3)  # 1 - 0.05 ** (1 / 10)
     (-inf, 0.259)
     """
     from scipy.special import ndtr  # noqa: PLC0415 (slow to import)
