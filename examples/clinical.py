@@ -6,12 +6,14 @@ Log-odds of the risk are normal. Three models predict them: one is right, one is
 extreme (log-odds x become 1.5 (x - 0.5)), and one is off in a way that no intercept and slope can
 describe (risks π become 0.9 π^1.5). The truth of each number is that of the population. A wrong
 twin, the interval value ± 1.96 standard errors that textbooks begin with, stands beside O/E.
-`--picture FILE` draws the two pictures of docs/clinical.md instead. `--peers FOLDER` compares values
-with those of scikit-learn and statsmodels, if they are installed, on NPZ files of `probs` and `labels`.
+`--picture FILE` draws the two pictures of docs/clinical.md instead. `--peers FOLDER` compares
+values with those of scikit-learn and statsmodels, if they are installed, on NPZ files of `probs`
+and `labels`.
 """
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +33,7 @@ from calibrant.statistics.cox import fit_intercept, fit_line, logit
 SPREAD = 1.2  # of the log-odds
 CENTRES = {0.5: 0.0, 0.3: -1.08, 0.1: -2.72, 0.02: -4.57}  # that give these rates of events
 MODELS = ("calibrated", "too extreme", "curved")
-POPULATION = 1_000_000
+POPULATION = 500_000
 NAMES = (
     *("observed_expected", "in_the_large", "slope", "intercept", "auc", "brier", "scaled_brier"),
     *("net benefit", "curve", "Wald O/E"),
@@ -59,9 +61,10 @@ def drawn(setting, n, rng):
     return 0.9 * risk**1.5, risk
 
 
-def truth(setting):
+@cache
+def truth(model, rate):
     """Return the numbers of the population, and the threshold and place that are looked at."""
-    p, risk = drawn(setting, POPULATION, np.random.default_rng(0))
+    p, risk = drawn(Setting(model, rate, 0, 0, 0), POPULATION, np.random.default_rng(0))
     order = np.argsort(p)
     p, risk = p[order], risk[order]
     groups = np.arange(0, POPULATION, 250)
@@ -111,7 +114,7 @@ def intervals(data, true):
 
 def run(setting):
     """Return how often each interval holds."""
-    rng, true = np.random.default_rng([setting.seed, setting.n]), truth(setting)
+    rng, true = np.random.default_rng([setting.seed, setting.n]), truth(setting.model, setting.rate)
     held = dict.fromkeys(NAMES, 0)
     for _ in range(setting.sets):
         p, risk = drawn(setting, setting.n, rng)
@@ -123,10 +126,10 @@ def run(setting):
 
 def picture(path):
     """Draw the two pictures of a clinical paper: of the forecasts of a made-up risk model."""
-    setting = Setting("too extreme", 0.1, 2000, 1, 0)
     rng = np.random.default_rng(1)
-    p, risk = drawn(setting, setting.n, rng)
-    labels = (rng.random(setting.n) < risk).astype(int)
+    x = rng.normal(-1.5, SPREAD, 1500)
+    labels = (rng.random(x.size) < 1 / (1 + np.exp(-x))).astype(int)
+    p = 1 / (1 + np.exp(-(1.5 * x + 0.4)))
     data = cal.Predictions(p, labels, classes=["none", "complication"])
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
     cal.flexible_diagram(data).plot(axes[0])
