@@ -14,12 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.risks.sample import Floats, Interval, Measured, Risks, added, limits_of_count
-from calibrant.sizes.upper import whole_bin
+from calibrant.sizes.upper import Bin
 from calibrant.statistics.cox import chances, fit_intercept, fit_line, gain, logit
 
 ROUNDS = 60  # of a search for an end, which needs five
 CLOSE = 1e-7  # of the root of the likelihood ratio
 LEAST = 1e-3  # root from which it is modified; its limit is not 0
+SURE = 1e-15  # log-odds of predictions that are nearer to 0 or 1 are those of this one
+GROUPS = 64  # of log-odds, for the distribution of the number of events
 FARTHEST = 1e4  # an end that is further away is none
 
 
@@ -146,19 +148,11 @@ def _fit_one(fixed: Floats, free: Floats, counts: tuple[Floats, Floats], start: 
 
 def in_the_large(risks: Risks) -> Measured:
     """Return the intercept if the slope is 1."""
-    sample = risks.sample()
-    if not 0.0 < risks.rate < 1.0:
-        value = -np.inf if risks.rate == 0 else np.inf
-        return Measured(
-            value, limits_of_count(whole_bin(sample, 1.0), risks.stretched(np.ones(1), 1.0))
-        )
-    x = logit(risks.p)
-    counts = risks.weights * risks.y, risks.weights * (1 - risks.y)
-    value = fit_intercept(x, counts)
+    x = _log_odds(risks)
+    value = _moved_by(risks, x)
     p, q = chances(value + x)
-    information = float(risks.weights @ (p * q))
-    z = risks.stretched(risks.weights * (risks.y - p) / information, 1 / information)
-    return Measured(value, _around(value, limits_of_count(whole_bin(sample, 1.0), z)))
+    z = risks.stretched(risks.weights * (risks.y - p), float(risks.weights @ (p * q)))
+    return Measured(value, _limits(risks, x, value, z))
 
 
 def observed_expected(risks: Risks) -> Measured:
@@ -166,20 +160,42 @@ def observed_expected(risks: Risks) -> Measured:
     expected = float(risks.weights @ risks.p)
     if expected == 0.0:
         return Measured(np.inf if risks.rate else np.nan, (0.0, np.inf))
-    value = float(risks.weights @ risks.y) / expected
-    whole = whole_bin(risks.sample(), 1.0)
-    x = logit(np.clip(risks.p, 1e-8, 1 - 1e-8))
-    implied = np.inf
-    if 0.0 < risks.rate < 1.0:
-        counts = risks.weights * risks.y, risks.weights * (1 - risks.y)
-        p, q = chances(fit_intercept(x, counts) + x)
-        implied = float(risks.weights @ (p * q))
+    value, x = float(risks.weights @ risks.y) / expected, _log_odds(risks)
+    constant = _moved_by(risks, x)
+    p, q = chances(constant + x)
+    implied = float(risks.weights @ (p * q))
     z = risks.stretched(risks.weights * (risks.y - value * risks.p), implied)
-    ends = whole.moved(np.array(limits_of_count(whole, z))) @ whole.counts / whole.rows
-    low, high = (ends * risks.total / expected).tolist()
-    return Measured(value, _around(value, (low, high)))
+    ends = [chances(x + end)[0] for end in _limits(risks, x, constant, z)]
+    low, high = (float(risks.weights @ end) / expected for end in ends)
+    return Measured(value, (min(value, low), max(value, high)))
 
 
-def _around(value: float, ends: Interval) -> Interval:
-    """Return an interval that holds the value: grouped rows are a little off."""
-    return min(value, ends[0]), max(value, ends[1])
+def _log_odds(risks: Risks) -> Floats:
+    """Return log-odds (n,); predictions of 0 and 1 have very large ones."""
+    return logit(np.clip(risks.p, SURE, 1 - SURE))
+
+
+def _moved_by(risks: Risks, x: Floats) -> float:
+    """Return the constant by which log-odds x (n,) are off; infinite if outcomes are all alike."""
+    if not 0.0 < risks.rate < 1.0:
+        return -np.inf if risks.rate == 0 else np.inf
+    return fit_intercept(x, (risks.weights * risks.y, risks.weights * (1 - risks.y)))
+
+
+def _limits(risks: Risks, x: Floats, value: float, z: float) -> Interval:
+    """Return limits of the constant by which log-odds x (n,) are off.
+
+    The distribution of the number of events is that of many groups of about equal log-odds;
+    limits are moved by what that changes in the value.
+    """
+    values, places = np.unique(x, return_inverse=True)
+    if values.size > GROUPS:
+        places = np.searchsorted(np.sort(x), x) * GROUPS // x.size
+        places = np.unique(places, return_inverse=True)[1]
+    mass, events = (added(places, risks.weights * each) for each in (np.ones_like(x), risks.y))
+    middle = added(places, risks.weights * x) / mass
+    low, high = limits_of_count(Bin(chances(middle)[0], mass, float(events.sum())), z)
+    if np.isinf(value):
+        return low, high
+    off = value - fit_intercept(middle, (events, mass - events))
+    return low + off, high + off

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from calibrant.arguments import as_lens, as_rows, check_data
 from calibrant.lenses import Lens
-from calibrant.sizes.directions import Sample
 from calibrant.sizes.upper import Bin, tails
 from calibrant.words import CLUSTERS
 
@@ -21,7 +20,7 @@ Interval = tuple[float, float]
 
 WIDEST = 30.0  # constants of the log-odds that limits are looked for in
 HALVINGS = 50
-STEPS, ROUNDS = 33, 9  # constants that are looked at, and how often ever closer
+STEPS, ROUNDS = 33, 5  # constants that are looked at, and how often ever closer
 
 
 class Measured(NamedTuple):
@@ -99,10 +98,6 @@ class Risks(NamedTuple):
     def rate(self) -> float:
         """The share of rows with the event."""
         return float(self.weights @ self.occurred) / self.total
-
-    def sample(self) -> Sample:
-        """Return the rows as `calibrant.sizes` takes them."""
-        return Sample(np.stack((1 - self.p, self.p), axis=1), self.occurred, self.weights)
 
     def rows(self, some: NDArray[np.bool_]) -> Self:
         """Return some of the rows."""
