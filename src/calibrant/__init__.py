@@ -36,9 +36,13 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.cross_fitting import RecalibrationRow as RecalibrationRow
     from calibrant.cross_fitting import recalibrate as recalibrate
     from calibrant.diagrams import CurveDiagram as CurveDiagram
+    from calibrant.diagrams import DecisionCurve as DecisionCurve
+    from calibrant.diagrams import FlexibleDiagram as FlexibleDiagram
     from calibrant.diagrams import ReliabilityDiagram as ReliabilityDiagram
     from calibrant.diagrams import ScorePlane as ScorePlane
     from calibrant.diagrams import cumulative_diagram as cumulative_diagram
+    from calibrant.diagrams import decision_curve as decision_curve
+    from calibrant.diagrams import flexible_diagram as flexible_diagram
     from calibrant.diagrams import isotonic_diagram as isotonic_diagram
     from calibrant.diagrams import reliability_diagram as reliability_diagram
     from calibrant.diagrams import score_plane as score_plane
@@ -76,6 +80,10 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.regions import Regions as Regions
     from calibrant.regions import search as search
     from calibrant.reporting import report as report
+    from calibrant.risks import Clinical as Clinical
+    from calibrant.risks import Verification as Verification
+    from calibrant.risks import clinical as clinical
+    from calibrant.risks import verification as verification
     from calibrant.rows import Scan as Scan
     from calibrant.scores import accuracy as accuracy
     from calibrant.scores import brier_score as brier_score
@@ -93,8 +101,9 @@ _HOMES = {  # where public names live; "" for modules
     "calibration": "CalibrationFunction calibration_function",
     "calibration_errors": "MeasuredError ace classwise_ece ece mce rms",
     "cross_fitting": "Recalibration RecalibrationRow recalibrate",
-    "diagrams": "CurveDiagram ReliabilityDiagram ScorePlane cumulative_diagram isotonic_diagram"
-    " reliability_diagram score_plane smooth_diagram",
+    "diagrams": "CurveDiagram DecisionCurve FlexibleDiagram ReliabilityDiagram ScorePlane"
+    " cumulative_diagram decision_curve flexible_diagram isotonic_diagram reliability_diagram"
+    " score_plane smooth_diagram",
     "explorer": "Explorer explore",
     "inference": "CalibrationTest Binwise Classwise Comparison Difference Estimate Evaluation"
     " EvaluationRow Power Slice Slices Tally Verdict assert_calibrated calibration_test binwise"
@@ -104,6 +113,7 @@ _HOMES = {  # where public names live; "" for modules
     "predictions": "Predictions",
     "regions": "Region Regions search",
     "reporting": "report",
+    "risks": "Clinical Verification clinical verification",
     "rows": "Scan",
     "scores": "accuracy brier_score decompose log_score spherical_score",
     "trajectory": "Trajectory TrajectoryRow",

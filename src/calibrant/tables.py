@@ -2,6 +2,7 @@
 
 import re
 import sys
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -115,16 +116,40 @@ def grouped(
     rows that share it. `words` counts the columns that are left.
     """
     kept = [c for c in range(len(header)) if c not in heading]
-    narrow = [_pick(row, kept) for row in rows]
-    top, under, *body = lines(_pick(header, kept), narrow, words=words, rule=rule)
-    titles = [", ".join(_pick(row, heading)) for row in rows]
+    narrow = [pick(row, kept) for row in rows]
+    top, under, *body = lines(pick(header, kept), narrow, words=words, rule=rule)
+    titles = [", ".join(pick(row, heading)) for row in rows]
     groups = []
     for title, group in groupby(zip(titles, body, strict=True), key=itemgetter(0)):
         groups.append((title, [line for _, line in group]))
     return [top, under], groups
 
 
-def _pick(row: Sequence[str], columns: Sequence[int]) -> list[str]:
+def stacked(header: Sequence[str], row: Sequence[str], width: int) -> list[str]:
+    """Return a row as lines for a narrow place: its first cell, then a line for each other column.
+
+    Examples
+    --------
+    >>> stacked(["group", "rows", "p"], ["women", "120", "0.5"], 20)
+    ['women', '  rows: 120', '  p: 0.5']
+    """
+    first, *others = zip(header, row, strict=True)
+    found = [first[1] or first[0]]
+    for name, cell in others:
+        if cell:
+            found += textwrap.wrap(
+                f"{name}: {cell}",
+                max(width, 12),
+                initial_indent="  ",
+                subsequent_indent="    ",
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
+    return found
+
+
+def pick(row: Sequence[str], columns: Sequence[int]) -> list[str]:
+    """Return some cells of a row."""
     return [row[c] for c in columns]
 
 

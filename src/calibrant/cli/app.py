@@ -15,10 +15,12 @@ from calibrant.cli.commands.evaluate import compare, evaluate, power
 from calibrant.cli.commands.examples import datasets, demo
 from calibrant.cli.commands.explore import explore
 from calibrant.cli.commands.recalibrate import apply, recalibrate
+from calibrant.cli.commands.risks import clinical, verification
 from calibrant.cli.commands.search import search
 from calibrant.cli.commands.test import run_test
 from calibrant.cli.commands.watch import watch
 from calibrant.cli.errors import INTERRUPTED, one_sentence_errors
+from calibrant.cli.help import Command
 
 LARGE = 1 << 20  # bytes of an array that goes back to the system as soon as it is not needed
 MMAP_THRESHOLD = -3  # the number of this setting in malloc.h
@@ -79,6 +81,14 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
         "Watch rows as they come, and raise an alarm.",
         "watch predictions/ --state state.json --chart watch.html",
     ),
+    clinical: (
+        "Judge clinical risks: O/E, slope, AUC, net benefit.",
+        "clinical predictions.csv --threshold 0.1",
+    ),
+    verification: (
+        "Verify forecasts: skill, reliability, resolution.",
+        "verification forecasts.csv --cluster week",
+    ),
     recalibrate: (
         "Find the calibrator that suits a file.",
         "recalibrate train.csv --save map.json",
@@ -92,7 +102,9 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
 }
 for _command, (_short, _example) in COMMANDS.items():
     _name = _example.split()[0]
-    _add = app.command(_name, short_help=_short, epilog=f"Example: calibrant {_example}")
+    _add = app.command(
+        _name, cls=Command, short_help=_short, epilog=f"Example: calibrant {_example}"
+    )
     _add(one_sentence_errors()(_command))
 
 

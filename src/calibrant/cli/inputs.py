@@ -195,15 +195,19 @@ class Inputs:
         return {**told, "reading": None if read.reading is None else read.reading.to_dict()}
 
 
-def takes_inputs(*more: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes_inputs(
+    *more: str, draws: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command, whose last parameter is `inputs`, the options that `Inputs` has.
 
     more : which of `id`, `by`, `row` and `engine` it takes as well
+    draws : whether it draws data sets
     """
+    others = {"id", "by", "row", "engine"} - set(more)
+    others |= set() if draws else {"resamples", "seed"}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(Inputs, include_extras=True)
-        others = {"id", "by", "row", "engine"} - set(more)
         shared = [field for field in fields(Inputs) if field.name not in others]
         names = {field.name for field in shared}
         own = [p for p in signature(command).parameters.values() if p.name != "inputs"]

@@ -4,6 +4,7 @@ import json
 import logging
 import math
 import os
+import shutil
 import sys
 import textwrap
 import threading
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from calibrant import Predictions, Scan
 
 SCHEMA = "calibrant/2"
-WIDTH = 100  # of sentences, and of tables that are not read in a terminal
+WIDTH = 100  # of what is not read in a terminal
 
 
 def check_ending(output: Path, *endings: str, option: str = "--output") -> None:
@@ -52,15 +53,25 @@ def print_readings(read: "Predictions | Scan | Mapping[str, Any]") -> None:
         say(f"{of}{sentence}")
 
 
+def width() -> int:
+    """Return how many characters a line has: those of the terminal, at most `WIDTH`."""
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return WIDTH
+    return min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH)
+
+
 def say(sentence: str) -> None:
-    """Write a sentence, in lines of at most `WIDTH` characters."""
-    shown = tables.visible(sentence, keep="\n")
-    typer.echo(textwrap.fill(shown, WIDTH, break_on_hyphens=False, break_long_words=False))
+    """Write a sentence, in lines that fit; no word is broken."""
+    typer.echo(_filled(tables.visible(sentence, keep="\n")))
 
 
 def echo(line: str) -> None:
     """Write a line as it is, but for characters that a terminal would obey."""
     typer.echo(tables.visible(line, keep="\n"))
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, max(width(), 1), break_on_hyphens=False, break_long_words=False)
 
 
 def drawn(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +81,7 @@ def drawn(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def print_title(title: str) -> None:
     """Write a line that stands out in a terminal."""
-    _print_styled(_console(), title, "bold")
+    _print_styled(_console(), _filled(title), "bold")
 
 
 def print_table(
@@ -78,20 +89,41 @@ def print_table(
 ) -> None:
     """Write a table that fits the terminal.
 
-    Where that is too narrow, the columns `heading` become a line above their rows.
+    Where that is too narrow, the columns `heading` become a line above their rows; where it still
+    is, each row becomes a list of its columns.
     """
     console = _console()
+    room = console.width if console.is_terminal else width()
     top, rule, *body = tables.lines(header, rows, words=1, rule="─")
     groups = [("", body)]
-    if heading and len(rule) > (console.width if console.is_terminal else WIDTH):
+    if heading and len(rule) > room:
         (top, rule), groups = tables.grouped(header, rows, heading, words=1, rule="─")
-    _print_styled(console, title, "bold")
+    _print_styled(console, _filled(title), "bold")
+    if len(rule) > room:
+        _print_stacked(console, header, rows, heading)
+        return
     _print_styled(console, top, "bold")
     _print_styled(console, rule, "dim")
     for words, lines in groups:
         if words:
-            _print_styled(console, words, "italic")
+            _print_styled(console, _filled(words), "italic")
         for line in lines:
+            _print_styled(console, line)
+    _print_styled(console, "")
+
+
+def _print_stacked(
+    console: "Console", header: Sequence[str], rows: tables.Rows, heading: Sequence[int]
+) -> None:
+    """Write each row of a table below the other, with a line for each column."""
+    kept = [c for c in range(len(header)) if c not in heading]
+    above = ""
+    for row in rows:
+        now = ", ".join(tables.pick(row, heading))
+        if now != above:
+            _print_styled(console, _filled(now), "italic")
+        above = now
+        for line in tables.stacked(tables.pick(header, kept), tables.pick(row, kept), width()):
             _print_styled(console, line)
     _print_styled(console, "")
 

@@ -76,17 +76,14 @@ class Lowess(NamedTuple):
     @classmethod
     def of(cls, values: Floats, mass: Floats) -> "Lowess":
         """Find anchors, and the weights of the local line at each."""
-        rows = np.repeat(values, mass.astype(np.int64))
-        near = max(2, min(rows.size, int(SPAN * rows.size + 1e-7)))
-        reach = float(rows[-1] - rows[0])
+        upto, total = np.cumsum(mass), float(mass.sum())
+        near = max(2, min(int(total), int(SPAN * total + 1e-7)))
+        reach = float(values[-1] - values[0])
         places = _anchors(values, SKIP * reach)
         weights = np.empty((len(places), values.size))
-        left = 0
         for line, at in zip(weights, values[places].tolist(), strict=True):
-            while left + near < rows.size and at - rows[left] > rows[left + near] - at:
-                left += 1
-            width = max(at - rows[left], rows[left + near - 1] - at)
-            line[:] = _local_line(values, mass, at, float(width), reach)
+            width = _width(values, upto, at, near)
+            line[:] = _local_line(values, mass, at, width, reach)
         return cls(values, values[places], weights)
 
     def interpolated(self, fits: Floats) -> Floats:
@@ -97,6 +94,25 @@ class Lowess(NamedTuple):
         low, high = self.at[right - 1], self.at[right]
         share = ((self.values - low) / (high - low))[:, None]
         return np.asarray((1.0 - share) * fits[right - 1] + share * fits[right])
+
+
+def _width(values: Floats, upto: Floats, at: float, near: int) -> float:
+    """Return how far the nearest rows reach, so many of them: those from some row on.
+
+    upto : (values,) number of rows, or their weight, up to each value
+    """
+
+    def row(place: int) -> float:
+        return float(values[min(np.searchsorted(upto, place, "right"), values.size - 1)])
+
+    low, high = 0, max(0, int(upto[-1]) - near)  # which row is the first
+    while low < high:
+        middle = (low + high) // 2
+        if at - row(middle) > row(middle + near) - at:
+            low = middle + 1
+        else:
+            high = middle
+    return max(at - row(low), row(low + near - 1) - at)
 
 
 def _anchors(values: Floats, skip: float) -> list[int]:

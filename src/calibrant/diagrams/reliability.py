@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.arguments import as_partition, takes_models
 from calibrant.calibration import CalibrationFunction, calibration_function
 from calibrant.checks.parameters import Rng, fraction, one_of
+from calibrant.diagrams.attributes import attributes_picture
 from calibrant.diagrams.bins import Truth, bins_picture, simplex_picture
 from calibrant.diagrams.diagram import Diagram, Models, chosen_lens, first, look, named
 from calibrant.diagrams.familiar import bars_picture, line_picture
@@ -30,10 +31,11 @@ MOST_BINS = 50  # of the histogram: more are too thin to be seen
 OTHER_BINS = 20  # of the histogram, where the bins of the diagram have no equal widths
 USUAL = EqualWidth(10)  # bins of two outcomes
 CROWD = 0.9  # of the rows in one bin: then bins of equal mass show more
-Style = Literal["bars", "line"]
+Style = Literal["bars", "line", "attributes"]
 STYLES: dict[str, Callable[["ReliabilityDiagram"], Picture]] = {
     "bars": bars_picture,
     "line": line_picture,
+    "attributes": attributes_picture,
 }
 LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
 
@@ -151,10 +153,11 @@ class ReliabilityDiagram(Diagram):
         ax : matplotlib.axes.Axes, optional
             Axes to draw on: plain for two or three outcomes, ``projection="3d"`` for four.
             Default: that of a new figure.
-        style : {"bars", "line"}, optional
+        style : {"bars", "line", "attributes"}, optional
             "bars": the frequency of each bin and its gap to the mean prediction, as papers draw
-            them, of one model. "line": points that a line joins, as scikit-learn draws them. Both
-            have two outcomes, and the ECE in a corner. Default: the deviation of each bin.
+            them, of one model. "line": points that a line joins, as scikit-learn draws them.
+            "attributes": the line of one model with climatology and no skill, as forecasters draw
+            it. All have two outcomes, and the ECE in a corner. Default: the deviation of each bin.
         classical : bool, default False
             Whether to draw the frequency over the prediction with the diagonal, instead of the
             deviation; for two outcomes.

@@ -30,6 +30,7 @@ from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
 from calibrant.regions import Regions, search
 from calibrant.reporting import sentences
+from calibrant.risks import Clinical
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
 from calibrant.words import ALPHA, NEEDED, capital
@@ -87,6 +88,14 @@ class Where(NamedTuple):
     why: str = ""
 
 
+class Risks(NamedTuple):
+    """The numbers and pictures of clinical papers, of two classes."""
+
+    found: Clinical
+    curve: diagrams.FlexibleDiagram
+    decision: diagrams.DecisionCurve
+
+
 class Contents(NamedTuple):
     """Everything the report says about one model."""
 
@@ -102,6 +111,7 @@ class Contents(NamedTuple):
     slices: inference.Slices | None  # None if no columns were kept beside the predictions
     over_time: OverTime | None  # None if none of them has dates
     where: Where | None  # None if there are none
+    risks: Risks | None = None  # None of more classes than two, of confidences, and of a scan
 
     @property
     def verdicts(self) -> list[sentences.Line]:
@@ -160,6 +170,7 @@ def compute(
         slices=groups,
         over_time=over_time(data) if isinstance(data, Predictions) else None,
         where=where,
+        risks=_risks(data),
     )
     return judged_together(found)
 
@@ -170,6 +181,18 @@ def _where(data: Predictions | Scan, settings: Settings, progress: Progress | No
         return Where(search(data, lens=main_lens(data), **settings.draws(progress)))
     except ValueError as error:
         return Where(None, f"Regions were not searched: {str(error).replace('`', '')}")
+
+
+def _risks(data: Any) -> Risks | None:
+    """Judge the risks of an event, where there is one, if clusters are enough."""
+    if data.m > 2 or not as_rows(data).held or getattr(data, "of_confidences", False):
+        return None
+    try:
+        curve = diagrams.flexible_diagram(data)
+    except ValueError:  # too few clusters
+        return None
+    decision = diagrams.DecisionCurve({"": curve.found.decision}, curve.event, curve.settings)
+    return Risks(curve.found, curve, decision)
 
 
 def _drawings(

@@ -211,6 +211,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         **_slices(contents.slices, element),
         **_over_time(contents.over_time, element),
         "where": None if contents.where is None else _where(contents.where, element),
+        **_risks(contents.risks, element),
     }
 
 
@@ -311,6 +312,26 @@ def _where(where: of_model.Where, element: str) -> dict[str, Any]:
     drawn = {"kind": "regions", "id": f"{element}-regions", "chart": found.figure(), "summary": ""}
     shown = {"sentences": found.sentences, "notes": found.notes, "drawn": drawn}
     return {**shown, "header": header, "rows": rows}
+
+
+def _risks(risks: of_model.Risks | None, element: str) -> dict[str, Any]:
+    if risks is None:
+        return {}
+    header, rows = risks.found.lines()
+    drawn = []
+    for title, kind, diagram in (
+        ("Flexible calibration curve", "flexible", risks.curve),
+        ("Decision curve", "decision", risks.decision),
+    ):
+        found = chart(diagram.picture(), diagram.sentence)
+        drawn.append({"title": title, "kind": kind, "id": f"{element}-{kind}", "chart": found})
+    drawn[1]["summary"] = risks.decision.sentence
+    return {
+        "clinical": risks.found.facts,
+        "clinical_header": header,
+        "clinical_rows": rows,
+        "clinical_drawings": drawn,
+    }
 
 
 def _remedy(remedy: of_model.Remedy, element: str) -> dict[str, Any]:

@@ -125,14 +125,14 @@ class Cox(Statistic):
         x, events, mass = logit(ties.values[held]), events[held], ties.mass[held]
         counts = events, mass - events
         _check_overlap(x, events > 0.0, events < mass)
-        intercept, slope, covariance = _fit_line(x, counts)
+        intercept, slope, covariance = fit_line(x, counts)
         return CoxFit(
             intercept=intercept,
             slope=slope,
             intercept_se=sqrt(covariance[0, 0]),
             slope_se=sqrt(covariance[1, 1]),
-            in_the_large=_fit_intercept(x, counts),
-            lr=max(0.0, 2.0 * _gain(x, intercept + slope * x, counts)),
+            in_the_large=fit_intercept(x, counts),
+            lr=max(0.0, 2.0 * gain(x, intercept + slope * x, counts)),
         )
 
     def __str__(self) -> str:
@@ -176,7 +176,7 @@ def _check_overlap(x: Floats, occurs: NDArray[np.bool_], fails: NDArray[np.bool_
     )
 
 
-def _fit_line(x: Floats, counts: Counts) -> tuple[float, float, Floats]:
+def fit_line(x: Floats, counts: Counts) -> tuple[float, float, Floats]:
     """Return intercept and slope at x (cells,), and their covariance, if outcomes overlap.
 
     Newton's method on x with mean 0 and variance 1, from slope 0; a step that is too long is
@@ -187,14 +187,14 @@ def _fit_line(x: Floats, counts: Counts) -> tuple[float, float, Floats]:
     events, rest = counts
     theta = np.array([np.log(events.sum() / rest.sum()), 0.0])
     for _ in range(ROUNDS):
-        p, q = _chances(theta @ design)
+        p, q = chances(theta @ design)
         gradient = ((events * q - rest * p) * design).sum(axis=1)
         information = ((events + rest) * p * q * design) @ design.T
         step = np.linalg.solve(information, gradient)
         if np.all(np.abs(step) <= CLOSE * (1.0 + np.abs(theta))):
             break
         here = theta @ design
-        while _gain(here, (theta + step) @ design, counts) < -CLOSE * float(events.sum()):
+        while gain(here, (theta + step) @ design, counts) < -CLOSE * float(events.sum()):
             step *= 0.5
         theta = theta + step
     back = np.array([[1.0, -centre / scale], [0.0, 1.0 / scale]])
@@ -202,14 +202,14 @@ def _fit_line(x: Floats, counts: Counts) -> tuple[float, float, Floats]:
     return float(intercept), float(slope), back @ np.linalg.inv(information) @ back.T
 
 
-def _fit_intercept(x: Floats, counts: Counts) -> float:
+def fit_intercept(x: Floats, counts: Counts) -> float:
     """Fit the intercept if the slope is 1: between what the least and the largest x would need."""
     events, rest = counts
     needed = float(np.log(events.sum() / rest.sum()))
     low, high = needed - float(x.max()), needed - float(x.min())
     intercept = 0.5 * (low + high)
     for _ in range(ROUNDS):
-        p, q = _chances(intercept + x)
+        p, q = chances(intercept + x)
         missing = float((events * q - rest * p).sum())
         low, high = (intercept, high) if missing > 0.0 else (low, intercept)
         weight = float(((events + rest) * p * q).sum())
@@ -221,7 +221,7 @@ def _fit_intercept(x: Floats, counts: Counts) -> float:
     return intercept
 
 
-def _gain(before: Floats, after: Floats, counts: Counts) -> float:
+def gain(before: Floats, after: Floats, counts: Counts) -> float:
     """Return by how much the log-likelihood grows from some log-odds (cells,) to others."""
     events, rest = counts
     up = np.logaddexp(0.0, -before) - np.logaddexp(0.0, -after)
@@ -229,6 +229,6 @@ def _gain(before: Floats, after: Floats, counts: Counts) -> float:
     return float((events * up + rest * down).sum())
 
 
-def _chances(logits: Floats) -> tuple[Floats, Floats]:
+def chances(logits: Floats) -> tuple[Floats, Floats]:
     """Return the probabilities of the event and of the rest, both with all their digits."""
     return np.exp(-np.logaddexp(0.0, -logits)), np.exp(-np.logaddexp(0.0, logits))

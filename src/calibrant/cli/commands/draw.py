@@ -14,8 +14,9 @@ from calibrant.cli.output import check_ending, echo, print_json, print_readings,
 
 if TYPE_CHECKING:
     from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
+    from calibrant.diagrams import DecisionCurve, FlexibleDiagram
 
-    Diagram = CurveDiagram | ReliabilityDiagram
+    Diagram = CurveDiagram | DecisionCurve | FlexibleDiagram | ReliabilityDiagram
 
 
 class Kind(StrEnum):
@@ -25,6 +26,8 @@ class Kind(StrEnum):
     smooth = "smooth"
     cumulative = "cumulative"
     isotonic = "isotonic"
+    flexible = "flexible"
+    decision = "decision"
 
 
 class Style(StrEnum):
@@ -32,8 +35,11 @@ class Style(StrEnum):
 
     bars = "bars"
     line = "line"
+    attributes = "attributes"
 
 
+MADE_BY = {Kind.bins: "reliability_diagram", Kind.decision: "decision_curve"}  # or KIND_diagram
+CLINICAL = {Kind.flexible, Kind.decision}  # the pictures of clinical papers, which draw nothing
 OPTIONS = {  # that only some kinds have
     Kind.bins: ("--partition", "--style", "--classical", "--regions"),
     Kind.isotonic: ("--confidence",),
@@ -42,7 +48,9 @@ OPTIONS = {  # that only some kinds have
 KindOption = Annotated[
     Kind,
     typer.Option(
-        "--kind", help="Bins, or for two outcomes a curve that needs none: isotonic is CORP."
+        "--kind",
+        help="Bins, or for two outcomes a curve that needs none: isotonic is CORP; flexible and"
+        " decision are those of clinical papers.",
     ),
 ]
 LensText = Annotated[
@@ -55,7 +63,9 @@ LensText = Annotated[
 StyleOption = Annotated[
     Style | None,
     typer.Option(
-        "--style", help="Bars with gaps, as in papers, or a line, as scikit-learn draws; with ECE."
+        "--style",
+        help="Bars with gaps, as in papers; a line, as scikit-learn draws; attributes: a line with"
+        " climatology and no skill, as forecasters draw. All with ECE.",
     ),
 ]
 Classical = Annotated[
@@ -95,14 +105,17 @@ def plot(
     check_writable(output)
     import calibrant as cal
 
-    make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
+    make = getattr(cal, MADE_BY.get(kind, f"{kind}_diagram"))
     models = inputs.load_all(files, paired=False)
+    _check_clinical(kind, models, lens)
     settings = _settings(models, lens, partition, classical or style is not None)
     data = models if len(models) > 1 else next(iter(models.values()))
     with progress_after(1.0, "resampling") as progress:
-        diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
-    look = {"style": style, "classical": classical, "regions": regions, "summary": classical}
-    write_picture(diagram, output, **(look if kind is Kind.bins else {"confidence": confidence}))
+        settings |= {**inputs.draws, "progress": progress}
+        if kind in CLINICAL:
+            settings = {"lens": settings["lens"] or "canonical"}
+        diagram: Diagram = make(data, **settings)
+    write_picture(diagram, output, **_look(kind, style, classical, regions, confidence))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
         body |= {"output": str(output), "seed": inputs.seed, "lens": diagram.settings["lens"]}
@@ -119,6 +132,25 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
         if value and name not in OPTIONS.get(kind, ()):
             of = next(other.value for other, names in OPTIONS.items() if name in names)
             raise mistake(name, f"is for --kind {of}; found --kind {kind.value}.")
+
+
+def _look(
+    kind: Kind, style: Style | None, classical: bool, regions: bool, confidence: bool
+) -> dict[str, Any]:
+    """Return the options of a picture, which each kind has its own of."""
+    if kind in CLINICAL:
+        return {}
+    if kind is not Kind.bins:
+        return {"confidence": confidence}
+    return {"style": style, "classical": classical, "regions": regions, "summary": classical}
+
+
+def _check_clinical(kind: Kind, models: "dict[str, Predictions]", lens: str | None) -> None:
+    """Refuse what the pictures of clinical papers cannot show."""
+    if kind is Kind.flexible and len(models) > 1:
+        raise mistake("--kind", f"flexible shows one model; found {len(models)}.")
+    if kind in CLINICAL and lens is None and any(model.m > 2 for model in models.values()):
+        raise mistake("--lens", f"is needed for --kind {kind.value}, such as class:NAME.")
 
 
 def _check_style(style: Style | None, others: list[bool]) -> None:

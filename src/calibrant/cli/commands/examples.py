@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 TITLES = {"lenet": "LeNet", "resnet": "ResNet", "densenet": "DenseNet"}
 
-Name = Annotated[str | None, typer.Argument(help="Which one to write; default: list them.")]
+Name = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="Which one to write; default: list them.")
+]
 Table = Annotated[Path | None, typer.Option("--output", "-o", help="CSV or Parquet file to write.")]
 
 

@@ -53,6 +53,8 @@ LOOKS: dict[str, dict[str, Any]] = {  # of lines, areas and texts
     "gap off": {"color": VERMILLION, "lw": 1.6, "alpha": 0.6, "edge": VERMILLION},
     "join": {"color": BLUE, "lw": 1.2},
     "mean": {"color": INK, "lw": 1.2, "ls": "--"},
+    "skill": {"color": GREEN, "lw": 0, "alpha": 0.12},
+    "climatology": {"color": GREY, "lw": 0.9},
     "rate": {"color": VERMILLION, "lw": 1.2},
     "curve": {"color": BLUE, "lw": 1.4},
     "curve off": {"color": VERMILLION, "lw": 2.6},
