@@ -9,7 +9,8 @@ others beside their data. ``.plot()`` draws that with matplotlib (`static`), ``.
 from calibrant.diagrams.curve import Band, CurveDiagram, CurveSeries
 from calibrant.diagrams.curves import cumulative_diagram, isotonic_diagram, smooth_diagram
 from calibrant.diagrams.plane import PlanePoint, ScorePlane, score_plane
-from calibrant.diagrams.reliability import ReliabilityDiagram, Series, reliability_diagram
+from calibrant.diagrams.reliability import ReliabilityDiagram, reliability_diagram
+from calibrant.diagrams.series import Series
 
 __all__ = [
     "Band",

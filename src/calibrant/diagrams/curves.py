@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from calibrant.arguments import takes_models
 from calibrant.calibration import isotonic
 from calibrant.checks.parameters import Rng, brief, positive
+from calibrant.diagrams.along import runs
 from calibrant.diagrams.bands import (
     Binomial,
     Even,
@@ -24,7 +25,6 @@ from calibrant.diagrams.curve import (
     CurveDiagram,
     CurveSeries,
     Kind,
-    runs,
 )
 from calibrant.diagrams.diagram import Models, chosen_lens, first, look, named, refuse_clusters
 from calibrant.inference.replicates.problem import Plan, Problem, Progress

@@ -1,6 +1,6 @@
 """What all diagrams share: how they are drawn, and models seen through one lens for one picture."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
 from calibrant.rows import Scan
+from calibrant.tables import Tabular
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 Models = Predictions | Scan | Mapping[str, Predictions | Scan]
 
 
-class Diagram(ABC):
-    """Data that can be drawn, with what it was made with."""
+class Diagram(Tabular):
+    """Data that can be drawn, or read as a table, with what it was made with."""
 
     __slots__ = ()
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant import words
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.diagrams.curve import runs
+from calibrant.diagrams.along import runs
 from calibrant.inference import Classwise, Comparison, Difference, Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.words import ALPHA, NEEDED, capital, many, pvalue
@@ -128,10 +128,11 @@ def worst_range(diagram: ReliabilityDiagram) -> str:
     order = np.argsort(x, kind="stable")
     place = int(np.flatnonzero(order == worst)[0])
     first, last = next((a, b - 1) for a, b in runs(large[order]) if a <= place < b)
-    k = diagram.edges.size - 1
-    ends = x[order[[first, last]]] * k + 1e-9  # a mean of equal numbers may be rounded below them
-    low, high = np.minimum(ends.astype(int), k - 1) + np.array([0, 1])
-    return f"; worst between {diagram.edges[low]:.2g} and {diagram.edges[high]:.2g}"
+    k, (left, right) = diagram.edges.size - 1, diagram.shown
+    ends = (x[order[[first, last]]] - left) / (right - left) * k
+    ends = (ends + 1e-9).astype(int)  # a mean of equal numbers may be rounded below them
+    low, high = np.clip(ends, 0, k - 1) + np.array([0, 1])
+    return f"; worst between {diagram.edges[low]:.3g} and {diagram.edges[high]:.3g}"
 
 
 def _candidates(diagram: ReliabilityDiagram) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -10,7 +10,14 @@ from calibrant.checks.files import whole_file
 from calibrant.cli import options
 from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
-from calibrant.cli.output import check_ending, print_json, print_readings, progress_after, say
+from calibrant.cli.output import (
+    check_ending,
+    print_json,
+    print_readings,
+    print_table,
+    progress_after,
+    say,
+)
 
 if TYPE_CHECKING:
     from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
@@ -30,12 +37,13 @@ class Kind(StrEnum):
 class Style(StrEnum):
     """How bins of two outcomes are drawn."""
 
+    deviations = "deviations"
     bars = "bars"
     line = "line"
 
 
 OPTIONS = {  # that only some kinds have
-    Kind.bins: ("--partition", "--style", "--classical", "--regions"),
+    Kind.bins: ("--partition", "--style", "--regions", "--table"),
     Kind.isotonic: ("--confidence",),
 }
 
@@ -55,14 +63,16 @@ LensText = Annotated[
 StyleOption = Annotated[
     Style | None,
     typer.Option(
-        "--style", help="Bars with gaps, as in papers, or a line, as scikit-learn draws; with ECE."
+        "--style",
+        help="Deviations, the default; bars with gaps, as in papers; or a line, as scikit-learn"
+        " draws. The last two say the ECE.",
     ),
-]
-Classical = Annotated[
-    bool, typer.Option("--classical", help="Frequency over prediction, with the diagonal, n and p.")
 ]
 Regions = Annotated[
     bool, typer.Option("--regions", help="Draw the consistency region of each bin.")
+]
+Table = Annotated[
+    bool, typer.Option("--table", help="Print a table of the bins, with counts, limits and p.")
 ]
 Confidence = Annotated[
     bool, typer.Option("--confidence", help="Draw the confidence band of an isotonic curve.")
@@ -81,27 +91,28 @@ def plot(
     lens: LensText = None,
     partition: options.PartitionText = None,
     style: StyleOption = None,
-    classical: Classical = False,
     regions: Regions = False,
     confidence: Confidence = False,
+    table: Table = False,
     *,
     inputs: Inputs,
 ) -> None:
     """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
-    of_bins = {"--partition": partition, "--classical": classical, "--regions": regions}
-    _check_options(kind, {"--style": style, **of_bins, "--confidence": confidence})
-    _check_style(style, [classical, regions])
+    of_bins = {"--partition": partition, "--style": style, "--regions": regions, "--table": table}
+    _check_options(kind, {**of_bins, "--confidence": confidence})
+    if style is not None and regions:
+        raise mistake("--style", "is for two outcomes, --regions for three: leave one of them out.")
     with whole_file(output) as temporary:
         import calibrant as cal
 
         make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
         models = inputs.load_all(files, paired=False)
-        settings = _settings(models, lens, partition, classical or style is not None)
+        settings = _settings(models, lens, partition, style is not None)
         data = models if len(models) > 1 else next(iter(models.values()))
         with progress_after(1.0, "resampling") as progress:
             diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
-        look = {"style": style, "classical": classical, "regions": regions, "summary": classical}
+        look = {"style": style or Style.deviations, "regions": regions}
         _draw(diagram, temporary, **(look if kind is Kind.bins else {"confidence": confidence}))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
@@ -109,6 +120,8 @@ def plot(
         print_json("plot", {**body, **diagram.to_dict()})
     else:
         say(diagram.sentence)
+        if table:
+            print_table("Bins", *cast("ReliabilityDiagram", diagram).lines())
         typer.echo(f"Written to {output}.")
         print_readings(models)
 
@@ -121,20 +134,14 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
             raise mistake(name, f"is for --kind {of}; found --kind {kind.value}.")
 
 
-def _check_style(style: Style | None, others: list[bool]) -> None:
-    """Refuse other looks beside a style."""
-    if style is not None and any(others):
-        raise mistake("--style", "must stand alone, without --classical and --regions.")
-
-
 def _settings(
-    models: "dict[str, Predictions]", lens: str | None, partition: str | None, classical: bool
+    models: "dict[str, Predictions]", lens: str | None, partition: str | None, styled: bool
 ) -> dict[str, Any]:
-    """Return the lens and the bins that were asked for; the classical view has two outcomes."""
+    """Return the lens and the bins that were asked for; styles are those of two outcomes."""
     from calibrant.cli.parsing import parse_lens, parse_partition
     from calibrant.diagrams.diagram import chosen_lens
 
-    chosen = chosen_lens(models, None) if classical else None
+    chosen = chosen_lens(models, None) if styled else None
     if lens is not None:
         chosen = parse_lens(lens, next(iter(models.values())))
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}

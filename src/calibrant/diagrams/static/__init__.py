@@ -13,7 +13,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from calibrant.diagrams.picture import Corner, Floats, Frame, Picture, round_ticks, rounded_percent
+from calibrant.diagrams.picture import (
+    Corner,
+    Floats,
+    Frame,
+    Picture,
+    Range,
+    round_ticks,
+    rounded_percent,
+)
 from calibrant.diagrams.static import parts
 from calibrant.diagrams.static.simplex import draw_tetrahedron, draw_triangle
 
@@ -81,7 +89,7 @@ def _draw_plain(picture: Picture, frame: Frame, ax: Axes) -> None:
     for zorder, part in enumerate(picture.parts, 1):
         parts.draw(ax, part, zorder)
     if picture.strip:
-        _draw_strip(ax, picture.strip)
+        _draw_strip(ax, picture.strip, picture.strip_range)
         for at, look in picture.strip_lines:
             style, place = parts.style_of(look, None), ax.get_xaxis_transform()
             ax.plot([at, at], [0.0, 0.85 * STRIP], transform=place, clip_on=False, **style)
@@ -125,14 +133,14 @@ def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
         above.set_xlabel("predicted probability", fontsize="x-small", color=parts.MUTED)
 
 
-def _draw_strip(ax: Axes, histograms: tuple[Floats, ...]) -> None:
+def _draw_strip(ax: Axes, histograms: tuple[Floats, ...], across: Range) -> None:
     """Draw shares of predictions in the lowest part of the Axes."""
     tallest = max(float(histogram.max()) for histogram in histograms)
     alone = len(histograms) == 1
     for i, histogram in enumerate(histograms):
         ax.stairs(
             0.72 * STRIP * histogram / tallest,
-            np.arange(histogram.size + 1) / histogram.size,
+            np.linspace(*across, histogram.size + 1),
             transform=ax.get_xaxis_transform(),
             fill=alone,
             color=parts.PALE if alone else parts.model_colour(i),
@@ -144,7 +152,7 @@ def _draw_strip(ax: Axes, histograms: tuple[Floats, ...]) -> None:
     if top.size > WIDEST_TOLD:
         return
     look: Any = {"ha": "center", "va": "bottom", "fontsize": "x-small", "color": parts.MUTED}
-    middle = (int(top.argmax()) + 0.5) / top.size
+    middle = across[0] + (across[1] - across[0]) * (int(top.argmax()) + 0.5) / top.size
     place = ax.get_xaxis_transform()
     ax.text(middle, 0.74 * STRIP, rounded_percent(tallest), transform=place, **look)
 
