@@ -5,7 +5,7 @@ module that is named after it: `Predictions`, `lenses`, `partitions`, `distances
 `statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
 `calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
 `binwise`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
-`cumulative_diagram`, `score_plane`, `Trajectory`, `report`; `load` reads files and `datasets` has
+`cumulative_diagram`, `class_diagram`, `score_plane`, `Trajectory`, `report`; `load` reads files and `datasets` has
 examples.
 
 A name is imported when it is first used, so that the command line answers at once.
@@ -35,9 +35,11 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.cross_fitting import Recalibration as Recalibration
     from calibrant.cross_fitting import RecalibrationRow as RecalibrationRow
     from calibrant.cross_fitting import recalibrate as recalibrate
+    from calibrant.diagrams import ClassDiagram as ClassDiagram
     from calibrant.diagrams import CurveDiagram as CurveDiagram
     from calibrant.diagrams import ReliabilityDiagram as ReliabilityDiagram
     from calibrant.diagrams import ScorePlane as ScorePlane
+    from calibrant.diagrams import class_diagram as class_diagram
     from calibrant.diagrams import cumulative_diagram as cumulative_diagram
     from calibrant.diagrams import isotonic_diagram as isotonic_diagram
     from calibrant.diagrams import reliability_diagram as reliability_diagram
@@ -86,8 +88,8 @@ _HOMES = {  # where public names live; "" for modules
     "calibration": "CalibrationFunction calibration_function",
     "calibration_errors": "MeasuredError ace classwise_ece ece mce rms",
     "cross_fitting": "Recalibration RecalibrationRow recalibrate",
-    "diagrams": "CurveDiagram ReliabilityDiagram ScorePlane cumulative_diagram isotonic_diagram"
-    " reliability_diagram score_plane smooth_diagram",
+    "diagrams": "ClassDiagram CurveDiagram ReliabilityDiagram ScorePlane class_diagram"
+    " cumulative_diagram isotonic_diagram reliability_diagram score_plane smooth_diagram",
     "inference": "CalibrationTest Binwise Classwise Comparison Difference Estimate Evaluation"
     " EvaluationRow Power Slice Slices Tally Verdict calibration_test binwise classwise compare"
     " estimate evaluate power slices",

@@ -125,7 +125,7 @@ def test_what_is_not_known_is_not_said_in_numbers(tmp_path, monkeypatch):
     told("compare", path, write(Path("other.csv"), n=50), *FEW)
     path.write_text("confidence,correct\n" + "1.0,0\n1.0,1\n" * 50 + "0.6,1\n" * 50)
     first, *rest = told("evaluate", path, *FEW)
-    assert first.startswith("The confidences are too high")
+    assert first.startswith("The model is overconfident, by ")
     assert "log loss ∞" in " ".join(rest)
     assert "The Brier score adds up both outcomes" in " ".join(" ".join(rest).split())
 

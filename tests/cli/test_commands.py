@@ -302,7 +302,7 @@ def test_demo_in_an_empty_folder(tmp_path):
     assert result.stdout.startswith("The full distributions over all 10 classes are miscalibrated")
     assert len(result.stdout.splitlines()) <= 60
     assert max(map(len, result.stdout.splitlines())) <= 100
-    assert "The probabilities of the predicted class are too high" in result.stdout
+    assert "The model is overconfident, by " in result.stdout
     assert result.stderr == ""
 
 

@@ -49,8 +49,8 @@ def test_a_calibrated_model_is_rejected_at_the_level_of_the_test():
 def test_the_smallest_amounts_reach_the_target_and_less_does_not():
     found = power(TWO, 0.6, n_resamples=499, rng=0)
     assert [row.name for row in found.rows] == [
-        "too confident",
-        "too timid",
+        "overconfident",
+        "underconfident",
         "too high for “1”",
         "too low for “1”",
     ]

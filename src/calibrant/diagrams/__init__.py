@@ -6,6 +6,7 @@ others beside their data. ``.plot()`` draws that with matplotlib (`static`), ``.
 (`charts`); neither computes anything.
 """
 
+from calibrant.diagrams.by_class import ClassDiagram, class_diagram
 from calibrant.diagrams.curve import Band, CurveDiagram, CurveSeries
 from calibrant.diagrams.curves import cumulative_diagram, isotonic_diagram, smooth_diagram
 from calibrant.diagrams.plane import PlanePoint, ScorePlane, score_plane
@@ -14,12 +15,14 @@ from calibrant.diagrams.series import Series
 
 __all__ = [
     "Band",
+    "ClassDiagram",
     "CurveDiagram",
     "CurveSeries",
     "PlanePoint",
     "ReliabilityDiagram",
     "ScorePlane",
     "Series",
+    "class_diagram",
     "cumulative_diagram",
     "isotonic_diagram",
     "reliability_diagram",

@@ -72,7 +72,7 @@ class Diagram(Tabular):
     def _figure(self, picture: Picture) -> "Chart":
         from calibrant.diagrams.charts import chart  # noqa: PLC0415
 
-        return chart(picture, self.sentence)
+        return chart(picture, self.sentence, self.lines())
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the chart, with numbers on hovering."""

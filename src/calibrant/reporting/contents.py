@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 Evidence = tuple[float, Floats]  # of the data, and of every replicate: larger is stronger
 Adjust = Callable[[ArrayLike], Floats]
 
-MOST_CLASSES = 20  # classes with a diagram and a line of their own
+MOST_CLASSES = 20  # classes with a diagram each, and with a line in a table
 MOST_WORST = 10  # worst bins in words
 BINS = EqualWidth(10)  # for the tests of single classes
 LARGE = 1 << 17  # probabilities beyond which only the temperature is tried
@@ -87,6 +87,7 @@ class Contents(NamedTuple):
     evaluation: inference.Evaluation
     drawings: tuple[Drawing, ...]
     curve: diagrams.CurveDiagram | None  # None if there are too few resamples, clusters, or a scan
+    by_class: diagrams.ClassDiagram | None  # of predicted classes; None of two, or of a scan
     classes: inference.Classwise | None  # None if there are two
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
@@ -123,15 +124,16 @@ def compute(
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
     columns = kept_columns(data)
-    n_stages = (3 if data.m == 2 else 5) + bool(columns)
+    n_stages = (3 if data.m == 2 else 6) + bool(columns)
     stages = [part(progress, i, n_stages) for i in range(n_stages)]
     drawings = _drawings(data, _wanted(data, settings.groups), settings, stages[0])
     curve = _curve(data, settings, stages[1])
-    classes = None
+    classes, by_class = None, None
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
-        classes = inference.classwise(data, BINS, **settings.draws(stages[2]))
-        class_drawings = _drawings(data, _worst_classes(classes), settings, stages[3])
+        by_class = _by_class(data, settings, stages[2])
+        classes = inference.classwise(data, BINS, **settings.draws(stages[3]))
+        class_drawings = _drawings(data, _single_classes(classes), settings, stages[4])
     groups = None
     if columns:
         groups = inference.slices(data, columns, **settings.draws(stages[-2]))
@@ -142,6 +144,7 @@ def compute(
         evaluation=evaluation,
         drawings=drawings,
         curve=curve,
+        by_class=by_class,
         classes=classes,
         class_drawings=class_drawings,
         remedy=remedy(data, settings, stages[-1]),
@@ -175,6 +178,15 @@ def _curve(
     return diagrams.isotonic_diagram(data, **settings.draws(progress))
 
 
+def _by_class(
+    data: Predictions | Scan, settings: Settings, progress: Progress | None
+) -> diagrams.ClassDiagram | None:
+    """Compare accuracy and confidence of predicted classes; with the draws of the bins."""
+    if not as_rows(data).held:
+        return None
+    return diagrams.class_diagram(data, **settings.draws(progress))
+
+
 def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, str, Lens]]:
     """Return the name, title and lens of each diagram; the main one first."""
     title = f"Probability of “{data.classes[1]}”" if data.m == 2 else "Confidence"
@@ -183,6 +195,7 @@ def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, st
         wanted.append(("simplex", "All classes", Canonical()))
     if data.m > 4:
         wanted.append(("top2", "The two most probable classes", TopK(2)))
+    if 4 < data.m <= MOST_CLASSES:  # the two of largest prediction are next to nothing of more
         groups = groups or default_groups(data)
     if groups is not None:
         wanted.append(("groups", "Groups of classes", groups))
@@ -209,10 +222,10 @@ def default_groups(data: Predictions | Scan) -> Groups:
     return Groups({**names, rest: others})
 
 
-def _worst_classes(classes: inference.Classwise) -> list[tuple[str, str, Lens]]:
-    """Return the classes with the strongest evidence, in the order of their table."""
-    worst = classes.ranked[:MOST_CLASSES].tolist()
-    return [(f"class{j}", classes.classes[j], Marginal(j)) for j in worst]
+def _single_classes(classes: inference.Classwise) -> list[tuple[str, str, Lens]]:
+    """Return the classes that get a diagram each, in the order of their table: none of many."""
+    order = classes.ranked.tolist() if len(classes.classes) <= MOST_CLASSES else []
+    return [(f"class{j}", classes.classes[j], Marginal(j)) for j in order]
 
 
 def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> Remedy:
@@ -242,6 +255,9 @@ def judged_together(found: Contents) -> Contents:
     counts, evidence = zip(*_boxes(found), strict=True)
     n_tests, adjust = sum(counts), adjustment(evidence)
     tests, curve, classes, groups = found.evaluation, found.curve, found.classes, found.slices
+    by_class = found.by_class
+    if by_class is not None:
+        by_class = replace(by_class, cells=replace(by_class.cells, together=adjust))
     tests = replace(
         tests,
         verdicts=tuple(_judged_verdict(verdict, adjust, n_tests) for verdict in tests.verdicts),
@@ -265,6 +281,7 @@ def judged_together(found: Contents) -> Contents:
         evaluation=tests,
         drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
         curve=curve,
+        by_class=by_class,
         classes=classes,
         class_drawings=_judged_classes(found.class_drawings, classes),
         slices=groups,
@@ -296,15 +313,21 @@ def _of_tests(rows: Sequence[inference.EvaluationRow]) -> Evidence:
     return strongest(values, np.stack([row.null for row in rows]))
 
 
+def _of_bins(cells: inference.Binwise) -> tuple[int, Evidence]:
+    """Return the number of bins, and the strongest evidence of them."""
+    return cells.function.n_cells, (float(cells.standardised.max()), cells.largest)
+
+
 def _boxes(found: Contents) -> Iterator[tuple[int, Evidence]]:
     """Yield the number of tests of each box of a page, and its evidence."""
     yield len(found.evaluation.rows), _of_tests(found.evaluation.rows)
     for drawing in found.drawings:
-        cells = drawing.diagram.series[0].cells
-        yield cells.function.n_cells, (float(cells.standardised.max()), cells.largest)
+        yield _of_bins(drawing.diagram.series[0].cells)
     if found.curve is not None:
         band = found.curve.series[0].band
         yield 1, (band.farthest, band.largest)
+    if found.by_class is not None:
+        yield _of_bins(found.by_class.cells)
     if found.classes is not None:  # the class that is furthest off, and the mean of all
         yield len(found.classes.classes), largest(found.classes.values, found.classes.null)
         yield 1, (found.classes.mean, found.classes.null.mean(axis=0))

@@ -5,9 +5,11 @@ with axes are drawn here.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from calibrant import tables
 from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.parts import Place, draw, drawn_keys, model_class
 from calibrant.diagrams.charts.simplex import tetrahedron_chart, triangle_chart
@@ -31,13 +33,15 @@ UPPER, STEP = 8.0, 24.0  # where groups begin, and how far apart they are
 RADIUS = 5.0  # of their marks
 
 
-def chart(picture: Picture, found: str = "") -> Chart:
-    """Draw a picture; `found` is what it shows, in a sentence, for those who cannot see it."""
+def chart(picture: Picture, found: str = "", table: tables.Lines | None = None) -> Chart:
+    """Draw a picture; what it shows, in a sentence and a table, is for those who cannot see it."""
     label, keys = f"{picture.label} {found}".strip(), drawn_keys(picture)
     if picture.frame is not None:
-        return _plain_chart(picture, picture.frame, label, keys)
-    draw_simplex = tetrahedron_chart if picture.in_space else triangle_chart
-    return draw_simplex(picture, label, keys)
+        drawn = _plain_chart(picture, picture.frame, label, keys)
+    else:
+        draw_simplex = tetrahedron_chart if picture.in_space else triangle_chart
+        drawn = draw_simplex(picture, label, keys)
+    return replace(drawn, table=table)
 
 
 def _plain_chart(picture: Picture, frame: Frame, label: str, keys: tuple[DrawnKey, ...]) -> Chart:
