@@ -5,8 +5,8 @@ module that is named after it: `Predictions`, `lenses`, `partitions`, `distances
 `statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
 `calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
 `binwise`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
-`cumulative_diagram`, `class_diagram`, `score_plane`, `Trajectory`, `report`; `load` reads files and `datasets` has
-examples.
+`cumulative_diagram`, `class_diagram`, `score_plane`, `Trajectory`, `report`; `load` reads files
+and `datasets` has examples.
 
 A name is imported when it is first used, so that the command line answers at once.
 """

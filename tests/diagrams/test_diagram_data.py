@@ -145,7 +145,7 @@ def test_no_model_is_refused():
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, "a"])
 def test_alpha_is_checked(alpha):
     with pytest.raises((ValueError, TypeError), match="`alpha`"):
-        made("classical")[0].marked_at(alpha)
+        made("line")[0].marked_at(alpha)
 
 
 def test_a_model_has_the_same_draws_alone_and_beside_others():
@@ -209,7 +209,7 @@ def test_one_line(alpha, text):
 @pytest.mark.parametrize(
     ("m", "option", "value", "needed"),
     [
-        (3, "classical", True, 2),
+        (3, "style", "line", 2),
         (4, "truth", np.square, 2),
         (2, "regions", True, 3),
         (4, "regions", True, 3),

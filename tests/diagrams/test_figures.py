@@ -66,12 +66,10 @@ def test_every_model_is_in_the_legend_once():
 def test_the_options_of_two_outcomes():
     found, _ = made("two outcomes")
     assert "true" in names_of(found.figure(truth=np.square))
-    square = found.figure(classical=True, summary=True)
+    square = found.figure(style="line")
     assert square.above == "observed frequency"
     assert "n = 2,000" in square.drawing
     assert "ECE 0." in square.drawing
-    with pytest.raises(ValueError, match="`summary` is for the classical view"):
-        found.figure(summary=True)
 
 
 def test_regions_on_the_triangle():

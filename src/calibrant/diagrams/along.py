@@ -84,7 +84,7 @@ def _band_and_curve(diagram: "CurveDiagram", i: int, limits: "Limits", shown: Ra
         curves.append(Lines(points[None], "curve", model))
         for start, stop in runs(off[piece]):
             curves.append(Lines(points[None, start:stop], "curve off", model))
-    return [*bands, *curves]
+    return [*(bands if len(diagram.series) <= picture.FEW_MODELS else []), *curves]
 
 
 def _places_told(
@@ -148,7 +148,8 @@ def _curve_keys(diagram: "CurveDiagram", confidence: bool) -> Iterator[Key]:
             yield Key(series.name, "line", "curve", i)
     significant = picture.significant_name(diagram.alpha, "whole curve")
     yield Key(significant, "line", "curve off", None if alone else picture.ANY)
-    yield Key(diagram.band_name(confidence), "area", "band")
+    if len(diagram.series) <= picture.FEW_MODELS:
+        yield Key(diagram.band_name(confidence), "area", "band")
     if alone and diagram.series[0].density is not None:
         yield Key("share of predictions", "area", "bar")
 

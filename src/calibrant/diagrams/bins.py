@@ -123,7 +123,7 @@ def of_model(
         at=at,
         off=series.significant(diagram.alpha)[shown],
         notes=tuple(f"{n}\n{BEYOND}" if s else n for n, s in zip(notes, sides, strict=True)),
-        sizes=np.sqrt(shares / shares.max(initial=1e-300)),
+        sizes=np.sqrt(shares / shares.max(initial=1e-300)) / (1 + (n_models > picture.FEW_MODELS)),
         shapes=tuple(
             {-1: "down", 0: picture.model_shape(model), 1: "up"}[s] for s in sides.tolist()
         ),

@@ -180,8 +180,8 @@ class ClassDiagram(Diagram):
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table: all classes, the most overconfident first."""
-        header = [*HEADER, f"{percent(LEVEL)} interval (all classes)", "adjusted p"]
-        return [*header, "where wrong, mostly"], [_line(record) for record in self.records()]
+        header = [*HEADER, f"{percent(LEVEL)} interval", "adjusted p", "when wrong, mostly"]
+        return header, [_line(record) for record in self.records()]
 
     def ends(self) -> tables.Lines:
         """Return the table, of many classes only the most over- and the most underconfident."""
@@ -202,7 +202,8 @@ class ClassDiagram(Diagram):
         if not self.cells.decided:
             return "Classes cannot be judged: too few clusters can tell."
         if not self.significant.any():
-            return f"None of the {len(self.names):,} predicted classes is further off than chance."
+            which = f"None of the {len(self.names):,} predicted classes"
+            return f"{which} is further off than chance allows."
         return (
             f"{capital(str(self))}. If the model were calibrated, the chance of any such class"
             f" would be at most {percent(self.alpha)}."

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from calibrant.diagrams.reliability import ReliabilityDiagram
     from calibrant.diagrams.series import Series
 
-MOST_LIMITS = 2  # models whose consistency limits are drawn beside their lines
-
 
 def bars_picture(diagram: "ReliabilityDiagram") -> Picture:
     """Show the frequency of each bin of one model as a bar, and its gap to the mean prediction."""
@@ -72,7 +70,7 @@ def line_picture(diagram: "ReliabilityDiagram", *, truth: Truth | None = None) -
     """Join the bins of each model, frequency over mean prediction, beside the diagonal."""
     models, extent = range(len(diagram.series)), picture.axis(diagram.shown)
     drawn = [of_model(diagram, i, extent, slope=1.0) for i in models]
-    shown = drawn if len(models) <= MOST_LIMITS else ()  # whose limits
+    shown = drawn if len(models) <= picture.FEW_MODELS else ()  # whose limits
     limits = [each._replace(aside=0.0) for each, _ in shown]
     marks = [each._replace(aside=0.0) for _, each in drawn]
     joined = map(_joined, marks)

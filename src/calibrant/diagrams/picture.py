@@ -29,6 +29,7 @@ SHAPES = ("circle", "square", "up", "diamond", "down", "cross", "x")  # of the m
 LETTER, LEADING, ROUND = 0.026, 0.056, 0.06  # of a summary: shares of the axes, with a margin
 CORNERS = (("left", "top"), ("right", "bottom"), ("right", "top"), ("left", "bottom"))
 STEPS = np.linspace(0, 1, 60)  # places on a line or in an area that are looked at
+FEW_MODELS = 2  # whose limits and bands are drawn beside each other; marks of more are smaller
 MOST_LINES = 5  # of a name; a group of a thousand classes would fill the page
 
 

@@ -237,7 +237,8 @@ def reliability_diagram(
         two of several models; else the top label.
     partition : Partition, optional
         The bins. Default: EqualWidth(10) for two outcomes, or EqualMass(10) if one of these would
-        hold more than 90 % of the rows; SimplexBins(5) for three, SimplexBins(4) for four.
+        hold more than 90 % of the rows of a single model; SimplexBins(5) for three,
+        SimplexBins(4) for four.
     level : float, default 0.9
         Level of the consistency limits; 0.9 gives the 5th and 95th percentile.
     resampler, n_resamples, rng, progress
@@ -301,12 +302,15 @@ def _shown(looked: Sequence[tuple[str, Problem, Plan]], series: Sequence[Series]
 
 
 def _usual(looked: Sequence[tuple[str, Problem, Plan]]) -> Partition:
-    """Return the default bins: of equal mass where one of equal width holds nearly all rows."""
-    m = looked[0][1].view.m
-    if m != 2:
-        return SimplexBins(5 if m == 3 else 4)
-    held = [problem for _, problem, _ in looked if problem.rows.held]
-    return EqualMass(USUAL.k) if any(map(_crowded, held)) else USUAL
+    """Return the default bins: of equal mass where one of equal width holds nearly all rows.
+
+    Several models have equal widths: their bins of equal mass would hide each other.
+    """
+    problem = looked[0][1]
+    if problem.view.m != 2:
+        return SimplexBins(5 if problem.view.m == 3 else 4)
+    crowded = len(looked) == 1 and problem.rows.held and _crowded(problem)
+    return EqualMass(USUAL.k) if crowded else USUAL
 
 
 def _crowded(problem: Problem) -> bool:
