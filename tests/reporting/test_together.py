@@ -16,6 +16,8 @@ def claims(page):
     found = [any(verdict.rejected for verdict in page.evaluation.verdicts)]
     found += [drawing.diagram.n_off > 0 for drawing in (*page.drawings, *page.class_drawings)]
     found += [any(line.off for line in page.verdicts), bool(page.worst_bins())]
+    if page.by_class is not None:
+        found.append(bool(page.by_class.significant.any()))
     if page.curve is not None:
         found.append(page.curve.series[0].pvalue <= ALPHA)
     if page.classes is not None:

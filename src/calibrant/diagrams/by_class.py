@@ -127,8 +127,7 @@ class ClassDiagram(Diagram):
         low, high = (signed(end, 3).replace("-", "−") for end in self.intervals[j].tolist())
         off = signed(float(self.deviations[j]), 3).replace("-", "−")
         lines = [f"{self.names[j]}: {fn.counts[j]:,} rows", told, f"{off} ({low} to {high})"]
-        instead = [f"wrong mostly where it was {self.instead[j]}"] if self.instead[j] else []
-        return "\n".join([*lines, *instead, f"adjusted {p}"])
+        return "\n".join([*lines, f"adjusted {p}"])
 
     def _names(self, at: Floats, height: float) -> tuple[list[Part], Floats]:
         """Name the classes at both ends, apart from each other, and say how far names reach.

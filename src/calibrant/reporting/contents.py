@@ -98,7 +98,8 @@ class Contents(NamedTuple):
         """What the tests mean: the main aspect first, single classes last."""
         main, diagram = main_lens(self.data), self.drawings[0].diagram
         found = sorted(self.evaluation.verdicts, key=lambda verdict: verdict.lens != main)
-        lines = [sentences.line_of(v, diagram if v.lens == main else None) for v in found]
+        tests = self.evaluation.rows
+        lines = [sentences.line_of(v, diagram if v.lens == main else None, tests) for v in found]
         return lines if self.classes is None else [*lines, sentences.classes_verdict(self.classes)]
 
     def worst_bins(self) -> list[str]:

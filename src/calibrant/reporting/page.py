@@ -245,7 +245,7 @@ def _by_class(diagram: ClassDiagram | None, element: str) -> dict[str, Any]:
     if diagram is None:
         return {}
     told = diagram.sentence
-    drawn = chart(diagram.picture(), told, diagram.lines())
+    drawn = chart(diagram.picture(), told)
     shown = {"kind": "classes", "id": f"{element}-predicted", "chart": drawn, "summary": told}
     return {"by_class": shown, "ends": diagram.ends()}
 
