@@ -48,7 +48,7 @@ def test_the_most_overconfident_class_comes_first(found):
 def test_p_values_see_the_draws_of_every_other_verb(resnet, found):
     """Bins that are given by the predicted class, through the same lens, are the same test."""
     predicted = resnet.probs.argmax(axis=1)
-    cut = cal.partitions.FromFunction(lambda probs: predicted)
+    cut = cal.partitions.FromFunction(lambda _: predicted)
     same = cal.binwise(resnet, cut, lens="top", n_resamples=99, rng=0)
     np.testing.assert_array_equal(same.adjusted_pvalues, found.cells.adjusted_pvalues)
 
