@@ -16,7 +16,7 @@ labels = np.repeat(np.arange(1000), 20)
 logits = rng.normal(size=(20_000, 1000)).astype(np.float32)
 logits[np.arange(20_000), labels] += 5.0 + 1.5 * rng.normal(size=20_000)
 logits += 0.3 * rng.normal(size=1000)  # some classes are named too often
-logits *= 1.6
+logits *= 2.8
 names = [f"class {j}" for j in range(1000)]
 many = cal.Predictions.from_logits(logits, labels, classes=names)
 

@@ -193,8 +193,7 @@ class Chart:
         if self.table is None:
             return ""
         header, rows = self.table
-        words = max(1, sum(name in ("model", "outcome") for name in header))
-        shown = tables.cards(header, rows, words, caption="Numbers of the diagram")
+        shown = tables.plain(header, rows, "Numbers of the diagram")
         return (
             f'\n<details class="numbers"><summary>{NUMBERS}</summary>'
             f'<div class="scroll" role="group" aria-label="{NUMBERS}" tabindex="0">{shown}</div>'

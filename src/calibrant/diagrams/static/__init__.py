@@ -32,6 +32,7 @@ __all__ = ["Axes", "Figure", "draw", "draw_without_window", "save", "trajectorie
 
 STRIP = 0.2  # share of the height for the distribution of predictions
 LOW = 2.3  # inches: beside lower Axes, what is on the vertical axis takes two lines
+MOST_TICKS, SHORT, LETTER = 7, 3, 0.09  # ticks; letters of a short number; inches of a letter
 WIDEST_TOLD = 50  # bins of a strip: of more, none is told how large it is
 PANELS = {
     "log_score": "log loss",
@@ -92,7 +93,7 @@ def _draw_plain(picture: Picture, frame: Frame, ax: Axes) -> None:
         _draw_strip(ax, picture.strip, picture.strip_range)
         for at, look in picture.strip_lines:
             style, place = parts.style_of(look, None), ax.get_xaxis_transform()
-            ax.plot([at, at], [0.0, 0.85 * STRIP], transform=place, clip_on=False, **style)
+            ax.plot([at, at], [0.0, 0.72 * STRIP], transform=place, clip_on=False, **style)
     if picture.summary:
         _write_summary(ax, picture.summary, picture.corner, frame)
     low = ax.bbox.height / ax.figure.dpi < LOW
@@ -120,7 +121,7 @@ def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
     low, high = frame.y
     ax.set_ylim(low - strip * (high - low) * STRIP / (1 - STRIP), high)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xticks(round_ticks(*frame.x))
+    ax.set_xticks(round_ticks(*frame.x, _most_ticks(frame, ax)))
     ax.set_yticks(round_ticks(*frame.y))
     if strip:
         ax.spines["left"].set_bounds(low, high)
@@ -131,6 +132,14 @@ def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
         above.set_xticks(*map(list, zip(*frame.above, strict=True)))
         above.tick_params(labelsize="x-small", color=parts.GREY, labelcolor=parts.MUTED)
         above.set_xlabel("predicted probability", fontsize="x-small", color=parts.MUTED)
+
+
+def _most_ticks(frame: Frame, ax: Axes) -> int:
+    """Return how many ticks the horizontal axis has space for, where their numbers are long."""
+    letters = max(len(f"{value:g}") for value in round_ticks(*frame.x))
+    if letters <= SHORT:
+        return MOST_TICKS
+    return max(1, min(MOST_TICKS, int(parts.inches(ax) / (LETTER * (letters + 2)))))
 
 
 def _draw_strip(ax: Axes, histograms: tuple[Floats, ...], across: Range) -> None:
