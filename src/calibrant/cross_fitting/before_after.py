@@ -41,6 +41,8 @@ from calibrant.statistics import SquaredMiscalibration
 ROWS_EACH = 10  # rows for each number that a method fits
 ROWS_EACH_CLASS = 100  # for isotonic calibrators, which fit a number for each step
 MOST_CLASSES = 20  # for which m (m + 1) numbers are fitted by default
+MOST_NUMBERS = 1 << 22  # probabilities whose miscalibration is worked out: of more, of some rows
+FEWEST_ROWS = 2000  # of these
 PRIOR_ROWS = 60  # worth of the model's own word, see docs/recalibration.md
 
 
@@ -165,6 +167,14 @@ def in_effective_rows(data: Predictions) -> Predictions:
     return data.weighted_by(np.full(data.n, weights.sum() / (weights**2).sum()))
 
 
+def some_rows(data: Predictions, seed: int) -> Predictions:
+    """Return rows enough to tell a size without bias, the same ones before and after."""
+    most = max(FEWEST_ROWS, MOST_NUMBERS // data.m)
+    if data.n <= most:
+        return data
+    return data.take(np.sort(generator(seed).permutation(data.n)[:most]))
+
+
 def _check_method(method: Any) -> None:
     if isinstance(method, type) or not callable(getattr(method, "fit", None)):
         raise TypeError(
@@ -280,7 +290,7 @@ def _row(
     maps: tuple[Map, ...] = (),
 ) -> RecalibrationRow:
     """Describe predictions after a method, whose last map is of all rows."""
-    scores, rows = all_scores(after), in_effective_rows(after)
+    scores, rows = all_scores(after), in_effective_rows(some_rows(after, plan.seed))
     test = calibration_test(
         after, n_resamples=plan.n_resamples, rng=plan.seed, progress=plan.progress
     )

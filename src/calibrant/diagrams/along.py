@@ -61,7 +61,7 @@ def _frame(diagram: "CurveDiagram", limits: "list[Limits]", shown: Range) -> Fra
         return Frame(picture.enlarged(horizontal, shown), kind.vertical, axis, axis, square=True)
     ends = [np.zeros(1), *chain(*limits), *(series.y for series in diagram.series)]
     extent, above = picture.with_margins(ends), _predictions(diagram)
-    return Frame(horizontal, kind.vertical, axis, extent, above=above)
+    return Frame(horizontal, kind.vertical, picture.SQUARE, extent, above=above)
 
 
 def _band_and_curve(diagram: "CurveDiagram", i: int, limits: "Limits", shown: Range) -> list[Part]:

@@ -11,7 +11,7 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
 from calibrant.rows import Scan
-from calibrant.tables import Tabular
+from calibrant.tables import Lines, Tabular
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
@@ -42,6 +42,10 @@ class Diagram(Tabular):
         """Join what is said of each model, after its name."""
         named = (f"{name}: {text[0].lower()}{text[1:]}" if name else text for name, text in told)
         return " ".join(named)
+
+    def lines(self) -> Lines:
+        """Return header and lines of the table; a diagram may have none."""
+        return (), ()
 
     @abstractmethod
     def picture(self) -> Picture:

@@ -55,22 +55,23 @@ def bin_lines(diagram: "ReliabilityDiagram") -> tables.Lines:
     level = percent(diagram.series[0].cells.level)
     names = ("confidence", "accuracy") if is_top(diagram) else ("predicted", "observed")
     records = bin_records(diagram)
-    words = [name for name in ("model", "outcome") if records and name in records[0]]
-    header = [*words, "bin", "n", *names, deviation_name(diagram), f"{level} band", "adjusted p"]
+    leading = [name for name in ("model", "outcome") if records and name in records[0]]
+    if diagram.n_outcomes > 2:
+        leading.append("bin")  # whose lines belong together
+    header = [*leading, *names, "n", deviation_name(diagram), f"{level} band", "adjusted p"]
     digits = 3 - floor(log10(diagram.shown[1] - diagram.shown[0]))
-    return header, [_line(record, words, digits) for record in records]
+    return header, [_line(record, leading, digits) for record in records]
 
 
-def _line(record: dict[str, Any], words: Sequence[str], digits: int) -> list[str]:
+def _line(record: dict[str, Any], leading: Sequence[str], digits: int) -> list[str]:
     off, low, high = (
         signed(record[name], digits).replace("-", "−") for name in ("deviation", "lower", "upper")
     )
     return [
-        *(record[word] for word in words),
-        str(record["bin"]),
-        f"{record['n']:,.6g}" if isinstance(record["n"], float) else f"{record['n']:,}",
+        *(str(record[name]) for name in leading),
         f"{record['predicted']:.{digits}f}",
         f"{record['observed']:.{digits}f}",
+        f"{record['n']:,.6g}" if isinstance(record["n"], float) else f"{record['n']:,}",
         off,
         f"{low} to {high}",
         f"{record['adjusted_pvalue']:.3g}",

@@ -22,6 +22,7 @@ Mask = NDArray[np.bool_]
 Range = tuple[float, float]
 
 UNIT: Range = (0.0, 1.0)
+SQUARE: Range = (-0.02, 1.02)  # of an axis of all probabilities: marks at 0 and 1 are whole
 CORNER = 0.3  # of the unit interval: what lies in so much of it, at either end, is enlarged
 ROUND_ENDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, CORNER)  # of enlarged axes
 ANY = -1  # in place of a model: the colour of the text

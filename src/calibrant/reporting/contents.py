@@ -180,7 +180,7 @@ def _curve(
 
 
 def _by_class(
-    data: Predictions | Scan, settings: Settings, progress: Progress | None
+    data: Any, settings: Settings, progress: Progress | None
 ) -> diagrams.ClassDiagram | None:
     """Compare accuracy and confidence of predicted classes; with the draws of the bins."""
     if not as_rows(data).held:

@@ -121,7 +121,7 @@ def plot(
     else:
         say(diagram.sentence)
         if table:
-            print_table("Bins", *cast("ReliabilityDiagram", diagram).lines())
+            print_table("\nBins", *cast("ReliabilityDiagram", diagram).lines())
         typer.echo(f"Written to {output}.")
         print_readings(models)
 

@@ -33,7 +33,7 @@ UPPER, STEP = 8.0, 24.0  # where groups begin, and how far apart they are
 RADIUS = 5.0  # of their marks
 
 
-def chart(picture: Picture, found: str = "", table: tables.Lines | None = None) -> Chart:
+def chart(picture: Picture, found: str = "", table: tables.Lines = ((), ())) -> Chart:
     """Draw a picture; what it shows, in a sentence and a table, is for those who cannot see it."""
     label, keys = f"{picture.label} {found}".strip(), drawn_keys(picture)
     if picture.frame is not None:

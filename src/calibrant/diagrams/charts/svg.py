@@ -166,7 +166,7 @@ class Chart:
     above: str = ""  # what the vertical axis shows
     below: str = ""  # and the horizontal one
     turn: str = ""  # from where a drawing in space is seen, so that a page can turn it
-    table: tables.Lines | None = None  # the numbers, for those who have no mouse
+    table: tables.Lines = ((), ())  # the numbers, for those who have no mouse
 
     @property
     def figure(self) -> str:
@@ -190,9 +190,9 @@ class Chart:
 
     def _folded(self) -> str:
         """Return the numbers as a table that is folded."""
-        if self.table is None:
-            return ""
         header, rows = self.table
+        if not rows:
+            return ""
         shown = tables.plain(header, rows, "Numbers of the diagram")
         return (
             f'\n<details class="numbers"><summary>{NUMBERS}</summary>'
