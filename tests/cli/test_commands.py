@@ -223,7 +223,7 @@ def test_plot_a_confidence_band(good, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--kind", "smooth", "--table"], "is for --kind bins; found --kind smooth."),
+        (["--kind", "smooth", "--regions"], "is for --kind bins; found --kind smooth."),
         (["--kind", "isotonic", "--partition", "width:5"], "is for --kind bins"),
         (["--confidence"], "is for --kind isotonic; found --kind bins."),
         (["--kind", "smooth", "--style", "bars"], "is for --kind bins; found --kind smooth."),
@@ -248,6 +248,8 @@ def test_plot_ways_to_draw(good, tmp_path):
     told = run("plot", good, "-o", output, "--lens", "top", "--table", *QUICK)
     assert told.exit_code == 0
     assert "accuracy − confidence" in told.stdout
+    told = run("plot", good, "-o", output, "--kind", "isotonic", "--table", *QUICK)
+    assert "consistency band" in told.stdout
     for style in ("bars", "line"):
         page = tmp_path / f"{style}.html"
         assert run("plot", good, "-o", page, "--style", style, *QUICK).exit_code == 0

@@ -1,7 +1,7 @@
 """Accuracy and confidence of every predicted class: which of them the model is too sure of."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -76,6 +76,10 @@ class ClassDiagram(Diagram):
     def significant(self) -> picture.Mask:
         """Which classes (k,) are significant at the family-wise level `alpha`."""
         return np.asarray(self.cells.adjusted_pvalues <= self.alpha)
+
+    def judged(self, together: Callable[[Floats], Floats]) -> "ClassDiagram":
+        """Return the same diagram, its p-values adjusted further, for what else is tested."""
+        return replace(self, cells=replace(self.cells, together=together))
 
     def picture(self) -> Picture:
         """Show all classes by rank, within what chance allows for all of them at once."""

@@ -55,7 +55,7 @@ def bin_lines(diagram: "ReliabilityDiagram") -> tables.Lines:
     level = percent(diagram.series[0].cells.level)
     names = ("confidence", "accuracy") if is_top(diagram) else ("predicted", "observed")
     records = bin_records(diagram)
-    leading = [name for name in ("model", "outcome") if records and name in records[0]]
+    leading: list[str] = [name for name in ("model", "outcome") if records and name in records[0]]
     if diagram.n_outcomes > 2:
         leading.append("bin")  # whose lines belong together
     header = [*leading, *names, "n", deviation_name(diagram), f"{level} band", "adjusted p"]

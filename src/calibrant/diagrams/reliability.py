@@ -274,9 +274,7 @@ def reliability_diagram(
     shown = _shown(looked, series)
     if shown != UNIT:
         edges = np.linspace(*shown, OTHER_BINS + 1)
-        histograms = [_histogram(problem, edges)() for _, problem, _ in looked]
-        pairs = zip(series, histograms, strict=True)
-        series = [replace(each, histogram=histogram) for each, histogram in pairs]
+        series = _recounted(looked, series, edges)
     return ReliabilityDiagram(
         series=tuple(series),
         classes=seen.classes,
@@ -299,6 +297,14 @@ def _shown(looked: Sequence[tuple[str, Problem, Plan]], series: Sequence[Series]
         for each in (fn.predicted, fn.observed)
     ]
     return corner(both)
+
+
+def _recounted(
+    looked: Sequence[tuple[str, Problem, Plan]], series: Sequence[Series], edges: Floats
+) -> list[Series]:
+    """Return the same bins with histograms between these edges."""
+    pairs = zip(looked, series, strict=True)
+    return [replace(one, histogram=_histogram(each[1], edges)()) for each, one in pairs]
 
 
 def _usual(looked: Sequence[tuple[str, Problem, Plan]]) -> Partition:

@@ -256,9 +256,6 @@ def judged_together(found: Contents) -> Contents:
     counts, evidence = zip(*_boxes(found), strict=True)
     n_tests, adjust = sum(counts), adjustment(evidence)
     tests, curve, classes, groups = found.evaluation, found.curve, found.classes, found.slices
-    by_class = found.by_class
-    if by_class is not None:
-        by_class = replace(by_class, cells=replace(by_class.cells, together=adjust))
     tests = replace(
         tests,
         verdicts=tuple(_judged_verdict(verdict, adjust, n_tests) for verdict in tests.verdicts),
@@ -266,10 +263,6 @@ def judged_together(found: Contents) -> Contents:
             replace(row, adjusted_pvalue=float(adjust(row.adjusted_pvalue))) for row in tests.rows
         ),
     )
-    if curve is not None:
-        (series,) = curve.series
-        band = replace(series.band, pvalues=adjust(series.band.pvalues))
-        curve = replace(curve, series=(replace(series, band=band),))
     if classes is not None:
         classes = replace(classes, together=adjust)
     if groups is not None:
@@ -281,12 +274,23 @@ def judged_together(found: Contents) -> Contents:
     return found._replace(
         evaluation=tests,
         drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
-        curve=curve,
-        by_class=by_class,
+        curve=_judged_curve(curve, adjust),
+        by_class=found.by_class and found.by_class.judged(adjust),
         classes=classes,
         class_drawings=_judged_classes(found.class_drawings, classes),
         slices=groups,
     )
+
+
+def _judged_curve(
+    curve: diagrams.CurveDiagram | None, adjust: Adjust
+) -> diagrams.CurveDiagram | None:
+    """Return a curve whose points are judged as part of a page."""
+    if curve is None:
+        return None
+    (series,) = curve.series
+    band = replace(series.band, pvalues=adjust(series.band.pvalues))
+    return replace(curve, series=(replace(series, band=band),))
 
 
 def adjustment(families: Iterable[Evidence]) -> Adjust:

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,7 +43,7 @@ class Style(StrEnum):
 
 
 OPTIONS = {  # that only some kinds have
-    Kind.bins: ("--partition", "--style", "--regions", "--table"),
+    Kind.bins: ("--partition", "--style", "--regions"),
     Kind.isotonic: ("--confidence",),
 }
 
@@ -72,7 +72,10 @@ Regions = Annotated[
     bool, typer.Option("--regions", help="Draw the consistency region of each bin.")
 ]
 Table = Annotated[
-    bool, typer.Option("--table", help="Print a table of the bins, with counts, limits and p.")
+    bool,
+    typer.Option(
+        "--table", help="Print the numbers as a table: of bins with counts, limits and p."
+    ),
 ]
 Confidence = Annotated[
     bool, typer.Option("--confidence", help="Draw the confidence band of an isotonic curve.")
@@ -99,10 +102,8 @@ def plot(
 ) -> None:
     """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
-    of_bins = {"--partition": partition, "--style": style, "--regions": regions, "--table": table}
-    _check_options(kind, {**of_bins, "--confidence": confidence})
-    if style is not None and regions:
-        raise mistake("--style", "is for two outcomes, --regions for three: leave one of them out.")
+    given = {"--partition": partition, "--style": style, "--regions": regions}
+    _check_options(kind, {**given, "--confidence": confidence})
     with whole_file(output) as temporary:
         import calibrant as cal
 
@@ -119,11 +120,17 @@ def plot(
         body |= {"output": str(output), "seed": inputs.seed, "lens": diagram.settings["lens"]}
         print_json("plot", {**body, **diagram.to_dict()})
     else:
-        say(diagram.sentence)
-        if table:
-            print_table("\nBins", *cast("ReliabilityDiagram", diagram).lines())
+        _tell(diagram, table)
         typer.echo(f"Written to {output}.")
         print_readings(models)
+
+
+def _tell(diagram: "Diagram", table: bool) -> None:
+    """Print what a diagram shows, and its numbers if they are asked for."""
+    say(diagram.sentence)
+    if table:
+        header, rows = diagram.lines()
+        print_table("\nNumbers", header, rows)
 
 
 def _check_options(kind: Kind, given: dict[str, Any]) -> None:
@@ -132,6 +139,8 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
         if value and name not in OPTIONS.get(kind, ()):
             of = next(other.value for other, names in OPTIONS.items() if name in names)
             raise mistake(name, f"is for --kind {of}; found --kind {kind.value}.")
+    if given["--style"] and given["--regions"]:
+        raise mistake("--style", "is for two outcomes, --regions for three: leave one of them out.")
 
 
 def _settings(
