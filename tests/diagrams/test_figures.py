@@ -122,7 +122,7 @@ def test_a_million_rows_draw_no_million_points():
         probs = rng.dirichlet(np.ones(m), 1_000_000).astype(np.float32)
         data = Predictions(probs, rng.integers(0, m, 1_000_000))
         chart = diagram_of(data, n_resamples=9, rng=0, **settings).figure()
-        assert len(chart.html) < 100_000
+        assert len(chart.html) < 150_000  # with a table of all bins
 
 
 def test_bins_without_weight_are_not_drawn():
