@@ -26,7 +26,15 @@ from calibrant.diagrams.curve import (
     CurveSeries,
     Kind,
 )
-from calibrant.diagrams.diagram import Models, chosen_lens, first, look, named, refuse_clusters
+from calibrant.diagrams.diagram import (
+    Models,
+    chosen_lens,
+    first,
+    look,
+    named,
+    refuse_clusters,
+    subject_of,
+)
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.lenses import Lens
 from calibrant.partitions import FromFunction
@@ -233,7 +241,7 @@ def _diagram(
         classes=seen.classes,
         event=seen.event,
         settings=plan.settings(lens=lens, level=level, alpha=ALPHA, **chosen),
-        subject=lens.subject,
+        subject=subject_of(lens, looked[0][1]),
     )
 
 

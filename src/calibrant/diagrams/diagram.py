@@ -114,6 +114,12 @@ def chosen_lens(models: Mapping[str, Any], lens: Lens | str | None, most: int = 
     return Canonical() if few else TopLabel()
 
 
+def subject_of(lens: Lens, problem: Problem) -> str | None:
+    """Return what a picture is about, in words: confidences are those of the predicted class."""
+    confidences = problem.rows.held and problem.seen.of_confidences
+    return TopLabel().subject if confidences and lens == Canonical() else lens.subject
+
+
 def refuse_clusters(picture: str, resampler: Resampler) -> None:
     """Refuse rows in clusters where labels must be drawn by the row."""
     if resampler.flips_signs:

@@ -11,7 +11,7 @@ from calibrant.arguments import as_partition, takes_models
 from calibrant.calibration import calibration_function
 from calibrant.checks.parameters import Rng, fraction, one_of
 from calibrant.diagrams.bins import Truth, bins_picture, simplex_picture
-from calibrant.diagrams.diagram import Diagram, Models, chosen_lens, first, look, named
+from calibrant.diagrams.diagram import Diagram, Models, chosen_lens, first, look, named, subject_of
 from calibrant.diagrams.familiar import bars_picture, line_picture
 from calibrant.diagrams.listed import bin_lines, bin_records
 from calibrant.diagrams.picture import UNIT, Floats, Picture, Range, corner
@@ -281,7 +281,7 @@ def reliability_diagram(
         event=seen.event or 0,
         edges=edges,
         settings=plan.settings(lens=chosen, partition=cut, level=level, alpha=ALPHA),
-        subject=chosen.subject,
+        subject=subject_of(chosen, looked[0][1]),
     )
 
 

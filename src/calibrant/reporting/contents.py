@@ -188,9 +188,10 @@ def _by_class(
     return diagrams.class_diagram(data, **settings.draws(progress))
 
 
-def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, str, Lens]]:
+def _wanted(data: Any, groups: Lens | None) -> list[tuple[str, str, Lens]]:
     """Return the name, title and lens of each diagram; the main one first."""
-    title = f"Probability of “{data.classes[1]}”" if data.m == 2 else "Confidence"
+    confidence = data.m > 2 or (as_rows(data).held and data.of_confidences)
+    title = "Confidence" if confidence else f"Probability of “{data.classes[1]}”"
     wanted = [("main", title, main_lens(data))]
     if data.m in (3, 4):
         wanted.append(("simplex", "All classes", Canonical()))
