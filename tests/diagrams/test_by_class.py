@@ -135,9 +135,17 @@ def test_weights_and_clusters():
     assert few.sentence == "Classes cannot be judged: too few clusters can tell."
 
 
-def test_too_few_resamples_and_too_few_classes_are_told():
+def test_too_few_resamples_and_confidences_are_told():
     found = cal.class_diagram(dirichlet(100, 3), n_resamples=9, rng=0)
     assert found.sentence.startswith("Classes cannot be judged with 9 resamples")
     found.figure()
-    with pytest.raises(ValueError, match="`data` must have more than two classes; found 2"):
-        cal.class_diagram(dirichlet(100, 2))
+    confidences = Predictions([0.9, 0.8, 0.7], [1, 0, 1], ["wrong", "correct"])
+    assert confidences.of_confidences
+    with pytest.raises(ValueError, match="`data` must have the probabilities of all classes"):
+        cal.class_diagram(confidences)
+
+
+def test_two_classes():
+    found = cal.class_diagram(dirichlet(900, 2), n_resamples=99, rng=0)
+    assert sorted(found.names) == ["0", "1"]
+    assert found.cells.function.counts.sum() == 900

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant import tables
 from calibrant.arguments import check_data, takes_arrays
-from calibrant.checks.parameters import Rng
+from calibrant.checks.parameters import Rng, fraction
 from calibrant.diagrams import picture
 from calibrant.diagrams.diagram import Diagram
 from calibrant.diagrams.picture import Areas, Floats, Frame, Key, Label, Lines, Marks, Part, Picture
@@ -243,7 +243,7 @@ def class_diagram(
     Parameters
     ----------
     data : Predictions
-        Predictions and outcomes of more than two classes.
+        Predictions and outcomes.
     level : float, default 0.9
         Of the pointwise limits of ``cells``.
     n_resamples, rng, progress
@@ -265,16 +265,16 @@ def class_diagram(
     [('cat', -0.35), ('dog', 0.0)]
     """
     check_data(data)
-    if data.m < 3:
+    if data.of_confidences:
         raise ValueError(
-            f"`data` must have more than two classes; found {data.m}. Two have one probability:"
-            " `reliability_diagram` shows it."
+            "`data` must have the probabilities of all classes; found confidences, of which nobody"
+            " knows what was predicted."
         )
     plan = Plan.of(data, Exact(), n_resamples, rng, progress)
     problem = plan.look(data, TopLabel(), distributions=True)
     problem.check_hypothesis()
     predicted = data.probs.argmax(axis=1)
-    cells = of_problem(problem, FromFunction(lambda _: predicted), plan, level)
+    cells = of_problem(problem, FromFunction(lambda _: predicted), plan, fraction("level", level))
     held: Any = cells.function.fitted
     which = held.names.tolist()
     return ClassDiagram(
