@@ -12,6 +12,7 @@ from calibrant.arguments import check_data, takes_arrays
 from calibrant.checks.parameters import Rng, fraction
 from calibrant.diagrams import picture
 from calibrant.diagrams.diagram import Diagram
+from calibrant.diagrams.listed import amount, with_sign
 from calibrant.diagrams.picture import Areas, Floats, Frame, Key, Label, Lines, Marks, Part, Picture
 from calibrant.inference import Binwise
 from calibrant.inference.replicates.problem import Plan, Progress, fields
@@ -21,7 +22,7 @@ from calibrant.partitions import FromFunction
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.sizes import bias_of
-from calibrant.words import ALPHA, NEEDED, be, capital, many, percent, pvalue, signed, too_few
+from calibrant.words import ALPHA, NEEDED, be, capital, many, percent, pvalue, rows_of, too_few
 
 Ints = NDArray[np.int64]
 
@@ -128,9 +129,13 @@ class ClassDiagram(Diagram):
         fn, e = self.cells.function, self._event
         p = pvalue(float(self.cells.adjusted_pvalues[j]), self.cells.largest.size)
         told = f"confidence {fn.predicted[j, e]:.3f}, accuracy {fn.observed[j, e]:.3f}"
-        low, high = (signed(end, 3).replace("-", "−") for end in self.intervals[j].tolist())
-        off = signed(float(self.deviations[j]), 3).replace("-", "−")
-        lines = [f"{self.names[j]}: {fn.counts[j]:,} rows", told, f"{off} ({low} to {high})"]
+        low, high = map(with_sign, self.intervals[j].tolist())
+        off = with_sign(float(self.deviations[j]))
+        lines = [
+            f"{self.names[j]}: {rows_of(float(fn.counts[j]), fn.weighted)}",
+            told,
+            f"{off} ({low} to {high})",
+        ]
         return "\n".join([*lines, f"adjusted {p}"])
 
     def _names(self, at: Floats, height: float) -> tuple[list[Part], Floats]:
@@ -323,13 +328,10 @@ def _short(name: str) -> str:
 
 
 def _line(record: Mapping[str, Any]) -> list[str]:
-    off, low, high = (
-        signed(record[name], 3).replace("-", "−") for name in ("deviation", "low", "high")
-    )
-    n = f"{record['n']:,.6g}" if isinstance(record["n"], float) else f"{record['n']:,}"
+    off, low, high = (with_sign(record[name]) for name in ("deviation", "low", "high"))
     return [
         record["class"],
-        n,
+        amount(record["n"]),
         f"{record['confidence']:.3f}",
         f"{record['accuracy']:.3f}",
         off,

@@ -63,15 +63,23 @@ def bin_lines(diagram: "ReliabilityDiagram") -> tables.Lines:
     return header, [_line(record, leading, digits) for record in records]
 
 
+def with_sign(value: float, digits: int = 3) -> str:
+    """Write a difference with its sign."""
+    return signed(value, digits).replace("-", "−")
+
+
+def amount(count: float) -> str:
+    """Write a number of rows, or what they weigh."""
+    return f"{count:,.6g}" if isinstance(count, float) else f"{count:,}"
+
+
 def _line(record: dict[str, Any], leading: Sequence[str], digits: int) -> list[str]:
-    off, low, high = (
-        signed(record[name], digits).replace("-", "−") for name in ("deviation", "lower", "upper")
-    )
+    off, low, high = (with_sign(record[name], digits) for name in ("deviation", "lower", "upper"))
     return [
         *(str(record[name]) for name in leading),
         f"{record['predicted']:.{digits}f}",
         f"{record['observed']:.{digits}f}",
-        f"{record['n']:,.6g}" if isinstance(record["n"], float) else f"{record['n']:,}",
+        amount(record["n"]),
         off,
         f"{low} to {high}",
         f"{record['adjusted_pvalue']:.3g}",
