@@ -20,7 +20,7 @@ MACHINE := src/calibrant/engine/machine/index.json
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz lint bench peers conventions paper release-check clean package-env test-env lint-env bench-env
+.PHONY: help demo test test-all test-versions fuzz faults lint bench peers conventions paper release-check sbom clean package-env test-env lint-env bench-env
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,14 +38,26 @@ test: $(TEST) $(MACHINE) ## Run the tests and the examples in docstrings
 test-all: export TESTS := all
 test-all: test ## Do so with all recorded bits, and more data sets in tests of chance
 
+# PYTHONS="3.11 3.13" chooses some.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+test-versions: $(PACKAGE) ## Test with each Python that is here, with the oldest and the newest dependencies
+	$(BIN)/python .ci/versions.py --pythons $(PYTHONS)
+
 # SEED=7 COUNT=1000 gives the same files and calls again; each kind of file has so many.
 SEED ?= $(shell date +%s)
 COUNT ?= 1000
-fuzz: $(TEST) $(MACHINE) ## Load mutated files, make odd calls, and say the same data in other words
+fuzz: $(TEST) $(MACHINE) ## Load mutated files, write odd ones again, make odd calls, and say the same in other words
 	@echo "SEED=$(SEED) COUNT=$(COUNT)"
 	$(BIN)/python -W ignore tests/loading/fuzzing.py $(SEED) $(COUNT) 2>fuzz.log || (tail -n 3 fuzz.log; exit 1)
+	$(BIN)/python -W ignore tests/loading/round_trips.py $(SEED) $(COUNT) 2>fuzz.log || (tail -n 3 fuzz.log; exit 1)
 	$(BIN)/python -W ignore tests/odd_calls.py $(SEED) $(COUNT) 2>fuzz.log || (tail -n 3 fuzz.log; exit 1)
 	LAWS_SEED=$(SEED) LAWS_SETS=100 $(BIN)/python -m pytest -q tests/test_metamorphic.py
+
+# Linux only: a library before that of C lets operations fail.
+faults: $(TEST) $(MACHINE) ## Let every file operation of the command fail in turn, and every large allocation
+	$(BIN)/python tests/faults/inject.py
+	$(BIN)/python tests/faults/inject.py --lasting
+	$(BIN)/python tests/faults/inject.py --memory
 
 lint: $(LINT) ## Check style, types, layers and spelling
 	$(BIN)/ruff check .
@@ -75,6 +87,10 @@ release-check: ## Build the source archive and the wheel, and try them in empty 
 	$(PYTHON) .ci/tag.py build/release
 	build/release/empty/bin/python -m pip install --quiet build/release/*.whl
 	cd build/release && empty/bin/calibrant demo && empty/bin/calibrant --version
+	build/release/empty/bin/python .ci/sbom.py build/release/calibrant.cdx.json
+
+sbom: $(PACKAGE) ## Write which distributions, loops and predictions the environment has: build/calibrant.cdx.json
+	mkdir -p build && $(BIN)/python .ci/sbom.py build/calibrant.cdx.json
 
 clean: ## Remove environments, caches and build outputs
 	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,10 +3,10 @@
 Each row has a label from its prediction, but rows of one cluster depend on each other. Also counts
 how often intervals of biases and sizes cover. Writes the tables into docs/inference.md.
 
-Usage: python examples/clusters.py [number of data sets]
+Usage: python examples/clusters.py [--sets 1000] [--only levels|intervals]
 """
 
-import sys
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -215,17 +215,23 @@ def put(mark: str, note: str, lines: Iterator[str]) -> None:
     PAGE.write_text("\n".join((before + mark, note, "", *lines, "", mark + after)), "utf-8")
 
 
-def main(trials: int) -> None:
+def main() -> None:
     """Print the tables, and put them between their marks on the page."""
-    few = max(1, trials // 5)
-    note = (
-        f"Calibrated models, {trials} data sets (a tenth of them as if independent); clusters of"
-        " ten rows, B = 199."
-    )
-    put(MARKS[0], note, levels(trials))
-    note = f"Intervals of 95 %, {few} data sets; widths are medians, in percentage points."
-    put(MARKS[1], note, intervals(few))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sets", type=int, default=1000, help="a fifth of them for intervals")
+    parser.add_argument("--only", choices=["levels", "intervals"])
+    given = parser.parse_args()
+    few = max(1, given.sets // 5)
+    if given.only != "intervals":
+        note = (
+            f"Calibrated models, {given.sets} data sets (a tenth of them as if independent);"
+            " clusters of ten rows, B = 199."
+        )
+        put(MARKS[0], note, levels(given.sets))
+    if given.only != "levels":
+        note = f"Intervals of 95 %, {few} data sets; widths are medians, in percentage points."
+        put(MARKS[1], note, intervals(few))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    main()

@@ -174,3 +174,9 @@ def test_a_picture_of_one_without_a_name_has_no_legend():
     figure = recorded().plot()
     assert not figure.legends
     mpl.pyplot.close(figure)
+
+
+@pytest.mark.parametrize("n_resamples", [float("nan"), 0, "many", None])
+def test_the_number_of_resamples_is_checked_at_once(n_resamples):
+    with pytest.raises((TypeError, ValueError), match=r"`n_resamples` must be"):
+        Trajectory(n_resamples=n_resamples)

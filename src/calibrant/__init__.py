@@ -5,8 +5,8 @@ module that is named after it: `Predictions`, `lenses`, `partitions`, `distances
 `statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
 `calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
 `binwise`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
-`cumulative_diagram`, `class_diagram`, `score_plane`, `Trajectory`, `report`; `load` reads files
-and `datasets` has examples.
+`cumulative_diagram`, `class_diagram`, `score_plane`, `Trajectory`, `Monitor`, `report`; `load`
+reads files and `datasets` has examples.
 
 A name is imported when it is first used, so that the command line answers at once.
 """
@@ -45,6 +45,8 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.diagrams import reliability_diagram as reliability_diagram
     from calibrant.diagrams import score_plane as score_plane
     from calibrant.diagrams import smooth_diagram as smooth_diagram
+    from calibrant.explorer import Explorer as Explorer
+    from calibrant.explorer import explore as explore
     from calibrant.inference import Binwise as Binwise
     from calibrant.inference import CalibrationTest as CalibrationTest
     from calibrant.inference import Classwise as Classwise
@@ -69,7 +71,11 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.loading import load as load
     from calibrant.loading import load_models as load_models
     from calibrant.loading import scan as scan
+    from calibrant.monitor import Monitor as Monitor
     from calibrant.predictions import Predictions as Predictions
+    from calibrant.regions import Region as Region
+    from calibrant.regions import Regions as Regions
+    from calibrant.regions import search as search
     from calibrant.reporting import report as report
     from calibrant.rows import Scan as Scan
     from calibrant.scores import accuracy as accuracy
@@ -90,11 +96,14 @@ _HOMES = {  # where public names live; "" for modules
     "cross_fitting": "Recalibration RecalibrationRow recalibrate",
     "diagrams": "ClassDiagram CurveDiagram ReliabilityDiagram ScorePlane class_diagram"
     " cumulative_diagram isotonic_diagram reliability_diagram score_plane smooth_diagram",
+    "explorer": "Explorer explore",
     "inference": "CalibrationTest Binwise Classwise Comparison Difference Estimate Evaluation"
     " EvaluationRow Power Slice Slices Tally Verdict calibration_test binwise classwise compare"
     " estimate evaluate power slices",
     "loading": "load load_models scan",
+    "monitor": "Monitor",
     "predictions": "Predictions",
+    "regions": "Region Regions search",
     "reporting": "report",
     "rows": "Scan",
     "scores": "accuracy brier_score decompose log_score spherical_score",

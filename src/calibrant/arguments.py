@@ -3,12 +3,14 @@
 Lenses: ``canonical``, ``top``, ``top:3``, ``class:dog``, ``groups:0-2|3-5|6-9``, ``pooled``.
 Partitions: ``width:10``, ``simplex:5``, ``mass:15``, ``tree:1000``, ``tree:1000:median``.
 Distances: ``tv``, ``euclidean``, ``squared``.
+Regions of the simplex: ``dog > 0.1 and max < 0.9``.
 """
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import reduce, wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -30,8 +32,10 @@ P = ParamSpec("P")
 Data_contra = TypeVar("Data_contra", contravariant=True)
 Probs_contra = TypeVar("Probs_contra", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
+Where = Callable[[Any], Any]  # from predictions (n, m) to which rows are kept
 
 COLUMNS = ("label", "probs", "classes", "weight", "values", "cluster", "keep")  # of `load`
+KEPT = ("by", "columns")  # settings of verbs that name columns to be kept beside the predictions
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
 DISTANCES = "tv, euclidean or squared"
@@ -53,6 +57,10 @@ NAMED_DISTANCES: dict[str, Distance] = {
     "squared": distances.squared_euclidean,
     "squared_euclidean": distances.squared_euclidean,
 }
+
+# A condition, up to the next one or the end. The name may hold anything, even "and" or ">".
+CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)(?:\s+and\s+(?=\S)|\s*$)")
+OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
 class Verb(Protocol[Data_contra, Probs_contra, P, Result_co]):
@@ -132,11 +140,13 @@ def _of_frames(data: Any) -> bool:
 def _from_frames(data: Any, settings: dict[str, Any]) -> Any:
     """Return predictions by the rules of files; of a mapping, those of each model by its name.
 
-    What `settings` say of the columns is taken out of them. Columns that `by` names are kept.
+    What `settings` say of the columns is taken out of them. Columns that `by` or `columns` name are
+    kept.
     """
-    by = settings.get("by")
-    if by is not None and not isinstance(by, Mapping) and not columns_of(by):
-        settings.setdefault("keep", by)
+    for name in KEPT:
+        by = settings.get(name)
+        if by is not None and not isinstance(by, Mapping) and not columns_of(by):
+            settings.setdefault("keep", by)
     columns = {name: settings.pop(name) for name in COLUMNS if name in settings}
     if isinstance(data, Mapping):
         return {name: from_frame(frame, **columns) for name, frame in data.items()}
@@ -222,6 +232,32 @@ def as_distance(distance: Any) -> Distance:
     function("distance", distance)
     found: Distance = distance
     return found
+
+
+def as_region(text: str, data: Predictions | Scan) -> Where:
+    """Return the mask function of conditions such as ``dog > 0.1 and max < 0.9``."""
+    conditions: list[Where] = []
+    start = 0
+    while start < len(text) or not conditions:
+        found = CONDITION.match(text, start)
+        if found is None:
+            raise not_one("region", text, 'conditions such as "dog > 0.1 and max < 0.9"')
+        conditions.append(_condition(found, text, data))
+        start = found.end()
+    return lambda probs: reduce(operator.and_, (condition(probs) for condition in conditions))
+
+
+def _condition(found: re.Match[str], text: str, data: Predictions | Scan) -> Where:
+    name, sign, written = found.groups()
+    try:
+        limit = float(written)
+    except ValueError:
+        raise not_one("region", text, f"conditions with numbers, not {written!r}") from None
+    compare = OPERATORS[sign]
+    if name == "max" and "max" not in data.classes:
+        return lambda probs: compare(probs.max(axis=1), limit)
+    j = data.classes.index(named_class("region", name, data))
+    return lambda probs: compare(probs[:, j], limit)
 
 
 def named_class(name: str, word: str, data: Predictions | Scan) -> str:

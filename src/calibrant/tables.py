@@ -1,5 +1,6 @@
 """Tables: the same rows as text, as lines for a terminal, as HTML and as a data frame."""
 
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,29 @@ Rows = Sequence[Sequence[str]]
 Lines = tuple[Sequence[str], Rows]  # the header, and the lines below it
 
 Backend = Literal["pandas", "polars"]
+
+# What a terminal or a browser would obey instead of showing it: control characters, marks that
+# turn the direction of writing, ends of lines that are not \n, and halves of characters.
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""Write control characters as Python and JSON can, except those to `keep`.
+
+    Names in files may hold them; what is shown must not do what they say.
+
+    Examples
+    --------
+    >>> print(visible("cat\x1b]0;title\x07"))
+    cat\u001b]0;title\u0007
+    """
+
+    def written(found: re.Match[str]) -> str:
+        return found[0] if found[0] in keep else f"\\u{ord(found[0]):04x}"
+
+    return CONTROL.sub(written, text)
 
 
 class Tabular(ABC):
@@ -46,7 +70,7 @@ class Tabular(ABC):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the answer in words, then the table."""
-        told = "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
+        told = "".join(f"<p>{escape(visible(line))}</p>" for line in str(self).split("\n"))
         return told + html(*self.lines())
 
 
@@ -69,6 +93,7 @@ def lines(header: Sequence[str], rows: Rows, *, words: int = 0, rule: str = "-")
 
     So many leading columns hold `words` even if they look like numbers.
     """
+    header, *rows = ([visible(cell) for cell in row] for row in (header, *rows))
     widths = [max(len(row[c]) for row in (header, *rows)) for c in range(len(header))]
     left = _left(rows, len(header), words)
 
@@ -198,7 +223,7 @@ def _contents(
     """
 
     def line(row: Sequence[str], opened: list[str]) -> str:
-        cells = zip(opened, map(escape, row), strict=True)
+        cells = zip(opened, (escape(visible(cell)) for cell in row), strict=True)
         return f"<tr>{''.join(f'<{tag}>{cell}</{tag[:2]}>' for tag, cell in cells)}</tr>"
 
     head = line(header, [f'th scope="col"{each}' for each in in_head])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 from calibrant import tables, words
 from calibrant.checks.parameters import Rng, as_seed, derive, finite, fraction, make_key
 from calibrant.inference import calibration_test
-from calibrant.inference.replicates.problem import Plan
+from calibrant.inference.replicates.problem import Plan, check_resamples
 from calibrant.inference.testing.families import spread
 from calibrant.lenses import Lens, TopLabel
 from calibrant.partitions import EqualWidth
@@ -119,6 +119,7 @@ class Trajectory(tables.Tabular):
     _rows: list[TrajectoryRow] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
+        self.n_resamples = check_resamples(self.n_resamples)
         self._seed = as_seed(self.rng)
 
     @property

@@ -1,6 +1,7 @@
 """How counts, shares and p-values are written in sentences."""
 
 from collections.abc import Sequence
+from math import ceil, floor, log10
 
 ALPHA = 0.05  # level at which a verdict rejects calibration
 NEEDED = 19  # the fewest resamples B with 1 / (B + 1) at most ALPHA: fewer can never reject
@@ -16,11 +17,22 @@ def too_few(needed: int = NEEDED, noun: str = "resample") -> str:
 
 
 def few_clusters(worth: float, count: int) -> str:
-    """Say why so many clusters cannot tell."""
+    """Say why so many clusters cannot tell, and how many such clusters could."""
     needed = too_few(CLUSTERS, "cluster")
     if count < CLUSTERS:
         return needed
-    return f"a rare outcome, or unequal clusters, make them worth {worth:.2g}, and {needed}"
+    known = min(worth, CLUSTERS - 0.1)  # 5.99 is not 6
+    like_these = f": about {_at_least(count * CLUSTERS / worth)} like these" if worth > 0 else ""
+    return (
+        f"a rare outcome, or unequal clusters, make them worth {known:.2g} with events, and"
+        f" {needed}{like_these}"
+    )
+
+
+def _at_least(number: float) -> str:
+    """Write a number, rounded up to two digits."""
+    step = 10 ** max(0, floor(log10(number)) - 1)
+    return f"{ceil(number / step) * step:,}"
 
 
 def too_few_for(count: int, noun: str, plural: str) -> str:

@@ -40,6 +40,8 @@ def fields(value, path=""):
         ["plot", "GOOD", "BAD", "-o", "OUT.svg"],
         ["plot", "GOOD", "--kind", "isotonic", "-o", "OUT.svg"],
         ["power", "GOOD", "--temperature", "2", "--shift", "0.5"],
+        ["search", "GOOD"],
+        ["search", "BAD", "-o", "OUT.svg"],
         ["recalibrate", "GOOD", "--save", "OUT.json"],
         ["recalibrate", "BAD", "--method", "vector"],
         ["apply", "MAP", "GOOD", "-o", "OUT.csv"],

@@ -86,6 +86,22 @@ def work_with_few_rows(data):
     engine.isotonic.pool(events, mass, np.ones((2, 3)), 0, engine.isotonic.Pools.start(2))
     engine.poisson_binomial.reach(np.array([0.2, 0.7]), np.array([3, 2]), np.array([0.6, 2.0]), 1.2)
     engine.line.pair_sum(p, p)
+    work_with_regions(n)
+
+
+def work_with_regions(n):
+    """Call what a search of regions calls."""
+    layout = engine.regions.Layout.of([3, 2], [(0, 1)])
+    codes = np.stack((np.arange(n) % 3, np.arange(n) % 2), axis=1).astype(np.uint8)
+    for dtype in (np.int32, np.int64):
+        values = (np.arange(3 * n).reshape(n, 3) % 5).astype(dtype)
+        table = engine.regions.tables(codes, layout, values)
+        engine.regions.accumulate(layout, table)
+        corners = layout.corners(
+            np.zeros(2, int), np.zeros((2, 2), int), np.array([[3, 2], [1, 1]])
+        )
+        family = engine.regions.Family(corners, np.array([9.5, 2.5]), np.array([0.5, 1.0]))
+        engine.regions.step_down(family, np.array([2.0, 1.0]), table)
 
 
 def work_with_kernels(data):

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from calibrant.engine import library
 
 CALL = """
 import sys
+import zipfile
 from pathlib import Path
 import numpy as np
 from calibrant.engine import library, rows
@@ -177,6 +179,7 @@ def test_the_command_says_it_in_a_sentence(tmp_path):
 def test_neither_numba_nor_llvm_is_loaded():
     code = """
 import sys
+import zipfile
 import numpy as np
 import calibrant as cal
 rng = np.random.default_rng(0)
@@ -187,3 +190,54 @@ print(sorted({"llvmlite", "numba"} & set(sys.modules)))
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["[]"]
+
+
+def test_every_byte_of_the_index_may_be_another(folder):
+    """The libraries are still refused by name, or the right one is taken."""
+    path = folder / library.INDEX
+    content = path.read_bytes()
+    right = library.choose(folder)
+    files = {folder / level["file"] for level in index(folder)["levels"]}
+    for at in range(len(content)):
+        for other in (content[at] ^ 1, 0, 0xFF, ord('"')):
+            path.write_bytes(content[:at] + bytes([other]) + content[at + 1 :])
+            try:
+                found = library.choose(folder)
+            except library.LibraryError:
+                continue
+            assert found in files
+    path.write_bytes(content)
+    assert library.choose(folder) == right
+
+
+def test_a_library_that_may_not_be_read(folder, monkeypatch):
+    read = Path.read_bytes
+
+    def refuse(self):
+        if self.suffix != ".py":
+            raise PermissionError(13, "Permission denied", str(self))
+        return read(self)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(library.LibraryError, match=r"cannot be read \(Permission denied\)\. Inst"):
+        library.choose(folder)
+
+
+def test_a_package_in_an_archive_says_that_its_library_cannot_be_read(tmp_path):
+    source = Path(calibrant.__file__).parent
+    with zipfile.ZipFile(tmp_path / "package.zip", "w") as archive:
+        for file in source.rglob("*"):
+            if file.suffix in (".py", ".json", ".css", ".js", ".html", ".j2"):
+                archive.write(file, Path("calibrant") / file.relative_to(source))
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import calibrant\n"
+        "assert calibrant.__file__.startswith(sys.argv[1]), calibrant.__file__\n"
+        "try:\n    calibrant.ece([0.25, 0.75], [0, 1])\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path / "package.zip")]
+    run = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "cannot be read" in run.stdout
+    assert run.stdout.strip().endswith(library.REMEDY)

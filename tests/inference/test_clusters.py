@@ -16,6 +16,7 @@ from calibrant import (
     recalibrate,
     reliability_diagram,
     slices,
+    words,
 )
 from calibrant.calibration import Gathered
 from calibrant.distances import euclidean, squared_euclidean, total_variation
@@ -239,7 +240,10 @@ def test_a_rare_event_cannot_tell_and_says_so():
     assert str(found).startswith(told)
     (verdict,) = evaluate(data, n_resamples=99, rng=0).verdicts
     assert verdict.sentence.startswith("Cannot tell with 200 clusters whether")
-    assert "worth 2.1, and at least 6 clusters are needed" in verdict.sentence
+    assert "worth 2.1 with events, and at least 6 clusters are needed" in verdict.sentence
+    assert "calibration at 5\xa0%: about 590 like these; " in verdict.sentence
+    assert "worth 5.9 with" in words.few_clusters(5.999, 40)
+    assert words.few_clusters(0.0, 40).endswith(" at 5\xa0%")
     assert not verdict.to_dict()["decided"]
     groups = slices(data, {"half": np.arange(data.n) % 2}, n_resamples=99, rng=0)
     assert str(groups).endswith("; clusters too few to tell of 2 groups")

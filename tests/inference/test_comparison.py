@@ -158,7 +158,7 @@ def test_a_data_frame_has_a_row_for_every_model_and_test(backend):
     frame = found.to_frame(backend)
     assert type(frame).__module__.split(".")[0] == backend
     assert list(frame.columns) == ["model", *found.evaluations["a"].rows[0].to_dict()]
-    assert list(frame["model"]) == ["a"] * 6 + ["b"] * 6
+    assert list(frame["model"]) == ["a"] * 7 + ["b"] * 7
     values = [row.value for name in ("a", "b") for row in found.evaluations[name].rows]
     assert list(frame["value"]) == values
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from calibrant import load
+from calibrant import load, load_models
 
 CSV = "label,prob_a,prob_b\na,0.75,0.25\nb,0.25,0.75\n"
 LINES = '{"label": "a", "prob_a": 0.75, "prob_b": 0.25}\n' * 2
@@ -435,15 +435,27 @@ BAD_ARRAYS = [
     (GOOD, {"probs": "z"}, r"`probs` must name an array; 'z' not among 'probs', 'labels'\."),
     (GOOD, {"probs": ["a", "b"]}, r"`probs` must name one array of an NPZ file; found 'a', 'b'\."),
     (GOOD, {"weight": "z"}, r"`weight` must name an array; 'z' not among"),
-    (GOOD | {"labels": [0]}, {}, r"the labels must be one for each of the 2 rows; found 1\."),
-    (GOOD | {"labels": [0, 2]}, {}, r"the labels must be whole numbers from 0 to 1; row 1 has 2\."),
+    (
+        GOOD | {"labels": [0]},
+        {},
+        r"the array 'labels' must be one for each of the 2 rows; found 1\.",
+    ),
+    (
+        GOOD | {"labels": [0, 2]},
+        {},
+        r"the array 'labels' must be whole numbers from 0 to 1; row 1 has 2\.",
+    ),
     (GOOD | {"labels": ["a", "b"]}, {}, r"row 0 has 'a' .* If they are names, `classes` must say"),
     (
         GOOD | {"probs": PROBS[None]},
         {},
-        r"`probs` must be of shape \(n, m\) or \(n,\); found \(1, 2",
+        r"the array 'probs' must be of shape \(n, m\) or \(n,\); found \(1, 2",
     ),
-    (GOOD | {"probs": 0.5}, {}, r"`probs` must be of shape \(n, m\) or \(n,\); found \(\)"),
+    (
+        GOOD | {"probs": 0.5},
+        {},
+        r"the array 'probs' must be of shape \(n, m\) or \(n,\); found \(\)",
+    ),
     (GOOD | {"probs": PROBS[:0]}, {}, r"`probs` must have at least one row; found none\."),
     (
         GOOD | {"probs": PROBS * 2},
@@ -457,7 +469,7 @@ BAD_ARRAYS = [
         r"`classes` must be of one dimension; found shape \(1, 2",
     ),
     (GOOD | {"weights": [-1, 1]}, {}, r"`weights` must be finite and not negative; row 0 has -1"),
-    (GOOD | {"weights": PROBS}, {}, r"`weights` must be of shape \(2,\); found \(2, 2\)"),
+    (GOOD | {"weights": PROBS}, {}, r"the array 'weights' must be of shape \(2,\); found \(2, 2\)"),
     (
         GOOD | {"labels": np.array([0, "x"], object)},
         {},
@@ -473,7 +485,13 @@ def test_bad_arrays(tmp_path, named, options, sentence):
 
 def test_arrays_of_a_wrong_type(tmp_path):
     content = arrays(probs=PROBS.astype(complex), labels=[0, 1])
-    refused(tmp_path, "x.npz", content, r"`probs` must be numbers; found complex128", TypeError)
+    refused(
+        tmp_path,
+        "x.npz",
+        content,
+        r"the array 'probs' must be numbers; found complex128",
+        TypeError,
+    )
 
 
 class Bomb:
@@ -547,3 +565,49 @@ def test_a_line_that_is_far_too_long_is_refused_at_sight(tmp_path, cells):
 def test_a_name_without_end_is_cut_in_every_part_of_a_sentence(tmp_path):
     name = "x" * 100_000
     refused(tmp_path, "x.csv", f"label,{name}\n1,0.25\n0,0.5\n", r"Is it 'x+…\?")
+
+
+def test_a_loop_of_links_is_a_sentence(tmp_path):
+    (tmp_path / "a.csv").symlink_to("b.csv")
+    (tmp_path / "b.csv").symlink_to("a.csv")
+    for read in (load, load_models):
+        with pytest.raises(FileNotFoundError, match=r"cannot be one \(Too many levels of symbolic"):
+            read(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("paths", [10**30, None, 0.5, {1: 2}])
+def test_models_need_paths(paths):
+    with pytest.raises(TypeError, match=r"`paths` must be a path, or a list of paths; found"):
+        load_models(paths)
+
+
+def test_models_need_at_least_one_path():
+    with pytest.raises(ValueError, match=r"`paths` must name at least one file; found none"):
+        load_models([])
+
+
+ARRAYS = {
+    "not finite": ({"P": [[0.5, np.nan]], "Y": [0]}, r"the array 'P' must be finite; row 0"),
+    "three dimensions": ({"P": np.zeros((2, 2, 2)), "Y": [0, 1]}, r"the array 'P' must be of sh"),
+    "texts": ({"P": ["a", "b"], "Y": [0, 1]}, r"the array 'P' must be numbers; found <U1"),
+    "another length": ({"P": [0.5, 0.25], "Y": [0]}, r"the array 'Y' must be one for each of"),
+    "a label": ({"P": [0.5, 0.25], "Y": [0, 7]}, r"the array 'Y' must be whole numbers from 0"),
+    "weights": ({"P": [0.5], "Y": [0], "W": [1, 2]}, r"the array 'W' must be of shape \(1,\)"),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_sentences_about_npz_files_name_the_array(tmp_path, name):
+    arrays, sentence = ARRAYS[name]
+    np.savez(tmp_path / "x.npz", **{key: np.array(value) for key, value in arrays.items()})
+    weight = {"weight": "W"} if "W" in arrays else {}
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        load(tmp_path / "x.npz", probs="P", label="Y", **weight)
+
+
+def test_groups_of_the_labels_themselves_are_refused(tmp_path):
+    (tmp_path / "x.csv").write_text("label,p\n0,0.5\n1,0.25\n")
+    with pytest.raises(ValueError, match=r"`keep` must name other columns than that of the labels"):
+        load(tmp_path / "x.csv", keep="label")
+    with pytest.raises(ValueError, match=r"found nothing beside the labels"):
+        load(tmp_path / "x.csv", keep="p")

@@ -233,3 +233,61 @@ def test_the_page_has_every_kind_and_field():
         for part in parts:
             for field in part:
                 assert f"`{field}`" in text, field
+
+
+HUGE = {
+    "weights": {"weights": [1e308, 1e308], "bias": [0.0, 0.0], "floor": 1e-12},
+    "a matrix": {"weights": [[1e307, -1e307], [1e307, 1e307]], "bias": [0, 0], "floor": 1e-300},
+    "bias": {"weights": [1.0, 1.0], "bias": [1.7e308, -1.7e308], "floor": 1e-12},
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_map_that_yields_no_probabilities_is_refused_when_it_is_loaded(tmp_path, name):
+    start = {"schema": "calibrant-map/1", "kind": "log_linear", "classes": ["no", "yes"]}
+    (tmp_path / "map.json").write_text(json.dumps(start | HUGE[name]))
+    with pytest.raises(ValueError, match=r"map\.json: `weights` and `bias` must be small enough"):
+        load_map(tmp_path / "map.json")
+
+
+class Broken(TemperatureMap.__base__):
+    """A map that answers with something else than probabilities."""
+
+    kind = "broken"
+    __slots__ = ("classes", "found")
+
+    def __init__(self, found):
+        self.classes, self.found = ("no", "yes"), found
+
+    def rows(self, probs):
+        return np.full(probs.shape, self.found)
+
+    def fields(self):
+        return {}
+
+    def __str__(self):
+        return "broken"
+
+
+@pytest.mark.parametrize("found", [np.nan, np.inf])
+def test_no_map_ever_answers_with_anything_but_numbers(found):
+    with pytest.raises(ValueError, match=r"the map must give probabilities; it makes .* of row 0"):
+        Broken(found)([[0.5, 0.5]])
+    with pytest.raises(ValueError, match=r"the map must give probabilities; it makes"):
+        Broken(found).check_answers()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"schema": "calibrant-map/1", "kind": "temperature", "classes": ["a", "b"],'
+        ' "temperature": 1.0, "temperature": 2.0}',
+        '{"schema": "calibrant-map/1", "schema": "calibrant-map/1"}',
+        '{"schema": "calibrant-map/1", "kind": "chain", "classes": ["a", "b"], "maps":'
+        ' [{"kind": "temperature", "kind": "temperature"}]}',
+    ],
+)
+def test_a_key_that_is_there_twice_is_refused(tmp_path, text):
+    (tmp_path / "map.json").write_text(text)
+    with pytest.raises(ValueError, match=r"the key '\w+' is there twice"):
+        load_map(tmp_path / "map.json")

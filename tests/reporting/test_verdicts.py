@@ -47,7 +47,7 @@ def test_no_sign():
     found = judged(at((0.15, 500, 75), (0.75, 500, 375)))
     assert not found.off
     assert found.lead == "No evidence that the probabilities of “1” are miscalibrated"
-    assert plain(found.facts).startswith("p = 1.000, adjusted for 2 tests; off by at most ")
+    assert plain(found.facts).startswith("p = 1.000, adjusted for 3 tests; off by at most ")
 
 
 def test_more_outcomes_have_no_direction():

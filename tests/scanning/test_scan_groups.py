@@ -50,7 +50,7 @@ def test_groups_are_tested_as_those_in_memory(both):
     ]
     plan = Plan(Exact(), 39, 4)
     problems = [plan.look(data.weighted_by(mask), TopLabel()) for mask in masks]
-    _, verdicts = judged(problems, ON_CELLS, plan, [None] * len(problems))
+    verdicts = judged(problems, ON_CELLS, plan, [None] * len(problems)).verdicts
     assert [row.verdict.pvalue for row in found.rows] == [one.pvalue for one in verdicts]
     for row, verdict in zip(found.rows, verdicts, strict=True):
         assert row.verdict.bias == pytest.approx(verdict.bias, abs=1e-13)

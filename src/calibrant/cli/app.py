@@ -9,11 +9,15 @@ from typing import Annotated
 
 import typer
 
+from calibrant.checks.files import remove_unfinished
 from calibrant.cli.commands.draw import plot, report
 from calibrant.cli.commands.evaluate import compare, evaluate, power
 from calibrant.cli.commands.examples import datasets, demo
+from calibrant.cli.commands.explore import explore
 from calibrant.cli.commands.recalibrate import apply, recalibrate
+from calibrant.cli.commands.search import search
 from calibrant.cli.commands.test import run_test
+from calibrant.cli.commands.watch import watch
 from calibrant.cli.errors import INTERRUPTED, one_sentence_errors
 
 LARGE = 1 << 20  # bytes of an array that goes back to the system as soon as it is not needed
@@ -50,6 +54,10 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
         "Test one aspect of calibration; gates for CI.",
         "test predictions.csv --lens top --fail-below 0.01",
     ),
+    search: (
+        "Say where: which rows are off, by columns of the file.",
+        "search predictions.csv --columns age,site,hour",
+    ),
     compare: ("Say which model is further off.", "compare lenet.csv resnet.csv --lens top"),
     plot: (
         "Draw a reliability diagram of one or more models.",
@@ -59,9 +67,17 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
         "Write a report: one HTML file that works offline.",
         "report predictions.parquet -o report.html",
     ),
+    explore: (
+        "Look around on a page: lenses, bins, groups, rows.",
+        "explore predictions.parquet",
+    ),
     power: (
         "Say how far off a model must be for a file to show it.",
         "power predictions.csv --lens top --temperature 1.2",
+    ),
+    watch: (
+        "Watch rows as they come, and raise an alarm.",
+        "watch predictions/ --state state.json --chart watch.html",
     ),
     recalibrate: (
         "Find the calibrator that suits a file.",
@@ -99,6 +115,7 @@ def main() -> None:
             # from text, as parts of numba are while they load.
             sys.stdout.flush()
             sys.stderr.flush()
+            remove_unfinished()
             os._exit(INTERRUPTED)
         raise
 

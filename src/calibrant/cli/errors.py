@@ -9,6 +9,8 @@ from tempfile import TemporaryFile
 
 import typer
 
+from calibrant.tables import visible
+
 INTERRUPTED = 130  # the exit code, as shells have it
 STANDARD_ERROR = 2
 
@@ -55,7 +57,7 @@ def translated(sentence: str) -> str:
 
 def mistake(option: str, sentence: str) -> typer.BadParameter:
     """Return the error of an option or argument that is not as it must be."""
-    return typer.BadParameter(sentence, param_hint=option)
+    return typer.BadParameter(visible(sentence), param_hint=option)
 
 
 @contextmanager
@@ -71,7 +73,7 @@ def one_sentence_errors() -> Iterator[None]:
     except BrokenPipeError:  # the reader has seen enough
         raise
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-        typer.echo(f"calibrant: {_sentence(error)}", err=True)
+        typer.echo(f"calibrant: {visible(_sentence(error))}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         typer.echo("calibrant: interrupted.", err=True)

@@ -1,7 +1,7 @@
 """From the files and options of a command to predictions."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -85,9 +85,12 @@ class Inputs:
             found = scan(_address(file), row=self.row, engine=self.engine, **self._columns())
             return found if self.by is None else found.keeping(split(self.by) or ())
 
-    def load(self, file: Path) -> "Predictions":
-        """Load the only model of a file, and keep the rows of the region."""
-        models = self.load_all([file])
+    def load(self, file: Path, *, columns: bool = False) -> "Predictions":
+        """Load the only model of a file, and keep the rows of the region.
+
+        With `columns`, all columns that have no other use are kept beside the predictions.
+        """
+        models = self.load_with_columns([file]) if columns else self.load_all([file])
         if len(models) > 1:
             raise mistake(
                 "--model",
@@ -96,7 +99,19 @@ class Inputs:
             )
         return next(iter(models.values()))
 
-    def load_all(self, files: list[Path], *, paired: bool = True) -> dict[str, "Predictions"]:
+    def load_with_columns(self, files: list[Path]) -> dict[str, "Predictions"]:
+        """Load the models of files with all columns that have no other use beside them."""
+        models = self.load_all(files, paired=False)
+        readings = [model.reading for model in models.values() if model.reading is not None]
+        shared = set.intersection(*(set(reading.left_out) for reading in readings))
+        keep = [name for name in readings[0].left_out if name in shared]
+        if any(str(file) == "-" for file in files):  # which is read once
+            return models
+        return self.load_all(files, paired=False, keep=keep) if keep else models
+
+    def load_all(
+        self, files: list[Path], *, paired: bool = True, keep: Sequence[str] = ()
+    ) -> dict[str, "Predictions"]:
         """Load the models of files under their names, and keep the rows of the region."""
         from calibrant.loading import load_models
 
@@ -110,7 +125,7 @@ class Inputs:
                 paired=paired,
                 ignore=split(self.ignore) or (),
                 cluster=self.cluster,
-                keep=split(self.by) or (),
+                keep=[*(split(self.by) or ()), *keep],
                 **self._columns(),
             )
         if self.region is None:

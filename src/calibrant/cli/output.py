@@ -54,7 +54,13 @@ def print_readings(read: "Predictions | Scan | Mapping[str, Any]") -> None:
 
 def say(sentence: str) -> None:
     """Write a sentence, in lines of at most `WIDTH` characters."""
-    typer.echo(textwrap.fill(sentence, WIDTH, break_on_hyphens=False, break_long_words=False))
+    shown = tables.visible(sentence, keep="\n")
+    typer.echo(textwrap.fill(shown, WIDTH, break_on_hyphens=False, break_long_words=False))
+
+
+def echo(line: str) -> None:
+    """Write a line as it is, but for characters that a terminal would obey."""
+    typer.echo(tables.visible(line, keep="\n"))
 
 
 def drawn(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,7 +99,7 @@ def print_table(
 def _print_styled(console: "Console", line: str, style: str = "") -> None:
     from rich.text import Text
 
-    console.print(Text(line, style=style), soft_wrap=True)
+    console.print(Text(tables.visible(line), style=style), soft_wrap=True)
 
 
 def _console() -> "Console":

@@ -4,30 +4,23 @@ Methods of recalibration and regions are read here. What is refused is a mistake
 This module loads what computes, so commands import it when they run.
 """
 
-import operator
 import re
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Any, TypeVar
 
 import typer
 
 from calibrant import arguments, distances, lenses, partitions, recalibration, statistics
 from calibrant.cli.errors import mistake, translated
-from calibrant.cli.options import METHODS
 from calibrant.inference.testing.families import default_partitions
 from calibrant.predictions import Predictions
+from calibrant.recalibration.spelled import as_method
 from calibrant.rows import Scan
 from calibrant.statistics.spelled import as_statistic
 
 T = TypeVar("T")
-Where = Callable[[Any], Any]  # from predictions (n, m) to which rows are kept
 
-SUBJECT = re.compile(r"^`(lens|partition|distance|statistic)` (?=must be )")
-
-# A condition, up to the next one or the end. The name may hold anything, even "and" or ">".
-CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)(?:\s+and\s+(?=\S)|\s*$)")
-OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+SUBJECT = re.compile(r"^`(lens|partition|distance|statistic|region|method)` (?=must be )")
 
 
 def parse_lens(text: str, data: Predictions | Scan) -> lenses.Lens:
@@ -83,51 +76,12 @@ def parse_questions(
 
 def parse_method(text: str, data: Predictions) -> recalibration.Method:
     """Return the method that a text names: ``temperature``, ``dirichlet:0.1``, and so on."""
-    whole: dict[str, Callable[[], recalibration.Method]] = {
-        "temperature": recalibration.Temperature,
-        "vector": recalibration.Vector,
-        "matrix": recalibration.Matrix,
-        "dirichlet": recalibration.Dirichlet,
-        "isotonic": recalibration.Isotonic,
-        "beta": recalibration.Beta,
-    }
-    if text == "beta" and data.m != 2:
-        raise bad_value("--method", text, f"a method for {data.m} classes; beta is for two")
-    if text in whole:
-        return whole[text]()
-    kind, _, rest = text.partition(":")
-    if kind == "dirichlet" and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", rest):
-        return recalibration.Dirichlet(float(rest), float(rest))
-    if kind == "histogram" and rest:
-        return recalibration.Histogram(parse_partition(rest, "--method"))
-    raise bad_value("--method", text, METHODS)
+    return said("--method", lambda: as_method(text, data.m))
 
 
-def parse_region(text: str, data: Predictions) -> Where:
+def parse_region(text: str, data: Predictions) -> arguments.Where:
     """Return the mask function of conditions such as ``dog > 0.1 and max < 0.9``."""
-    conditions: list[Where] = []
-    start = 0
-    while start < len(text) or not conditions:
-        found = CONDITION.match(text, start)
-        if found is None:
-            raise bad_value("--region", text, 'conditions such as "dog > 0.1 and max < 0.9"')
-        conditions.append(_condition(found, text, data))
-        start = found.end()
-    return lambda probs: reduce(operator.and_, (condition(probs) for condition in conditions))
-
-
-def _condition(found: re.Match[str], text: str, data: Predictions) -> Where:
-    name, sign, written = found.groups()
-    try:
-        limit = float(written)
-    except ValueError:
-        raise bad_value("--region", text, f"conditions with numbers, not {written!r}") from None
-    compare = OPERATORS[sign]
-    if name == "max" and "max" not in data.classes:
-        return lambda probs: compare(probs.max(axis=1), limit)
-    known = said("--region", lambda: arguments.named_class("lens", name, data))
-    j = data.classes.index(known)
-    return lambda probs: compare(probs[:, j], limit)
+    return said("--region", lambda: arguments.as_region(text, data))
 
 
 def distinct(option: str, texts: Sequence[str] | None, parse: Callable[[str], T]) -> list[T] | None:

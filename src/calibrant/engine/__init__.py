@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from calibrant.engine import arrays as arrays
+    from calibrant.engine import bets as bets
+    from calibrant.engine import change as change
+    from calibrant.engine import class_bets as class_bets
     from calibrant.engine import classes as classes
     from calibrant.engine import densities as densities
     from calibrant.engine import draws as draws
@@ -23,10 +26,13 @@ if TYPE_CHECKING:
     from calibrant.engine import null as null
     from calibrant.engine import pairs as pairs
     from calibrant.engine import poisson_binomial as poisson_binomial
+    from calibrant.engine import record as record
+    from calibrant.engine import regions as regions
     from calibrant.engine import resample as resample
     from calibrant.engine import rows as rows
     from calibrant.engine import sums as sums
     from calibrant.engine import tree as tree
+    from calibrant.engine import wealth as wealth
 
 
 def __getattr__(name: str) -> ModuleType:

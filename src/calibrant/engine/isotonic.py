@@ -10,9 +10,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine import threads
 from calibrant.engine.arrays import Array, Floats, Ints, blank
-from calibrant.engine.kernel import f8, i8, kernel, out, real
+from calibrant.engine.kernel import f8, i8, kernel, out
 
 FIRST_ROOM = 64  # pools; a calibrated model has about the cube root of its number of cells
 
@@ -93,38 +92,34 @@ def _pool(events, mass, losses, first, pools):
 def tally(p: Array, occurred: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """Return the different values of p (n,), in order, and how many rows and events have each.
 
-    Both outcomes are sorted apart, on two threads: faster than to find the order of all rows.
+    The bits of a number that is not negative, read as an integer, are in the order of the numbers.
+    With the outcome as one more bit they are sorted alone, in a third of the time of `argsort`.
     """
-    if p.ndim != 1 or occurred.dtype != bool:
-        raise TypeError(f"`occurred` must be yes or no for each of p (n,); found {occurred.dtype}.")
-    halves = threads.run(
-        lambda event, _: np.sort(p[occurred if event else ~occurred]), [(0, 1), (1, 2)]
-    )
-    values, mass, events = np.empty(p.size), np.zeros(p.size), np.zeros(p.size)
-    found = _tally(*halves, values, mass, events)
-    return values[:found], mass[:found], events[:found]
+    if p.ndim != 1 or p.dtype.kind != "f" or occurred.dtype != bool:
+        raise TypeError(
+            f"`occurred` must be yes or no for each of p (n,), of floats; found {occurred.dtype}"
+            f" for {p.dtype} {p.shape}."
+        )
+    keys = np.add(p, 0.0, dtype=np.float64).view(np.int64)  # 0.0 for -0.0
+    keys <<= 1
+    keys += occurred
+    keys.sort()
+    mass, events = np.empty(p.size), np.empty(p.size)
+    found = _tally(keys, mass, events)
+    return keys[:found].view(np.float64), mass[:found], events[:found]
 
 
-@kernel(real["_"], real["_"], out(f8["n"]), out(f8["n"]), out(f8["n"]), returns=i8)
-def _tally(others, events, values, mass, occurred):
-    """Merge two sorted arrays; what decides which is next is added, so that nobody guesses it."""
-    i = j = 0
-    at, last = -1, -1.0
-    while i < others.shape[0] and j < events.shape[0]:
-        is_other, is_event = others[i] <= events[j], events[j] <= others[i]
-        value = others[i] if is_other else events[j]
-        at += value != last
-        last = value
-        values[at] = value
-        mass[at] += is_other + is_event
-        occurred[at] += is_event
-        i += is_other
-        j += is_event
-    for rest, is_event in ((others[i:], 0.0), (events[j:], 1.0)):
-        for value in rest:
-            at += value != last
-            last = value
-            values[at] = value
-            mass[at] += 1.0
-            occurred[at] += is_event
+@kernel(out(i8["n"]), out(f8["n"]), out(f8["n"]), returns=i8)
+def _tally(keys, mass, events):
+    """Replace sorted keys by the bits of the different values; count rows and events of each."""
+    at, last = -1, -1
+    rows = occurred = 0.0
+    for i in range(keys.shape[0]):
+        bits, event = keys[i] >> 1, keys[i] & 1
+        same = bits == last
+        at += not same
+        rows = rows * same + 1.0
+        occurred = occurred * same + event
+        keys[at], mass[at], events[at] = bits, rows, occurred
+        last = bits
     return at + 1

@@ -139,26 +139,24 @@ class Paths(NamedTuple):
 
 
 def running_totals(terms: Floats) -> Floats:
-    """Return the sums of the first, the first two, … of terms (cells,) that are not negative.
+    """Replace terms (cells,) that are not negative by the sums of the first, the first two, ….
 
     Each is the exact sum, rounded: off by at most an ulp of the last, however many there are.
     """
     largest = float(terms.sum())
-    unit = 2.0 ** np.ceil(np.log2(largest)) if largest > 0 else 1.0
-    totals = np.empty(terms.size)
-    _running_totals(terms, unit, totals)
-    return totals
+    _running_totals(terms, 2.0 ** np.ceil(np.log2(largest)) if largest > 0 else 1.0)
+    return terms
 
 
-@kernel(f8["cells"], f8, out(f8["cells"]))
-def _running_totals(terms, unit, totals):
+@kernel(out(f8["cells"]), f8)
+def _running_totals(terms, unit):
     high = middle = low = 0.0
     for c in range(terms.shape[0]):
         a, b, rest = cut(terms[c] / unit)
         high += a
         middle += b
         low += rest
-        totals[c] = (high + (middle + low)) * unit
+        terms[c] = (high + (middle + low)) * unit
 
 
 def extend(events: Floats, first: int, predicted: Floats, values: Floats, paths: Paths) -> None:

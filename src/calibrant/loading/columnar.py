@@ -19,7 +19,6 @@ from calibrant.loading.stated_sizes import ParquetSizes, check_arrow
 
 T = TypeVar("T")
 Check = Callable[[Sequence[str]], None]
-Save = Callable[[Path, Mapping[str, NDArray[np.float64]]], None]
 PARTS = 10  # of a file: beside the matrix, a tenth of the data is in memory
 TEXTS = ("String", "Categorical", "Enum")
 LABELS, NAMES = "the labels", "names of models and rows"
@@ -36,22 +35,15 @@ class Columnar:
     kinds: dict[str, Kind]
     parts: int  # how many groups columns are read in
     check: Check  # refuses columns of the file that would not be safe to read
-    save: Save | None  # writes other numbers in some columns, where the frame is not the file
 
     @classmethod
-    def of(
-        cls,
-        frame: pl.LazyFrame,
-        parts: int = 1,
-        check: Check = lambda _: None,
-        save: Save | None = None,
-    ) -> "Columnar":
+    def of(cls, frame: pl.LazyFrame, parts: int = 1, check: Check = lambda _: None) -> "Columnar":
         """Wrap a lazy frame whose columns shall be read in so many parts."""
         schema = _guarded(frame.collect_schema)
         keys = spelled(schema)
         types = {name: schema[key] for name, key in keys.items()}
         kinds = {name: _kind(found) for name, found in types.items()}
-        return cls(frame, keys, types, kinds, parts, check, save)
+        return cls(frame, keys, types, kinds, parts, check)
 
     def first_labels(self, label: str) -> list[str]:
         """Return the labels of the first rows."""
@@ -106,9 +98,6 @@ class Columnar:
     def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
         """Write the frame with other numbers in some columns, in the format of the ending."""
         by_key = {self.spelled[name]: values for name, values in columns.items()}
-        if self.save is not None:
-            self.save(output, by_key)
-            return
         self.check(list(self.spelled.values()))
         changed = [pl.Series(key, values) for key, values in by_key.items()]
         lists = [one.arr.to_list() if one.dtype.is_nested() else one for one in changed]
@@ -117,6 +106,12 @@ class Columnar:
             frame.write_parquet(output)
         else:
             frame.write_ipc(output)
+
+    def same_rest(self, other: "Columnar", names: Sequence[str]) -> bool:
+        """Whether another file has the same columns beside these, with the same values."""
+        changed = [self.spelled[name] for name in names]
+        mine, theirs = (_guarded(each.frame.drop(changed).collect) for each in (self, other))
+        return list(self.spelled) == list(other.spelled) and _equal(mine, theirs)
 
 
 def parquet(path: Path) -> Columnar:
@@ -137,6 +132,10 @@ def arrow(path: Path) -> Columnar:
         if file.read() != STREAM + bytes(4):  # the batches before a cut would be taken for all
             raise damaged(ValueError("the stream has no end"))
     return Columnar.of(_guarded(lambda: pl.read_ipc_stream(path)).lazy())
+
+
+def _equal(mine: pl.DataFrame, theirs: pl.DataFrame) -> bool:
+    return mine.schema == theirs.schema and mine.equals(theirs)
 
 
 def _guarded(read: Callable[[], T]) -> T:

@@ -14,6 +14,7 @@ from calibrant.checks.parameters import Source, more
 from calibrant.loading.roles import Kind, Roles
 
 FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)  # of its readers
+MOST = 1_000_000  # columns, or entries of a list
 SAMPLE = 100  # rows that are looked at before columns are chosen
 ENTRIES = 1 << 18  # of a matrix that are laid side by side at a time: they stay in the cache
 ROWS = 1 << 16  # labels at a time: what polars keeps beside a column is larger than the column
@@ -40,6 +41,9 @@ class ColumnStore(Protocol):
 
     def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
         """Write the file again with other numbers (n,), or lists of them (n, m), in columns."""
+
+    def same_rest(self, other: Any, names: Sequence[str]) -> bool:
+        """Whether another file of this format holds the same beside the columns `names`."""
 
 
 @final
@@ -110,11 +114,18 @@ def _unnested(lists: pl.Series, store: ColumnStore) -> NDArray[Any]:
         )
     if not width:
         raise ValueError(f"{start} hold numbers; they are empty.")
+    refuse_width(width)
     entries = lists.explode()
     if entries.null_count():
         row = (entries.is_null().arg_max() or 0) // width
         raise ValueError(f"{start} have no gaps; {store.where(row)} has one.")
     return np.array(entries.to_numpy().reshape(len(lists), width))
+
+
+def refuse_width(width: int) -> None:
+    """Refuse more columns, or entries of a list, than a table of predictions can have."""
+    if width > MOST:
+        raise ValueError(f"a row must have at most {MOST:,} entries; found {width:,}.")
 
 
 def _complete(

@@ -1,6 +1,5 @@
 """CSV and TSV files: polars reads them, and Python finds the line of a fault."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ from numpy.typing import NDArray
 
 from calibrant.checks.labels import shown
 from calibrant.checks.parameters import listed, more
-from calibrant.loading.columns import FAILURES, SAMPLE
-from calibrant.loading.plain_files import created_text, opened_text, reason_of
+from calibrant.loading.columns import FAILURES, SAMPLE, refuse_width
+from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
+from calibrant.loading.records import QUOTE, Record, records, with_number
 from calibrant.loading.roles import WEIGHTS, Kind, repeated
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -24,7 +24,7 @@ FAR = 1000  # cells that a line may have too many before it is refused at sight
 BLOCK = 1 << 18  # bytes that are looked at together
 TAIL = 1 << 16  # bytes that hold the last line
 END = ord("\n")
-LONGEST = (1 << 31) - 1  # characters of a cell, as many as the csv module can be told
+RUNS = (b"\n" * 1000, b"\r\n" * 1000)  # empty lines, too many to be meant
 MISSING = ("na", "n/a", "null", "none", "-", "?", "#n/a", "missing")
 
 
@@ -47,17 +47,23 @@ class Delimited:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns; when polars cannot read them, find out where and why."""
+        has_quotes, has_runs = _marks(self.path)
+        if has_runs:
+            self._refuse_runs()
         try:
-            frame = self._trimmed(self._collect(numeric, named, pl.Float64()))
+            frame = self._trimmed(self._collect(numeric, named, pl.Float64(), has_runs))
         except FAILURES:
-            frame = self._read_as_texts(numeric, named)
-        self._refuse_lost_rows(frame.height)
+            frame = self._read_as_texts(numeric, named, has_runs)
+        if has_quotes:
+            self._refuse_lost_rows(frame.height)
         return frame
 
-    def _read_as_texts(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
+    def _read_as_texts(
+        self, numeric: Sequence[str], named: Sequence[str], has_runs: bool
+    ) -> pl.DataFrame:
         """Return the columns where numbers have spaces around them, or find what is wrong."""
         try:
-            frame = self._collect(numeric, named, pl.String())
+            frame = self._collect(numeric, named, pl.String(), has_runs)
         except FAILURES as error:
             self._find_fault()
             raise ValueError(
@@ -66,7 +72,11 @@ class Delimited:
         return self._parsed(self._trimmed(frame), numeric)
 
     def _collect(
-        self, numeric: Sequence[str], named: Sequence[str], kind: pl.DataType
+        self,
+        numeric: Sequence[str],
+        named: Sequence[str],
+        kind: pl.DataType,
+        has_runs: bool = False,
     ) -> pl.DataFrame:
         # polars knows columns by place
         used = {str(self.index[name]): name for name in (*numeric, *named)}
@@ -83,6 +93,7 @@ class Delimited:
             skip_lines=self.skip,
             schema=schema,
             glob=False,
+            n_rows=_count_lines(self.path) - self.skip if has_runs else None,
         )
         frame = lines.select(*used, *rest).collect().rename(used)
         return frame.with_columns(_stripped(frame.get_column(name)) for name in named)
@@ -118,12 +129,10 @@ class Delimited:
 
     def where(self, row: int) -> str:
         """Return the words for a row, with the line in which it begins."""
-        with self._records() as records:
-            _header(records)
-            before = records.line_num
-            for _ in islice(records, row):
-                before = records.line_num
-        return f"row {row} (line {before + 1})"
+        with self._records() as found:
+            header = _header(found)
+            line = next((each.line for each in islice(found, row, None)), header.last + 1)
+        return f"row {row} (line {line})"
 
     def _refuse_lost_rows(self, n: int) -> None:
         """Refuse a file of which lines are lost in a cell, since a quote was not closed.
@@ -132,16 +141,23 @@ class Delimited:
         is lost if every line is a row, and quotes of the last one come in pairs. Else the lines
         are read once more, also where cells between quotes have several lines, as they may.
         """
-        if not _has_quotes(self.path):
-            return
         if _count_lines(self.path) != self.skip + n or not _last_line_is_closed(self.path):
             for _ in self._rows():
                 pass
 
+    def _refuse_runs(self) -> None:
+        """Refuse very many empty lines before the last row: polars would make rows of them."""
+        last = _count_lines(self.path)
+        for row, (line, _, cells, *_) in enumerate(self._rows()):
+            if line > last:
+                return
+            if not cells:
+                raise ValueError(f"every line must hold a row; row {row} (line {line}) is empty.")
+
     def _find_fault(self) -> None:
         """Raise the sentence for the first line that cannot be split into its cells."""
         empty = ""
-        for row, line, cells in self._rows():
+        for row, (line, _, cells, *_) in enumerate(self._rows()):
             if not cells:
                 empty = empty or f"row {row} (line {line})"
             elif len(cells) != self.width and any(cell.strip() for cell in cells):
@@ -149,57 +165,61 @@ class Delimited:
         if empty:
             raise ValueError(f"every line must hold a row; {empty} is empty.")
 
-    def _rows(self) -> Iterator[tuple[int, int, list[str]]]:
-        """Yield the rows after the header: how many came before, the line, the cells."""
-        line = 0
-        with self._records(strict=True) as records:
-            try:
-                _header(records)
-                line = records.line_num + 1
-                for row, cells in enumerate(records):
-                    yield row, line, cells
-                    line = records.line_num + 1
-            except csv.Error as error:
-                raise ValueError(
-                    f"a quote that is opened must be closed; look at line {line} ({error})."
-                ) from None
+    def _rows(self) -> Iterator[Record]:
+        """Yield the rows after the header; refuse quotes that are not closed."""
+        with self._records() as found:
+            for each in chain([_header(found)], found):
+                if each.fault:
+                    raise ValueError(
+                        "a quote that is opened must be closed; look at line"
+                        f" {each.line} ({each.fault})."
+                    )
+                if each.last > self.skip:
+                    yield each
 
     @contextmanager
-    def _records(self, strict: bool = False) -> Iterator[Any]:
+    def _records(self) -> Iterator[Iterator[Record]]:
         """Open the records one by one: slow, but every fault has its line."""
-        with opened_text(self.path) as file, _long_cells():
-            yield csv.reader(file, delimiter=self.separator, strict=strict)
+        with opened_text(self.path) as file:
+            yield records(file, self.separator)
 
     def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
-        """Write the lines with other numbers in some cells."""
+        """Write the lines with other numbers in some cells; all else stays to the last byte."""
         places = [self.index[name] for name in columns]
         rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-        with self._records() as records, created_text(output) as target:
-            writer = csv.writer(target, delimiter=self.separator, lineterminator="\n")
-            filled = (cells for cells in records if any(cells))
-            writer.writerow(next(filled))
-            for cells, values in zip(filled, rows, strict=False):  # empty lines may follow
-                for place, value in zip(places, values, strict=True):
-                    cells[place] = repr(value)
-                writer.writerow(cells)
+        with self._records() as found, created_text(output) as target:
+            target.write(BOM.decode() if first_bytes(self.path).startswith(BOM) else "")
+            for each in found:
+                values = next(rows, ()) if each.line > self.skip else ()
+                for place, value in zip(places, values, strict=bool(values)):
+                    each.cells[place] = with_number(each.cells[place], value)
+                target.write(each.text(self.separator))
+
+    def same_rest(self, other: "Delimited", names: Sequence[str]) -> bool:
+        """Whether another file has the same columns, and the same cells in all but these."""
+        left = [name for name in self.index if name not in names]
+        if self.index != other.index:
+            return False
+        mine, theirs = (each._collect((), left, pl.String()) for each in (self, other))
+        return mine.equals(theirs)
 
 
 def delimited(path: Path) -> Delimited:
     """Open a CSV or TSV file once: look at the header and a few rows."""
-    with opened_text(path) as file, _long_cells():
+    with opened_text(path) as file:
         start = _until_filled(file)
         separator = _separator(path, start[-1])
-        reader = csv.reader(chain(start, file), delimiter=separator)
-        names = [cell.strip() for cell in _header(reader)]
-        skip = reader.line_num
-        rows = list(_first_rows(reader, len(names)))
+        found = records(chain(start, file), separator)
+        header = _header(found)
+        names = [cell.strip() for cell in header.values()]
+        rows = list(_first_rows(found, len(names)))
     _refuse_header(names)
     if not any(map(any, rows)):
         raise ValueError("there must be at least one row; found only the names of columns.")
     index = {name: j for j, name in enumerate(names) if name}
     sample = {name: _cells(rows, j) for name, j in index.items()}
     kinds = {name: _kind(name, cells) for name, cells in sample.items()}
-    return Delimited(path, separator, skip, len(names), index, sample, kinds)
+    return Delimited(path, separator, header.last, len(names), index, sample, kinds)
 
 
 def _until_filled(file: Iterator[str]) -> list[str]:
@@ -217,25 +237,27 @@ def _separator(path: Path, line: str) -> str:
 
     The cells of a .txt file may also have a space between them.
     """
-    if line.endswith("\r"):
-        raise ValueError("lines must end with \\n or \\r\\n; found \\r alone. Save the file again.")
     if path.suffix.lower() in (".tsv", ".tab"):
         return "\t"
     separators = (*SEPARATORS, " ") if path.suffix.lower() == ".txt" else SEPARATORS
     return next((separator for separator in separators if separator in line.strip()), ",")
 
 
-def _header(records: Any) -> list[str]:
+def _header(found: Iterator[Record]) -> Record:
     """Return the first record that is not blank."""
-    try:
-        return next((cells for cells in records if cells), [])
-    except csv.Error as error:
+    header = next((each for each in found if each.cells), Record(1, 1, [], ""))
+    if header.fault:
         raise ValueError(
-            f"the first line must name the columns; it cannot be read ({error})."
-        ) from None
+            f"the first line must name the columns; it cannot be read ({header.fault})."
+        )
+    plain = (cell for cell in header.cells if not cell.startswith(QUOTE))
+    if header.end == "\r" or any("\r" in cell for cell in plain):
+        raise ValueError("lines must end with \\n or \\r\\n; found \\r alone. Save the file again.")
+    return header
 
 
 def _refuse_header(names: Sequence[str]) -> None:
+    refuse_width(len(names))
     if not names:
         raise ValueError("the file must have a header and rows; it is empty.")
     if all(_is_number(name) for name in names):
@@ -248,14 +270,12 @@ def _refuse_header(names: Sequence[str]) -> None:
         raise ValueError(f"columns must have different names; found {listed(twice)} twice.")
 
 
-def _first_rows(reader: Any, width: int) -> Iterator[list[str]]:
+def _first_rows(found: Iterator[Record], width: int) -> Iterator[list[str]]:
     """Yield a few rows; one that is far too long is refused before anything is made of it."""
-    line = reader.line_num + 1
-    for number, row in enumerate(islice(reader, SAMPLE)):
-        if len(row) > width + FAR:
-            raise ValueError(_ragged(number, line, len(row), width))
-        yield row
-        line = reader.line_num + 1
+    for number, each in enumerate(islice(found, SAMPLE)):
+        if len(each.cells) > width + FAR:
+            raise ValueError(_ragged(number, each.line, len(each.cells), width))
+        yield each.values()
 
 
 def _cells(rows: Sequence[Sequence[str]], j: int) -> list[str]:
@@ -287,10 +307,14 @@ def _stripped(series: pl.Series) -> pl.Series:
     return stripped.set(stripped == "", None)
 
 
-def _has_quotes(path: Path) -> bool:
-    """Whether there is a quote anywhere; only then can a row have more lines than one."""
+def _marks(path: Path) -> tuple[bool, bool]:
+    """Whether there is a quote, without which every line is a row; and very many empty lines."""
+    has_quotes = has_runs = False
     with path.open("rb", buffering=0) as file:
-        return any(b'"' in block for block in iter(lambda: file.read(BLOCK), b""))
+        for block in iter(lambda: file.read(BLOCK), b""):
+            has_quotes = has_quotes or b'"' in block
+            has_runs = has_runs or any(run in block for run in RUNS)
+    return has_quotes, has_runs
 
 
 def _count_lines(path: Path) -> int:
@@ -310,16 +334,6 @@ def _last_line_is_closed(path: Path) -> bool:
         file.seek(max(0, path.stat().st_size - TAIL))
         before, _, line = file.read().rstrip().rpartition(b"\n")
     return bool(before) and line.count(b'"') % 2 == 0
-
-
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    """Let cells be as long as they are: those of a column that is not used may hold whole texts."""
-    before = csv.field_size_limit(LONGEST)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
 
 
 def _ragged(row: int, line: int, found: int, width: int) -> str:

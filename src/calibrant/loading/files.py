@@ -212,6 +212,10 @@ def _read_models(paths: Paths, options: Options) -> "dict[str, Table]":
 def _named(paths: Paths) -> dict[str, Path]:
     """Return files by their names without ending, or by their paths where two names are equal."""
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not isinstance(several, Sequence):
+        raise TypeError(f"`paths` must be a path, or a list of paths; found {brief(paths)}.")
+    if not several:
+        raise ValueError("`paths` must name at least one file; found none.")
     files = [checked_path(path) for path in several]
     stems = [name_of(file) if file == STANDARD_INPUT else file.stem for file in files]
     counts = Counter(stems)

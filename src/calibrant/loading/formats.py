@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from calibrant.checks import arrays
 from calibrant.checks.convert import to_polars
+from calibrant.checks.files import whole_file
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import rules
 from calibrant.loading.columnar import Columnar, arrow, parquet
 from calibrant.loading.columns import ColumnStore, load_matrix
 from calibrant.loading.delimited import delimited
 from calibrant.loading.files import checked_path
-from calibrant.loading.json_files import json_file, json_lines
+from calibrant.loading.json_files import json_lines
+from calibrant.loading.json_tables import json_file
 from calibrant.loading.npz import npz
 from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence, plain_file
 from calibrant.loading.roles import Kind, Options
@@ -72,6 +74,30 @@ def _ending(file: Path) -> str:
     )
 
 
+def _compare(
+    store: ColumnStore,
+    open_columns: Callable[[Path], ColumnStore],
+    output: Path,
+    names: Sequence[str],
+    expected: Floats,
+) -> None:
+    """Refuse a file that is not what it should have become, whoever is to blame."""
+    with plain_file(output) as plain:
+        try:
+            again = open_columns(plain)
+            same = np.array_equal(load_matrix(again, names), expected)
+            same = same and store.same_rest(again, names)
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"what was written must read as what was meant; it cannot be read: {error}"
+            ) from error
+    if not same:
+        raise ValueError(
+            "what was written must read as what was meant; it does not, so nothing was replaced."
+            " Please report this file."
+        )
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Rewriting:
@@ -85,6 +111,7 @@ class Rewriting:
         """Write the file again, its probabilities changed; return how many rows and which columns.
 
         `output` has the format of the file, and `change` makes probabilities (n, m) of others.
+        What was written is read again and compared before it becomes `output`.
         """
         file = checked_path(self.path)
         with one_sentence(str(self.path)), plain_file(file) as plain:
@@ -106,7 +133,9 @@ class Rewriting:
             )
             changed = self._changed(matrix, source, change)
             columns = [changed] if chosen.lists else list(changed.T)
-            store.write(output, dict(zip(chosen.columns, columns, strict=True)))
+            with whole_file(output) as temporary:
+                store.write(temporary, dict(zip(chosen.columns, columns, strict=True)))
+                _compare(store, open_columns, temporary, chosen.columns, changed)
         return len(changed), chosen.columns
 
     def _changed(
@@ -116,11 +145,19 @@ class Rewriting:
         single = matrix.shape[1] == 1
         make = arrays.softmax if self.options.logits else arrays.probabilities
         found = change(make(matrix[:, 0] if single else matrix, owned=True, source=source))
-        if self.options.logits:
-            with np.errstate(divide="ignore"):
-                found = np.log(found)
-            return found[:, 1:] - found[:, :1] if single else found
-        return found[:, 1:] if single else found
+        if not np.isfinite(found).all():
+            bad = found[~np.isfinite(found)][0]
+            raise ValueError(f"the map must give probabilities; it gives {bad}.")
+        if not self.options.logits:
+            return found[:, 1:] if single else found
+        with np.errstate(divide="ignore"):
+            found = np.log(found)
+        if single and not np.isfinite(found).all():
+            raise ValueError(
+                "the map must give probabilities that have logits; it gives 0 and 1. Write"
+                " probabilities into the file first."
+            )
+        return found[:, 1:] - found[:, :1] if single else found
 
     def _columns(self, kinds: Mapping[str, Kind]) -> rules.Chosen:
         """Return the columns of the classes in their order; for two classes maybe the second."""

@@ -1,4 +1,4 @@
-"""JSON: a list of objects, an object of lists, or JSON lines, an object in each line.
+"""JSON lines: an object in each line.
 
 Polars reads the lines, and Python finds the line of a fault. A key that a row lacks is a gap there,
 like an empty cell.
@@ -7,11 +7,10 @@ like an empty cell.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from glob import escape
-from itertools import chain, islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, final
 
@@ -21,8 +20,8 @@ from numpy.typing import NDArray
 
 from calibrant.checks.labels import written
 from calibrant.checks.parameters import listed
-from calibrant.loading.columnar import Columnar
-from calibrant.loading.columns import FAILURES, SAMPLE, ColumnStore
+from calibrant.loading.columns import FAILURES, MOST, SAMPLE, refuse_width
+from calibrant.loading.json_members import rest, scan, scan_object, spliced
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
 from calibrant.loading.roles import Kind, repeated, spelled
 
@@ -105,23 +104,34 @@ class JsonLines:
                         )
 
     def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
-        """Write the lines with other numbers for some keys."""
-        keys = [self.spelled[name] for name in columns]
-        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        """Write the lines with other numbers for some keys; all else stays to the last byte."""
+        rows = values_by_row(self.spelled, columns)
         with opened_text(self.path) as file, created_text(output) as target:
-            for (_, content), values in zip(_filled(file), rows, strict=True):
-                found = json.loads(content) | dict(zip(keys, values, strict=True))
-                target.write(json.dumps(found, ensure_ascii=False) + "\n")
+            target.write(mark_of(self.path))
+            for content in file:
+                if content.strip():
+                    target.writelines(spliced(content, [scan_object(content)], [next(rows)]))
+                else:
+                    target.write(content)
+
+    def same_rest(self, other: "JsonLines", names: Sequence[str]) -> bool:
+        """Whether another file has the same lines, but for the values of these keys."""
+        keys = [self.spelled[name] for name in names]
+        with opened_text(self.path) as mine, opened_text(other.path) as theirs:
+            return all(
+                rest_of(a, False, keys) == rest_of(b, False, keys)
+                for a, b in zip_longest(mine, theirs, fillvalue="")
+            )
 
 
 def json_lines(path: Path) -> JsonLines:
     """Open a file of JSON lines: all of its keys, and their kinds from the first lines."""
+    counts = _key_counts(path)
     with opened_text(path) as file:
         lines = list(islice(_filled(file), SAMPLE))
     found = _first_values(_line(*line) for line in lines)
     if not found:
         raise ValueError("the file must have at least one line; it is empty.")
-    counts = _key_counts(path)
     seen = KEY.findall("".join(dict(lines).values()).encode())
     if counts is None or counts.keys() - seen:  # keys may come later: all lines are parsed
         counts = {}
@@ -129,7 +139,7 @@ def json_lines(path: Path) -> JsonLines:
             found = _first_values(_line(*line) for line in _filled(file))
     keys = spelled(found)
     sample = {name: found[key] for name, key in keys.items()}
-    kinds = {name: _kind_of(values) for name, values in sample.items()}
+    kinds = {name: kind_of(values) for name, values in sample.items()}
     return JsonLines(path, keys, sample, kinds, counts)
 
 
@@ -145,14 +155,19 @@ def _first_values(objects: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _key_counts(path: Path) -> Mapping[bytes, int] | None:
-    """Count all that may be keys; None if some are not written as they read."""
+    """Count all that may be keys; None if some are not written as they read.
+
+    A line with more numbers than a row can have is refused before anybody makes room for them.
+    """
     counts: Counter[bytes] = Counter()
+    escaped = False
     with path.open("rb") as file:
         while part := file.read(STEP) + file.readline():
-            if b"\\" in part and ESCAPED_KEY.search(part):
-                return None
-            counts.update(KEY.findall(part))
-    return counts
+            if part.count(b",") > MOST:
+                refuse_width(max(line.count(b",") for line in part.split(b"\n")))
+            escaped = escaped or (b"\\" in part and ESCAPED_KEY.search(part) is not None)
+            counts.update(() if escaped else KEY.findall(part))
+    return None if escaped else counts
 
 
 def _filled(file: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -164,7 +179,7 @@ def _line(line: int, content: str) -> dict[str, Any]:
     """Return the object that a line holds."""
     start = "every line must be a JSON object;"
     try:
-        found = json.loads(content, object_pairs_hook=_dict)
+        found = json.loads(content, object_pairs_hook=as_dict)
     except RecursionError:
         raise ValueError(f"{start} line {line} is too deep.") from None
     except json.JSONDecodeError as error:
@@ -173,23 +188,24 @@ def _line(line: int, content: str) -> dict[str, Any]:
         ) from None
     except ValueError:  # too many digits
         raise ValueError(f"numbers must be finite; line {line} has a longer one.") from None
-    if not isinstance(found, dict | _Repeated):
+    if not isinstance(found, dict | Repeated):
         raise ValueError(f"{start} line {line} is {content.strip()[:60]!r}.")
-    return _checked(f"line {line}", found)
+    return checked_object(f"line {line}", found)
 
 
-class _Repeated(list[str]):
+class Repeated(list[str]):
     """The keys of an object that has one of them twice."""
 
 
-def _dict(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Repeated:
+def as_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Repeated:
+    """Return an object, or its keys if one of them is there twice."""
     found = dict(pairs)
-    return found if len(found) == len(pairs) else _Repeated(key for key, _ in pairs)
+    return found if len(found) == len(pairs) else Repeated(key for key, _ in pairs)
 
 
-def _checked(place: str, found: dict[str, Any] | _Repeated) -> dict[str, Any]:
+def checked_object(place: str, found: dict[str, Any] | Repeated) -> dict[str, Any]:
     """Return an object; refuse one that has no keys, or a key twice."""
-    if isinstance(found, _Repeated):
+    if isinstance(found, Repeated):
         twice = listed(repeated(found))
         raise ValueError(f"keys must differ from one another; {place} has {twice} twice.")
     if not found:
@@ -197,7 +213,7 @@ def _checked(place: str, found: dict[str, Any] | _Repeated) -> dict[str, Any]:
     return found
 
 
-def _kind_of(values: Sequence[Any]) -> Kind:
+def kind_of(values: Sequence[Any]) -> Kind:
     """Return what a column holds by some of its values."""
     types = {type(value) for value in values}
     return next((kind for kind, known in KINDS.items() if types and types <= known), "other")
@@ -208,13 +224,13 @@ def _fault(value: Any, kind: Kind) -> str:
     if value is None:
         return ""
     if kind == "list":
-        return "" if _is_list_of_numbers(value) else "a list of finite numbers"
+        return "" if is_list_of_numbers(value) else "a list of finite numbers"
     if type(value) not in (int, float):
         return "a number"
     return "" if _is_number(value) else "finite"
 
 
-def _is_list_of_numbers(value: Any) -> bool:
+def is_list_of_numbers(value: Any) -> bool:
     """Whether a value is a list of finite numbers, or of gaps."""
     return isinstance(value, list) and all(v is None or _is_number(v) for v in value)
 
@@ -223,84 +239,20 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) < float("inf")
 
 
-def json_file(path: Path) -> ColumnStore:
-    """Open a JSON file; one of JSON lines, whatever its name, is read as such."""
-    with opened_text(path) as file:
-        content = file.read()
-    try:
-        found = json.loads(content, object_pairs_hook=_dict)
-    except json.JSONDecodeError as error:
-        if error.msg == "Extra data" and content.lstrip().startswith("{"):
-            return json_lines(path)
-        raise ValueError(
-            f"the file must be JSON; line {error.lineno} is broken at character {error.colno}"
-            f" ({error.msg})."
-        ) from None
-    except RecursionError:
-        raise ValueError("the file must be JSON; it is too deep.") from None
-    except ValueError:
-        raise ValueError("numbers must be finite; the file has a longer one.") from None
-    is_object = isinstance(found, dict | _Repeated)
-    columns = _columns(_checked("the file", found)) if is_object else _rows(found)
-    frame = pl.DataFrame([_series(key, values) for key, values in columns.items()])
-    return Columnar.of(frame.lazy(), save=partial(_save, found))
+def mark_of(path: Path) -> str:
+    """Return the byte order mark of a file, if it has one."""
+    return BOM.decode() if first_bytes(path).startswith(BOM) else ""
 
 
-def _columns(columns: dict[str, Any]) -> dict[str, Sequence[Any]]:
-    """Return the columns of an object of lists."""
-    bad = [key for key, value in columns.items() if type(value) is not list]
-    if bad:
-        raise ValueError(
-            "the file must be a list of objects, or an object of lists of one length; it has"
-            f" {bad[0]!r}: {str(columns[bad[0]])[:40]!r}."
-        )
-    sizes = {len(values): key for key, values in columns.items()}
-    if len(sizes) > 1:
-        (first, a), (second, b), *_ = sizes.items()
-        raise ValueError(f"lists must have one length; {a!r} has {first}, and {b!r} has {second}.")
-    return columns
+def values_by_row(
+    keys: Mapping[str, str], columns: Mapping[str, NDArray[np.float64]]
+) -> Iterator[dict[str, Any]]:
+    """Yield what each row shall hold, by the keys of the file."""
+    names = [keys[name] for name in columns]
+    for values in zip(*(found.tolist() for found in columns.values()), strict=True):
+        yield dict(zip(names, values, strict=True))
 
 
-def _rows(found: Any) -> dict[str, Sequence[Any]]:
-    """Return the columns of a list of objects."""
-    if not isinstance(found, list) or not found:
-        raise ValueError(
-            "the file must be a list of objects, or an object of lists; it is"
-            f" {json.dumps(found)[:40]}."
-        )
-    for row, one in enumerate(found):
-        if not isinstance(one, dict | _Repeated):
-            raise ValueError(f"every row must be an object; row {row} is {json.dumps(one)[:40]}.")
-        _checked(f"row {row}", one)
-    keys = dict.fromkeys(chain.from_iterable(found))
-    return {key: [row.get(key) for row in found] for key in keys}
-
-
-def _series(key: str, values: Sequence[Any]) -> pl.Series:
-    """Return a column of numbers or lists of numbers, or of what it says as text."""
-    there = [value for value in values if value is not None]
-    kind = _kind_of(there)
-    if kind == "float":
-        return pl.Series(key, _each(float, values), pl.Float64)
-    if kind == "list" and all(map(_is_list_of_numbers, there)):
-        return pl.Series(key, values, pl.List(pl.Float64), strict=False)
-    if kind == "whole" and max(map(abs, there)) < 1 << 63:
-        return pl.Series(key, values, pl.Int64)
-    return pl.Series(key, _each(written, values), pl.String)
-
-
-def _each(change: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
-    """Change each value that is there."""
-    return [None if value is None else change(value) for value in values]
-
-
-def _save(found: Any, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
-    """Write a list of objects, or an object of lists, with other numbers for some keys."""
-    for key, values in columns.items():
-        if isinstance(found, dict):
-            found[key] = values.tolist()
-            continue
-        for row, value in zip(found, values.tolist(), strict=True):
-            row[key] = value
-    with created_text(output) as target:
-        json.dump(found, target, ensure_ascii=False)
+def rest_of(text: str, is_list: bool, keys: Sequence[str]) -> list[str]:
+    """Return a text in parts, without the values of some keys; a blank line is one part."""
+    return list(rest(text, scan(text, is_list), keys)) if text.strip() else [text]

@@ -3,6 +3,7 @@
 import zipfile
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -41,21 +42,39 @@ def npz(path: Path, options: Options) -> Table:
 def _table(archive: zipfile.ZipFile, names: Sequence[str], options: Options) -> Table:
     keys = _not_set_aside(names, options)
     probs_key, roles = _probs_key(keys, options), _roles(keys, options)
-    array = _array(archive, probs_key)
-    probs = to_probabilities(array, options, FILE)
+    source = replace(
+        FILE,
+        probs=f"the array {probs_key!r}",
+        logits=f"the array {probs_key!r}",
+        labels=f"the array {roles.label!r}",
+    )
+    array = _numbers(archive, probs_key, "(n, m) or (n,)", (1, 2))
+    probs = to_probabilities(array, options, source)
     n, m = probs.shape
     known = options.name_classes(_classes(archive, keys), m, [f"column {j}" for j in range(m)])
-    labels = decoded(_array(archive, roles.label), n, known, FILE)
+    labels = decoded(_array(archive, roles.label), n, known, source)
     refuse_decisions(probs, options)
     weights = None
     if roles.weight is not None:
-        weights = _array(archive, roles.weight)
-        arrays.weights(weights, n, source=FILE)
+        weights = _numbers(archive, roles.weight, f"({n},)", (1,), n)
+        arrays.weights(weights, n, source=source)
     chosen = Chosen((probs_key,), (), lists=array.ndim == 2)
     others = [name for name in names if name != "classes"]
     reading = reading_of(chosen, roles, known, others, options)
     extra = {key: _beside(archive, names, key, n) for key in roles.beside}
-    return Table(probs, labels, known.names, weights, extra, reading, FILE)
+    return Table(probs, labels, known.names, weights, extra, reading, source)
+
+
+def _numbers(
+    archive: zipfile.ZipFile, key: str, shape: str, dimensions: Sequence[int], n: int | None = None
+) -> NDArray[Any]:
+    """Return an array of numbers that has one of these numbers of dimensions, and n rows."""
+    array = _array(archive, key)
+    if array.ndim not in dimensions or (n is not None and len(array) != n):
+        raise ValueError(f"the array {key!r} must be of shape {shape}; found {array.shape}.")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"the array {key!r} must be numbers; found {array.dtype}.")
+    return array
 
 
 def _not_set_aside(names: Sequence[str], options: Options) -> list[str]:

@@ -10,7 +10,7 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -33,7 +33,7 @@ MAGIC = (
 )
 VARIABLE = "CALIBRANT_MAX_UNPACKED"
 RATIO = 100  # texts of predictions become 2 to 20 times as large
-LEAST = 1 << 28  # bytes that any file may unpack to
+LEAST = 1 << 26  # bytes that any file may unpack to
 STEP = 1 << 20  # bytes that are unpacked at a time
 
 
@@ -149,7 +149,7 @@ def opened_text(path: Path) -> Iterator[io.TextIOWrapper]:
     """Open a text file once, look at its first bytes, and refuse what is not UTF-8."""
     with path.open("rb") as raw:
         refuse_other_formats(path, start=raw.peek(8)[:8])
-        with io.TextIOWrapper(raw, "utf-8-sig", newline="") as file:
+        with io.TextIOWrapper(raw, "utf-8-sig", newline="\n") as file:  # \r alone ends no line
             try:
                 yield file
             except UnicodeDecodeError:
@@ -169,11 +169,17 @@ def _not_utf8(path: Path) -> str:
     return "found other bytes. Save it as UTF-8."
 
 
-def created_text(path: Path) -> TextIO:
-    """Open a text file to write, compressed if its name says so."""
-    create: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    file: TextIO = create(path, "wt", encoding="utf-8", newline="")
-    return file
+@contextmanager
+def created_text(path: Path) -> Iterator[TextIO]:
+    """Open a text file to write, compressed if its name says so.
+
+    Neither the time nor the name, which is a temporary one, becomes part of what is compressed.
+    """
+    with path.open("wb") as raw, ExitStack() as stack:
+        file: Any = raw
+        if path.suffix.lower() == ".gz":
+            file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+        yield stack.enter_context(io.TextIOWrapper(file, "utf-8", newline=""))
 
 
 @contextmanager

@@ -245,6 +245,13 @@ def _label(kinds: Mapping[str, Kind], options: Options, kept: Sequence[str]) -> 
     if len(found) == 1:
         return found[0]
     refuse_several(found, "must hold the labels", "`label`")
+    grouped = _usual_labels({name: kind for name, kind in kinds.items() if name in kept})
+    if grouped:
+        raise ValueError(
+            f"`keep` must name other columns than that of the labels, {grouped[0]!r}: rows that"
+            " are chosen by their outcomes cannot be calibrated. Name another with `label` if it"
+            " does not hold them."
+        )
     raise ValueError(
         f"one column must hold the labels, and be called {', '.join(LABELS[:7])} or correct; found"
         f" {listed(kinds, 12)}. {_one_hot(kinds) or 'Name it with `label`.'}"

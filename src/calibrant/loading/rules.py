@@ -129,7 +129,7 @@ def single(kinds: Mapping[str, Kind], logits: bool, correct: bool) -> Chosen:
         what, prefix = ("logits", "logit_") if logits else ("probabilities", "prob_")
         raise ValueError(
             f"the columns of {what} must be called {prefix}<class>, or be named after the labels;"
-            f" found {listed(kinds, 12)} beside the labels. Name them with"
+            f" found {listed(kinds, 12) or 'nothing'} beside the labels. Name them with"
             f" `probs`.{_hint(kinds, logits)}"
         )
     found = (_confidences(found) if correct else []) or _likely(found, kinds)

@@ -21,6 +21,7 @@ from calibrant.loading.plain_files import STREAM, damaged, memory, refuse_bomb
 HEAD = 1 << 10  # bytes that hold the head of most pages
 LARGEST = 1 << 24  # bytes of the head of a page with statistics of long texts
 DICTIONARY_PAGE = 2
+VALUE = 8  # bytes of a number in memory
 DICTIONARY, BATCH = 2, 3  # messages of Arrow that have buffers
 DEEPEST = 16  # structures within one another; Parquet has half as many
 TRUE, FALSE, BYTE, INTEGERS, DOUBLE, BINARY, LISTS, STRUCT = 1, 2, 3, (4, 5, 6), 7, 8, (9, 10), 12
@@ -64,7 +65,8 @@ class ParquetSizes:
         with _damage(), self.path.open("rb") as file:
             chunks = [chunk for chunk in self.chunks if chunk.column in wanted]
             unpacked = sum(_unpacked_pages(file, chunk) for chunk in chunks)
-        refuse_bomb(unpacked, self.path)
+        # Runs of one value take no room in the file, and a number or more each in memory.
+        refuse_bomb(max(unpacked, sum(VALUE * chunk.n_values for chunk in chunks)), self.path)
 
 
 def _footer(file: BinaryIO, size: int) -> dict[int, Any]:

@@ -27,12 +27,16 @@ def load_map(path: str | PathLike[str]) -> Map:
     """
     fields = read(path)
     try:
-        if fields.get("kind") != Chain.kind:
-            return _single(fields)
-        classes = _checked_classes(fields)  # and no map of a chain may be a chain
-        return Chain(classes, tuple(_single(each) for each in fields.many("maps")))
+        found = _chain(fields) if fields.get("kind") == Chain.kind else _single(fields)
+        found.check_answers()
+        return found
     except (TypeError, ValueError) as error:
         raise ValueError(f"{Path(path)}: {error}") from None
+
+
+def _chain(fields: Fields) -> Chain:
+    classes = _checked_classes(fields)  # and no map of a chain may be a chain
+    return Chain(classes, tuple(_single(each) for each in fields.many("maps")))
 
 
 def _single(fields: Fields) -> Map:

@@ -30,6 +30,7 @@ SCHEMA = "calibrant-map/1"
 # Times half the squared distance to the map that changes nothing, added to every mean log loss: it
 # gives separable data a smallest loss at finite parameters, and changes others in no digit shown.
 RIDGE = 1e-20
+MOST_VERTICES = 1000  # sure predictions that a map is tried on when it is loaded
 
 
 class Map(ABC):
@@ -84,7 +85,19 @@ class Map(ABC):
             out[start:stop] = self.rows(probs[start:stop])
 
         threads.run(work, threads.row_blocks(probs.shape))
+        if not np.isfinite(out.sum()):
+            row = int(np.flatnonzero(~np.isfinite(out).all(axis=1))[0])
+            raise ValueError(
+                "the map must give probabilities; it makes"
+                f" {brief(out[row].tolist())} of row {row}, {brief(probs[row].tolist())}."
+            )
         return out
+
+    def check_answers(self) -> None:
+        """Refuse a map that does not give probabilities where predictions are sure, or even."""
+        sure = np.eye(min(self.m, MOST_VERTICES), self.m)
+        with np.errstate(all="ignore"):
+            self._apply(np.vstack([sure, np.full((1, self.m), 1 / self.m)]))
 
     @abstractmethod
     def rows(self, probs: Array) -> Floats:
@@ -310,12 +323,24 @@ def read(path: str | PathLike[str]) -> Fields:
         what = "is a folder" if place.is_dir() else "does not exist"
         raise FileNotFoundError(f"`path` must be a file; {str(place)!r} {what}.")
     try:
-        found = json.loads(place.read_bytes(), parse_constant=_refuse)
+        found = json.loads(
+            place.read_bytes(), parse_constant=_refuse, object_pairs_hook=_without_repeats
+        )
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{place}: must be a JSON file; it cannot be read ({error}).") from None
     if not isinstance(found, dict):
         raise ValueError(f"{place}: must hold a JSON object; found {brief(found)}.")
     return Fields(found)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object whose keys differ: of two values of a key, nobody knows which is meant."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {brief(key)} is there twice")
+        found[key] = value
+    return found
 
 
 def _refuse(name: str) -> float:

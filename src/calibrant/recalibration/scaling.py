@@ -33,6 +33,7 @@ from calibrant.recalibration.newton import Expansion, minimise, solve_dense
 from calibrant.recalibration.temperature import inverse_temperature
 
 SIGNS = (-1.0, 1.0)  # of the logarithms of the two probabilities in the logit of the second
+FURTHEST = 1e300  # from 0 that a logit may be, so that differences of two are finite
 FEWER = ((0,), (1,), ())  # the slopes that are left if one or both of them are 0
 
 
@@ -75,6 +76,18 @@ class LogLinearMap(Map):
         set_field(self, "weights", weights)
         set_field(self, "bias", numbers("bias", self.bias, (self.m,)))
         set_field(self, "floor", float(positive("floor", self.floor)))
+        if not self._reach() < FURTHEST:
+            raise ValueError(
+                "`weights` and `bias` must be small enough for logits that can be computed; they"
+                f" reach {self._reach():.3g}."
+            )
+
+    def _reach(self) -> float:
+        """Return how far from 0 a logit can be, whatever the prediction."""
+        with np.errstate(over="ignore"):
+            slopes = np.abs(self.weights)
+            total = slopes if slopes.ndim == 1 else slopes.sum(axis=1)
+            return float((total * abs(np.log(self.floor)) + np.abs(self.bias)).max())
 
     def rows(self, probs: Array) -> Floats:
         logs = log_probabilities(probs, self.floor)

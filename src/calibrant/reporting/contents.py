@@ -21,24 +21,26 @@ from calibrant.calibration import calibration_function
 from calibrant.cross_fitting import Recalibration, recalibrate
 from calibrant.cross_fitting.result import AS_IT_IS
 from calibrant.inference.replicates.problem import Progress, part
-from calibrant.inference.testing.families import largest, pvalues_of_row, strongest
+from calibrant.inference.testing.families import Evidence, largest, pvalues_of_row
 from calibrant.inference.verdicts.groups import kept_columns
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
+from calibrant.monitor.periods import OverTime, over_time
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
+from calibrant.regions import Regions, search
 from calibrant.reporting import sentences
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
 from calibrant.words import ALPHA, NEEDED, capital
 
 Floats = NDArray[np.float64]
-Evidence = tuple[float, Floats]  # of the data, and of every replicate: larger is stronger
 Adjust = Callable[[ArrayLike], Floats]
 
 MOST_CLASSES = 20  # classes with a diagram each, and with a line in a table
 MOST_WORST = 10  # worst bins in words
 BINS = EqualWidth(10)  # for the tests of single classes
+PAGE = "all tests of the page"
 LARGE = 1 << 17  # probabilities beyond which only the temperature is tried
 RANKS = (  # the outcomes of TopK(2) in a sentence
     "the most probable class",
@@ -78,6 +80,13 @@ class Remedy(NamedTuple):
     code: str = ""  # the line of Python that does it
 
 
+class Where(NamedTuple):
+    """What a search by columns beside the predictions found, or why there was none."""
+
+    found: Regions | None = None
+    why: str = ""
+
+
 class Contents(NamedTuple):
     """Everything the report says about one model."""
 
@@ -92,6 +101,8 @@ class Contents(NamedTuple):
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
     slices: inference.Slices | None  # None if no columns were kept beside the predictions
+    over_time: OverTime | None  # None if none of them has dates
+    where: Where | None  # None if there are none
 
     @property
     def verdicts(self) -> list[sentences.Line]:
@@ -125,7 +136,7 @@ def compute(
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
     columns = kept_columns(data)
-    n_stages = (3 if data.m == 2 else 6) + bool(columns)
+    n_stages = (3 if data.m == 2 else 6) + 2 * bool(columns)
     stages = [part(progress, i, n_stages) for i in range(n_stages)]
     drawings = _drawings(data, _wanted(data, settings.groups), settings, stages[0])
     curve = _curve(data, settings, stages[1])
@@ -135,9 +146,10 @@ def compute(
         by_class = _by_class(data, settings, stages[2])
         classes = inference.classwise(data, BINS, **settings.draws(stages[3]))
         class_drawings = _drawings(data, _single_classes(classes), settings, stages[4])
-    groups = None
+    groups, where = None, None
     if columns:
-        groups = inference.slices(data, columns, **settings.draws(stages[-2]))
+        groups = inference.slices(data, columns, **settings.draws(stages[-3]))
+        where = _where(data, settings, stages[-2])
     found = Contents(
         name=name,
         data=data,
@@ -150,8 +162,18 @@ def compute(
         class_drawings=class_drawings,
         remedy=remedy(data, settings, stages[-1]),
         slices=groups,
+        over_time=over_time(data) if isinstance(data, Predictions) else None,
+        where=where,
     )
     return judged_together(found)
+
+
+def _where(data: Predictions | Scan, settings: Settings, progress: Progress | None) -> Where:
+    """Search regions by the columns that were kept, or say in a sentence why not."""
+    try:
+        return Where(search(data, lens=main_lens(data), **settings.draws(progress)))
+    except ValueError as error:
+        return Where(None, f"Regions were not searched: {str(error).replace('`', '')}")
 
 
 def _drawings(
@@ -272,6 +294,9 @@ def judged_together(found: Contents) -> Contents:
             for row in groups.rows
         ]
         groups = replace(groups, rows=tuple(rows))
+    where = found.where
+    if where is not None and where.found is not None:
+        where = Where(where.found.judged(lambda p: float(adjust(p)), PAGE))
     return found._replace(
         evaluation=tests,
         drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
@@ -280,6 +305,7 @@ def judged_together(found: Contents) -> Contents:
         classes=classes,
         class_drawings=_judged_classes(found.class_drawings, classes),
         slices=groups,
+        where=where,
     )
 
 
@@ -313,12 +339,6 @@ def adjustment(families: Iterable[Evidence]) -> Adjust:
     return adjust
 
 
-def _of_tests(rows: Sequence[inference.EvaluationRow]) -> Evidence:
-    """Return the strongest evidence of tests."""
-    values = np.array([row.value for row in rows])
-    return strongest(values, np.stack([row.null for row in rows]))
-
-
 def _of_bins(cells: inference.Binwise) -> tuple[int, Evidence]:
     """Return the number of bins, and the strongest evidence of them."""
     return cells.function.n_cells, (float(cells.standardised.max()), cells.largest)
@@ -326,7 +346,7 @@ def _of_bins(cells: inference.Binwise) -> tuple[int, Evidence]:
 
 def _boxes(found: Contents) -> Iterator[tuple[int, Evidence]]:
     """Yield the number of tests of each box of a page, and its evidence."""
-    yield len(found.evaluation.rows), _of_tests(found.evaluation.rows)
+    yield len(found.evaluation.rows), found.evaluation.evidence
     for drawing in found.drawings:
         yield _of_bins(drawing.diagram.series[0].cells)
     if found.curve is not None:
@@ -338,7 +358,10 @@ def _boxes(found: Contents) -> Iterator[tuple[int, Evidence]]:
         yield len(found.classes.classes), largest(found.classes.values, found.classes.null)
         yield 1, (found.classes.mean, found.classes.null.mean(axis=0))
     if found.slices is not None:
-        yield len(found.slices.tests), _of_tests(found.slices.tests)
+        yield len(found.slices.tests), found.slices.evidence
+    if found.where is not None and found.where.found is not None:
+        regions = found.where.found
+        yield regions.n_regions, (regions.evidence, regions.largest)
 
 
 def _judged_verdict(verdict: inference.Verdict, adjust: Adjust, n_tests: int) -> inference.Verdict:

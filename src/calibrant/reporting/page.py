@@ -30,6 +30,8 @@ from calibrant.inference.replicates.problem import Progress, check_resamples, fi
 from calibrant.inference.verdicts.evaluation import HEADER
 from calibrant.inference.verdicts.groups import HEADER as SLICE_HEADER
 from calibrant.lenses import Lens, TopLabel
+from calibrant.monitor.periods import HEADER as PERIOD_HEADER
+from calibrant.monitor.periods import OverTime
 from calibrant.predictions import Predictions
 from calibrant.reporting import contents as of_model
 from calibrant.reporting.contents import Contents, Settings, main_lens
@@ -166,7 +168,7 @@ def _render(
     models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
     script = asset("chart.js") + files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
     origin = _provenance(contents, together, settings)
-    return environment.get_template("template.html.j2").render(
+    page = environment.get_template("template.html.j2").render(
         title=title,
         region=settings.region,
         models=models,
@@ -180,6 +182,7 @@ def _render(
         policy=policy(script),
         provenance=json.dumps(origin, indent=2, ensure_ascii=False),
     )
+    return tables.visible(page, keep="\n\t")
 
 
 def _model(contents: Contents, element: str) -> dict[str, Any]:
@@ -212,6 +215,8 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "classes": contents.classes,
         "most_classes": of_model.MOST_CLASSES,
         **_slices(contents.slices, element),
+        **_over_time(contents.over_time, element),
+        "where": None if contents.where is None else _where(contents.where, element),
     }
 
 
@@ -302,6 +307,28 @@ def _slices(found: Slices | None, element: str) -> dict[str, Any]:
     }
 
 
+def _over_time(found: OverTime | None, element: str) -> dict[str, Any]:
+    """Return what the page needs to show the evidence over time."""
+    if found is None:
+        return {}
+    diagram = found.monitor.diagram()
+    drawn: dict[str, Any] = {"kind": "time", "id": f"{element}-evidence"}
+    drawn |= {"chart": chart(diagram.picture(), found.sentence), "summary": found.sentence}
+    periods = [period.cells() for period in found.periods[-MOST_ROWS:]]
+    return {"over_time": drawn, "period_header": PERIOD_HEADER, "periods": periods}
+
+
+def _where(where: of_model.Where, element: str) -> dict[str, Any]:
+    """Return what the page needs to show regions."""
+    if where.found is None:
+        return {"sentences": [where.why]}
+    found = where.found
+    header, rows = found.lines()
+    drawn = {"kind": "regions", "id": f"{element}-regions", "chart": found.figure(), "summary": ""}
+    shown = {"sentences": found.sentences, "notes": found.notes, "drawn": drawn}
+    return {**shown, "header": header, "rows": rows}
+
+
 def _remedy(remedy: of_model.Remedy, element: str) -> dict[str, Any]:
     shown: dict[str, Any] = {"advice": remedy.advice, "code": remedy.code, "note": NOTE}
     if remedy.found is not None:
@@ -343,9 +370,15 @@ def _origin_of(contents: Contents) -> dict[str, Any]:
         "classwise": None if contents.classes is None else str(of_model.BINS),
         "class_diagrams": [dict(drawing.diagram.settings) for drawing in contents.class_drawings],
         "slices": None if contents.slices is None else dict(contents.slices.settings),
+        "regions": _settings_of(contents.where),
         "evaluation": contents.evaluation.to_dict()["rows"],
         "recalibration": None if repaired is None else dict(repaired.settings),
     }
+
+
+def _settings_of(where: of_model.Where | None) -> dict[str, Any] | None:
+    """Return how regions were searched, if they were."""
+    return None if where is None or where.found is None else dict(where.found.settings)
 
 
 def _origin(data: Any) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def _binned(ties: Ties) -> Binned:
     """Put the different predictions into bins; 0 and 1 are apart."""
     values, variance = ties.values, ties.variance
     total = float(variance.sum()) or 1.0
-    middle = (engine.line.running_totals(variance) - variance / 2) / total
+    middle = (engine.line.running_totals(variance.copy()) - variance / 2) / total
     inner = sign_of_miss(values) == 0.0
     x = logit(np.where(inner, values, 0.5))
     names = np.floor(middle * BINS) + np.floor(x * STEPS + 0.5)  # both rise with the values

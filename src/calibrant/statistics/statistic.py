@@ -236,7 +236,7 @@ class Ties:
     @cached_property
     def predicted_so_far(self) -> Floats:
         """Number of events that were predicted up to each value (cells,)."""
-        return np.asarray(engine.line.running_totals(self.predicted))
+        return np.asarray(engine.line.running_totals(self.mass * self.values))
 
     @cached_property
     def variance(self) -> Floats:

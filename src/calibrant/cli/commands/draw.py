@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibrant.checks.files import whole_file
+from calibrant.checks.files import check_writable, whole_file
 from calibrant.cli import options
 from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
 from calibrant.cli.output import (
     check_ending,
+    echo,
     print_json,
     print_readings,
     print_table,
@@ -104,24 +105,24 @@ def plot(
     check_ending(output, ".png", ".svg", ".pdf", ".html")
     given = {"--partition": partition, "--style": style, "--regions": regions}
     _check_options(kind, {**given, "--confidence": confidence})
-    with whole_file(output) as temporary:
-        import calibrant as cal
+    check_writable(output)
+    import calibrant as cal
 
-        make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
-        models = inputs.load_all(files, paired=False)
-        settings = _settings(models, lens, partition, style is not None)
-        data = models if len(models) > 1 else next(iter(models.values()))
-        with progress_after(1.0, "resampling") as progress:
-            diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
-        look = {"style": style or Style.deviations, "regions": regions}
-        _draw(diagram, temporary, **(look if kind is Kind.bins else {"confidence": confidence}))
+    make = getattr(cal, "reliability_diagram" if kind is Kind.bins else f"{kind}_diagram")
+    models = inputs.load_all(files, paired=False)
+    settings = _settings(models, lens, partition, style is not None)
+    data = models if len(models) > 1 else next(iter(models.values()))
+    with progress_after(1.0, "resampling") as progress:
+        diagram: Diagram = make(data, **settings, **inputs.draws, progress=progress)
+    look = {"style": style or Style.deviations, "regions": regions}
+    write_picture(diagram, output, **(look if kind is Kind.bins else {"confidence": confidence}))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
         body |= {"output": str(output), "seed": inputs.seed, "lens": diagram.settings["lens"]}
         print_json("plot", {**body, **diagram.to_dict()})
     else:
         _tell(diagram, table)
-        typer.echo(f"Written to {output}.")
+        echo(f"Written to {output}.")
         print_readings(models)
 
 
@@ -156,14 +157,17 @@ def _settings(
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
 
 
-def _draw(diagram: "Diagram", path: Path, **look: Any) -> None:
+def write_picture(diagram: Any, path: Path, **look: Any) -> None:
+    """Draw into a file: HTML to explore, or what matplotlib writes."""
     from calibrant.diagrams import static
 
     if path.suffix.lower() == ".html":
         diagram.figure(**look).save(path)
         return
     static.draw_without_window()
-    static.save(diagram.plot(**look), path)
+    axes = diagram.plot(**look)
+    with whole_file(path) as temporary:
+        static.save(axes, temporary)
 
 
 @takes_inputs("id", "by", "row", "engine")
@@ -177,22 +181,22 @@ def report(
 ) -> None:
     """Write a report: one HTML file that works offline."""
     check_ending(output, ".html", ".htm")
-    with whole_file(output) as temporary:
-        from calibrant.cli.parsing import parse_groups
-        from calibrant.reporting.contents import Settings
-        from calibrant.reporting.page import told_report
+    check_writable(output)
+    from calibrant.cli.parsing import parse_groups
+    from calibrant.reporting.contents import Settings
+    from calibrant.reporting.page import told_report
 
-        models = inputs.open_all(files)
-        lens = None if groups is None else parse_groups(groups, next(iter(models.values())))
-        title = title or f"Calibration of {', '.join(models)}"
-        settings = Settings(inputs.seed, inputs.resamples, lens, inputs.region)
-        with progress_after(1.0, "report") as progress:
-            told = told_report(models, temporary, title, settings, progress)
+    models = inputs.open_all(files)
+    lens = None if groups is None else parse_groups(groups, next(iter(models.values())))
+    title = title or f"Calibration of {', '.join(models)}"
+    settings = Settings(inputs.seed, inputs.resamples, lens, inputs.region)
+    with progress_after(1.0, "report") as progress:
+        told = told_report(models, output, title, settings, progress)
     if inputs.json:
         body = {**inputs.origin(files, models), "output": str(output)}
         print_json("report", {**body, "seed": inputs.seed, "n_resamples": inputs.resamples})
     else:
         for sentence in told:
             say(sentence)
-        typer.echo(f"\nWritten to {output}: open it in a browser.")
+        echo(f"\nWritten to {output}: open it in a browser.")
         print_readings(models)

@@ -70,6 +70,7 @@ def evaluate(
             _print_infinite(data, scores, of)
             if groups is not None:
                 _print_slices(groups)
+                _print_repeated(data)
     if not inputs.json:
         print_readings(models)
     elif len(models) == 1:
@@ -94,6 +95,20 @@ def _print_slices(groups: "Slices") -> None:
     header, lines = groups.lines()
     title = "Groups" if len(lines) <= MOST else f"The first {MOST} groups"
     print_table(title, header, lines[:MOST], heading=(0, 1))
+
+
+def _print_repeated(data: "Predictions | Scan") -> None:
+    """Say what it means to look again, where groups are dates."""
+    from calibrant.monitor.periods import dates_of
+
+    found = None if hasattr(data, "fragments") else dates_of(data.columns)
+    if found is not None:
+        say(
+            f"The groups of {found[0]} are adjusted for each other, for one look at all of them. A"
+            " test that is repeated with each new period rejects ever more calibrated models; to"
+            " look again and again, use calibrant watch, whose alarm allows for it."
+        )
+        typer.echo()
 
 
 def print_evaluation(

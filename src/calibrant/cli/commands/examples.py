@@ -1,16 +1,17 @@
 """``calibrant demo`` and ``datasets``: predictions that come with calibrant."""
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calibrant.checks.files import whole_file
+from calibrant.checks.files import check_writable, whole_file
 from calibrant.cli import options
 from calibrant.cli.commands.evaluate import print_evaluation
 from calibrant.cli.errors import mistake
-from calibrant.cli.output import check_ending, print_json, progress_after, say
+from calibrant.cli.output import check_ending, echo, print_json, progress_after, say
 
 if TYPE_CHECKING:
     from calibrant import Predictions
@@ -29,25 +30,25 @@ def demo(
 ) -> None:
     """Evaluate the predictions of a network that come with calibrant, and write a report."""
     check_ending(output, ".html", ".htm")
-    with whole_file(output) as temporary:
-        import calibrant as cal
-        from calibrant.reporting.contents import Settings
-        from calibrant.reporting.page import told_report
+    check_writable(output)
+    import calibrant as cal
+    from calibrant.reporting.contents import Settings
+    from calibrant.reporting.page import told_report
 
-        models = {name: cal.datasets.cifar10(name) for name in cal.datasets.names()}
-        data = models["resnet"]
-        found = cal.evaluate(data, n_resamples=resamples, rng=seed)
-        scores = cal.scores.all_scores(data)
-        if not json:
-            print_evaluation("A ResNet on CIFAR-10", scores, found)
-        settings = Settings(seed, resamples)
-        with progress_after(1.0, "report") as progress:
-            told_report(models, temporary, "Three networks on CIFAR-10", settings, progress)
+    models = {name: cal.datasets.cifar10(name) for name in cal.datasets.names()}
+    data = models["resnet"]
+    found = cal.evaluate(data, n_resamples=resamples, rng=seed)
+    scores = cal.scores.all_scores(data)
+    if not json:
+        print_evaluation("A ResNet on CIFAR-10", scores, found)
+    settings = Settings(seed, resamples)
+    with progress_after(1.0, "report") as progress:
+        told_report(models, output, "Three networks on CIFAR-10", settings, progress)
     if json:
         body = {"output": str(output), "seed": seed, "n_resamples": resamples}
         print_json("demo", {**body, "scores": scores, **found.to_dict()})
     else:
-        typer.echo(f"The report on all three networks is in {output}: open it in a browser.")
+        echo(f"The report on all three networks is in {output}: open it in a browser.")
 
 
 def datasets(name: Name = None, output: Table = None, json: options.Json = False) -> None:
@@ -67,7 +68,7 @@ def datasets(name: Name = None, output: Table = None, json: options.Json = False
         print_json("datasets", {"name": name, "output": str(target)})
     else:
         say(f"Written to {target}: {_described(name)}.")
-        typer.echo(f"Try: calibrant evaluate {target}")
+        echo(f"Try: calibrant evaluate {target}")
 
 
 def _described(name: str) -> str:
@@ -83,7 +84,7 @@ def _list(names: Sequence[str], output: Path | None, json: bool) -> None:
     else:
         typer.echo("Predictions that come with calibrant; calibrant datasets NAME writes one:\n")
         for name in names:
-            typer.echo(f"{name:<10}{_described(name)}")
+            echo(f"{name:<10}{_described(name)}")
 
 
 def _write_frame(data: "Predictions", path: Path) -> None:
@@ -91,8 +92,10 @@ def _write_frame(data: "Predictions", path: Path) -> None:
 
     columns = {f"prob_{name}": data.probs[:, j] for j, name in enumerate(data.classes)}
     frame = pl.DataFrame({"label": [data.classes[y] for y in data.labels], **columns})
+    made = BytesIO()
+    if path.suffix.lower() == ".csv":
+        frame.write_csv(made)
+    else:
+        frame.write_parquet(made)
     with whole_file(path) as temporary:
-        if path.suffix.lower() == ".csv":
-            frame.write_csv(temporary)
-        else:
-            frame.write_parquet(temporary)
+        temporary.write_bytes(made.getbuffer())

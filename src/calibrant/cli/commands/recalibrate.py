@@ -1,13 +1,13 @@
 """``calibrant recalibrate`` and ``apply``: find a calibrator, and use one that was saved."""
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calibrant.checks.files import whole_file
+from calibrant.checks.files import check_writable
 from calibrant.cli import options
+from calibrant.cli.errors import without_panics
 from calibrant.cli.inputs import Inputs, split, takes_inputs
 from calibrant.cli.output import (
     check_ending,
@@ -60,17 +60,17 @@ def recalibrate(
     """Find the calibrator that suits the probabilities, judged on rows that it has not seen."""
     if save is not None:
         check_ending(save, ".json", option="--save")
-    with whole_file(save) if save else nullcontext() as temporary:
-        import calibrant as cal
-        from calibrant.cli.parsing import distinct, parse_method
+        check_writable(save)
+    import calibrant as cal
+    from calibrant.cli.parsing import distinct, parse_method
 
-        data = inputs.load(file)
-        methods = distinct("--method", method, lambda text: parse_method(text, data))
-        with progress_after(1.0, "recalibrating") as progress:
-            found = cal.recalibrate(data, methods, folds=folds, **inputs.draws, progress=progress)
-        saved = found.rows[1].name if len(found.rows) == 2 else found.recommended
-        if temporary is not None:
-            found.map(saved).save(temporary)
+    data = inputs.load(file)
+    methods = distinct("--method", method, lambda text: parse_method(text, data))
+    with progress_after(1.0, "recalibrating") as progress:
+        found = cal.recalibrate(data, methods, folds=folds, **inputs.draws, progress=progress)
+    saved = found.rows[1].name if len(found.rows) == 2 else found.recommended
+    if save is not None:
+        found.map(saved).save(save)
     if inputs.json:
         body = {**inputs.origin(file, data), "save": None if save is None else str(save)}
         print_json("recalibrate", {**body, **found.to_dict()})
@@ -111,14 +111,15 @@ def apply(
 ) -> None:
     """Recalibrate the probabilities of a file by a calibrator; all other columns stay."""
     check_ending(output, file.suffix.lower())
-    with whole_file(output) as temporary:
-        from calibrant.loading.formats import Rewriting
-        from calibrant.loading.reading import few
-        from calibrant.loading.roles import Options
+    check_writable(output)
+    from calibrant.loading.formats import Rewriting
+    from calibrant.loading.reading import few
+    from calibrant.loading.roles import Options
 
-        fitted = _load(map_file)
-        how = Options(probs=split(probs), values="logits" if logits else "probabilities")
-        n, changed = Rewriting(file, fitted.classes, how).write(temporary, fitted)
+    fitted = _load(map_file)
+    how = Options(probs=split(probs), values="logits" if logits else "probabilities")
+    with without_panics():
+        n, changed = Rewriting(file, fitted.classes, how).write(output, fitted)
     if json:
         body = {"map": str(map_file), "file": str(file), "output": str(output), "n": n}
         print_json("apply", {**body, "classes": list(fitted.classes)})

@@ -1,7 +1,7 @@
 """Pictures as SVG: no script draws them, a style sheet paints them, and they print.
 
-`chart` turns a picture into a `Chart`, `forest` groups of rows; `spark` draws a small one. Those
-with axes are drawn here.
+`chart` turns a picture into a `Chart`, `forest` groups of rows, `bias_chart` regions; `spark` draws
+a small one. Those with axes are drawn here.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ import numpy as np
 
 from calibrant import tables
 from calibrant.diagrams.charts import svg
+from calibrant.diagrams.charts.biases import bias_chart
 from calibrant.diagrams.charts.parts import Place, draw, drawn_keys, model_class
 from calibrant.diagrams.charts.simplex import tetrahedron_chart, triangle_chart
 from calibrant.diagrams.charts.svg import WIDTH, Chart, DrawnKey, Point, Scale, element
@@ -18,7 +19,7 @@ from calibrant.diagrams.picture import Corner, Floats, Frame, Picture, round_tic
 from calibrant.inference import Slice
 from calibrant.words import ALPHA, percent, points, pvalue
 
-__all__ = ["Chart", "chart", "forest", "spark"]
+__all__ = ["Chart", "bias_chart", "chart", "forest", "spark"]
 
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 430.0, 10.0, 310.0  # of the drawing
 STRIP = 324.0, 366.0  # upper and lower end of the distribution of predictions

@@ -18,6 +18,7 @@ from typing import NamedTuple, final
 from calibrant import tables
 from calibrant.checks.files import whole_file
 from calibrant.diagrams.picture import wrapped
+from calibrant.tables import visible
 
 Point = tuple[float, float]
 DrawnKey = tuple[str, str]  # a small drawing, and what it means
@@ -204,13 +205,14 @@ class Chart:
     def html(self) -> str:
         """A page that needs no network."""
         script = asset("chart.js")
-        return asset("page.html").format(
+        page = asset("page.html").format(
             policy=policy(script),
             title=escape(self.label),
             style=asset("palette.css") + asset("chart.css"),
             figure=self.figure,
             script=script,
         )
+        return visible(page, keep="\n\t")
 
     @property
     def svg(self) -> str:
@@ -233,7 +235,7 @@ class Chart:
             x += width + 16
         height = bottom + ROW + 4 - top
         paper = element("rect", y=top, width=WIDTH, height=height, class_="paper")
-        return element(
+        drawing = element(
             "svg",
             f"<style>{_light_style()}</style>{paper}{''.join(parts)}",
             xmlns="http://www.w3.org/2000/svg",
@@ -243,6 +245,7 @@ class Chart:
             role="img",
             aria_label=self.label,
         )
+        return visible(drawing, keep="\n\t")
 
     def save(self, path: str | Path) -> Path:
         """Write a file and return its path: .svg is a drawing, .html answers the mouse."""

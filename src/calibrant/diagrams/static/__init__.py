@@ -4,6 +4,7 @@ Those with two axes are drawn here, and Figure 3: scores and p-value over the st
 """
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from calibrant.diagrams.picture import (
     Corner,
@@ -23,12 +25,14 @@ from calibrant.diagrams.picture import (
     rounded_percent,
 )
 from calibrant.diagrams.static import parts
+from calibrant.diagrams.static.biases import biases
 from calibrant.diagrams.static.simplex import draw_tetrahedron, draw_triangle
+from calibrant.tables import visible
 
 if TYPE_CHECKING:
     from calibrant.trajectory import Trajectory
 
-__all__ = ["Axes", "Figure", "draw", "draw_without_window", "save", "trajectories"]
+__all__ = ["Axes", "Figure", "biases", "draw", "draw_without_window", "save", "trajectories"]
 
 STRIP = 0.2  # share of the height for the distribution of predictions
 LOW = 2.3  # inches: beside lower Axes, what is on the vertical axis takes two lines
@@ -80,8 +84,13 @@ def draw_without_window() -> None:
 def save(ax: Axes, path: Path, dpi: int = 200) -> None:
     """Write the figure of an Axes to a file, whose ending names the format, and close it."""
     figure: Any = ax.figure
-    figure.savefig(path, dpi=dpi)
+    for words in figure.findobj(Text):
+        words.set_text(visible(words.get_text(), keep="\n"))
+    # Into memory first: what writers of formats raise when a disk is full says nothing of it.
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=dpi, format=path.suffix[1:].lower())
     plt.close(figure)
+    path.write_bytes(drawn.getbuffer())
 
 
 def _draw_plain(picture: Picture, frame: Frame, ax: Axes) -> None:

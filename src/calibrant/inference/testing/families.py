@@ -1,5 +1,6 @@
 """Families of tests: which statistics are looked at if nobody chooses, and p-values of many."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,20 +25,28 @@ from calibrant.statistics import (
 )
 
 BANDWIDTH = 0.1  # in total variation
+NARROW, LITTLE = 0.02, 0.25  # bandwidth for two outcomes, and what it counts beside other tests
 MANY = 32  # outcomes beyond which cells of several would be too many
 ALL_PAIRS = 4_000  # rows up to which the kernel of three outcomes or more looks at all pairs,
 PAIRED = 10 * ALL_PAIRS**2  # if these are no more numbers to compare
 RANKS = ((50_000, 128), (float("inf"), 64))  # rows, and landmarks that stand for all others
 UNITS = 1 << 16  # in the last place
 FINE = 40  # times as many columns as tests, from which p-values are fine enough to adjust by
+ALONE = 20  # times as many columns as tests, from which one of these alone can show 5 %
+
+Family = tuple[
+    Floats, Floats, Floats
+]  # tests of one hypothesis (tests,), nulls (tests, B), weights
+Evidence = tuple[float, Floats]  # of the data, and of every replicate (B,): larger is stronger
 
 
 def omnibus(view: View) -> tuple[Statistic, ...]:
     """Return the statistics that are tested together, by the number of outcomes and rows.
 
     They complement each other. Cox's test sees predictions that are too high or too low as a
-    whole, too confident or too timid, and Neyman's smooth test how a curve bends, waves and dips.
-    For more than two outcomes the log loss and the totals of the classes take the place of Cox's
+    whole, too confident or too timid, and Neyman's smooth test how a curve bends, waves and dips; a
+    narrow kernel, which counts a quarter of each, sees what is off within a few points only. For
+    more than two outcomes the log loss and the totals of the classes take the place of Cox's
     test; the worst class is one of many that alone is off; the kernel sees whatever neighbours
     have in common. They were chosen by their power on real predictions, see `docs/measures.md`.
     Rows in clusters leave statistics of sums over rows: a tree instead of the kernel, and the
@@ -50,14 +59,21 @@ def omnibus(view: View) -> tuple[Statistic, ...]:
     if view.clusters is not None:
         on_tree = ExpectedMiscalibration(default_tree(view.data), squared_euclidean)
         return on_tree, ExpectedMiscalibration(EqualWidth(1), total_variation)
+    unbiased = not view.data.weighted
     if view.m == 2:
-        return Cox(), Neyman()
-    kernel = KernelMiscalibration(BANDWIDTH, unbiased=not view.data.weighted)
+        return Cox(), Neyman(), KernelMiscalibration(NARROW, unbiased=unbiased)
+    kernel = KernelMiscalibration(BANDWIDTH, unbiased=unbiased)
     if view.n > ALL_PAIRS or view.n**2 * view.m > PAIRED:
         rank = next(rank for rows, rank in RANKS if view.n <= rows)
         kernel = replace(kernel, form="low-rank", rank=rank)
     totals = ExpectedMiscalibration(EqualWidth(1), total_variation)
     return kernel, Surprise(), totals, WorstClass()
+
+
+def omnibus_weights(statistics: Sequence[Statistic]) -> Floats:
+    """Return what each of the statistics of `omnibus` counts beside the others."""
+    narrow = [getattr(one, "bandwidth", None) == NARROW for one in statistics]
+    return np.where(narrow, LITTLE, 1.0)
 
 
 def _on_cells(m: int) -> tuple[Statistic, ...]:
@@ -153,14 +169,87 @@ def min_p(values: Floats, null: Floats) -> Floats:
     return _step_down(-_pvalues_of_all(values, null))
 
 
-def strongest(values: Floats, null: Floats) -> tuple[float, Floats]:
-    """Return the evidence of a few different statistics taken together, and its null (B,).
+def combined(values: Sequence[float] | Floats, null: Floats, weights: Floats) -> Evidence:
+    r"""Return the evidence of several tests of one hypothesis taken together, and its null (B,).
 
-    The evidence of a data set is -log10 of its smallest p-value. Its own p-value is the
-    smallest of those that `min_p` gives.
+    .. math:: E_b = \log_{10} \sum_j \frac{w_j}{p_{jb}} \Big/ \sum_j w_j
+
+    Minus the logarithm of the harmonic mean of their p-values. Every value of a test j, observed or
+    drawn, has a p-value: the share of its B + 1 values that are at least as large. If the
+    hypothesis holds, the B + 1 columns are exchangeable, and E treats all of them alike. So the
+    rank of the observed one is an exact p-value, however tests depend on each other. One small
+    p-value counts nearly as much as under `min_p`; several that are fairly small add up. Tests with
+    the same p-values throughout are the same test, and count once without being told so.
+
+    Where columns are fewer than 20 times the tests, one test alone could not show 5 %: then E is
+    the largest statistic, standardised as in `max_t`.
+
+    weights : what each test counts (tests,)
+
+    References
+    ----------
+    Good (1958), "Significance tests in parallel and in series"; Wilson (2019), "The harmonic mean
+    p-value for combining dependent tests".
     """
-    evidence = -np.log10(_pvalues_of_all(values, null).min(axis=0))
+    family = np.asarray(values, np.float64), null, weights
+    return _split(_evidence(family, ranked=_told_by_ranks(null)))
+
+
+def together(families: Sequence[Family], implies_all: Sequence[bool]) -> tuple[Floats, Evidence]:
+    """Return p-values of hypotheses (families,), adjusted for all, and the evidence of all.
+
+    It is a closed test: a hypothesis is rejected if every intersection of it with others is. All
+    tests see the same draws. An intersection is tested by the smallest of its hypotheses' p-values,
+    each that of all its tests `combined`; its draws are those of the columns. So steps from the
+    smallest p-value down do what testing all intersections would.
+
+    A hypothesis that implies all others is every intersection that it is part of: full
+    distributions that are calibrated are so through every lens. It takes one test, which may look
+    at all there is: the tests of all hypotheses, `combined`. The others can be rejected only if it
+    is, and then by steps among themselves. So whoever shows that confidences are off has shown
+    that the distributions are.
+
+    With B + 1 exchangeable columns the test of each hypothesis is exact, and so is that of all
+    together; the chance to reject any that holds is at most that of rejecting the intersection of
+    those that hold. Of several lenses that are calibrated where the distributions are not, the
+    labels of one are distributed as those drawn; how they depend on those of another is taken from
+    the draws.
+
+    implies_all : whether a hypothesis implies all others (families,)
+
+    The p-value of the evidence is the smallest of them.
+    """
+    values, nulls, weights = (np.concatenate(parts) for parts in zip(*families, strict=True))
+    ranked, first = _told_by_ranks(nulls), np.asarray(implies_all, np.bool_)
+    rows = [_evidence(family, ranked=ranked) for family in families]
+    evidence = np.stack([-pvalues_of_row(row) if ranked else row for row in rows])
+    if not first.any():
+        return _step_down(evidence), _split(evidence.max(axis=0))
+    of_all = _evidence((values, nulls, weights), ranked=ranked)
+    p = np.full(len(rows), pvalues_of_row(of_all)[0])
+    p[~first] = np.maximum(p[~first], _step_down(evidence[~first]))
+    return p, _split(of_all)
+
+
+def _split(evidence: Floats) -> Evidence:
+    """Return the evidence of the data, and that of the replicates."""
     return float(evidence[0]), evidence[1:]
+
+
+def _told_by_ranks(null: Floats) -> bool:
+    """Whether one of so many tests alone could show 5 % by its rank: nulls (tests, B)."""
+    tests, size = null.shape
+    return bool(ALONE * tests <= size + 1)
+
+
+def _evidence(family: Family, *, ranked: bool) -> Floats:
+    """Return the evidence of tests of one hypothesis, observed and drawn: (B + 1,)."""
+    values, null, weights = family
+    if not ranked:
+        return np.asarray(_standardised(values, null).max(axis=0))
+    different, at = np.unique(_pvalues_of_all(values, null), axis=0, return_index=True)
+    share = weights[at] / weights[at].sum()
+    return np.asarray(np.log10((share[:, None] / different).sum(axis=0)))
 
 
 def max_t(values: Floats, null: Floats) -> Floats:

@@ -13,11 +13,12 @@ from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.driver import values_and_replicates
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import (
+    combined,
     omnibus,
+    omnibus_weights,
     pvalue,
     said_of,
     spread,
-    strongest,
     summary_of,
 )
 from calibrant.lenses import Canonical, Lens
@@ -132,8 +133,8 @@ def calibration_test(
     statistic : Statistic or callable, optional
         Large if calibration is bad: an object of `statistics`, or any function of
         `Predictions` that returns a number. Without one, a few that complement each other are
-        tested together: the statistic is then -log10 of their smallest p-value, and the test
-        stays exact.
+        tested together: the statistic is then -log10 of the harmonic mean of their p-values, and
+        the test stays exact.
     lens : Lens, default Canonical()
         What aspect of the predictions is tested.
     resampler : Resampler, default Exact()
@@ -173,7 +174,7 @@ def calibration_test(
         return CalibrationTest(value, null, problem.calibrated, made_with, (), *clusters)
     chosen = omnibus(problem.view)
     values, nulls = values_and_replicates(problem, chosen, plan)
-    value, null = strongest(np.array(values), nulls)
+    value, null = combined(values, nulls, omnibus_weights(chosen))
     parts = tuple(map(Part, map(str, chosen), values, pvalue(values, nulls).tolist()))
     made_with = plan.settings(statistic=said_of(problem.rows), lens=lens)
     return CalibrationTest(value, null, problem.calibrated, made_with, parts, *clusters)

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from calibrant import tables
-from calibrant.arguments import check_data, takes_models
+from calibrant.arguments import as_rows, check_data, takes_models
 from calibrant.checks.parameters import Rng, truth
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import holm
@@ -253,7 +253,8 @@ def compare(
     evaluations, fits = {}, dict[str, list[CrossFit]]()
     for number, (name, data) in enumerate(models.items()):
         mine = plan.part(number, len(models))
-        problems = [mine.look(data, lens, distributions=True) for lens in chosen]
+        rows = as_rows(data)
+        problems = [mine.look(rows, lens, distributions=True) for lens in chosen]
         found = fit_directions(problems)
         sizes = list(starmap(size_of, found))
         evaluations[name] = of_problems(data, problems, tested, mine, sizes)

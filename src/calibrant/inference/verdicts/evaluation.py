@@ -2,25 +2,29 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from calibrant import tables
-from calibrant.arguments import as_lens, check_data, takes_arrays
+from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
 from calibrant.checks.parameters import Rng, brief
 from calibrant.distances import Distance, name_of
 from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.driver import Found, of_all
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
 from calibrant.inference.testing.families import (
+    Evidence,
     adjust,
     omnibus,
+    omnibus_weights,
     pvalue,
     said_of,
     spread,
     summary_of,
+    together,
 )
+from calibrant.inference.verdicts.ece import Ece
 from calibrant.inference.verdicts.judging import (
     CELLS,
     WHOLE,
@@ -37,7 +41,7 @@ from calibrant.resampling import Exact, Resampler
 from calibrant.rows import Scan
 from calibrant.sizes import Size, size_of
 from calibrant.statistics import Statistic
-from calibrant.statistics.calibration_errors import ECE, CalibrationError
+from calibrant.statistics.calibration_errors import ECE
 from calibrant.statistics.spelled import as_statistic
 from calibrant.statistics.statistic import AnyStatistic
 from calibrant.words import ALPHA
@@ -62,7 +66,7 @@ class EvaluationRow:
         The same for data sets drawn from the predictions.
     adjusted_pvalue : float
         Adjusted for the number of rows of the table, on their joint draws: by step-down min-P,
-        or max-T where there are many.
+        or max-T where there are many; never below the p-value of the lens's verdict.
     decided : bool
         Whether the rows can tell; if not, for want of clusters, `null` repeats the value.
     """
@@ -112,38 +116,6 @@ class EvaluationRow:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Ece:
-    """The expected calibration error, and what it would be if the model were calibrated.
-
-    Parameters
-    ----------
-    statistic : CalibrationError
-        On how many bins.
-    value : float
-        Of the data.
-    null : array of shape (n_resamples,)
-        The same for data sets drawn from the predictions.
-    """
-
-    statistic: CalibrationError
-    value: float
-    null: Floats
-
-    @property
-    def expected(self) -> float:
-        """What a calibrated model would show, on average."""
-        return float(self.null.mean())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers."""
-        return fields(self, "statistic", "value") | summary_of(self.null)
-
-    def __str__(self) -> str:
-        return self.statistic.told(self.value, self.expected)
-
-
-@final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evaluation(tables.Tabular):
     """What many tests say.
@@ -162,6 +134,8 @@ class Evaluation(tables.Tabular):
         The expected calibration error of the event of two classes, or of the predicted class of
         more: a number that people know, beside the tests. None of scanned rows of which it was
         not tested.
+    evidence : float and array of shape (n_resamples,)
+        Of all tests, in the data and in the draws; its p-value is the smallest of a verdict.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -169,7 +143,8 @@ class Evaluation(tables.Tabular):
     n: int
     m: int
     settings: Settings
-    ece: Ece | None = None
+    ece: Ece | None
+    evidence: Evidence
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -208,10 +183,12 @@ def evaluate(
 
     Through each lens a few statistics that complement each other are tested, those of the
     omnibus test of `calibration_test`. All of them see the same draws, so the adjustment for
-    their number is exact (step-down min-P of Westfall and Young, or max-T of more than
-    (n_resamples + 1) / 40 tests), and statistics that are the same test count once. Rows are
-    taken to be independent unless they have clusters, and weights to depend on what is known
-    before the outcome.
+    their number is exact. A verdict combines the tests of its lens by the harmonic mean of their
+    p-values; lenses are adjusted by step-down min-P of Westfall and Young. Full distributions that
+    are calibrated are so through every lens: so the verdict on them combines all tests, and none
+    has a smaller p-value. Statistics that are the same test count once. Rows are taken to be
+    independent unless they have clusters, and weights to depend on what is known before the
+    outcome.
 
     Parameters
     ----------
@@ -275,7 +252,8 @@ def through_all(
     plan: Plan,
 ) -> Evaluation:
     """Test statistics through lenses; the omnibus ones, if there are none."""
-    problems = [plan.look(data, lens, distributions=True) for lens in lenses]
+    rows = as_rows(data)
+    problems = [plan.look(rows, lens, distributions=True) for lens in lenses]
     return of_problems(data, problems, statistics, plan, sizes_of(problems))
 
 
@@ -294,15 +272,23 @@ def of_problems(
     sizes: Sequence[Size | None],
 ) -> Evaluation:
     """Test statistics of several views of the same data; the omnibus ones, if there are none."""
-    lenses = [problem.lens for problem in problems]
-    known: list[Ece] = []
-    rows, verdicts = judged(problems, statistics, plan, sizes, known)
+    found = judged(problems, statistics, plan, sizes, with_ece=True)
+    verdicts = found.verdicts
     if statistics is None:
         pairs = zip(problems, verdicts, strict=True)
-        verdicts = tuple(_with_detectable(*pair, rows, len(lenses)) for pair in pairs)
+        verdicts = tuple(_with_detectable(*pair, found.rows, len(problems)) for pair in pairs)
     said = said_of(problems[0].rows) if statistics is None else statistics
-    made_with = plan.settings(lenses=lenses, statistics=said)
-    return Evaluation(verdicts, rows, data.n, data.m, made_with, *known)
+    made_with = plan.settings(lenses=[problem.lens for problem in problems], statistics=said)
+    return Evaluation(verdicts, found.rows, data.n, data.m, made_with, found.ece, found.evidence)
+
+
+class Judged(NamedTuple):
+    """What tests of several problems say."""
+
+    rows: tuple[EvaluationRow, ...]
+    verdicts: tuple[Verdict, ...]
+    evidence: Evidence  # of all tests, whose p-value is the smallest of a verdict
+    ece: Ece | None
 
 
 def judged(
@@ -310,46 +296,39 @@ def judged(
     statistics: Sequence[Statistic] | None,
     plan: Plan,
     sizes: Sequence[Size | None],
-    known: list[Ece] | None = None,
-) -> tuple[tuple[EvaluationRow, ...], tuple[Verdict, ...]]:
-    """Return the tests of all problems, adjusted together, and what they say of each problem.
+    *,
+    with_ece: bool = False,
+) -> Judged:
+    """Test problems, the omnibus statistics if none are chosen, and adjust them together.
 
-    They are the omnibus ones, if no statistics are chosen. `known` receives the expected
-    calibration error, if its aspect is looked at. It sees the same draws and is no test, so nothing
-    is adjusted for it.
+    The expected calibration error sees the same draws, if its aspect is looked at. It is no test,
+    so nothing is adjusted for it.
     """
     tested = [_tested(problem, statistics) for problem in problems]
-    found = _found(problems, tested, plan, known)
-    rows = _adjusted(problems, tested, found)
-    if min(row.adjusted_pvalue for row in rows) <= ALPHA:
-        find_moments_away(problems)
-    left = iter(row.adjusted_pvalue for row in rows)
-    verdicts = tuple(
-        judge(problem, mine, min(next(left) for _ in some), len(rows), plan.n_resamples)
-        for problem, mine, some in zip(problems, sizes, tested, strict=True)
-    )
-    return rows, verdicts
-
-
-def _found(
-    problems: Sequence[Problem],
-    tested: Sequence[Sequence[Statistic]],
-    plan: Plan,
-    known: list[Ece] | None,
-) -> list[Found]:
-    """Return the statistics and their replicates; `known` receives the error beside them."""
-    if known is None:
-        return of_all(problems, tested, plan, (CELLS, WHOLE))
-    main = [_is_main(problem) for problem in problems]
-    asked = [
-        [*some, ECE()] if is_main else some for some, is_main in zip(tested, main, strict=True)
-    ]
-    found = of_all(problems, asked, plan, (CELLS, WHOLE))
+    main = [with_ece and _is_main(problem) for problem in problems]
+    asked = [[*some, ECE()] if own else some for some, own in zip(tested, main, strict=True)]
+    found, ece = of_all(problems, asked, plan, (CELLS, WHOLE)), None
     for i in np.flatnonzero(main).tolist():
         values, nulls = found[i]
-        known[:] = [Ece(ECE(), values[-1], nulls[-1])]
-        found[i] = values[:-1], nulls[:-1]
-    return found
+        ece, found[i] = Ece(ECE(), values[-1], nulls[-1]), (values[:-1], nulls[:-1])
+    weights = [omnibus_weights(s) if statistics is None else np.ones(len(s)) for s in tested]
+    families = [(np.array(v), null, w) for (v, null), w in zip(found, weights, strict=True)]
+    pvalues, evidence = together(families, _implies_all(problems))
+    pvalues[[not problem.tells for problem in problems]] = 1.0
+    rows = _adjusted(problems, tested, found, pvalues)
+    if pvalues.min() <= ALPHA:
+        find_moments_away(problems)
+    verdicts = tuple(
+        judge(problem, mine, p, len(rows), plan.n_resamples)
+        for problem, mine, p in zip(problems, sizes, pvalues.tolist(), strict=True)
+    )
+    return Judged(rows, verdicts, evidence, ece)
+
+
+def _implies_all(problems: Sequence[Problem]) -> list[bool]:
+    """Return which problems, if calibrated, make all others so: the full distributions of rows."""
+    same = all(problem.rows is problems[0].rows for problem in problems)
+    return [same and problem.lens == Canonical() for problem in problems]
 
 
 def _is_main(problem: Problem) -> bool:
@@ -364,19 +343,22 @@ def _tested(problem: Problem, statistics: Sequence[Statistic] | None) -> Sequenc
 
 
 def _adjusted(
-    problems: Sequence[Problem], tested: Sequence[Sequence[Statistic]], found: Sequence[Found]
+    problems: Sequence[Problem],
+    tested: Sequence[Sequence[Statistic]],
+    found: Sequence[Found],
+    pvalues: Floats,
 ) -> tuple[EvaluationRow, ...]:
-    """Return the tests of all problems, adjusted together."""
+    """Return the tests of all problems, adjusted together, none below its problem's p-value."""
     tests = [
-        (problem, test)
-        for problem, some, (values, nulls) in zip(problems, tested, found, strict=True)
+        (problem, test, p)
+        for problem, some, (values, nulls), p in zip(problems, tested, found, pvalues, strict=True)
         for test in zip(some, values, nulls, strict=True)
     ]
-    _, values, nulls = zip(*(test for _, test in tests), strict=True)
+    _, values, nulls = zip(*(test for _, test, _ in tests), strict=True)
     adjusted = adjust(np.array(values), np.stack(nulls)).tolist()
     return tuple(
-        EvaluationRow(problem.lens, *test, p, problem.tells)
-        for (problem, test), p in zip(tests, adjusted, strict=True)
+        EvaluationRow(problem.lens, *test, max(alone, float(p)), problem.tells)
+        for (problem, test, p), alone in zip(tests, adjusted, strict=True)
     )
 
 

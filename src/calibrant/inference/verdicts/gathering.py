@@ -58,7 +58,7 @@ def _cut(counts: Mapping[str, int]) -> Cut | None:
         return None
     if all(NUMBER.fullmatch(value) for value in counts):
         return _quantiles
-    return None if _days(counts) is None else _periods
+    return None if days(counts) is None else _periods
 
 
 def _rows(values: Iterable[str], counts: Mapping[str, int]) -> int:
@@ -102,7 +102,7 @@ def _span(group: Sequence[str]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _days(counts: Mapping[str, int]) -> dict[str, date] | None:
+def days(counts: Mapping[str, int]) -> dict[str, date] | None:
     """Return the day of each value; None if some are no dates."""
     found = {}
     for value in counts:
@@ -118,8 +118,8 @@ def _days(counts: Mapping[str, int]) -> dict[str, date] | None:
 
 def _periods(counts: Mapping[str, int], least: int) -> Iterator[Gathered]:
     """Yield days, months, quarters or years: the finest of which there are few enough."""
-    days = _days(counts) or {}
-    names = [{value: period(day) for value, day in days.items()} for period in PERIODS]
+    known = days(counts) or {}
+    names = [{value: period(day) for value, day in known.items()} for period in PERIODS]
     chosen = next((each for each in names if len(set(each.values())) <= MOST), names[-1])
     groups: dict[str, tuple[str, ...]] = {}
     for value in sorted(counts):

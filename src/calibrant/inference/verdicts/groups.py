@@ -1,17 +1,19 @@
 """Groups of rows, such as men and women: which of them are off, and how far."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant import tables, words
 from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
 from calibrant.checks.convert import columns_of
 from calibrant.checks.parameters import Rng, listed, whole
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
+from calibrant.inference.testing.families import Evidence
 from calibrant.inference.verdicts.evaluation import EvaluationRow, judged, sizes_of
 from calibrant.inference.verdicts.gathering import gathered
 from calibrant.inference.verdicts.verdict import Verdict
@@ -21,6 +23,7 @@ from calibrant.resampling import Exact
 from calibrant.rows import Group, Memory, Rows, Scan, Values
 from calibrant.words import BIAS
 
+LEAST = 50  # rows of a group
 HEADER = ("column", "group", "rows", "off by", "95 % interval", BIAS, "adjusted p")
 
 
@@ -71,11 +74,14 @@ class Slices(tables.Tabular):
         What it was made with.
     tests : tuple of EvaluationRow
         The tests of all groups, which see the same draws.
+    evidence : float and array of shape (n_resamples,)
+        As in `Evaluation`.
     """
 
     rows: tuple[Slice, ...]
     settings: Settings
-    tests: tuple[EvaluationRow, ...] = ()
+    tests: tuple[EvaluationRow, ...]
+    evidence: Evidence
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -109,7 +115,7 @@ def slices(
     by: Mapping[str, Sequence[Any]] | Sequence[str] | str | Any,
     *,
     lens: Lens | str | None = None,
-    least: int = 50,
+    least: int = LEAST,
     n_resamples: int = 999,
     rng: Rng = None,
     progress: Progress | None = None,
@@ -157,12 +163,13 @@ def slices(
     rows = as_rows(data)
     names, found = _at_hand(data, by, fewest) if rows.held else _elsewhere(data, by, fewest)
     problems = [plan.look(one.rows, chosen, distributions=True) for one in found]
-    tests, verdicts = judged(problems, None, plan, sizes_of(problems))
+    tests = judged(problems, None, plan, sizes_of(problems))
     slices_found = tuple(
         Slice(one.column, one.name, one.n, verdict)
-        for one, verdict in zip(found, verdicts, strict=True)
+        for one, verdict in zip(found, tests.verdicts, strict=True)
     )
-    return Slices(slices_found, plan.settings(by=names, lens=chosen, least=least), tests)
+    made_with = plan.settings(by=names, lens=chosen, least=least)
+    return Slices(slices_found, made_with, tests.rows, tests.evidence)
 
 
 def kept_columns(data: Predictions | Scan) -> list[str]:
@@ -184,25 +191,32 @@ def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
 
     Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
     """
-    columns, found = _columns(data, by), []
+    columns, found = named_columns(data, by, "by"), []
     for column, values in columns.items():
-        texts = np.array([str(value) for value in np.atleast_1d(values)])
-        if texts.shape != (data.n,):
-            raise ValueError(
-                f"`by` must have a value for each of the {data.n:,} rows; column {column!r} has"
-                f" {texts.size:,}."
-            )
-        names, of_rows, counts = np.unique(texts, return_inverse=True, return_counts=True)
-        known = dict(zip(names.tolist(), counts.tolist(), strict=True))
-        for name, shared, n in gathered(known, least):
-            rows = np.isin(names, shared)[of_rows]
+        for name, rows, n in members(str(column), values, data.n, least):
             found.append(Found(str(column), name, n, Memory(data.weighted_by(rows))))
     return list(columns), found
 
 
+def members(
+    column: str, values: Any, n: int, least: int
+) -> Iterator[tuple[str, NDArray[np.bool_], int]]:
+    """Yield the groups of a column: the name, which rows (n,) belong to it, and how many."""
+    texts = np.array([str(value) for value in np.atleast_1d(values)])
+    if texts.shape != (n,):
+        raise ValueError(
+            f"`by` must have a value for each of the {n:,} rows; column {column!r} has"
+            f" {texts.size:,}."
+        )
+    names, of_rows, counts = np.unique(texts, return_inverse=True, return_counts=True)
+    known = dict(zip(names.tolist(), counts.tolist(), strict=True))
+    for name, shared, count in gathered(known, least):
+        yield name, np.isin(names, shared)[of_rows], count
+
+
 def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
     """Return the columns, and the groups of scanned rows; one pass counts them."""
-    names, found = _names(by), []
+    names, found = _names(by, "by"), []
     scan = scan.keeping(names)
     counted: list[Counter[str]] = scan.fold([scan.part(Values(tuple(names)))])[0]
     for column, counts in zip(names, counted, strict=True):
@@ -211,29 +225,30 @@ def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
     return names, found
 
 
-def _columns(data: Predictions, by: Any) -> Mapping[str, Any]:
+def named_columns(data: Predictions, given: Any, argument: str) -> Mapping[str, Any]:
     """Return columns by name: those that were given, of a dict or frame, or those kept."""
-    if isinstance(by, Mapping) and by:
-        return by
-    if frame := columns_of(by):
+    if isinstance(given, Mapping) and given:
+        return given
+    if frame := columns_of(given):
         return frame
-    names = _names(by)
+    names = _names(given, argument)
     missing = sorted(set(names) - set(data.columns))
     if missing:
         raise ValueError(
-            f"`by` must name columns that were kept beside the data; {listed(missing)} not among"
-            f" {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a dict."
+            f"`{argument}` must name columns that were kept beside the data; {listed(missing)} not"
+            f" among {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a"
+            " dict."
         )
     return {name: data.columns[name] for name in names}
 
 
-def _names(by: Any) -> list[str]:
+def _names(given: Any, argument: str) -> list[str]:
     """Return names of columns."""
-    names = [by] if isinstance(by, str) else by
+    names = [given] if isinstance(given, str) else given
     some = isinstance(names, list | tuple) and len(names) > 0
     if not some or not all(isinstance(name, str) for name in names):
         raise TypeError(
-            "`by` must be a dict of columns, such as {'sex': [...]}, a data frame, or names of"
-            " columns that were kept."
+            f"`{argument}` must be a dict of columns, such as {{'sex': [...]}}, a data frame, or"
+            " names of columns that were kept."
         )
     return list(names)

@@ -55,7 +55,7 @@ def cross_fit(problem: Problem, lens: Lens, like: CrossFit | None = None) -> Cro
 
 
 def judge(problem: Problem, size: Size | None, p: float, n_tests: int, n_resamples: int) -> Verdict:
-    """Say what tests through one lens mean: the smallest of their p-values, adjusted for all.
+    """Say what tests through one lens mean, whose p-value together is adjusted for all.
 
     size : of rows at hand; None of others
     """

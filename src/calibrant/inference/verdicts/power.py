@@ -17,7 +17,7 @@ from calibrant.checks.parameters import Rng, derive, fraction, function
 from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.driver import replicates, values_and_replicates
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
-from calibrant.inference.testing.families import omnibus, pvalue, strongest
+from calibrant.inference.testing.families import combined, omnibus, omnibus_weights, pvalue
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Shifted, Tempered
@@ -300,6 +300,7 @@ class Detector:
     ) -> None:
         self.problem, self.statistics, self.nulls, self.alpha = problem, statistics, nulls, alpha
         self._prepared = [statistic.prepare(problem.view) for statistic in statistics]
+        self._weights = omnibus_weights(statistics)
 
     def power(self, rho: Rho, n_data_sets: int) -> float:
         """Return the share of data sets that would be rejected if labels came from rho."""
@@ -311,7 +312,7 @@ class Detector:
     def _pvalue(self, values: Floats) -> float:
         if len(self.statistics) == 1:
             return float(pvalue(values[0], self.nulls[0]))
-        return float(pvalue(*strongest(values, self.nulls)))
+        return float(pvalue(*combined(values, self.nulls, self._weights)))
 
     def smallest(
         self, family: Callable[[float], Rho], target: float, n_data_sets: int

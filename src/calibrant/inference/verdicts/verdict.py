@@ -32,7 +32,7 @@ class Verdict:
     subject : str
         Its name in a sentence, a plural.
     pvalue : float
-        The smallest p-value of its tests, adjusted for all tests that were made.
+        Of its tests taken together, adjusted for all that were made.
     n_tests : int
         How many these were.
     n_resamples : int

@@ -1,0 +1,336 @@
+"""What a browser is sent: the page, and its panels one by one."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from html import escape
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant import tables
+from calibrant.checks.labels import shown
+from calibrant.diagrams import ReliabilityDiagram
+from calibrant.diagrams.bins import bins_picture
+from calibrant.diagrams.charts import chart, forest, spark
+from calibrant.diagrams.charts.svg import asset, policy
+from calibrant.diagrams.null import null_picture
+from calibrant.explorer import code
+from calibrant.explorer.session import MOST_DRAWN, Session
+from calibrant.explorer.state import MOST_BINS, STYLES, TABS, State
+from calibrant.inference.replicates.problem import Progress
+from calibrant.predictions import Predictions
+from calibrant.recalibration.spelled import WHOLE
+from calibrant.words import capital, many, pvalue, signed
+
+PAGE_ROWS = 20
+MOST_SPARKS = 12
+MOST_CHIPS = 100  # classes that can be clicked together
+MOST_COLUMNS = 8  # of a file, beside each row
+BIN_HEADER = ("rows", "mean prediction", "frequency", "observed − predicted", "adjusted p")
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+
+
+class Choice(NamedTuple):
+    """One of several things that can be chosen."""
+
+    value: str
+    name: str
+
+
+class Pages:
+    """The pages of a session."""
+
+    def __init__(self, session: Session, title: str) -> None:
+        from jinja2 import Environment, PackageLoader  # noqa: PLC0415
+        from markupsafe import Markup  # noqa: PLC0415
+
+        self.session = session
+        self.title = title
+        environment = Environment(
+            loader=PackageLoader("calibrant.explorer", "."),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.globals.update(raw=Markup, many=many)
+        self._page = environment.get_template("page.html.j2")
+        self._parts = environment.get_template("parts.html.j2").module
+        here = files("calibrant.explorer")
+        self.script = asset("chart.js") + here.joinpath("page.js").read_text("utf-8")
+        report = files("calibrant.reporting").joinpath("style.css").read_text("utf-8")
+        own = here.joinpath("page.css").read_text("utf-8")
+        self.style = asset("palette.css") + asset("chart.css") + report + own
+
+    @property
+    def policy(self) -> str:
+        """The content-security policy: nothing from elsewhere, and only our script."""
+        mine = policy(self.script).replace("img-src data:", "img-src 'self' data:")
+        return f"{mine}; connect-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'"
+
+    def whole(self, state: State) -> str:
+        """Return the page of a state."""
+        return self._page.render(
+            title=self.title,
+            state=state,
+            style=self.style,
+            script=self.script,
+            controls=self.controls(state),
+            diagram=self.diagram(state),
+            below=self.below(state) if state.tab in ("bins", "rows", "code") else None,
+            tabs=TABS,
+        )
+
+    def alone(self, panel: str) -> str:
+        """Return a page that holds a panel alone, for browsers without a script."""
+        head = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{escape(self.title)}'
+        return f'{head}</title><style>{self.style}</style><body class="panel">{panel}'
+
+    # Panels: pieces of HTML
+
+    def controls(self, state: State) -> str:
+        """Return the form on the left."""
+        session, data = self.session, self.session.model(state)
+        return self._part(
+            "controls",
+            state=state,
+            data=data,
+            models=list(session.models),
+            lenses=_lenses(state, data),
+            bins=state.bins or 10,
+            most_bins=MOST_BINS,
+            styles=STYLES,
+            two=session.two(state),
+            columns=list(data.columns),
+            groups=[name for name, _, _ in session.group_rows(state)]
+            if state.by in data.columns
+            else [],
+            chips=_chips(state, data),
+            repairs=[name for name in WHOLE if data.m == 2 or name != "beta"],
+        )
+
+    def diagram(self, state: State, progress: Progress | None = None) -> str:
+        """Return the reliability diagram, and the null distribution of its ECE."""
+        found = self.session.diagram(state, progress)
+        picture = found.picture(style=self._style(state, found))
+        drawn = chart(picture, found.sentence)
+        test = self.session.test(state, progress) if len(found.series) == 1 else None
+        beside = None
+        if test is not None:
+            beside = chart(null_picture(test, str(test.settings["statistic"])))
+        frame = picture.frame
+        return self._part(
+            "diagram",
+            state=state,
+            sentence=found.sentence,
+            drawn=drawn.figure,
+            axis="" if frame is None else f"{frame.x[0]} {frame.x[1]} {int(frame.square)}",
+            kind=len(found.classes),
+            title=capital(found.subject or f"P({found.classes[found.event]})")
+            if len(found.classes) == 2
+            else ", ".join(found.classes),
+            rows=self.session.data(state).n,
+            null=None if beside is None else beside.figure,
+            p=None if test is None else pvalue(test.pvalue, test.null.size),
+        )
+
+    def verdict(self, state: State, progress: Progress | None = None) -> str:
+        """Return what may be concluded about the lens, of one model or two."""
+        if state.other and not state.repair:
+            found = self.session.comparison(state, progress)
+            lines = [(False, line) for line in str(found).splitlines()]
+            header, rows = found.lines()
+        else:
+            evaluation = self.session.evaluation(state, progress)
+            lines = [(v.rejected, v.sentence) for v in evaluation.verdicts]
+            if evaluation.ece is not None:
+                lines.append((False, f"{str(evaluation).splitlines()[-1]}"))
+            header, rows = evaluation.lines()
+        return self._part("verdict", lines=lines, table=tables.cards(header, rows, 2))
+
+    def below(self, state: State, progress: Progress | None = None) -> str:
+        """Return what is under the diagram: the chosen tab."""
+        return str(getattr(self, f"_{state.tab}")(state, progress))
+
+    def _bins(self, state: State, progress: Progress | None) -> str:
+        found = self.session.diagram(state, progress)
+        header, lines = bin_table(found)
+        links = [state.query(bin=j, tab="rows", page=0) for j in range(len(lines))]
+        one = len(found.series) == 1
+        return self._part("bins", header=header, lines=lines, links=links if one else None)
+
+    def _rows(self, state: State, progress: Progress | None) -> str:
+        found = self.session.diagram(state, progress)
+        rows = selected_rows(self.session, state, found)
+        header, lines, numbers = row_table(self.session, state, rows)
+        images = [
+            [i for i, cell in enumerate(line) if cell.lower().endswith(IMAGES)] for line in lines
+        ]
+        return self._part(
+            "rows",
+            state=state,
+            header=header,
+            lines=zip(numbers, lines, images, strict=True),
+            n=len(rows),
+            first=state.page * PAGE_ROWS,
+            last=min(len(rows), (state.page + 1) * PAGE_ROWS),
+            fixed=len(header) - len(beside(self.session.model(state))),
+        )
+
+    def _classes(self, state: State, progress: Progress | None) -> str:
+        found = self.session.classes(state, progress)
+        header, lines = found.lines()
+        shown_classes = [found.classes[j] for j in found.ranked[:MOST_SPARKS]]
+        sparks = []
+        for name in shown_classes:
+            one = self.session.diagram(replace(state, lens=f"class:{name}", bins=0, other=""))
+            label = f"Observed minus predicted frequency of {name}. {one.sentence}"
+            sparks.append(
+                (name, state.moved(lens=f"class:{name}"), spark(bins_picture(one), label))
+            )
+        links = [state.moved(lens=f"class:{line[0]}") for line in lines]
+        return self._part(
+            "classes",
+            told=capital(str(found)),
+            sparks=sparks,
+            header=header,
+            lines=lines,
+            links=links,
+        )
+
+    def _groups(self, state: State, progress: Progress | None) -> str:
+        columns = list(self.session.model(state).columns)
+        if not columns or not state.by:
+            return self._part("groups", state=state, columns=columns, drawn=None)
+        found = self.session.groups(state, progress)
+        header, lines = found.lines()
+        drawn = forest(found.rows, f"How far off the groups of {state.by} are.")
+        links = [
+            state.moved(group="" if row.group == state.group else row.group) for row in found.rows
+        ]
+        return self._part(
+            "groups",
+            state=state,
+            columns=columns,
+            told=f"{found}.",
+            drawn=drawn.figure,
+            header=header[1:],
+            lines=[line[1:] for line in lines],
+            links=links,
+        )
+
+    def _code(self, state: State, _: Progress | None) -> str:
+        return self._part(
+            "code",
+            state=state,
+            python=code.python(self.session, state),
+            command=code.command(self.session, state),
+        )
+
+    def _part(self, name: str, **values: Any) -> str:
+        return str(getattr(self._parts, name)(values))
+
+    def _style(self, state: State, found: ReliabilityDiagram) -> Any:
+        """Return the style of a diagram: bars have one model, and both have two outcomes."""
+        if len(found.classes) > 2 or (state.style == "bars" and len(found.series) > 1):
+            return "deviations"
+        return state.style or "deviations"
+
+
+def _lenses(state: State, data: Predictions) -> list[Choice]:
+    """Return the lenses that are offered by name."""
+    top = Choice("top", "predicted class")
+    if data.m == 2:
+        found = [Choice("", f"P({data.classes[1]})"), top]
+    elif data.m <= MOST_DRAWN:
+        found = [Choice("", "all classes"), top]
+    else:
+        found = [Choice("", "predicted class"), Choice("top:3", "top 3 classes")]
+    if data.m > 2:
+        found += [Choice("top:2", "top 2 classes"), Choice("pooled", "all classes pooled")]
+        found += [Choice(f"class:{name}", f"class {shown(name)}") for name in data.classes[:1000]]
+    if state.lens not in {choice.value for choice in found}:
+        found.append(Choice(state.lens, state.lens))
+    return found
+
+
+def _chips(state: State, data: Predictions) -> list[tuple[str, int]]:
+    """Return the classes with the group that each is in, for groups built by clicking."""
+    if not 2 < data.m <= MOST_CHIPS:
+        return []
+    groups = state.lens.removeprefix("groups:").split("|") if "|" in state.lens else []
+    places = {name: i for i, group in enumerate(groups) for name in group.split(",")}
+    return [(name, places.get(name, 0)) for name in data.classes]
+
+
+def bin_table(found: ReliabilityDiagram) -> tables.Lines:
+    """Return the bins as a table: of two outcomes the event, of more the largest deviation."""
+    two = len(found.classes) == 2
+    header, lines = ("bin" if two else "bin, outcome furthest off", *BIN_HEADER), []
+    for series in found.series:
+        fn, p = series.function, series.cells.adjusted_pvalues
+        for j in range(fn.n_cells):
+            at = found.event if two else int(np.abs(fn.deviations[j]).argmax())
+            name = f"{j + 1}" if two else f"{j + 1}, {found.classes[at]}"
+            lines.append(
+                [
+                    f"{series.name} {name}".strip(),
+                    f"{fn.mass[j]:,.0f}",
+                    f"{fn.predicted[j, at]:.4f}",
+                    f"{fn.observed[j, at]:.4f}",
+                    signed(float(fn.deviations[j, at]), 4),
+                    f"{p[j]:.3g}",
+                ]
+            )
+    return header, lines
+
+
+def selected_rows(session: Session, state: State, found: ReliabilityDiagram) -> Any:
+    """Return the numbers of the rows that were selected, the most surprising outcome first."""
+    data, lens = session.data(state), session.lens(state)
+    seen = lens(data)
+    of_row = np.arange(seen.n) * data.n // seen.n  # of the pooled lens, m rows are one
+    mask = np.ones(seen.n, bool)
+    if state.bin >= 0 and len(found.series) == 1:
+        fitted = found.series[0].function.fitted
+        mask &= np.asarray(fitted.assign(seen.probs)) == state.bin
+    if len(found.classes) == 2:
+        p = seen.probs[:, found.event]
+        mask &= (p >= state.low) & (p <= state.high)
+    rows = np.unique(of_row[mask])
+    given = data.probs[rows, data.labels[rows]]
+    return rows[np.argsort(given, kind="stable")]
+
+
+def beside(data: Predictions) -> list[str]:
+    """Return the columns of a file that are shown beside rows."""
+    return list(data.columns)[:MOST_COLUMNS]
+
+
+def row_table(
+    session: Session, state: State, rows: Any
+) -> tuple[Sequence[str], list[list[str]], list[int]]:
+    """Return header, lines and numbers of one page of rows."""
+    data, numbers = session.data(state), session.rows(state)
+    columns = beside(data)
+    header = ("row, from 0", "outcome", "P(outcome)", "predicted", "confidence", *columns)
+    if data.m == 2:
+        header = ("row, from 0", "outcome", "P(outcome)", f"P({data.classes[1]})", *columns)
+    some = rows[state.page * PAGE_ROWS : (state.page + 1) * PAGE_ROWS]
+    lines = [list(_line(data, int(row), int(numbers[row]), columns)) for row in some]
+    return header, lines, [int(numbers[row]) for row in some]
+
+
+def _line(data: Predictions, row: int, number: int, columns: Sequence[str]) -> Iterator[str]:
+    probs, label = data.probs[row], int(data.labels[row])
+    yield f"{number:,}"
+    yield data.classes[label]
+    yield f"{probs[label]:.4f}"
+    if data.m == 2:
+        yield f"{probs[1]:.4f}"
+    else:
+        top = int(probs.argmax())
+        yield data.classes[top]
+        yield f"{probs[top]:.4f}"
+    for column in columns:
+        yield str(data.columns[column][row])

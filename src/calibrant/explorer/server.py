@@ -1,0 +1,326 @@
+"""A small server on this machine. Nothing is asked of it without its token, and nothing changed.
+
+The standard library's server is enough for one person and needs nothing installed. Addresses begin
+with a random token, which whoever started the explorer knows; requests that lack it, name another
+host or come from a page of another origin are refused.
+"""
+
+import csv
+import io
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from secrets import compare_digest, token_urlsafe
+from tempfile import TemporaryDirectory
+from typing import Any, final
+from urllib.parse import parse_qsl, urlsplit
+
+from calibrant.explorer.pages import IMAGES, PAGE_ROWS, Pages, bin_table, row_table, selected_rows
+from calibrant.explorer.session import Session
+from calibrant.explorer.state import State
+from calibrant.inference.replicates.problem import Progress
+from calibrant.reporting import report
+
+LOCAL = "127.0.0.1"
+AT_ONCE = 4  # requests that compute at the same time; others wait
+MOST_TICKETS = 256
+LARGEST_IMAGE = 20_000_000  # bytes
+MOST_CSV = 100_000  # rows
+TYPES = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv"}
+IMAGE_TYPES = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png"}
+IMAGE_TYPES |= {".gif": "image/gif", ".webp": "image/webp"}
+
+
+class OutdatedError(Exception):
+    """Somebody asks something else by now."""
+
+
+@final
+class Tickets:
+    """The latest question of each tab of a browser, and how far its answer is."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, int] = {}
+        self._shares: dict[str, float] = {}
+        self._guard = threading.Lock()
+
+    def progress(self, ticket: str) -> Progress | None:
+        """Return what work reports to; it ends work that nobody waits for any more."""
+        tab, _, number = ticket.partition(".")
+        if not re.fullmatch(r"[0-9a-z]{1,30}", tab) or not re.fullmatch(r"[0-9]{1,9}", number):
+            return None
+        with self._guard:
+            if len(self._latest) > MOST_TICKETS:
+                self._latest.clear()
+                self._shares.clear()
+            self._latest[tab] = max(int(number), self._latest.get(tab, 0))
+
+        def tell(done: int, total: int) -> None:
+            if int(number) < self._latest.get(tab, 0):
+                raise OutdatedError
+            self._shares[tab] = done / max(1, total)
+
+        return tell
+
+    def share(self, ticket: str) -> float:
+        """Return how much of the work is done."""
+        return self._shares.get(ticket.partition(".")[0], 0.0)
+
+
+@final
+class Explorer:
+    """The explorer of a session, served until it is closed.
+
+    In a notebook it shows its page in a cell.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        title: str,
+        host: str = LOCAL,
+        port: int = 0,
+        images: Path | None = None,
+    ) -> None:
+        self.session, self.pages = session, Pages(session, title)
+        self.images = None if images is None else images.resolve()
+        self.token, self.tickets = token_urlsafe(24), Tickets()
+        self.slots = threading.BoundedSemaphore(AT_ONCE)
+        handler = type("ExplorerHandler", (Handler,), {"explorer": self})
+        self.server = _listen(host, port, handler)
+        self.host = host
+
+    @property
+    def address(self) -> str:
+        """Where the page is, with the token."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.server.server_port}/{self.token}/"
+
+    def names(self, host: str) -> set[str]:
+        """Return what the server is called by those who mean it; `host` is what somebody said."""
+        if self.host in ("0.0.0.0", "::"):
+            return {host}
+        own = urlsplit(self.address).netloc
+        return {own, f"localhost:{self.server.server_port}"} if self.host == LOCAL else {own}
+
+    def start(self) -> "Explorer":
+        """Serve in the background."""
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def close(self) -> None:
+        """Stop serving."""
+        self.server.shutdown()
+        self.server.server_close()
+
+    def _repr_html_(self) -> str:
+        size = "width: 100%; height: 780px; border: 0"
+        return f'<iframe title="calibrant" style="{size}" src="{self.address}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<explorer at {self.address}>"
+
+
+def _listen(host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+    """Open a port; if it is in use, one of the next."""
+    for number in range(port, min(port + 20, 65_536)) if port else (0,):
+        try:
+            found = ThreadingHTTPServer((host, number), handler)
+        except (OSError, OverflowError) as error:
+            why = str(getattr(error, "strerror", None) or error).lower()
+            if number + 1 < port + 20 and "in use" in why:
+                continue
+            raise ValueError(
+                f"`host` and `port` cannot be listened to: {host}:{number}, {why}."
+            ) from None
+        found.daemon_threads = True
+        return found
+    raise ValueError(f"`port` must be free; {port} and the next ones are in use.")
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    explorer: Explorer
+    server_version, sys_version = "calibrant", ""
+    protocol_version = "HTTP/1.1"
+    timeout = 60
+
+    def do_GET(self) -> None:
+        """Answer, or refuse."""
+        path, query = urlsplit(self.path).path, urlsplit(self.path).query
+        _, token, *rest = path.split("/", 2)
+        if not self._trusted(token):
+            self._send("This address is not known.", HTTPStatus.FORBIDDEN)
+            return
+        page = rest[0] if rest else ""
+        given = dict(parse_qsl(query, max_num_fields=64, keep_blank_values=True))
+        try:
+            self._answer(page, given)
+        except (ValueError, TypeError, IndexError) as error:
+            self._send(str(error).replace("`", ""), HTTPStatus.BAD_REQUEST)
+        except OutdatedError:
+            self._send("Outdated.", HTTPStatus.CONFLICT)
+        except MemoryError:
+            self._send("There is not enough memory for this.", HTTPStatus.INSUFFICIENT_STORAGE)
+        except Exception as error:  # a fault of ours must not end the answer without a word
+            found = f"The explorer failed: {type(error).__name__}: {error}"
+            self._send(found, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def _trusted(self, token: str) -> bool:
+        """Whether a request knows the token, names this host, and comes from our own page."""
+        host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
+        here = self.explorer.names(host)
+        return (
+            compare_digest(token.encode(), self.explorer.token.encode())
+            and host in here
+            and (origin is None or origin in {f"http://{name}" for name in here})
+            and self.headers.get("Sec-Fetch-Site", "none") != "cross-site"
+        )
+
+    def _answer(self, page: str, given: dict[str, str]) -> None:
+        if page == "progress":
+            self._send(f"{self.explorer.tickets.share(given.get('ticket', '')):.4f}")
+        elif page == "image":
+            self._image(given)
+        elif page == "" or page in FILES or page.startswith("panel/"):
+            with self.explorer.slots:
+                self._send(*self._computed(page, State.of(given), given))
+        else:
+            self._send("There is no such page.", HTTPStatus.NOT_FOUND)
+
+    def _computed(
+        self, page: str, state: State, given: dict[str, str]
+    ) -> tuple[str | bytes, HTTPStatus, str, str]:
+        """Return what is sent: the body, the status, the type, and the name of a file."""
+        pages, session = self.explorer.pages, self.explorer.session
+        if page in FILES:
+            kind = TYPES.get(Path(page).suffix, "text/html")
+            return FILES[page](session, state), HTTPStatus.OK, kind, f"calibrant-{page}"
+        if page == "":
+            return pages.whole(state), HTTPStatus.OK, "text/html", ""
+        panel = _panels(pages).get(page.removeprefix("panel/"))
+        if panel is None:
+            return "There is no such panel.", HTTPStatus.NOT_FOUND, "text/plain", ""
+        found = panel(state, self.explorer.tickets.progress(given.get("ticket", "")))
+        return pages.alone(found) if given.get("alone") else found, HTTPStatus.OK, "text/html", ""
+
+    def _image(self, given: dict[str, str]) -> None:
+        """Send the picture that a row names, if it lies in the folder of pictures."""
+        data = self.explorer.session.model(State(model=given.get("model", "")))
+        column, folder = data.columns.get(given.get("column", "")), self.explorer.images
+        if column is None:
+            raise ValueError("There is no such column.")
+        named = str(column[int(given.get("row", "-1"))])
+        path = None if folder is None else _picture(folder, named)
+        if path is None:
+            self._send("There is no such picture.", HTTPStatus.NOT_FOUND)
+            return
+        self._send(path.read_bytes(), kind=IMAGE_TYPES[path.suffix.lower()])
+
+    def _send(
+        self,
+        body: str | bytes,
+        status: HTTPStatus = HTTPStatus.OK,
+        kind: str = "text/plain",
+        name: str = "",
+    ) -> None:
+        found = body.encode() if isinstance(body, str) else body
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(found)))
+        self.send_header("Content-Security-Policy", self.explorer.pages.policy)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        if name:
+            self.send_header("Content-Disposition", f'attachment; filename="{name}"')
+        self.end_headers()
+        try:
+            self.wfile.write(found)
+        except (BrokenPipeError, ConnectionResetError):  # the browser has left
+            self.close_connection = True
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing: requests hold the token."""
+
+
+def _picture(folder: Path, name: str) -> Path | None:
+    """Return the file of a picture; None if it is none, is too large or lies elsewhere."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder) or path.suffix.lower() not in IMAGES or not path.is_file():
+        return None
+    return path if path.stat().st_size <= LARGEST_IMAGE else None
+
+
+def _panels(pages: Pages) -> dict[str, Callable[[State, Progress | None], str]]:
+    return {
+        "controls": lambda state, _: pages.controls(state),
+        "diagram": pages.diagram,
+        "verdict": pages.verdict,
+        "below": pages.below,
+    }
+
+
+def _svg(session: Session, state: State) -> str:
+    found = session.diagram(state)
+    return found.figure(**_style(state, found)).svg
+
+
+def _png(session: Session, state: State) -> bytes:
+    from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
+
+    found = session.diagram(state)
+    with _DRAWING, TemporaryDirectory() as folder:
+        path = Path(folder) / "figure.png"
+        static.draw_without_window()
+        static.save(found.plot(**_style(state, found)), path)
+        return path.read_bytes()
+
+
+_DRAWING = threading.Lock()  # matplotlib's state knows one thread
+
+
+def _style(state: State, found: Any) -> dict[str, Any]:
+    fits = len(found.classes) == 2 and not (state.style == "bars" and len(found.series) > 1)
+    return {"style": state.style} if state.style and fits else {}
+
+
+def _csv(header: Any, lines: Any) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerows([header, *lines])
+    return out.getvalue()
+
+
+def _bins_csv(session: Session, state: State) -> str:
+    return _csv(*bin_table(session.diagram(state)))
+
+
+def _rows_csv(session: Session, state: State) -> str:
+    rows = selected_rows(session, state, session.diagram(state))
+    pages = range(min(-(-len(rows) // PAGE_ROWS), MOST_CSV // PAGE_ROWS))
+    parts = [row_table(session, replace(state, page=page), rows) for page in pages]
+    return _csv(parts[0][0] if parts else (), [line for part in parts for line in part[1]])
+
+
+def _report(session: Session, state: State) -> str:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        models = session.pair(state)
+        data: Any = models if len(models) > 1 else next(iter(models.values()))
+        report(data, path, region=state.region or None, **session.draws)
+        return path.read_text("utf-8")
+
+
+FILES: dict[str, Callable[[Session, State], str | bytes]] = {
+    "figure.svg": _svg,
+    "figure.png": _png,
+    "bins.csv": _bins_csv,
+    "rows.csv": _rows_csv,
+    "report.html": _report,
+}

@@ -1,0 +1,426 @@
+"""The monitor: rows in, evidence out, at any time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, exp, inf, log
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant import words
+from calibrant.arguments import as_lens
+from calibrant.checks.parameters import fraction, positive, whole
+from calibrant.engine.arrays import Floats
+from calibrant.lenses import Lens
+from calibrant.monitor import bias, findings, saved, sentences
+from calibrant.monitor.curve import Curve
+from calibrant.monitor.findings import Direction, Finding
+from calibrant.monitor.late import Waiting, known_labels
+from calibrant.monitor.merged import Merged
+from calibrant.monitor.starts import Start, find_start
+from calibrant.monitor.streams import Stream, check_rows, seen_through
+from calibrant.predictions import Predictions
+
+if TYPE_CHECKING:
+    from calibrant.diagrams.charts import Chart
+    from calibrant.diagrams.static import Axes
+    from calibrant.monitor.picture import MonitorDiagram
+
+AnyLens = Lens | str
+
+
+@final
+class Monitor:
+    r"""Watch predictions as their outcomes come in, and raise an alarm that may be trusted.
+
+    If predictions are calibrated, outcome y_t is drawn from p_t given all rows before. A bet q_t
+    that is made before y_t is known multiplies a wealth by q_t(y_t) / p_t(y_t), and so
+
+        E_t = prod_{s <= t} q_s(y_s) / p_s(y_s)
+
+    has mean one, and P(E_t ever reaches 1 / alpha) <= alpha. Look as often as you like.
+
+    Parameters
+    ----------
+    lens : Lens, str, sequence of them, or None
+        What aspect of the predictions is watched, such as ``"top"`` or ``"class:dog"``. Wealth is
+        split evenly between several. Default: the event of two classes; of more, bets on the
+        predicted class, on temperatures, on single classes and on those behind the predicted one.
+    alpha : float, default 0.05
+        Probability of a false alarm, ever.
+    run_length : float or None, default 1,000,000
+        Mean number of rows until a false alarm of the detector of changes, at least. It finds
+        changes after many calibrated rows sooner than the test. None: no detector.
+    lead : int, default 1
+        How many rows are predicted before the outcome of the first of them is known. Then only
+        every `lead`-th row may learn from the last; see docs/monitoring.md.
+
+    Notes
+    -----
+    Rows are numbered from 0, those without outcome not at all. An outcome that was given
+    probability 0 makes the evidence infinite. Two promises: `alarm` comes for 5 % of calibrated
+    models, however long they are watched; `change` comes for all of them some day, after a million
+    rows on average.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> monitor = Monitor()
+    >>> p = rng.random(2000)
+    >>> monitor.update(p, rng.random(2000) < p)
+    >>> print(monitor)
+    no alarm after 2,000 rows: e-value 0.0809, alarm at 20; bias -0.5 points (-3.9 to +2.9)
+    >>> monitor.update(p, rng.random(2000) < p**1.5)
+    >>> monitor.alarm, monitor.since, monitor.direction
+    (3003, 2048, 'high')
+    """
+
+    __slots__ = (
+        "_classes", "_crossed", "_curve", "_lenses", "_streams", "_sup", "_waiting",
+        "alpha", "change", "impossible", "lead", "lens", "missing", "n", "run_length",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        lens: AnyLens | Sequence[AnyLens] | None = None,
+        alpha: float = 0.05,
+        *,
+        run_length: float | None = 1_000_000,
+        lead: int = 1,
+    ) -> None:
+        several = isinstance(lens, Iterable) and not isinstance(lens, str)
+        self.lens: tuple[AnyLens | None, ...] = tuple(lens) if several else (lens,)  # type: ignore[arg-type, assignment]
+        if not self.lens:
+            raise ValueError("`lens` must be at least one lens; found none.")
+        self.alpha = fraction("alpha", alpha)
+        self.lead = whole("lead", lead, least=1, most=10_000)
+        self.run_length = None if run_length is None else positive("run_length", run_length)
+        self.n = 0
+        self.missing = 0
+        self.change: int | None = None
+        self.impossible: int | None = None
+        self._classes: tuple[str, ...] | None = None
+        self._lenses: tuple[Lens | None, ...] = ()
+        self._streams: list[list[Stream]] = []  # of each lens, `lead` of them
+        self._sup = np.zeros(self.lead)  # of log E, of each of the streams that take turns
+        self._crossed: list[int | None] = [None] * self.lead
+        self._curve = Curve()
+        self._waiting = Waiting()
+
+    # Rows in
+
+    def update(self, probs: Any, labels: ArrayLike | Sequence[Any] | None = None) -> None:
+        """Add rows in the order of time: one, or many.
+
+        Parameters
+        ----------
+        probs : array_like of shape (n, m) or (n,), or Predictions
+            As in `Predictions`, which may also be given in place of both.
+        labels : array_like of shape (n,)
+            Outcomes. Rows whose outcome is None or NaN are left out and counted in `missing`.
+        """
+        if isinstance(probs, Predictions):
+            self._add(probs)
+            return
+        if labels is None:
+            raise TypeError("`labels` must be given: the outcome of each row, None if not known.")
+        probs = np.asarray(probs)
+        known, outcomes = known_labels(labels)
+        if known is not None and len(known) == len(probs):
+            self.missing += int((~known).sum())
+            probs, outcomes = probs[known], outcomes[known]
+        if len(probs) or known is None:
+            self._add(Predictions(probs, outcomes, self._names(probs)))
+
+    def _names(self, probs: Any) -> tuple[str, ...] | None:
+        """Return the classes that are known, for labels that are names."""
+        width = 2 if probs.ndim == 1 else probs.shape[1]
+        return self._classes if self._classes and len(self._classes) == width else None
+
+    def predict(self, ids: Sequence[Any], probs: ArrayLike) -> None:
+        """Add rows whose outcome comes later, in the order of time.
+
+        Parameters
+        ----------
+        ids : sequence
+            A name or number for each row, by which `observe` finds it.
+        probs : array_like of shape (n, m) or (n,)
+            Predictions.
+        """
+        rows = np.asarray(probs)
+        Predictions(rows, np.zeros(len(rows), int))  # refuses what is not a prediction
+        self._waiting.predict(ids, rows)
+
+    def observe(self, ids: Sequence[Any], labels: Sequence[Any]) -> None:
+        """Tell outcomes of rows that were predicted.
+
+        A row is bet on when all rows predicted before it have their outcome: those that come
+        early may be of one kind. Tell None where an outcome will never be known.
+        """
+        self._waiting.observe(ids, labels)
+        ready = self._waiting.ready()
+        if ready[0]:
+            self.update(*ready)
+
+    @property
+    def waiting(self) -> int:
+        """How many rows wait for their outcome, or for that of an earlier row."""
+        return len(self._waiting.probs)
+
+    def _add(self, data: Predictions) -> None:
+        check_rows(data, self._classes)
+        if not self._streams:
+            self._begin(data)
+        slots = (self.n + np.arange(data.n)) % self.lead
+        limit = 0.0
+        if self.run_length is not None and self.lead == 1:
+            limit = float(self.run_length) * len(self._lenses)
+        log_wealth, changed = np.empty((2, len(self._lenses), data.n))
+        for j, lens in enumerate(self._lenses):
+            seen = seen_through(lens, data)
+            for slot, stream in enumerate(self._streams[j]):
+                mine = np.flatnonzero(slots == slot) if self.lead > 1 else slice(None)
+                part = seen.take(mine) if isinstance(mine, np.ndarray) else seen
+                traces = stream.add(part, limit)
+                log_wealth[j, mine], changed[j, mine] = traces
+        self._look(_log_mean(log_wealth), slots)
+        self._look_for_change(changed.mean(axis=0))
+        self.n += data.n
+
+    def _begin(self, data: Predictions) -> None:
+        """Settle what the first rows tell: classes, and the outcomes of each lens."""
+        self._lenses = tuple(None if each is None else as_lens(each, data) for each in self.lens)
+        for lens in self._lenses:
+            if lens is not None and not lens.rowwise:
+                raise ValueError(
+                    f"`lens` must keep a row for a row; {lens} makes several of one, which are not"
+                    " separate bets."
+                )
+        self._classes = data.classes
+        outcomes = [seen_through(lens, data).m for lens in self._lenses]
+        self._streams = [[Stream.start(m) for _ in range(self.lead)] for m in outcomes]
+
+    def _look(self, log_wealth: Floats, slots: Any) -> None:
+        """Note when each of the streams that take turns crossed its limit, and the curve."""
+        limit = log(self._factor / self.alpha)
+        for slot in range(self.lead):
+            mine = np.flatnonzero(slots == slot) if self.lead > 1 else np.arange(slots.size)
+            over = mine[log_wealth[mine] >= limit]
+            if self._crossed[slot] is None and over.size:
+                self._crossed[slot] = self.n + int(over[0])
+            self._sup[slot] = log_wealth[mine].max(initial=self._sup[slot])
+        infinite = np.flatnonzero(np.isinf(log_wealth))
+        if self.impossible is None and infinite.size:
+            self.impossible = self.n + int(infinite[0])
+        self._curve.add(self.n, log_wealth)
+
+    def _look_for_change(self, changed: Floats) -> None:
+        if self.run_length is None or self.lead > 1 or self.change is not None:
+            return
+        over = np.flatnonzero(changed >= self.run_length)
+        if over.size:
+            self.change = self.n + int(over[0])
+
+    # Evidence out
+
+    @property
+    def _needed(self) -> int:
+        """How many of the streams that take turns must agree: half of them."""
+        return ceil(self.lead / 2)
+
+    @property
+    def _factor(self) -> float:
+        """What a p-value is multiplied by if half of `lead` dependent ones must be below it."""
+        return self.lead / self._needed
+
+    @property
+    def log_evalue(self) -> float:
+        """The natural logarithm of `evalue`."""
+        if not self._streams:
+            return 0.0
+        every = np.array([[stream.log_wealth for stream in slots] for slots in self._streams])
+        return float(_log_mean(_log_mean(every)[:, None])[0])
+
+    @property
+    def evalue(self) -> float:
+        """The wealth now: 1 at the start, with mean one if calibrated."""
+        return exp(self.log_evalue) if self.log_evalue < 700 else inf
+
+    @property
+    def pvalue(self) -> float:
+        """A p-value that is valid whenever somebody looks: 1 / largest evidence so far."""
+        largest = float(np.sort(self._sup)[-self._needed])
+        return min(1.0, self._factor * exp(-largest))
+
+    @property
+    def alarm(self) -> int | None:
+        """The row at which the evidence first reached 1 / alpha; None if it did not."""
+        crossed = sorted(row for row in self._crossed if row is not None)
+        return crossed[self._needed - 1] if len(crossed) >= self._needed else None
+
+    @property
+    def _best(self) -> Stream:
+        """The stream that has won most."""
+        return max((s for slots in self._streams for s in slots), key=lambda s: s.log_wealth)
+
+    @property
+    def start(self) -> Start | None:
+        """The most likely first row of the deviation, and an interval; None without an alarm."""
+        if self.alarm is None and self.change is None:
+            return None
+        found = find_start(self._best.state.record)
+        if self.lead == 1:
+            return found
+        low, high = found.interval
+        return Start(found.row * self.lead, (low * self.lead, high * self.lead + self.lead - 1))
+
+    @property
+    def since(self) -> int | None:
+        """The most likely row at which the deviation began; None without an alarm."""
+        return None if self.start is None else self.start.row
+
+    @property
+    def since_interval(self) -> tuple[int, int] | None:
+        """Rows between which the deviation began, 95 % sure; None without an alarm."""
+        return None if self.start is None else self.start.interval
+
+    @property
+    def which(self) -> Finding | None:
+        """The bet that has most of the wealth; None before the first row."""
+        if not self._streams:
+            return None
+        best = self._best
+        j = next(j for j, slots in enumerate(self._streams) if best in slots)
+        return findings.find(best, self._outcomes(j))
+
+    def _outcomes(self, j: int) -> tuple[str, ...]:
+        """Return the names of the outcomes of a lens."""
+        assert self._classes is not None
+        if self._lenses[j] is None:
+            return self._classes
+        m = len(self._classes)
+        shown = Predictions.trusted(
+            np.full((1, m), 1 / m), np.zeros(1, np.int32), self._classes, event=1
+        )
+        return seen_through(self._lenses[j], shown).classes
+
+    @property
+    def direction(self) -> Direction | None:
+        """Whether probabilities are too "high", too "low", or "both"; None without an alarm."""
+        if self.alarm is None and self.change is None:
+            return None
+        return None if self.which is None else self.which.direction
+
+    @property
+    def bias(self) -> float | None:
+        """Mean prediction minus rate of the event, or of the predicted class, over all rows."""
+        if not self.n:
+            return None
+        totals = self._best.state.totals
+        return -float(totals.residual[0]) / int(totals.rows[0])
+
+    @property
+    def bias_interval(self) -> tuple[float, float] | None:
+        """An interval that covers the mean bias of all rows at all times, with 1 - alpha."""
+        if not self.n:
+            return None
+        totals = self._best.state.totals
+        sums = float(totals.residual[0]), float(totals.squares[0]), int(totals.rows[0])
+        return bias.interval(*sums, self.alpha)
+
+    # Together, and apart
+
+    def merge(self, *others: "Monitor", independent: bool = False) -> Merged:
+        """Return the evidence of this and other monitors together.
+
+        The mean of e-values is one whatever depends on what; the product, which is larger, only
+        for streams that are independent of each other. Rows of two monitors cannot become those
+        of one: bets learn from the order of time.
+        """
+        every = (self, *others)
+        for other in others:
+            if not isinstance(other, Monitor):
+                raise TypeError(f"`others` must be monitors; found {type(other).__name__}.")
+            if other is self or (other.n and other.to_dict() == self.to_dict()):
+                raise ValueError("`others` must have seen other rows; found the same twice.")
+        logs = np.array([each.log_evalue for each in every])
+        total = float(logs.sum()) if independent else float(_log_mean(logs[:, None])[0])
+        evalue = exp(total) if total < 700 else inf
+        return Merged(evalue, sum(each.n for each in every), len(every), independent)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of the monitor as plain values for JSON; `from_dict` continues from there."""
+        streams = [[saved.packed(each) for each in slots] for slots in self._streams]
+        body = {
+            "lens": [None if each is None else saved.spelled(each) for each in self.lens],
+            **{name: getattr(self, name) for name in PLAIN},
+            "classes": None if self._classes is None else list(self._classes),
+            "sup": [None if each == inf else float(each) for each in self._sup],
+            "crossed": self._crossed,
+            "curve": self._curve.to_dict(),
+            "waiting": self._waiting.to_list(),
+            "streams": streams,
+        }
+        return saved.sealed(body)
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> "Monitor":
+        """Continue with what `to_dict` returned; refuse it if it is damaged."""
+        body = saved.opened(state)
+        settings = {name: body[name] for name in ("alpha", "run_length", "lead")}
+        monitor = cls(body["lens"], **settings)
+        for name in ("n", "missing", "change", "impossible"):
+            setattr(monitor, name, body[name])
+        monitor._sup = np.array([inf if each is None else each for each in body["sup"]])
+        monitor._crossed = list(body["crossed"])
+        monitor._curve = Curve.from_dict(body["curve"])
+        monitor._waiting = Waiting.from_list(body["waiting"])
+        if body["classes"] is not None:
+            names, m = tuple(body["classes"]), len(body["classes"])
+            probs, label = np.full((1, m), 1 / m), np.zeros(1, np.int32)
+            monitor._begin(Predictions.trusted(probs, label, names, event=1))
+            monitor._streams = [
+                [saved.unpacked(each, fresh.m) for each, fresh in zip(texts, slots, strict=True)]
+                for texts, slots in zip(body["streams"], monitor._streams, strict=True)
+            ]
+        return monitor
+
+    # Pictures and words
+
+    def diagram(self) -> "MonitorDiagram":
+        """Return the evidence over time, as a diagram."""
+        from calibrant.monitor.picture import MonitorDiagram  # noqa: PLC0415 (knows this class)
+
+        return MonitorDiagram.of(self, self._curve)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the evidence over time with matplotlib, and return the Axes."""
+        return self.diagram().plot(ax)
+
+    def figure(self) -> "Chart":
+        """Draw the evidence over time as SVG, and return the `Chart`."""
+        return self.diagram().figure()
+
+    def _repr_html_(self) -> str:
+        return self.diagram()._repr_html_()
+
+    @property
+    def sentence(self) -> str:
+        """What is known now, in one or two sentences."""
+        return f"{words.capital(str(self))}."
+
+    def __str__(self) -> str:
+        return sentences.told(self)
+
+    def __repr__(self) -> str:
+        return f"<monitor: {self}>"
+
+
+PLAIN = ("alpha", "run_length", "lead", "n", "missing", "change", "impossible")
+
+
+def _log_mean(logs: Floats) -> Floats:
+    """Return the logarithms of the means over the first axis; those of one row as they are."""
+    if len(logs) == 1:
+        return np.asarray(logs[0])
+    return np.asarray(np.logaddexp.reduce(logs, axis=0) - log(len(logs)))

@@ -1,0 +1,99 @@
+"""Rows with dates, watched in the order of time: bias and evidence by day, month or year."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import words
+from calibrant.lenses import TopLabel
+from calibrant.monitor.monitor import Monitor
+from calibrant.predictions import Predictions
+
+Dates = NDArray[np.datetime64]
+
+DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?)?Z?")
+HEADER = ("period", "rows", words.BIAS, "e-value")
+DAYS = {"D": 60, "M": 5 * 366}  # the longest span of which days, and months, are shown
+LETTERS = {"D": 10, "M": 7, "Y": 4}  # of a date
+
+
+class Period(NamedTuple):
+    """Rows of a day, month or year, and the evidence after them."""
+
+    name: str
+    n: int
+    bias: float
+    log_evalue: float
+
+    def cells(self) -> list[str]:
+        """Return the texts of a line of the table."""
+        evalue = f"{np.exp(self.log_evalue):.3g}" if self.log_evalue < 700 else "∞"
+        return [self.name, f"{self.n:,}", words.signed(100 * self.bias, 1), evalue]
+
+
+class OverTime(NamedTuple):
+    """A monitor of rows in the order of a column of dates."""
+
+    column: str
+    monitor: Monitor
+    periods: tuple[Period, ...]
+    dates: Dates  # (n,) in order
+
+    @property
+    def sentence(self) -> str:
+        """What was seen when."""
+        monitor = self.monitor
+        watched = f"Watched in the order of {self.column}, {self._day(0)} to {self._day(-1)}"
+        if monitor.start is None:
+            return f"{watched}: {monitor}."
+        came = "alarm" if monitor.alarm is not None else "change detected"
+        row = monitor.change if monitor.alarm is None else monitor.alarm
+        assert row is not None
+        low, high = (self._day(min(each, monitor.n - 1)) for each in monitor.start.interval)
+        since = f"most likely since {self._day(monitor.start.row)} ({low} to {high})"
+        return f"{watched}: {came} on {self._day(row)}; {monitor.which}; {since}."
+
+    def _day(self, row: int) -> str:
+        return str(self.dates[row])[:10]
+
+
+def dates_of(columns: Mapping[str, Any]) -> tuple[str, Dates] | None:
+    """Return the first column of dates, as they are written in ISO 8601; None if there is none."""
+    for name, texts in columns.items():
+        if len(texts) and all(DATE.fullmatch(text) for text in np.unique(texts)):
+            plain = [text.rstrip("Z") for text in texts]
+            try:
+                return name, np.array(plain, "datetime64[s]")
+            except ValueError:  # such as a month 13
+                continue
+    return None
+
+
+def over_time(data: Predictions) -> OverTime | None:
+    """Watch rows in the order of their dates, if they have them and can be bet on."""
+    found = dates_of(data.columns)
+    if found is None or data.weighted or data.clusters is not None:
+        return None
+    column, dates = found
+    order = np.argsort(dates, kind="stable")
+    dates, rows = dates[order], data.take(order)
+    names = np.array([str(each)[: LETTERS[unit_of(dates)]] for each in dates])
+    seen = rows if data.m == 2 else TopLabel()(rows)
+    event = seen.event or 0
+    residual = seen.probs[:, event] - (seen.labels == event)
+    monitor, periods = Monitor(), []
+    for name in dict.fromkeys(names.tolist()):
+        inside = np.flatnonzero(names == name)
+        monitor.update(rows.take(inside))
+        mean = float(residual[inside].mean())
+        periods.append(Period(name, inside.size, mean, monitor.log_evalue))
+    return OverTime(column, monitor, tuple(periods), dates)
+
+
+def unit_of(dates: Dates) -> str:
+    """Return the unit of periods: days of up to two months, months of up to five years, years."""
+    span = (dates[-1] - dates[0]) / np.timedelta64(1, "D")
+    return next((unit for unit, most in DAYS.items() if span <= most), "Y")

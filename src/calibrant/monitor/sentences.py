@@ -1,0 +1,55 @@
+"""What a monitor says of itself."""
+
+from typing import TYPE_CHECKING
+
+from calibrant import words
+
+if TYPE_CHECKING:
+    from calibrant.monitor.monitor import Monitor
+
+
+def told(monitor: "Monitor") -> str:
+    """Say whether there is an alarm, since when, and how far off predictions are."""
+    rows = words.many(monitor.n, "row")
+    if not monitor.n:
+        return "no rows yet"
+    evidence = f"e-value {monitor.evalue:.3g}"
+    if monitor.alarm is None and monitor.change is None:
+        told = f"no alarm after {rows}: {evidence}, alarm at {1 / monitor.alpha:.3g}"
+    else:
+        told = f"{_alarms(monitor)}; {monitor.which}; {_since(monitor)}"
+    return f"{told}; {_bias(monitor)}{_beside(monitor)}"
+
+
+def _alarms(monitor: "Monitor") -> str:
+    """Say which alarm came, when, and what it promises."""
+    if monitor.impossible is not None:
+        return f"alarm at row {monitor.alarm:,}: an outcome occurred that had probability 0"
+    if monitor.alarm is not None:
+        never = f"in at most {words.percent(monitor.alpha)} of calibrated streams, ever"
+        return f"alarm at row {monitor.alarm:,} ({never})"
+    every = f"every {monitor.run_length:,} rows" if monitor.run_length else ""
+    return f"change detected at row {monitor.change:,} (a false one comes {every} on average)"
+
+
+def _since(monitor: "Monitor") -> str:
+    assert monitor.start is not None
+    low, high = monitor.start.interval
+    return f"most likely since row {monitor.start.row:,} ({low:,} to {high:,})"
+
+
+def _bias(monitor: "Monitor") -> str:
+    assert monitor.bias is not None
+    assert monitor.bias_interval is not None
+    low, high = (words.signed(100 * each, 1) for each in monitor.bias_interval)
+    return f"bias {words.signed(100 * monitor.bias, 1)} points ({low} to {high})"
+
+
+def _beside(monitor: "Monitor") -> str:
+    """Say what was left out, and what waits."""
+    told = ""
+    if monitor.missing:
+        told += f"; {words.many(monitor.missing, 'row')} without outcome left out"
+    if monitor.waiting:
+        told += f"; {words.many(monitor.waiting, 'row')} waiting"
+    return told

@@ -1,0 +1,6 @@
+"""Where predictions are off: regions of rows, with p-values that have paid for the search."""
+
+from calibrant.regions.result import Region, Regions
+from calibrant.regions.searching import search
+
+__all__ = ["Region", "Regions", "search"]

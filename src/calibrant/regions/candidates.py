@@ -1,0 +1,125 @@
+"""Candidate regions: one condition on a column, or one on each of two columns.
+
+They follow from columns and predictions alone. A region is a rectangle of codes of two columns; the
+first column, of one code, stands for no condition.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import engine
+from calibrant.engine.arrays import Ints
+from calibrant.engine.regions import Layout
+from calibrant.regions.columns import Codes, Column, Cut, Span
+
+Mask = NDArray[np.bool_]
+
+NOTHING = Cut("", ("",))  # the column that no condition is on
+ALL = "all rows"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Rectangles of codes.
+
+    Parameters
+    ----------
+    cuts : tuple of Cut
+        The columns; the first has one code.
+    layout : Layout
+        The tables of pairs of columns.
+    pair : array of shape (regions,)
+        The pair of columns of each region.
+    low, high : array of shape (regions, 2)
+        Codes of both columns, from and below.
+    """
+
+    cuts: tuple[Cut, ...]
+    layout: Layout
+    pair: Ints
+    low: Ints
+    high: Ints
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], depth: int) -> Self:
+        """Return all rows, every interval or level, and two halves or levels of two columns."""
+        cuts = (NOTHING, *(column.cut for column in columns))
+        sizes = [len(cut.names) for cut in cuts]
+        ones = [(0, c) for c, column in enumerate(columns, 1) if column.alone]
+        paired = [c for c, column in enumerate(columns, 1) if column.paired]
+        twos = list(combinations(paired, 2)) if depth > 1 else []
+        spans = [([(0, 1)], [(0, sizes[ones[0][1]])])]
+        spans += [([(0, 1)], cuts[c].intervals) for _, c in ones]
+        spans += [(cuts[a].halves, cuts[b].halves) for a, b in twos]
+        pair, low, high = [], [], []
+        for number, (first, second) in zip((0, *range(len(ones + twos))), spans, strict=True):
+            a = np.repeat(_array(first), len(second), axis=0)
+            b = np.tile(_array(second), (len(first), 1))
+            pair.append(np.full(len(a), number))
+            low.append(np.stack((a[:, 0], b[:, 0]), axis=1))
+            high.append(np.stack((a[:, 1], b[:, 1]), axis=1))
+        layout = Layout.of(sizes, ones + twos)
+        return cls(cuts, layout, *(np.concatenate(each) for each in (pair, low, high)))
+
+    def __len__(self) -> int:
+        return self.pair.size
+
+    @property
+    def corners(self) -> Ints:
+        """The cells that each region is read at: (regions, 4)."""
+        return self.layout.corners(self.pair, self.low, self.high)
+
+    @property
+    def depths(self) -> Ints:
+        """How many conditions each region has."""
+        whole = self.high - self.low == self.layout.sizes[self.layout.pairs[self.pair, :2]]
+        return np.asarray(2 - whole.sum(axis=1))
+
+    def keep(self, some: Any) -> Self:
+        """Return some of the regions."""
+        return replace(self, pair=self.pair[some], low=self.low[some], high=self.high[some])
+
+    def wider(self, side: int) -> Self:
+        """Return the regions without their condition on the first or the second column."""
+        low, high = self.low.copy(), self.high.copy()
+        low[:, side] = 0
+        high[:, side] = self.layout.sizes[self.layout.pairs[self.pair, side]]
+        return replace(self, low=low, high=high)
+
+    def conditions(self, g: int) -> list[tuple[int, Span]]:
+        """Return the conditions of a region: columns, and spans of their codes."""
+        found = []
+        for side in range(2):
+            column = int(self.layout.pairs[self.pair[g], side])
+            span = int(self.low[g, side]), int(self.high[g, side])
+            if span != (0, self.layout.sizes[column]):
+                found.append((column, span))
+        return found
+
+    def told(self, g: int) -> str:
+        """Say which rows a region has."""
+        told = [self.cuts[column].told(span) for column, span in self.conditions(g)]
+        return " and ".join(told) or ALL
+
+    def mask(self, g: int, codes: Codes) -> Mask:
+        """Return which rows a region has: (n,)."""
+        found = np.ones(len(codes), np.bool_)
+        for column, (low, high) in self.conditions(g):
+            found &= (codes[:, column] >= low) & (codes[:, column] < high)
+        return found
+
+    def sums(self, codes: Codes, values: Any) -> Any:
+        """Return the sums of whole numbers (n, size) over the rows of each region."""
+        table = engine.regions.tables(codes, self.layout, values)
+        engine.regions.accumulate(self.layout, table)
+        return engine.regions.rectangles(table, self.corners)
+
+
+def _array(spans: Sequence[Span]) -> Ints:
+    return np.array(spans, np.int64).reshape(-1, 2)

@@ -1,0 +1,100 @@
+"""Columns that know the outcome, and so must not be searched."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.predictions import Predictions
+from calibrant.regions.columns import Distinct
+
+Floats = NDArray[np.float64]
+
+BINS = 64  # quantiles of numbers
+STRATA = 4  # bins of predictions in which a column is looked at
+FEWEST = 10  # rows of a cell that tells
+VARIANCE = 5.0  # that must be left to be explained
+DETERMINED = 0.8  # share of the variance of outcomes that a column may explain beside predictions
+SUSPECT = 0.4
+BEFORE = "columns must be known before the outcome"
+
+
+def check_columns(
+    columns: Mapping[str, Distinct], data: Predictions, labels: Sequence[NDArray[Any]]
+) -> list[str]:
+    """Refuse columns that the outcome determines; return those that half know it.
+
+    labels : (n,) each, outcomes of the data and of the lens
+    """
+    share = {name: told(distinct, data, labels) for name, distinct in columns.items()}
+    knows = [name for name, found in share.items() if found >= DETERMINED]
+    if knows:
+        raise ValueError(
+            f"`columns` must be known before the outcome; column {knows[0]!r} all but tells which"
+            f" outcome occurred ({share[knows[0]]:.0%} of what the predictions leave open). Leave"
+            " it out."
+        )
+    return [name for name, found in share.items() if found >= SUSPECT]
+
+
+def told(distinct: Distinct, data: Predictions, labels: Sequence[NDArray[Any]]) -> float:
+    """Return how much of the outcomes a column tells, alone or in bins of equal predictions."""
+    fine = _predicted_cells(data, BINS)
+    coarse = _predicted_cells(data, STRATA)
+    alone = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST))))
+    several = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST * STRATA))))
+    within = several * (int(coarse.max()) + 1) + coarse
+    pairs = (alone, fine), (np.unique(within, return_inverse=True)[1], coarse)
+    return max(explained(cells, bins, each) for each in labels for cells, bins in pairs)
+
+
+def explained(cells: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) -> float:
+    r"""Return the share of the outcomes' variance, given predictions, that cells explain.
+
+    .. math:: 1 - \sum_c n_c s_c^2 / \sum_b n_b s_b^2
+
+    with the variances :math:`s^2` of outcomes within the cells c of a column, and within bins b of
+    predictions, over rows of cells that have 10 rows or more; 0 if these are less than half of the
+    rows, or outcomes hardly vary. The variance of several outcomes is the sum of those of each.
+    """
+    tell = np.bincount(cells)[cells] >= FEWEST
+    left = float(_variances(predicted, labels)[tell].sum())
+    if left < VARIANCE or 2 * tell.sum() < labels.size:
+        return 0.0
+    return 1.0 - float(_variances(cells, labels)[tell].sum()) / left
+
+
+def _variances(cells: NDArray[Any], labels: NDArray[Any]) -> Floats:
+    """Return the variance of outcomes in the cell of each row (n,); of single rows that of all."""
+    n = np.bincount(cells)
+    keys, counts = np.unique(cells * (int(labels.max()) + 1) + labels, return_counts=True)
+    squares = np.bincount(keys // (int(labels.max()) + 1), counts.astype(float) ** 2, n.size)
+    found = np.divide(n - squares / np.maximum(n, 1), n - 1, out=np.zeros(n.size), where=n > 1)
+    share = np.bincount(labels) / labels.size
+    return np.asarray(np.where(n > 1, found, 1.0 - (share**2).sum())[cells])
+
+
+def _predicted_cells(data: Predictions, most: int) -> NDArray[Any]:
+    """Return bins of rows of about equal predictions: by confidence within the predicted class."""
+    top = data.top
+    confidence = np.asarray(top.probs if data.m > 2 else data.probs[:, 1], float)
+    classes = np.asarray(top.classes if data.m > 2 else np.zeros(data.n), np.int64)
+    present = np.unique(classes).size
+    bins = max(1, min(most, data.n // (2 * FEWEST * present)))
+    return np.asarray(classes * bins + _quantiles(confidence, bins))
+
+
+def _cells(distinct: Distinct, bins: int) -> NDArray[Any]:
+    """Return the cell of each row: its value, or of many numbers a quantile."""
+    if distinct.values.dtype.kind != "f" or distinct.values.size <= bins:
+        return distinct.of_rows
+    values = distinct.values[distinct.of_rows]
+    return np.where(np.isnan(values), bins, _quantiles(values, bins))
+
+
+def _quantiles(values: Floats, bins: int) -> NDArray[Any]:
+    """Return the quantile of each value; equal values are in one."""
+    _, of_rows, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middles = (np.cumsum(counts) - counts / 2) / values.size
+    return np.minimum((bins * middles).astype(np.int64), bins - 1)[of_rows]

@@ -1,0 +1,351 @@
+"""What the explorer answers: the numbers of the library, to those who know its token."""
+
+import contextlib
+import csv
+import io
+import re
+import subprocess
+import sys
+import threading
+from html import unescape
+
+import numpy as np
+import pytest
+from explorer.opened import QUICK, explorer, get, hostile, text, written
+from hypothesis import given
+from hypothesis import strategies as st
+from models import EVIL, tempered
+
+import calibrant as cal
+from calibrant.explorer.server import Explorer, OutdatedError, Tickets
+from calibrant.explorer.session import MOST_ANSWERS, Answers, Session
+from calibrant.explorer.state import State
+
+DRAWS = {**QUICK, "rng": 0}
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory):
+    """Open a file with columns, as the tool does."""
+    file = written(tmp_path_factory.mktemp("ward"))
+    data = cal.load(file, keep=["shift", "age", "note"])
+    page = Explorer(Session({"ward": data}, [file], 99), "ward", images=file.parent).start()
+    yield page
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def models():
+    """Open two models of ten classes."""
+    page = explorer({"calibrated": tempered(900, 10), "sure": tempered(900, 10, 2.0)})
+    yield page
+    page.close()
+
+
+@given(
+    st.builds(
+        State,
+        model=st.text(max_size=5),
+        lens=st.text(max_size=9),
+        bins=st.integers(0, 50),
+        mass=st.booleans(),
+        style=st.sampled_from(["", "line", "bars"]),
+        region=st.text(max_size=9),
+        bin=st.integers(-1, 40),
+        low=st.floats(0, 0.5),
+        high=st.floats(0.5, 1),
+        tab=st.sampled_from(["bins", "rows", "classes", "groups", "code"]),
+    )
+)
+def test_an_address_holds_the_whole_state(state):
+    from urllib.parse import parse_qsl
+
+    given_back = dict(parse_qsl(state.query()[1:], keep_blank_values=True))
+    assert State.of(given_back) == state
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({"bins": "51"}, "bins must be between 0 and 50; found 51"),
+        ({"bins": "many"}, "bins must be a number"),
+        ({"style": "pie"}, "style must be line or bars"),
+        ({"low": "0.9", "high": "0.1"}, "low and high must be in order"),
+        ({"low": "nan"}, "low and high must be in order"),
+        ({"tab": "x"}, "tab must be one of bins"),
+        ({"lens": "x" * 3000}, "lens is too long"),
+        ({"lens": "class:fish"}, "lens must be a class of the data"),
+        ({"region": "dog is 1"}, "region must be conditions"),
+        ({"region": "1 > 2"}, "No row is left"),
+        ({"model": "none"}, "model must be one of"),
+        ({"by": "sex", "group": "x"}, "by must be one of"),
+        ({"by": "shift", "group": "x"}, "group must be one of"),
+        ({"repair": "magic"}, "method must be temperature"),
+    ],
+)
+def test_what_means_nothing_is_refused_in_a_sentence(ward, query, told):
+    where = "panel/diagram?" + "&".join(f"{k}={v}" for k, v in query.items())
+    status, _, body = get(ward, where)
+    assert status == 400
+    assert told in body.decode()
+
+
+def test_strangers_are_refused(ward):
+    address = ward.address
+    token = address.rstrip("/").rpartition("/")[2]
+    for path in ("/", "/wrong/", f"/{token[:-1]}/", "/" + "%00" * 9):
+        assert get(ward, path=path)[0] == 403
+    for headers in (
+        {"Host": "evil.example"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ):
+        assert get(ward, headers=headers)[0] == 403
+    assert get(ward, headers={"Host": f"localhost:{ward.server.server_port}"})[0] == 200
+
+
+def test_answers_forbid_what_a_page_does_not_need(ward):
+    _, headers, body = get(ward)
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert b"http://" not in body.replace(b"http://www.w3.org", b"")
+    assert b"https://" not in body
+
+
+def test_names_and_texts_are_never_markup():
+    page = explorer({EVIL[0]: hostile(), EVIL[1]: hostile()}, title=EVIL[2])
+    try:
+        for where in ("", "panel/below?tab=classes", "panel/below?tab=rows", "panel/verdict"):
+            found = text(page, where)
+            assert not any(name in found for name in EVIL[:3])
+            assert "<script>alert" not in found
+    finally:
+        page.close()
+
+
+def test_columns_are_never_markup(ward):
+    found = text(ward, "panel/below?tab=rows")
+    assert "&lt;script&gt;alert" in found
+    assert "<script>" not in found
+    assert not any(name in text(ward, "panel/below?tab=groups&by=note") for name in EVIL[:3])
+
+
+@pytest.mark.parametrize(
+    ("query", "settings"),
+    [
+        ("?", {"lens": "top"}),
+        ("?lens=class:3&bins=7", {"lens": "class:3", "partition": "width:7"}),
+        ("?lens=class:3&bins=7&mass=1", {"lens": "class:3", "partition": "mass:7"}),
+        ("?lens=groups:0-2|3-5|6-9", {"lens": "groups:0-2|3-5|6-9"}),
+        ("?lens=top:2", {"lens": "top:2"}),
+        ("?lens=pooled", {"lens": "pooled"}),
+    ],
+)
+def test_bins_are_those_of_the_library(models, query, settings):
+    data = tempered(900, 10)
+    diagram = cal.reliability_diagram(data, **settings, **DRAWS)
+    _, *lines = csv.reader(io.StringIO(text(models, f"bins.csv{query}")))
+    cells = diagram.series[0].cells
+    at = diagram.event if len(diagram.classes) == 2 else None
+    for j, line in enumerate(lines):
+        k = int(np.abs(cells.function.deviations[j]).argmax()) if at is None else at
+        assert line[2] == f"{cells.function.predicted[j, k]:.4f}"
+        assert line[5] == f"{cells.adjusted_pvalues[j]:.3g}"
+    assert len(lines) == cells.function.n_cells
+    assert diagram.sentence in unescape(text(models, f"panel/diagram{query}"))
+    assert diagram.figure().svg in text(models, f"figure.svg{query}")
+
+
+def test_the_verdict_is_that_of_the_library(models):
+    found = cal.evaluate(tempered(900, 10), lenses="class:3", **DRAWS)
+    assert found.verdicts[0].sentence in unescape(text(models, "panel/verdict?lens=class:3"))
+
+
+def test_two_models_are_compared(models):
+    both = {"calibrated": tempered(900, 10), "sure": tempered(900, 10, 2.0)}
+    found = cal.compare(both, lenses="top", **DRAWS)
+    assert str(found).splitlines()[0] in unescape(text(models, "panel/verdict?other=sure"))
+    diagram = cal.reliability_diagram(both, lens="top", **DRAWS)
+    assert diagram.sentence in unescape(text(models, "panel/diagram?other=sure"))
+
+
+def test_before_and_after_a_calibrator(models):
+    data = tempered(900, 10, 2.0)
+    after = cal.recalibrate(data, [cal.recalibration.Temperature()], rng=0)
+    both = {"as it is": data, "after temperature": after.predictions("temperature")}
+    diagram = cal.reliability_diagram(both, lens="top", **DRAWS)
+    found = text(models, "panel/diagram?model=sure&repair=temperature")
+    assert diagram.sentence in unescape(found)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?",
+        "?lens=top&bins=15",
+        "?by=shift&group=night",
+        "?by=age&group=GROUP&region=1 > 0.2 and max < 0.95",
+        "?repair=beta&region=1 > 0.1",
+    ],
+)
+def test_the_program_reproduces_what_is_shown(ward, tmp_path, query):
+    ages = text(ward, "panel/controls?by=age")
+    groups = re.findall(r'<option value="(\d+ to \d+)"', ages)
+    query = query.replace("GROUP", groups[1])
+    program = re.search(
+        r'<pre tabindex="0" id="python">(.*?)</pre>',
+        text(ward, f"panel/below{query}&tab=code"),
+        re.S,
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", unescape(program[1])],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    shown, verdict, *_ = ran.stdout.splitlines()
+    assert shown in unescape(text(ward, f"panel/diagram{query}"))
+    assert verdict in unescape(text(ward, f"panel/verdict{query}"))
+
+
+def test_the_command_reproduces_the_verdict(ward, tmp_path):
+    found = text(ward, "panel/below?lens=top&tab=code")
+    command = unescape(re.search(r'id="command">(.*?)</pre>', found, re.S)[1]).splitlines()[0]
+    words = [sys.executable, "-m", *command.split()]
+    ran = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert ran.returncode == 0, ran.stderr
+    sentence = unescape(
+        re.search(r'class="verdict[^"]*">(.*?)</p>', text(ward, "panel/verdict?lens=top"))[1]
+    )
+    assert sentence.split(":")[0] in " ".join(ran.stdout.split())
+
+
+def test_rows_of_a_mark_are_those_of_its_bin(ward):
+    data = cal.load(ward.session.files[0])
+    diagram = cal.reliability_diagram(data, **DRAWS)
+    for j in range(diagram.series[0].function.n_cells):
+        _, *lines = csv.reader(io.StringIO(text(ward, f"rows.csv?bin={j}")))
+        assert len(lines) == int(diagram.series[0].function.mass[j])
+        outcomes = [float(line[2]) for line in lines]
+        assert outcomes == sorted(outcomes)
+        for number, outcome, *_ in lines[:20]:
+            assert int(outcome) == data.labels[int(number.replace(",", ""))]
+
+
+def test_a_range_of_predictions(ward):
+    data = cal.load(ward.session.files[0])
+    _, *lines = csv.reader(io.StringIO(text(ward, "rows.csv?low=0.2&high=0.4")))
+    p = data.probs[:, 1]
+    assert len(lines) == int(((p >= 0.2) & (p <= 0.4)).sum())
+
+
+def test_only_pictures_of_the_folder_are_sent(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.png").write_bytes(b"\x89PNG")
+    (tmp_path / "in" / "secret.txt").write_text("x")
+    (tmp_path / "out.png").write_bytes(b"out")
+    (tmp_path / "in" / "link.png").symlink_to(tmp_path / "out.png")
+    names = ["a.png", "../out.png", str(tmp_path / "out.png"), "secret.txt", "link.png", "none.png"]
+    file = tmp_path / "p.csv"
+    file.write_text(
+        "prob,label,image\n" + "".join(f"0.{i + 1},{i % 2},{n}\n" for i, n in enumerate(names))
+    )
+    page = explorer(cal.load(file, keep="image"), images=tmp_path / "in")
+    try:
+        found = [get(page, f"image?column=image&row={i}")[0] for i in range(len(names))]
+        assert found == [200, 404, 404, 404, 404, 404]
+        assert get(page, "image?column=none&row=0")[0] == 400
+        assert get(page, "image?column=image&row=999")[0] == 400
+    finally:
+        page.close()
+
+
+def test_pictures_and_a_report_are_files(ward):
+    status, headers, body = get(ward, "figure.png?style=bars")
+    assert status == 200
+    assert body.startswith(b"\x89PNG")
+    assert "attachment" in headers["Content-Disposition"]
+    found = text(ward, "report.html?by=shift&group=night")
+    assert "Calibration report" in found
+    assert get(ward, "nothing")[0] == get(ward, "panel/nothing")[0] == 404
+
+
+def test_outdated_work_ends():
+    tickets = Tickets()
+    old = tickets.progress("tab.1")
+    old(1, 2)
+    assert tickets.share("tab.1") == 0.5
+    tickets.progress("tab.2")
+    with pytest.raises(OutdatedError):
+        old(2, 2)
+    assert tickets.progress("../etc.1") is None
+    assert tickets.progress("tab") is None
+
+
+def test_an_outdated_question_is_told_so(models):
+    text(models, "panel/controls?ticket=a.5")
+    assert get(models, "panel/verdict?lens=class:7&ticket=a.9")[0] == 200
+    assert get(models, "panel/verdict?lens=class:8&ticket=a.3")[0] == 409
+
+
+def test_many_who_ask_the_same_wait_for_one():
+    answers, calls, begun = Answers(), [], threading.Barrier(8)
+
+    def work():
+        calls.append(1)
+        return len(calls)
+
+    def ask(found):
+        begun.wait()
+        found.append(answers.get("question", work))
+
+    found = []
+    threads = [threading.Thread(target=ask, args=(found,)) for _ in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert found == [1] * 8
+    for i in range(3 * MOST_ANSWERS):
+        answers.get(i, lambda i=i: i)
+    assert len(answers._found) == MOST_ANSWERS
+
+
+def test_two_hundred_at_once(models):
+    found = []
+
+    def ask(i):
+        with contextlib.suppress(OSError):
+            found.append(get(models, f"panel/diagram?lens=class:{i % 10}")[0])
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(200)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert found == [200] * 200
+
+
+def test_a_port_in_use_gets_the_next_one(models):
+    port = models.server.server_port
+    other = explorer([0.2, 0.8], labels=[0, 1], port=port)
+    try:
+        assert port < other.server.server_port < port + 20
+    finally:
+        other.close()
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="must have the same classes; 'b' has others than 'a'"):
+        explorer({"a": tempered(50, 3), "b": tempered(50, 4)})
+    with pytest.raises(ValueError, match="cannot be listened to"):
+        explorer([0.2, 0.8], labels=[0, 1], host="203.0.113.1")
+    with pytest.raises(TypeError, match="Predictions"):
+        explorer({"a": 1})
+
+
+def test_a_notebook_shows_the_page(models):
+    assert models.address in models._repr_html_()
+    assert models.address in repr(models)

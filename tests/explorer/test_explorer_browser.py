@@ -1,0 +1,175 @@
+"""The explorer in a real browser: controls, marks, back and forward, phones, keys, no complaint."""
+
+from importlib.resources import files
+
+import pytest
+from browser import complaints, count, requests, until
+from explorer.opened import explorer, hostile, written
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+import calibrant as cal
+
+OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+AXE = files("selenium_axe_python").joinpath("axe-core", "axe.min.js").read_text("utf-8")
+RUN = "const done = arguments[0]; axe.run().then(done)"
+QUIET = "return !document.querySelector('[aria-busy], .busy')"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """Open a file with columns."""
+    file = written(tmp_path_factory.mktemp("ward"))
+    found = explorer(cal.load(file, keep=["shift", "age", "note"]), title="ward")
+    yield found
+    found.close()
+
+
+def opened(browser, page, query="", width=1400):
+    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    complaints(browser), requests(browser)
+    browser.get(page.address + query)
+    settled(browser)
+
+
+def settled(browser):
+    assert until(lambda: browser.execute_script(QUIET))
+
+
+def shown(browser, selector):
+    return browser.find_element(By.CSS_SELECTOR, selector).text
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "?style=bars",
+        "?style=line",
+        "?tab=rows",
+        "?tab=classes",
+        "?tab=groups&by=shift",
+        "?tab=code",
+    ],
+)
+def test_every_tab_is_quiet_and_fits(browser, page, query, width):
+    opened(browser, page, query, width)
+    assert not complaints(browser)
+    assert count(browser, "#marks > svg") == 1
+    assert count(browser, "#verdict .verdict") >= 1
+    assert browser.execute_script(OVERFLOW) <= 0
+    mine = page.address.partition("/")[2]
+    assert all(mine.split("/")[1] in url for url in requests(browser) if url.startswith("http"))
+
+
+def test_controls_change_the_page_and_the_address(browser, page):
+    opened(browser, page)
+    before = shown(browser, "#verdict")
+    Select(browser.find_element(By.NAME, "by")).select_by_visible_text("shift")
+    settled(browser)
+    assert "by=shift" in browser.current_url
+    Select(browser.find_element(By.NAME, "group")).select_by_visible_text("night")
+    settled(browser)
+    assert "group=night" in browser.current_url
+    assert shown(browser, "#verdict") != before
+    night = shown(browser, "#diagram")
+    browser.back()
+    settled(browser)
+    assert until(lambda: shown(browser, "#verdict") == before)
+    browser.forward()
+    settled(browser)
+    assert until(lambda: shown(browser, "#diagram") == night)
+    browser.refresh()
+    settled(browser)
+    assert shown(browser, "#diagram") == night
+    assert not complaints(browser)
+
+
+def test_bins_by_keys(browser, page):
+    opened(browser, page)
+    slider = browser.find_element(By.NAME, "bins")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    settled(browser)
+    assert until(lambda: "bins=1" in browser.current_url)
+    assert until(lambda: count(browser, "#marks .mark:not(.key *)") >= 1)
+    assert browser.switch_to.active_element.get_attribute("name") == "bins"
+
+
+def test_a_mark_leads_to_its_rows(browser, page):
+    opened(browser, page)
+    mark = browser.find_elements(By.CSS_SELECTOR, "#marks > svg .mark")[2]
+    mark.click()
+    settled(browser)
+    assert "bin=2" in browser.current_url
+    assert "in bin 3" in shown(browser, "#below")
+    opened(browser, page)
+    mark = browser.find_elements(By.CSS_SELECTOR, "#marks > svg .mark")[1]
+    mark.send_keys(Keys.ENTER)
+    settled(browser)
+    assert "bin=1" in browser.current_url
+
+
+def test_dragging_selects_rows(browser, page):
+    opened(browser, page)
+    svg = browser.find_element(By.CSS_SELECTOR, "#marks > svg")
+    width = svg.size["width"]
+    drag = ActionChains(browser).move_to_element_with_offset(svg, -width // 4, 60)
+    drag.click_and_hold().move_by_offset(width // 3, 0).release().perform()
+    settled(browser)
+    assert "low=" in browser.current_url
+    assert "with predictions from" in shown(browser, "#below")
+
+
+def test_classes_are_buttons_and_can_be_clicked_together(browser):
+    page = explorer(hostile())
+    try:
+        opened(browser, page, "?lens=top&tab=classes")
+        browser.find_element(By.CSS_SELECTOR, ".sparks a").click()
+        settled(browser)
+        assert "lens=class" in browser.current_url
+        browser.find_element(By.CSS_SELECTOR, "details summary").click()
+        browser.find_elements(By.CSS_SELECTOR, ".chip")[0].click()
+        settled(browser)
+        assert "lens=groups" in browser.current_url
+        assert shown(browser, "#trouble") == ""
+        assert not complaints(browser)
+    finally:
+        page.close()
+
+
+def test_a_mistake_is_a_sentence(browser, page):
+    opened(browser, page)
+    field = browser.find_element(By.NAME, "region")
+    field.send_keys("fish > 0.1", Keys.ENTER)
+    trouble = browser.find_element(By.ID, "trouble")
+    assert until(trouble.is_displayed)
+    assert "region must be a class of the data" in trouble.text
+
+
+def test_a_server_that_has_ended_is_said(browser):
+    other = explorer([0.2, 0.8, 0.4, 0.9] * 20, labels=[0, 1, 0, 1] * 20)
+    opened(browser, other)
+    other.close()
+    Select(browser.find_element(By.NAME, "lens")).select_by_visible_text("predicted class")
+    trouble = browser.find_element(By.ID, "trouble")
+    assert until(trouble.is_displayed)
+    assert "has ended" in trouble.text
+    complaints(browser)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_it(browser, page, scheme):
+    media = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+    try:
+        for query in ("", "?tab=rows", "?tab=groups&by=shift"):
+            opened(browser, page, query)
+            browser.execute_script(AXE)
+            found = browser.execute_async_script(RUN)["violations"]
+            assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")]
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

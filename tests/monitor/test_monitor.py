@@ -1,0 +1,308 @@
+"""The monitor: portions, promises, words, JSON and refusals."""
+
+import json
+
+import numpy as np
+import pytest
+from chance import most
+
+import calibrant as cal
+from calibrant import lenses
+from calibrant.engine.wealth import State, bet_on_event
+from calibrant.monitor.bias import PSI, RATES, interval, reach
+
+
+def rows(n, power=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return p, (rng.random(n) < p**power).astype(int)
+
+
+def class_rows(n, m=4, power=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.ones(m), n)
+    truth = probs**power / (probs**power).sum(axis=1, keepdims=True)
+    labels = (truth.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    return probs, np.minimum(labels, m - 1)
+
+
+def watched(p, y, **settings):
+    monitor = cal.Monitor(**settings)
+    monitor.update(p, y)
+    return monitor
+
+
+SETTINGS = [{}, {"lead": 3}, {"run_length": None}, {"alpha": 0.01}]
+OF_CLASSES = [{}, {"lens": "top"}, {"lens": "class:2"}, {"lens": ["top", "class:1"]}, {"lead": 2}]
+
+
+@pytest.mark.parametrize(
+    ("make", "settings"),
+    [(rows, each) for each in SETTINGS] + [(class_rows, each) for each in OF_CLASSES],
+)
+def test_portions_do_not_matter(make, settings):
+    p, y = make(900, power=1.3)
+    whole = watched(p, y, **settings)
+    one_by_one, random = cal.Monitor(**settings), cal.Monitor(**settings)
+    for i in range(len(p)):
+        one_by_one.update(p[i : i + 1], y[i : i + 1])
+    cuts = np.sort(np.random.default_rng(1).integers(0, 900, 12))
+    for some, outcomes in zip(np.split(p, cuts), np.split(y, cuts), strict=True):
+        if len(some):
+            random.update(some, outcomes)
+    assert whole.to_dict() == one_by_one.to_dict() == random.to_dict()
+
+
+@pytest.mark.parametrize("make", [rows, class_rows])
+def test_a_monitor_goes_on_after_json(make):
+    p, y = make(800, power=1.4)
+    whole = watched(p, y)
+    first = watched(p[:300], y[:300])
+    again = cal.Monitor.from_dict(json.loads(json.dumps(first.to_dict())))
+    assert again.to_dict() == first.to_dict()
+    again.update(p[300:], y[300:])
+    assert again.to_dict() == whole.to_dict()
+    assert str(again) == str(whole)
+
+
+def test_the_state_is_small():
+    monitor = watched(*rows(300_000))
+    assert len(json.dumps(monitor.to_dict())) < 64 * 1024
+
+
+def test_damaged_states_are_refused():
+    state = watched(*rows(50)).to_dict()
+    with pytest.raises(ValueError, match="found something else"):
+        cal.Monitor.from_dict({"n": 3})
+    with pytest.raises(ValueError, match="of version 1; found 9"):
+        cal.Monitor.from_dict({**state, "version": 9})
+    with pytest.raises(ValueError, match="is damaged: its digest"):
+        cal.Monitor.from_dict({**state, "n": 51})
+    streams = [[{**state["streams"][0][0], "bets.line": "AAAA"}]]
+    with pytest.raises(ValueError, match="is damaged"):
+        cal.Monitor.from_dict({**state, "streams": streams})
+
+
+def test_an_alarm_names_its_row():
+    p, y = rows(3000, power=2.0)
+    monitor = watched(p, y)
+    traces = bet_on_event(p, y.astype(np.uint8), State.start(), 0.0)
+    assert monitor.alarm == np.flatnonzero(traces.log_wealth >= np.log(20))[0]
+    assert monitor.pvalue == pytest.approx(np.exp(-traces.log_wealth.max()))
+    assert monitor.log_evalue == traces.log_wealth[-1]
+    assert monitor.direction == "high"
+    assert monitor.bias == pytest.approx(np.mean(p - y))
+    low, high = monitor.bias_interval
+    assert low < monitor.bias < high
+    assert monitor.since_interval[0] <= monitor.since <= monitor.since_interval[1]
+    assert "alarm at row" in str(monitor)
+
+
+def test_without_an_alarm_nothing_began():
+    monitor = watched(*rows(500))
+    assert monitor.alarm is monitor.since is monitor.direction is None
+    assert monitor.since_interval is None
+    assert str(monitor).startswith("no alarm after 500 rows")
+    assert str(cal.Monitor()) == "no rows yet"
+    assert cal.Monitor().evalue == cal.Monitor().pvalue == 1
+    assert cal.Monitor().bias is cal.Monitor().bias_interval is cal.Monitor().which is None
+
+
+def test_the_change_detector_sees_a_late_change_first():
+    calm, (p, y) = rows(60_000, seed=1), rows(4000, power=1.5, seed=2)
+    monitor = cal.Monitor(run_length=1e6)
+    monitor.update(*calm)
+    monitor.update(p, y)
+    assert monitor.alarm is None or monitor.change < monitor.alarm
+    assert 60_000 <= monitor.change < 62_000
+    low, high = monitor.since_interval
+    assert low <= 60_000 <= high
+    assert high - low < 6000
+
+
+def test_classes_say_which_of_them_is_off():
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(5), 6000)
+    truth = probs * [1, 1, 1.8, 1, 1]
+    truth /= truth.sum(axis=1, keepdims=True)
+    labels = (truth.cumsum(axis=1) < rng.random((6000, 1))).sum(axis=1)
+    data = cal.Predictions(probs, labels, classes=["a", "b", "c", "d", "e"])
+    monitor = cal.Monitor()
+    monitor.update(data)
+    assert monitor.alarm is not None
+    assert monitor.which.bet == "one class"
+    assert (monitor.which.name, monitor.which.direction) == ("c", "low")
+    through = cal.Monitor(lenses.Marginal("c"))
+    through.update(data)
+    assert through.direction == "low"
+    assert cal.Monitor.from_dict(through.to_dict()).to_dict() == through.to_dict()
+
+
+def test_an_outcome_of_probability_zero_is_infinite_evidence():
+    monitor = watched([0.5, 0.0, 1.0, 0.5], [1, 0, 1, 0])
+    assert monitor.alarm is None
+    monitor.update([0.3, 0.0], [1, 1])
+    assert monitor.evalue == np.inf
+    assert monitor.pvalue == 0
+    assert monitor.alarm == monitor.impossible == 5
+    assert "probability 0" in str(monitor)
+    again = cal.Monitor.from_dict(json.loads(json.dumps(monitor.to_dict())))
+    assert again.to_dict() == monitor.to_dict()
+
+
+def test_rows_without_outcome_are_left_out_and_said():
+    p, y = rows(100)
+    holes = [None if i % 10 == 0 else int(each) for i, each in enumerate(y)]
+    monitor = watched(p, holes)
+    keep = np.arange(100) % 10 != 0
+    assert (monitor.n, monitor.missing) == (90, 10)
+    assert monitor.log_evalue == watched(p[keep], y[keep]).log_evalue
+    assert "10 rows without outcome left out" in str(monitor)
+    as_floats = watched(p, np.where(keep, y, np.nan))
+    assert as_floats.to_dict() == monitor.to_dict()
+
+
+def test_outcomes_may_come_late_and_wait_for_earlier_rows():
+    p, y = rows(40)
+    monitor = cal.Monitor()
+    monitor.predict([f"row {i}" for i in range(40)], p)
+    order = np.random.default_rng(3).permutation(40)
+    for i in order[:-1]:
+        monitor.observe([f"row {i}"], [y[i]])
+        monitor = cal.Monitor.from_dict(json.loads(json.dumps(monitor.to_dict())))
+    assert monitor.waiting
+    assert "waiting" in str(monitor) or monitor.n == 0
+    monitor.observe([f"row {order[-1]}"], [y[order[-1]]])
+    assert not monitor.waiting
+    assert monitor.log_evalue == watched(p, y).log_evalue
+
+
+def test_late_outcomes_are_refused_where_they_do_not_fit():
+    monitor = cal.Monitor()
+    monitor.predict(["a", "b"], [0.2, 0.4])
+    with pytest.raises(ValueError, match="must differ from those that wait; found 'a'"):
+        monitor.predict(["a"], [0.3])
+    with pytest.raises(ValueError, match="must name each of the 2 rows"):
+        monitor.predict(["c"], [0.3, 0.4])
+    with pytest.raises(ValueError, match="must have been predicted; 'z' was not"):
+        monitor.observe(["z"], [1])
+    with pytest.raises(ValueError, match="must be one for each of the 1 ids"):
+        monitor.observe(["a"], [1, 0])
+    monitor.observe(["b"], [1])
+    with pytest.raises(ValueError, match="'b' was observed before"):
+        monitor.observe(["b"], [1])
+    monitor.observe(["a"], [None])
+    assert (monitor.n, monitor.missing, monitor.waiting) == (1, 1, 0)
+
+
+def test_what_cannot_be_bet_on_is_refused():
+    p, y = rows(10)
+    with pytest.raises(ValueError, match="`weights` must not be given"):
+        cal.Monitor().update(cal.Predictions(p, y, weights=np.arange(1, 11)))
+    with pytest.raises(ValueError, match="`clusters` must not be given"):
+        cal.Monitor().update(cal.Predictions(p, y, clusters=np.arange(10) // 2))
+    with pytest.raises(ValueError, match="pooled|several of one"):
+        cal.Monitor("pooled").update(*class_rows(10))
+    with pytest.raises(ValueError, match="same classes in every portion"):
+        watched(p, y).update(*class_rows(10))
+    with pytest.raises(TypeError, match="`labels` must be given"):
+        cal.Monitor().update(p)
+    with pytest.raises(ValueError, match="at least one lens"):
+        cal.Monitor([])
+    with pytest.raises(ValueError, match="`alpha` must be between 0 and 1"):
+        cal.Monitor(alpha=1.5)
+    with pytest.raises(ValueError, match="has none. Give its name"):
+        watched(*class_rows(10), lens=lenses.Groups([[0, 1], [2, 3]])).to_dict()
+
+
+def test_monitors_merge_by_the_mean_or_the_product():
+    first, second = watched(*rows(400, 1.3, 1)), watched(*rows(400, 1.3, 2))
+    together = first.merge(second)
+    assert together.evalue == pytest.approx((first.evalue + second.evalue) / 2)
+    product = first.merge(second, independent=True)
+    assert product.evalue == pytest.approx(first.evalue * second.evalue)
+    assert product.n == 800
+    assert product.pvalue == min(1, 1 / product.evalue)
+    assert "2 monitors, 800 rows" in str(product)
+    with pytest.raises(ValueError, match="found the same twice"):
+        first.merge(first)
+    with pytest.raises(TypeError, match="must be monitors; found int"):
+        first.merge(3)
+
+
+def test_the_bias_interval_is_where_its_mixture_allows():
+    x = reach(40.0, 0.05)
+    assert np.exp(RATES * x - PSI * 40).mean() == pytest.approx(2 / 0.05, rel=1e-9)
+    low, high = interval(3.0, 40.0, 200, 0.05)
+    assert (low, high) == pytest.approx(((-3 - x) / 200, (-3 + x) / 200))
+
+
+def ever_alarmed(seed, n, *, wrong=False):
+    """Whether a calibrated stream alarms; the wrong twin tests anew every 100 rows at 5 %."""
+    p, y = rows(n, seed=seed)
+    if not wrong:
+        return bet_on_event(p, y.astype(np.uint8), State.start(), 0.0).log_wealth.max() >= np.log(
+            20
+        )
+    z = np.cumsum(y - p)[99::100] / np.sqrt(np.cumsum(p * (1 - p))[99::100])
+    return bool((np.abs(z) >= 1.96).any())
+
+
+def test_false_alarms_are_as_rare_as_promised():
+    assert sum(ever_alarmed(seed, 5000) for seed in range(400)) <= most(400, 0.05)
+    assert sum(ever_alarmed(seed, 5000, wrong=True) for seed in range(400)) > most(400, 0.05)
+
+
+def shared_outcomes(seed, lead, *, wrong=False):
+    """Whether rows alarm that are predicted `lead` ahead, and whose outcomes are one and the same.
+
+    The wrong twin treats them as rows that come one after the other.
+    """
+    rng = np.random.default_rng(seed)
+    p = np.repeat(rng.random(300), lead)
+    y = np.repeat(rng.random(300) < p[::lead], lead)
+    return watched(p, y, lead=1 if wrong else lead, run_length=None).alarm is not None
+
+
+def test_a_lead_keeps_the_promise():
+    assert sum(shared_outcomes(seed, 5) for seed in range(100)) <= most(100, 0.05)
+    assert sum(shared_outcomes(seed, 5, wrong=True) for seed in range(100)) > most(100, 0.05)
+
+
+def test_the_mean_run_length_is_at_least_what_was_asked_for():
+    lengths = []
+    for seed in range(150):
+        p, y = rows(40_000, seed=seed)
+        over = np.flatnonzero(
+            bet_on_event(p, y.astype(np.uint8), State.start(), 500.0).changed >= 500
+        )
+        lengths.append(over[0] + 1 if over.size else 40_000)
+    assert np.mean(lengths) + 5 * np.std(lengths) / np.sqrt(150) >= 500
+
+
+def test_the_bias_interval_covers_at_all_times():
+    missed = 0
+    for seed in range(100):
+        p, y = rows(3000, 1.5, seed)
+        true = np.cumsum(p - p**1.5)
+        sums = np.cumsum(y - p), np.cumsum((y - p) ** 2)
+        for t in range(9, 3000, 50):
+            low, high = interval(sums[0][t], sums[1][t], t + 1, 0.05)
+            if not low <= true[t] / (t + 1) <= high:
+                missed += 1
+                break
+    assert missed <= most(100, 0.05)
+
+
+def test_the_picture_shows_the_alarm_and_its_level():
+    monitor = watched(*rows(2000, power=2.0))
+    picture = monitor.diagram().picture()
+    names = [key.name for key in picture.keys]
+    assert "alarm" in names
+    assert any(name.startswith("alarm level") for name in names)
+    assert "most likely start" in names
+    assert monitor.diagram().rows[-1] == 2000
+    assert "svg" in monitor.figure()._repr_html_()
+    calm = watched(*rows(100)).diagram().picture()
+    assert len(calm.keys) == 2
+    assert cal.Monitor().diagram().picture().frame.x == (0.0, 1.0)

@@ -1,0 +1,123 @@
+"""Columns cut into codes: what conditions there are, and what they say."""
+
+import numpy as np
+import pytest
+
+from calibrant.regions.candidates import Candidates
+from calibrant.regions.columns import cut_columns, distinct_values
+
+RNG = np.random.default_rng(0)
+
+
+def cut(**columns):
+    """Cut columns; return them and those that were left out."""
+    n = len(next(iter(columns.values())))
+    return cut_columns(distinct_values(columns, n))
+
+
+def conditions(column):
+    """Return every condition that may stand alone, by what it says, with its rows."""
+    low_high = column.cut.intervals if column.alone else column.cut.halves
+    return {
+        column.cut.told(span): (column.codes >= span[0]) & (column.codes < span[1])
+        for span in low_high
+    }
+
+
+def test_numbers_become_quantiles():
+    age = RNG.normal(size=4000) * 15 + 50
+    (fine, coarse), left_out = cut(age=age)
+    assert (len(fine.cut.names), len(coarse.cut.names)) == (16, 8)
+    assert (fine.alone, fine.paired, coarse.alone, coarse.paired) == (True, False, False, True)
+    assert np.ptp(np.bincount(coarse.codes)) <= 1
+    assert left_out == []
+    for told, rows in (conditions(fine) | conditions(coarse)).items():
+        if told.count("<") == 1 and "≤" not in told:
+            assert (rows == (age < float(told.split("<")[1]))).all()
+        elif told.startswith("age ≥"):
+            assert (rows == (age >= float(told.split("≥")[1]))).all()
+        else:
+            low, high = (float(told.split(sign)[k]) for sign, k in ((" ≤ ", 0), (" < ", 1)))
+            assert (rows == ((low <= age) & (age < high))).all()
+
+
+def test_few_numbers_are_ordered_levels():
+    visits = np.array([0, 0, 1, 2, 2, 7, np.nan])
+    (one,), _ = cut(visits=visits)
+    told = conditions(one)
+    assert told["visits = 2"].tolist() == [False] * 3 + [True] * 2 + [False] * 2
+    assert told["visits < 2"].tolist() == [True] * 3 + [False] * 4
+    assert told["2 ≤ visits < 7" if "2 ≤ visits < 7" in told else "visits = 2"].sum() == 2
+    assert told["visits ≥ 1"].tolist() == [False] * 2 + [True] * 4 + [False]
+    assert told["visits missing"].tolist() == [False] * 6 + [True]
+    assert told["visits known"].tolist() == [True] * 6 + [False]
+
+
+def test_levels_rare_ones_and_missing():
+    site = np.array(["A"] * 50 + ["B"] * 40 + ["C"] * 3 + ["D"] * 2 + [""] * 31, object)
+    (one,), _ = cut(site=site)
+    assert one.cut.names == ("A", "B", "others", "missing")
+    told = conditions(one)
+    assert {text: int(rows.sum()) for text, rows in told.items()} == {
+        "site = A": 50, "site = B": 40, "site = others": 5, "site missing": 31,
+    }  # fmt: skip
+
+
+def test_the_most_frequent_levels_are_kept():
+    names = np.repeat([f"level {k:02}" for k in range(20)], 30 + np.arange(20))
+    (one,), _ = cut(x=names)
+    assert one.cut.names == (*(f"level {k:02}" for k in range(5, 20)), "others")
+
+
+def test_dates_become_periods_and_weekdays():
+    day = np.datetime64("2024-01-01") + np.arange(300)
+    (period, weekday), _ = cut(day=day)
+    assert period.cut.names[:2] == ("2024-01", "2024-02")
+    told = conditions(period)
+    assert (told["day < 2024-03"] == (day < np.datetime64("2024-03-01"))).all()
+    assert weekday.cut.name == "weekday of day"
+    assert (conditions(weekday)["weekday of day = Monday"] == (np.arange(300) % 7 == 0)).all()
+    texts, _ = cut(day=day.astype(str))
+    assert [one.cut for one in texts] == [period.cut, weekday.cut]
+
+
+def test_numbers_as_texts_and_frames():
+    values = RNG.integers(0, 50, 300)
+    whole, texts = cut(x=values)[0], cut(x=values.astype(str))[0]
+    for one, other in zip(whole, texts, strict=True):
+        assert one.cut == other.cut
+        assert (one.codes == other.codes).all()
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series(values, dtype="Int64")
+    assert cut(x=series)[0][0].cut == whole[0].cut
+    polars = pytest.importorskip("polars")
+    assert cut(x=polars.Series(values))[0][0].cut == whole[0].cut
+
+
+def test_texts_and_constants_are_left_out():
+    found, left_out = cut(
+        note=[f"text {k}" for k in range(90)], one=[1] * 90, flag=[True, False] * 45
+    )
+    assert [one.cut.names for one in found] == [("false", "true")]
+    assert dict(left_out) == {"note": "text: none of its 90 values has 30 rows", "one": "one value"}
+
+
+def test_candidates_are_all_rows_conditions_and_pairs():
+    site = np.array(["A", "B", "C"] * 100)
+    columns, _ = cut(site=site, visits=np.arange(300) % 3)
+    found = Candidates.of(columns, 2)
+    told = [found.told(g) for g in range(len(found))]
+    assert told[0] == "all rows"
+    assert told[1:4] == ["site = A", "site = B", "site = C"]
+    assert len(told) == len(set(told)) == 1 + 3 + 5 + 3 * 4
+    assert found.depths.tolist() == [0] + [1] * 8 + [2] * 12
+    assert "site = B and visits < 2" in told
+    codes = np.stack([np.zeros(300, np.uint8), *(one.codes for one in columns)], axis=1)
+    sizes = found.sums(codes, np.ones((300, 1), np.int64))[:, 0]
+    assert sizes.tolist() == [found.mask(g, codes).sum() for g in range(len(found))]
+    assert len(Candidates.of(columns, 1)) == 9
+
+
+def test_a_column_of_another_length_is_refused():
+    with pytest.raises(ValueError, match=r"each of the 3 rows; column 'x' has 2\."):
+        distinct_values({"x": [1, 2]}, 3)

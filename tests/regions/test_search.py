@@ -1,0 +1,325 @@
+"""A search of regions: the definition in plain loops, chance, findings and what is said."""
+
+import json
+
+import numpy as np
+import pytest
+from chance import most
+
+import calibrant as cal
+from calibrant import engine, lenses
+from calibrant.checks.parameters import make_key
+from calibrant.inference.replicates.problem import Plan
+from calibrant.regions.evidence import search_replicates
+from calibrant.regions.findings import critical, interval
+from calibrant.regions.searching import look
+from calibrant.resampling import Exact
+
+RNG = np.random.default_rng(0)
+N = 600
+P = RNG.beta(2, 2, N)
+AGE = RNG.integers(20, 80, N)
+SITE = RNG.choice(["A", "B", "C"], N)
+COLUMNS = {"age": AGE, "site": SITE}
+OFF = (SITE == "B") & (AGE < 50)
+DATA = cal.Predictions(P, RNG.random(N) < np.clip(P - 0.35 * OFF, 0, 1))
+CALIBRATED = cal.Predictions(P, RNG.random(N) < P)
+MANY = cal.Predictions(RNG.dirichlet(np.ones(4), N), RNG.integers(0, 4, N), classes=list("wxyz"))
+
+
+def looked(data, columns=None, lens=None, resamples=39):
+    """Return all regions, and what replicates say of them."""
+    plan = Plan.of(data, Exact(), resamples, 3, None)
+    found = look(data, columns or COLUMNS, plan, (lens, 2, 40))
+    return found, search_replicates(found.evidence, found.rows, found.problem, plan)
+
+
+def plain(data, found, ranked, resamples=39):
+    """Return z of the data and of every replicate (regions, 1 + B), in plain loops."""
+    sets = [data, *(Exact().draw(data, make_key(3), b) for b in range(resamples))]
+    lens = found.problem.lens
+    codes, rows = [], []
+    for g in range(ranked.n.size):
+        mask = ranked.candidates.mask(g, found.rows.codes)
+        event = found.rows.events[int(ranked.event[g])]
+        p = event.probs[mask]
+        counts = [(lens(one).labels[mask] == event.outcome).sum() for one in sets]
+        rows.append((np.array(counts) - p.sum()) / np.sqrt((p * (1 - p)).sum()))
+        codes.append(mask.sum())
+    assert codes == ranked.n.tolist()
+    return np.abs(np.array(rows))
+
+
+@pytest.mark.parametrize(
+    ("data", "lens"),
+    [(DATA, None), (MANY, None), (MANY, "class:y"), (MANY, "classes"), (MANY, "groups:0,1|2,3")],
+    ids=str,
+)
+def test_the_plain_definition(data, lens):
+    """Counts of masks in data sets that are drawn row by row; a step-down maximum by its text."""
+    found, searched = looked(data, lens=lens)
+    z = plain(data, found, searched.evidence)
+    assert np.abs(searched.evidence.z) == pytest.approx(z[:, 0], rel=1e-8)
+    assert (np.diff(z[:, 0]) <= 1e-9).all()
+    assert searched.largest == pytest.approx(z[:, 1:].max(axis=0), rel=1e-8)
+    steps = [((z[g:].max(axis=0) >= z[g, 0] * (1 - 1e-10)).mean()) for g in range(len(z))]
+    assert searched.pvalues == pytest.approx(np.maximum.accumulate(steps), rel=1e-12)
+    sizes = searched.evidence.n, searched.evidence.variance
+    at_least = {(n >= 40, v >= 5) for n, v in zip(*sizes, strict=True)}
+    assert at_least == {(True, True)}
+
+
+def test_threads_and_blocks_change_no_bit(monkeypatch):
+    monkeypatch.setenv("CALIBRANT_THREADS", "1")
+    _, one = looked(DATA, resamples=150)
+    monkeypatch.setenv("CALIBRANT_THREADS", "3")
+    monkeypatch.setattr("calibrant.regions.evidence.SIDE", 7)
+    monkeypatch.setattr("calibrant.regions.evidence.ROWS", 700)
+    _, three = looked(DATA, resamples=150)
+    assert (one.largest == three.largest).all()
+    assert (one.pvalues == three.pvalues).all()
+
+
+def test_the_region_that_is_off_is_found():
+    found = cal.search(DATA, COLUMNS, n_resamples=199)
+    top = found[0]
+    assert "site = B" in top.conditions
+    assert (top.mask & OFF).sum() / (top.mask | OFF).sum() > 0.6
+    assert top.bias == pytest.approx((P - DATA.labels)[top.mask].mean())
+    assert top.interval[0] > 0
+    assert top.pvalue == 0.005
+    assert (len(found), list(found)) == (1, [top])
+    assert top.same > 0
+    low, high = (100 * end for end in top.interval)
+    assert top.sentence.replace("\N{NO-BREAK SPACE}", " ") == (
+        f"{top.conditions}: too high by {100 * top.bias:.1f} points ({low:.1f} to {high:.1f}),"
+        f" {top.n} rows, p ≤ 0.005, adjusted for {found.n_regions} regions"
+    )
+
+
+def test_calibrated_rows_have_no_finding():
+    found = cal.search(CALIBRATED, COLUMNS, n_resamples=199)
+    assert len(found) == 0
+    assert found.strongest.pvalue == found.pvalue > 0.05
+    assert str(found).startswith(f"None of {found.n_regions} regions is shown to be off.")
+    assert found.lines()[1] == [found.strongest.cells()]
+
+
+def test_two_regions_are_two_findings():
+    rng = np.random.default_rng(5)
+    n = 4000
+    p, site = rng.beta(2, 2, n), rng.choice(list("ABCDEF"), n)
+    truth = np.clip(p - 0.15 * (site == "A") + 0.15 * (site == "D"), 0, 1)
+    found = cal.search(p, rng.random(n) < truth, {"site": site}, n_resamples=199)
+    assert {row.conditions for row in found} == {"site = A", "site = D"}
+    assert {row.amount[:8] for row in found} == {"too high", "too low "}
+
+
+def test_a_model_that_is_off_everywhere_has_one_finding():
+    rng = np.random.default_rng(6)
+    p = rng.beta(2, 2, 3000)
+    columns = {"x": rng.normal(size=3000), "site": rng.choice(list("AB"), 3000)}
+    found = cal.search(p, rng.random(3000) < p - 0.1 * p, columns, n_resamples=199)
+    assert found[0].n > 2000
+    assert len(found) <= 2
+
+
+def rejections(trials, truth, naive=False):
+    """Count data sets with a rejected region; naively, as if the largest were the only one."""
+    rng = np.random.default_rng(7)
+    count = 0
+    for seed in range(trials):
+        p, x = rng.beta(2, 2, 200), rng.normal(size=200)
+        site = rng.choice(list("ABC"), 200)
+        labels = rng.random(200) < truth(p, site)
+        found = cal.search(p, labels, {"x": x, "site": site}, n_resamples=19, rng=seed)
+        count += found.evidence > 1.96 if naive else found.pvalue <= 0.05
+    return count
+
+
+def test_level_and_a_wrong_twin():
+    """Of calibrated models 5 % are rejected; without paying for the search, most."""
+    limit = most(200, 0.05)
+    assert rejections(200, lambda p, _: p) <= limit
+    assert rejections(60, lambda p, _: p, naive=True) > most(60, 0.05)
+    assert rejections(60, lambda p, site: p - p * 0.4 * (site == "A")) > most(60, 0.05)
+
+
+def test_the_interval_of_the_picked_region_covers():
+    """In 95 % of the data sets; a naive interval does not."""
+    rng = np.random.default_rng(8)
+    missed = naive = 0
+    for seed in range(100):
+        p = rng.beta(2, 2, 400)
+        columns = {"x": rng.normal(size=400), "site": rng.choice(list("ABC"), 400)}
+        truth = np.clip(p - 0.1 * (columns["site"] == "A"), 0, 1)
+        found = cal.search(p, rng.random(400) < truth, columns, n_resamples=99, rng=seed)
+        top = found.strongest
+        bias, half = (p - truth)[top.mask].mean(), 1.96 * 0.45 / np.sqrt(top.n)
+        missed += not top.interval[0] <= bias <= top.interval[1]
+        naive += abs(top.bias - bias) > half
+    assert missed <= most(100, 0.05)
+    assert naive > most(100, 0.05)
+
+
+def test_intervals_and_p_values_agree():
+    """A region is rejected in one step where its interval leaves 0 out."""
+    _, searched = looked(DATA, resamples=99)
+    limit = critical(searched.largest)
+    for g in range(0, searched.evidence.n.size, 7):
+        low, high = interval(searched.evidence, g, limit, False)
+        outside = not low <= 0 <= high
+        assert outside == (abs(searched.evidence.z[g]) > limit)
+        assert low <= -searched.evidence.residual[g] / searched.evidence.n[g] <= high
+
+
+def test_clusters_are_flipped():
+    """The plain definition: signs of clusters, and their squares."""
+    clusters = np.arange(N) // 5
+    data = cal.Predictions(P, DATA.labels, clusters=clusters)
+    found, searched = looked(data)
+    ranked, e = searched.evidence, DATA.labels - P
+    key = make_key(3)
+    keys = engine.draws.replicate_keys(key, engine.arrays.Replicates(0, 39))
+    signs = np.where(engine.draws.uniforms(key, (0, N // 5), keys) < 0.5, -1.0, 1.0)
+    rows = []
+    for g in range(ranked.n.size):
+        mask = ranked.candidates.mask(g, found.rows.codes)
+        sums = np.bincount(clusters[mask], e[mask], N // 5)
+        assert np.unique(clusters[mask]).size >= 20
+        scale = np.sqrt(max((sums**2).sum(), (P * (1 - P))[mask].sum()))
+        rows.append(np.abs(np.append(sums.sum(), sums @ signs)) / scale)
+    z = np.array(rows)
+    assert np.abs(ranked.z) == pytest.approx(z[:, 0], rel=1e-8)
+    assert searched.largest == pytest.approx(z[:, 1:].max(axis=0), rel=1e-8)
+    assert cal.search(data, COLUMNS, n_resamples=99)[0].interval[0] > 0
+
+
+def test_predictions_are_columns():
+    p = np.tile(np.linspace(0.05, 0.95, 50), 40)
+    labels = RNG.random(2000) < np.where(p > 0.8, p - 0.3, p)
+    found = cal.search(p, labels, n_resamples=99)
+    assert found[0].conditions.startswith("P(1) ≥ 0.7") or "P(1) ≥ 0.8" in found[0].conditions
+    several = cal.search(MANY, n_resamples=99)
+    assert several.settings["columns"] == ["confidence", "predicted class"]
+    assert "confident by" in several.strongest.amount
+    named = cal.search(MANY, {"confidence": AGE}, n_resamples=19)
+    assert named.settings["columns"] == ["confidence", "model's confidence", "predicted class"]
+
+
+def test_every_class():
+    rng = np.random.default_rng(9)
+    probs = rng.dirichlet(np.ones(4), 3000)
+    site = rng.choice(list("AB"), 3000)
+    truth = probs.copy()
+    truth[site == "B", 2] *= 2.5
+    truth /= truth.sum(axis=1, keepdims=True)
+    labels = (truth.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1)
+    data = cal.Predictions(probs, labels, classes=list("wxyz"))
+    found = cal.search(data, {"site": site}, lens="classes", n_resamples=99)
+    assert found[0].subject == "P(y)"
+    assert "P(y) too low" in found[0].sentence
+    assert "site = B" in found[0].conditions
+
+
+LEAKS = {
+    "the label": lambda y: y,
+    "in words": lambda y: np.where(y == 1, "died", "alive"),
+    "in numbers": lambda y: y * 3.0 + RNG.random(N),
+    "with missing": lambda y: np.where(y == 1, 1.0, np.nan),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
+def test_a_column_that_the_label_determines_is_refused(leak):
+    with pytest.raises(ValueError, match="column 'after' all but tells which outcome occurred"):
+        cal.search(CALIBRATED, {**COLUMNS, "after": leak(CALIBRATED.labels)}, n_resamples=19)
+
+
+def test_the_true_class_is_refused_through_the_top_label():
+    for column in (MANY.labels, MANY.labels == MANY.probs.argmax(axis=1)):
+        with pytest.raises(ValueError, match="must be known before the outcome"):
+            cal.search(MANY, {"x": column}, n_resamples=19)
+
+
+def test_a_column_that_half_knows_is_warned_of():
+    half = np.where(RNG.random(N) < 0.55, CALIBRATED.labels.astype(str), "")
+    found = cal.search(CALIBRATED, {**COLUMNS, "result": half}, n_resamples=19)
+    assert found.suspect == ("result",)
+    assert "result tells much of the outcome: was it known before?" in str(found)
+    assert cal.search(CALIBRATED, COLUMNS, n_resamples=19).suspect == ()
+
+
+def test_an_honest_column_of_an_underconfident_model_is_not_suspect():
+    rng = np.random.default_rng(3)
+    score = rng.normal(size=2000) * 4
+    labels = rng.random(2000) < 1 / (1 + np.exp(-score))
+    found = cal.search(0.5 + 0.1 * np.tanh(score), labels, {"score": score}, n_resamples=19)
+    assert found.suspect == ()
+
+
+def test_the_price_of_looking():
+    few = cal.search(CALIBRATED, {"site": SITE}, n_resamples=199)
+    more = {f"x{k}": RNG.normal(size=N) for k in range(8)}
+    many = cal.search(CALIBRATED, {**COLUMNS, **more}, n_resamples=199)
+    assert few.price.n == many.price.n == 60
+    assert few.price.alone < few.price.searched < many.price.searched
+    assert "a region of 60 rows must be off by" in many.notes[0]
+
+
+def test_refusals():
+    weighted = cal.Predictions(P, DATA.labels, weights=np.ones(N))
+    with pytest.raises(ValueError, match="`data` must have no weights here"):
+        cal.search(weighted, COLUMNS)
+    with pytest.raises(ValueError, match="must show two outcomes of each row, or be 'classes'"):
+        cal.search(MANY, COLUMNS, lens="canonical")
+    with pytest.raises(ValueError, match="must show two outcomes of each row"):
+        cal.search(MANY, COLUMNS, lens=lenses.Pooled())
+    with pytest.raises(ValueError, match="`depth` must be"):
+        cal.search(DATA, COLUMNS, depth=3)
+    with pytest.raises(ValueError, match="`n_resamples` must be"):
+        cal.search(DATA, COLUMNS, n_resamples=9)
+    with pytest.raises(ValueError, match="`data` must have a region of 700 rows or more"):
+        cal.search(DATA, COLUMNS, min_rows=700)
+    with pytest.raises(ValueError, match="`columns` must have a value for each of the 600 rows"):
+        cal.search(DATA, {"x": [1, 2]})
+    with pytest.raises(ValueError, match="`columns` must name columns that were kept"):
+        cal.search(DATA, ["age"])
+    with pytest.raises(TypeError, match="`columns` must be a dict of columns"):
+        cal.search(DATA, 3)
+    few = cal.Predictions(P, DATA.labels, clusters=np.arange(N) % 4)
+    with pytest.raises(ValueError, match="clusters"):
+        cal.search(few, COLUMNS)
+
+
+def test_scanned_rows_are_refused_in_their_own_sentence(tmp_path):
+    polars = pytest.importorskip("polars")
+    path = tmp_path / "rows.parquet"
+    polars.DataFrame({"prob": P, "label": DATA.labels}).write_parquet(path)
+    with pytest.raises(ValueError, match="`search` looks at rows, and scanned rows come in"):
+        cal.search(cal.scan(path))
+
+
+def test_frames_and_what_results_offer():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"prob": P, "y": DATA.labels, **COLUMNS})
+    named = cal.search(frame, columns=["age", "site"], label="y", n_resamples=99)
+    given = cal.search(DATA, frame.select("age", "site"), n_resamples=99)
+    assert named.to_dict()["rows"] == given.to_dict()["rows"]
+    assert json.loads(json.dumps(named.to_dict()))["n_regions"] == named.n_regions
+    table = named.to_frame("polars")
+    assert table["conditions"][0] == named[0].conditions
+    assert {"low", "high", "pvalue", "bias", "n"} <= set(table.columns)
+    assert named[0].conditions.replace("<", "&lt;") in named._repr_html_()
+    assert repr(named) == f"<1 finding in {named.n_regions} regions>"
+    chart = named.figure()
+    assert named[0].conditions.replace("<", "&lt;") in chart.svg
+    axes = named.plot()
+    assert axes.get_yticklabels()[0].get_text().startswith(named[0].conditions)
+
+
+def test_the_same_seed_gives_the_same_answer():
+    one, two = (cal.search(DATA, COLUMNS, n_resamples=99, rng=4) for _ in range(2))
+    assert (one.largest == two.largest).all()
+    other = cal.search(DATA, COLUMNS, n_resamples=99, rng=5)
+    assert (one.largest != other.largest).any()
