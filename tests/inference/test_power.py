@@ -93,7 +93,7 @@ def test_what_can_never_be_seen():
     found = power(sure, n_resamples=49, rng=0)
     assert not any(row.found for row in found.rows)
     assert [row.power for row in found.rows] == [0.0] * 4
-    assert str(found).startswith("60 rows would show it in 0 % of data sets if the model were too")
+    assert str(found).startswith("60 rows would show it in 0 % of data sets if the model were over")
 
 
 def test_outcomes_are_not_looked_at():

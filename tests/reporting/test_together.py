@@ -5,7 +5,8 @@ import pytest
 from chance import most, outcomes, wrap
 
 from calibrant import evaluate
-from calibrant.reporting.contents import Settings, adjustment, compute
+from calibrant.reporting.contents import Settings, compute
+from calibrant.reporting.judging import adjustment
 from calibrant.words import ALPHA
 
 TRIALS, B = 60, 39

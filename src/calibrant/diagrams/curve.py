@@ -230,7 +230,11 @@ class CurveDiagram(Diagram):
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table: of longer curves, points along the way."""
-        y = "observed" if self.kind.diagonal else self.kind.vertical
+        y = (
+            "observed"
+            if self.kind.diagonal
+            else self.kind.vertical.replace("\N{NO-BREAK SPACE}", " ")
+        )
         header, lines = ["predicted", y, self.band_name(), "adjusted p"], []
         for series in self.series:
             records, name = series.records(self.kind), [series.name][len(self.series) == 1 :]

@@ -54,11 +54,12 @@ def bin_lines(diagram: "ReliabilityDiagram") -> tables.Lines:
     """Return header and lines of the table of bins."""
     level = percent(diagram.series[0].cells.level)
     names = ("confidence", "accuracy") if is_top(diagram) else ("predicted", "observed")
+    difference = deviation_name(diagram).replace("\N{NO-BREAK SPACE}", " ")
     records = bin_records(diagram)
     leading: list[str] = [name for name in ("model", "outcome") if records and name in records[0]]
     if diagram.n_outcomes > 2:
         leading.append("bin")  # whose lines belong together
-    header = [*leading, *names, "n", deviation_name(diagram), f"{level} band", "adjusted p"]
+    header = [*leading, *names, "n", difference, f"{level} band", "adjusted p"]
     digits = 3 - floor(log10(diagram.shown[1] - diagram.shown[0]))
     return header, [_line(record, leading, digits) for record in records]
 
