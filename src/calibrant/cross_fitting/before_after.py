@@ -19,7 +19,7 @@ from calibrant.cross_fitting.result import (
     apply_to_folds,
     refuted,
 )
-from calibrant.inference import calibration_test
+from calibrant.inference import CalibrationTest, calibration_test
 from calibrant.inference.replicates.problem import Plan, Progress, part
 from calibrant.inference.testing.families import default_tree
 from calibrant.predictions import Predictions
@@ -105,20 +105,31 @@ def recalibrate(
     ('temperature', <temperature 2.167>)
     """
     check_data(data)
+    return recalibrated(data, methods, folds, Plan.of(data, Exact(), n_resamples, rng, progress))
+
+
+def recalibrated(
+    data: Predictions,
+    methods: Sequence[Method] | None,
+    folds: int,
+    plan: Plan,
+    test: CalibrationTest | None = None,
+) -> Recalibration:
+    """Do what `recalibrate` does; the test of the model as it is may be known."""
     chosen = _named(default_methods(data) if methods is None else methods)
     prior = PRIOR_ROWS / effective_rows(data)
     chosen = {name: with_prior(method, prior) for name, method in chosen.items()}
-    plan = Plan.of(data, Exact(), n_resamples, rng, progress)
+    progress = plan.progress
     dealt = make_folds(data, folds, int(derive(plan.key, 4)))
     parts = 2 * len(chosen) + 1
-    rows = [as_it_is(data, replace(plan, progress=part(progress, 0, parts)))]
+    rows = [as_it_is(data, replace(plan, progress=part(progress, 0, parts)), test)]
     logs = [row_scores(data)[0]]
     for number, (name, method) in enumerate(chosen.items()):
-        fit, test = (part(progress, 2 * number + half, parts) for half in (1, 2))
+        fit, judge = (part(progress, 2 * number + half, parts) for half in (1, 2))
         maps = _fit(data, method, dealt, fit)
         after = apply_to_folds(data, maps[:-1], dealt)
         changes = _changes(data, after, len(chosen))
-        rows.append(_row(name, after, changes, replace(plan, progress=test), method, maps))
+        rows.append(_row(name, after, changes, replace(plan, progress=judge), method, maps))
         logs.append(row_scores(after)[0])
     made_with = plan.settings(methods=list(chosen), folds=int(dealt.max()) + 1)
     best = _recommended(np.stack(logs), data.weights, data.clusters) if refuted(rows[0]) else 0
@@ -264,10 +275,12 @@ def _check_rows(rows: Predictions, count: int) -> None:
         )
 
 
-def as_it_is(data: Predictions, plan: Plan) -> RecalibrationRow:
-    """Return the scores and the test of the model as it is."""
+def as_it_is(
+    data: Predictions, plan: Plan, test: CalibrationTest | None = None
+) -> RecalibrationRow:
+    """Return the scores and the test of the model as it is; the test may be known."""
     none = Change.of(np.zeros(data.n), data.weights)
-    return _row(AS_IT_IS, data, (none, none), plan)
+    return _row(AS_IT_IS, data, (none, none), plan, test=test)
 
 
 def _changes(before: Predictions, after: Predictions, choices: int) -> tuple[Change, Change]:
@@ -288,12 +301,13 @@ def _row(
     plan: Plan,
     method: Method | None = None,
     maps: tuple[Map, ...] = (),
+    test: CalibrationTest | None = None,
 ) -> RecalibrationRow:
     """Describe predictions after a method, whose last map is of all rows."""
     scores, rows = all_scores(after), in_effective_rows(some_rows(after, plan.seed))
-    test = calibration_test(
-        after, n_resamples=plan.n_resamples, rng=plan.seed, progress=plan.progress
-    )
+    if test is None:
+        draws: Any = {"n_resamples": plan.n_resamples, "rng": plan.seed}
+        test = calibration_test(after, **draws, progress=plan.progress)
     return RecalibrationRow(
         name=name,
         method=method,

@@ -8,9 +8,11 @@ import numpy as np
 from calibrant import diagrams, inference
 from calibrant.arguments import as_rows
 from calibrant.calibration import calibration_function
-from calibrant.cross_fitting import Recalibration, recalibrate
+from calibrant.cross_fitting import Recalibration
+from calibrant.cross_fitting.before_after import recalibrated
 from calibrant.cross_fitting.result import AS_IT_IS
-from calibrant.inference.replicates.problem import Progress, part
+from calibrant.inference.replicates.problem import Plan, Progress, part
+from calibrant.inference.testing.resampled import omnibus_test
 from calibrant.inference.verdicts.groups import kept_columns
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.monitor.periods import OverTime, over_time
@@ -20,6 +22,7 @@ from calibrant.recalibration import Temperature
 from calibrant.regions import Regions, search
 from calibrant.reporting import sentences
 from calibrant.reporting.judging import judged_together
+from calibrant.resampling import Exact
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
 from calibrant.words import NEEDED, capital
@@ -27,6 +30,7 @@ from calibrant.words import NEEDED, capital
 MOST_CLASSES = 20  # classes with a diagram each, and with a line in a table
 MOST_WORST = 10  # worst bins in words
 BINS = EqualWidth(10)  # for the tests of single classes
+FOLDS = 5  # of recalibration
 LARGE = 1 << 17  # probabilities beyond which only the temperature is tried
 RANKS = (  # the outcomes of TopK(2) in a sentence
     "the most probable class",
@@ -146,7 +150,7 @@ def compute(
         by_class=by_class,
         classes=classes,
         class_drawings=class_drawings,
-        remedy=remedy(data, settings, stages[-1]),
+        remedy=remedy(data, settings, stages[-1], _test_of(evaluation)),
         slices=groups,
         over_time=over_time(data) if isinstance(data, Predictions) else None,
         where=where,
@@ -243,8 +247,25 @@ def _single_classes(classes: inference.Classwise) -> list[tuple[str, str, Lens]]
     return [(f"class{j}", classes.classes[j], Marginal(j)) for j in order]
 
 
-def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> Remedy:
-    """Recalibrate a model, or say in a sentence why that is not possible."""
+def _test_of(evaluation: inference.Evaluation) -> inference.CalibrationTest | None:
+    """Return the test of the full distributions, as `calibration_test` makes it of these draws."""
+    rows = [row for row in evaluation.rows if row.lens == Canonical() and row.decided]
+    if not rows:
+        return None
+    values, nulls = [row.value for row in rows], np.stack([row.null for row in rows])
+    return omnibus_test([row.statistic for row in rows], values, nulls, evaluation.settings)
+
+
+def remedy(
+    data: Any,
+    settings: Settings,
+    progress: Progress | None = None,
+    test: inference.CalibrationTest | None = None,
+) -> Remedy:
+    """Recalibrate a model, or say in a sentence why that is not possible.
+
+    test : of the model as it is, if it was made with the same draws
+    """
     if not as_rows(data).held:
         if progress is not None:
             progress(1, 1)
@@ -254,7 +275,8 @@ def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> R
         )
     methods = [Temperature()] if data.probs.size > LARGE else None
     try:
-        found = recalibrate(data, methods, **settings.draws(progress))
+        plan = Plan.of(data, Exact(), settings.n_resamples, settings.seed, progress)
+        found = recalibrated(data, methods, FOLDS, plan, test)
     except ValueError as error:
         return Remedy(f"Recalibration was not tried: {str(error).replace('`', '')}")
     if found.recommended == AS_IT_IS:
