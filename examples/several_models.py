@@ -1,4 +1,4 @@
-"""Draw three models of the same outcomes in one picture, and the classical view.
+"""Draw three models of the same outcomes in one picture, as deviations and as lines.
 
 Usage: python examples/several_models.py [FOLDER]
 """
@@ -28,6 +28,6 @@ diagram = cal.reliability_diagram(models, lens=lenses.TopLabel(), rng=0)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 diagram.plot(left)
-diagram.plot(right, classical=True)
+diagram.plot(right, style="line")
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 figure.savefig(folder / "several_models.png", dpi=130)

@@ -262,6 +262,7 @@ CALLS = [
     (cal.power, {**GIVEN, "alternatives": [0.8], "alpha": [0.1]}),
     (cal.recalibrate, {**GIVEN, "methods": [None], "folds": [2]}),
     (cal.reliability_diagram, {**GIVEN, **LENS, "partition": [None], "level": [0.9]}),
+    (cal.class_diagram, {**GIVEN, "level": [0.9]}),
     (cal.isotonic_diagram, {**GIVEN, **LENS, "level": [0.9]}),
     (cal.smooth_diagram, {**GIVEN, **LENS, "bandwidth": [None], "level": [0.9]}),
     (cal.cumulative_diagram, {**GIVEN, **LENS, "level": [0.9]}),

@@ -179,6 +179,7 @@ CALLS = {
     "binwise": lambda *d, **s: cal.binwise(*d, EqualWidth(4), **HOW, **s).to_dict(),
     "classwise": lambda *d, **s: cal.classwise(*d, EqualWidth(4), **HOW, **s).to_dict(),
     "reliability_diagram": lambda *d, **s: cal.reliability_diagram(*d, **HOW, **s).to_dict(),
+    "class_diagram": lambda *d, **s: cal.class_diagram(*d, **HOW, **s).to_dict(),
     "ece": cal.ece,
     "log_score": cal.log_score,
     "accuracy": cal.accuracy,

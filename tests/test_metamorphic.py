@@ -241,6 +241,7 @@ VERBS = {
     "isotonic": lambda data: cal.isotonic_diagram(data, lens="top", **DRAWN),
     "cumulative": lambda data: cal.cumulative_diagram(data, lens="top", **DRAWN),
     "reliability": lambda data: cal.reliability_diagram(data, lens="top", **DRAWN),
+    "class_diagram": lambda data: cal.class_diagram(data, **DRAWN),
     "binwise": lambda data: cal.binwise(data, EqualWidth(5), lens="top", **DRAWN),
 }
 
@@ -256,7 +257,7 @@ def plain(value, path=""):
         return {path: value}
     found = {}
     for key, each in items:
-        if key != "counts":
+        if key not in ("counts", "n"):
             found |= plain(each, f"{path}.{key}")
     return found
 

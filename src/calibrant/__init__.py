@@ -5,8 +5,8 @@ module that is named after it: `Predictions`, `lenses`, `partitions`, `distances
 `statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
 `calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
 `binwise`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
-`cumulative_diagram`, `score_plane`, `Trajectory`, `Monitor`, `report`; `load` reads files and
-`datasets` has examples.
+`cumulative_diagram`, `class_diagram`, `score_plane`, `Trajectory`, `Monitor`, `report`; `load`
+reads files and `datasets` has examples.
 
 A name is imported when it is first used, so that the command line answers at once.
 """
@@ -35,11 +35,13 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.cross_fitting import Recalibration as Recalibration
     from calibrant.cross_fitting import RecalibrationRow as RecalibrationRow
     from calibrant.cross_fitting import recalibrate as recalibrate
+    from calibrant.diagrams import ClassDiagram as ClassDiagram
     from calibrant.diagrams import CurveDiagram as CurveDiagram
     from calibrant.diagrams import DecisionCurve as DecisionCurve
     from calibrant.diagrams import FlexibleDiagram as FlexibleDiagram
     from calibrant.diagrams import ReliabilityDiagram as ReliabilityDiagram
     from calibrant.diagrams import ScorePlane as ScorePlane
+    from calibrant.diagrams import class_diagram as class_diagram
     from calibrant.diagrams import cumulative_diagram as cumulative_diagram
     from calibrant.diagrams import decision_curve as decision_curve
     from calibrant.diagrams import flexible_diagram as flexible_diagram
@@ -101,9 +103,9 @@ _HOMES = {  # where public names live; "" for modules
     "calibration": "CalibrationFunction calibration_function",
     "calibration_errors": "MeasuredError ace classwise_ece ece mce rms",
     "cross_fitting": "Recalibration RecalibrationRow recalibrate",
-    "diagrams": "CurveDiagram DecisionCurve FlexibleDiagram ReliabilityDiagram ScorePlane"
-    " cumulative_diagram decision_curve flexible_diagram isotonic_diagram reliability_diagram"
-    " score_plane smooth_diagram",
+    "diagrams": "ClassDiagram CurveDiagram DecisionCurve FlexibleDiagram ReliabilityDiagram"
+    " ScorePlane class_diagram cumulative_diagram decision_curve flexible_diagram isotonic_diagram"
+    " reliability_diagram score_plane smooth_diagram",
     "explorer": "Explorer explore",
     "inference": "CalibrationTest Binwise Classwise Comparison Difference Estimate Evaluation"
     " EvaluationRow Power Slice Slices Tally Verdict assert_calibrated calibration_test binwise"

@@ -160,6 +160,14 @@ def html(header: Sequence[str], rows: Rows) -> str:
     return f"<table>{_contents(header, rows, styles, styles)}</table>"
 
 
+def plain(header: Sequence[str], rows: Rows, caption: str) -> str:
+    """Write a table in HTML, escaped, without attributes: small, for a style sheet to align."""
+    none = [""] * len(header)
+    return (
+        f"<table><caption>{escape(caption)}</caption>{_contents(header, rows, none, none)}</table>"
+    )
+
+
 def cards(
     header: Sequence[str],
     rows: Rows,

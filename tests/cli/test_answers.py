@@ -17,12 +17,15 @@ UNNATURAL = re.compile(r"(?<![\d.])[-−+]?0\.0 points|[-−]0\.0+(?!\d)|\bnan\b
 FIRST = {
     ("evaluate",): (r"The full distributions .* miscalibrated: p", r"No evidence that the full"),
     ("test", "--lens", "top"): (
-        r"The probabilities of .* too high, by \d",
+        r"(The probabilities of .* too high|The model is overconfident), by \d",
         r"No evidence that the",
     ),
     ("plot", "-o", "p.png"): (r"\d+ of \d+ bins are further", r"None of the \d+ bins is"),
     ("plot", "--kind", "isotonic", "-o", "i.png"): (r"The curve is further", r"No part of the c"),
-    ("report", "-o", "r.html"): (r"The probabilities of .* too high, by", r"No evidence that the"),
+    ("report", "-o", "r.html"): (
+        r"(The probabilities of .* too high|The model is overconfident), by",
+        r"No evidence that the",
+    ),
     ("recalibrate", "--method", "temperature", "--save", "map.json"): (r"Use temp", r"Leave it"),
 }
 
@@ -125,7 +128,7 @@ def test_what_is_not_known_is_not_said_in_numbers(tmp_path, monkeypatch):
     told("compare", path, write(Path("other.csv"), n=50), *FEW)
     path.write_text("confidence,correct\n" + "1.0,0\n1.0,1\n" * 50 + "0.6,1\n" * 50)
     first, *rest = told("evaluate", path, *FEW)
-    assert first.startswith("The confidences are too high")
+    assert first.startswith("The model is overconfident in some places and underconfident in")
     assert "log loss ∞" in " ".join(rest)
     assert "The Brier score adds up both outcomes" in " ".join(" ".join(rest).split())
 

@@ -167,7 +167,7 @@ MISMATCHES = {
     "probability column": (["evaluate", "GOOD", "--probs", "prob_cat,prob_cow"], "prob_cow"),
     "weight column": (["evaluate", "GOOD", "--weight", "w"], "w"),
     "classes": (["evaluate", "GOOD", "--classes", "a,b"], "class"),
-    "plot classical": (["plot", "GOOD", "--lens", "canonical", "--classical"], "classical"),
+    "plot bars": (["plot", "GOOD", "--lens", "canonical", "--style", "bars"], "--style"),
     "plot regions": (["plot", "GOOD", "--lens", "top", "--regions"], "regions"),
     "output folder": (["report", "GOOD", "-o", "OUT/no/r.html"], "does not exist"),
     "output is a folder": (["plot", "GOOD", "-o", "OUTDIR.png"], "is a folder"),

@@ -223,11 +223,11 @@ def test_plot_a_confidence_band(good, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--kind", "smooth", "--classical"], "is for --kind bins; found --kind smooth."),
+        (["--kind", "smooth", "--regions"], "is for --kind bins; found --kind smooth."),
         (["--kind", "isotonic", "--partition", "width:5"], "is for --kind bins"),
         (["--confidence"], "is for --kind isotonic; found --kind bins."),
         (["--kind", "smooth", "--style", "bars"], "is for --kind bins; found --kind smooth."),
-        (["--style", "bars", "--classical"], "must stand alone, without --classical"),
+        (["--style", "bars", "--regions"], "is for two outcomes, --regions for three"),
     ],
 )
 def test_options_of_another_kind_are_refused(good, tmp_path, words, sentence):
@@ -245,7 +245,11 @@ def test_a_plotted_page_is_small_and_asks_for_nothing(good, tmp_path):
 
 def test_plot_ways_to_draw(good, tmp_path):
     output = tmp_path / "d.png"
-    assert run("plot", good, "-o", output, "--classical", *QUICK).exit_code == 0
+    told = run("plot", good, "-o", output, "--lens", "top", "--table", *QUICK)
+    assert told.exit_code == 0
+    assert "accuracy − confidence" in told.stdout
+    told = run("plot", good, "-o", output, "--kind", "isotonic", "--table", *QUICK)
+    assert "consistency band" in told.stdout
     for style in ("bars", "line"):
         page = tmp_path / f"{style}.html"
         assert run("plot", good, "-o", page, "--style", style, *QUICK).exit_code == 0
@@ -302,7 +306,7 @@ def test_demo_in_an_empty_folder(tmp_path):
     assert result.stdout.startswith("The full distributions over all 10 classes are miscalibrated")
     assert len(result.stdout.splitlines()) <= 60
     assert max(map(len, result.stdout.splitlines())) <= 100
-    assert "The probabilities of the predicted class are too high" in result.stdout
+    assert "The model is overconfident, by " in result.stdout
     assert result.stderr == ""
 
 

@@ -33,6 +33,13 @@ def three_models(n=2000):
     return {name: dirichlet(n, 3, k, k) for k, name in enumerate(("plain", "_hidden", "$5"), 1)}
 
 
+def rare(n=4000, seed=0):
+    """Return an event that is predicted to be rare, and is rarer."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 40, n)
+    return Predictions(p, rng.random(n) < p / 2)
+
+
 def squared(p):
     return p**2
 
@@ -44,9 +51,11 @@ IN_CORNER = np.repeat([0, 1], [450, 50])
 # name: (arguments of `reliability_diagram`, options of `plot` and `figure`)
 CASES = {
     "two outcomes": ((dirichlet(2000, 2), {}), {}),
-    "classical": ((dirichlet(2000, 2), {}), {"classical": True}),
+    "line": ((dirichlet(2000, 2), {}), {"style": "line"}),
+    "bars": ((dirichlet(2000, 2), {}), {"style": "bars"}),
     "truth": ((dirichlet(2000, 2), {}), {"truth": squared}),
-    "classical truth": ((dirichlet(2000, 2), {}), {"truth": squared, "classical": True}),
+    "line, truth": ((dirichlet(2000, 2), {}), {"truth": squared, "style": "line"}),
+    "rare": ((rare(), {"partition": partitions.EqualMass(10)}), {"style": "line"}),
     "2 cells": ((dirichlet(2000, 2), {"partition": partitions.EqualWidth(2)}), {}),
     "100 cells": ((dirichlet(9000, 2), {"partition": partitions.EqualWidth(100)}), {}),
     "tree": ((dirichlet(9000, 2), {"partition": partitions.VarianceTree(500)}), {}),
@@ -55,7 +64,7 @@ CASES = {
     "top label": ((dirichlet(2000, 7), {"lens": lenses.TopLabel()}), {}),
     "calibrated": ((dirichlet(2000, 2, 1.0), {}), {}),
     "models": ((three_models(), {"lens": lenses.TopLabel()}), {}),
-    "models classical": ((three_models(), {"lens": lenses.TopLabel()}), {"classical": True}),
+    "models, line": ((three_models(), {"lens": lenses.TopLabel()}), {"style": "line"}),
     "1 row, 2": ((Predictions([0.3], [1]), {}), {}),
     "corner, 2": ((Predictions(np.full(500, 1.0), np.repeat([0, 1], [1, 499])), {}), {}),
     "names, 2": ((dirichlet(500, 2, classes=["no", ODD_NAMES[1] + ODD_NAMES[0]]), {}), {}),

@@ -35,7 +35,7 @@ KINDS = {
         {f"model {k}": dirichlet(900, 2, k) for k in (1, 2, 3)}, n_resamples=99, rng=0
     ),
 }
-BINS = ["two outcomes", "classical truth", "models", "100 cells", "names, 2", "1 row, 2"]
+BINS = ["two outcomes", "line, truth", "models", "100 cells", "names, 2", "1 row, 2"]
 SIMPLICES = ["regions", "100 triangles", "tree, 3", "names, 3", "four outcomes", "names, 4"]
 
 

@@ -204,15 +204,15 @@ def marks_of(ax):
     return [c for c in ax.collections if isinstance(c, PathCollection)]
 
 
-@pytest.mark.parametrize("classical", [False, True])
-def test_marks_and_bars_are_where_the_numbers_are(classical):
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_marks_and_bars_are_where_the_numbers_are(diagonal):
     found = diagram_of(dirichlet(2000, 2), n_resamples=99, rng=0)
-    ax = found.plot(classical=classical)
+    ax = found.plot(style="line" if diagonal else "deviations")
     (series,) = found.series
     fn, off = series.function, series.significant(0.05)
-    zero = fn.predicted[:, 1] if classical else np.zeros(fn.n_cells)
-    extent = (-0.02, 1.02) if classical else (-np.inf, np.inf)
-    y = fn.observed[:, 1] if classical else fn.deviations[:, 1]
+    zero = fn.predicted[:, 1] if diagonal else np.zeros(fn.n_cells)
+    extent = (-0.02, 1.02) if diagonal else (-np.inf, np.inf)
+    y = fn.observed[:, 1] if diagonal else fn.deviations[:, 1]
     points = np.stack((fn.predicted[:, 1], y), axis=1)
     assert 0 < off.sum() < off.size
     np.testing.assert_allclose(line_points(ax, VERMILLION), points[off])
@@ -302,7 +302,7 @@ def test_limits_that_do_not_contain_zero_are_drawn_where_they_are():
 )
 def test_the_axis_names_what_the_lens_is_about(lens, label):
     data = dirichlet(50, 2, classes=["predicted class", "occurs"])
-    ax = diagram_of(data, lens=lens, n_resamples=9, rng=0).plot(axes_for(made("classical")[0]))
+    ax = diagram_of(data, lens=lens, n_resamples=9, rng=0).plot(axes_for(made("line")[0]))
     wanted = "confidence" if label is None else f"predicted probability of {label}"
     assert ax.get_xlabel().replace("\n", " ") == wanted
 
@@ -339,9 +339,9 @@ def test_a_cell_of_one_row_does_not_own_the_axis():
     assert not any("beyond" in text for text in others)
 
 
-def test_the_classical_view_is_square_and_carries_a_summary():
+def test_a_line_is_in_a_square_and_carries_a_summary():
     found, _ = made("two outcomes")
-    ax = found.plot(classical=True, summary=True)
+    ax = found.plot(style="line")
     ax.figure.canvas.draw()
     (x0, y0), (x1, y1) = ax.transData.transform([(0, 0), (1, 1)])
     assert x1 - x0 == pytest.approx(y1 - y0, rel=1e-6)
@@ -350,8 +350,6 @@ def test_the_classical_view_is_square_and_carries_a_summary():
     sign = "≤" if series.pvalue < 1.5 / (series.cells.largest.size + 1) else "="
     text = f"ECE {ece(data):.3f} (15 bins)\nn = 2,000, p {sign} {series.pvalue:.3f}"
     assert text in [each.get_text().replace("\N{NO-BREAK SPACE}", " ") for each in ax.texts]
-    with pytest.raises(ValueError, match="`summary` is for the classical view: set `classical`"):
-        found.plot(summary=True)
 
 
 # Three outcomes

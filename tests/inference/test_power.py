@@ -49,8 +49,8 @@ def test_a_calibrated_model_is_rejected_at_the_level_of_the_test():
 def test_the_smallest_amounts_reach_the_target_and_less_does_not():
     found = power(TWO, 0.6, n_resamples=499, rng=0)
     assert [row.name for row in found.rows] == [
-        "too confident",
-        "too timid",
+        "overconfident",
+        "underconfident",
         "too high for “1”",
         "too low for “1”",
     ]
@@ -93,7 +93,7 @@ def test_what_can_never_be_seen():
     found = power(sure, n_resamples=49, rng=0)
     assert not any(row.found for row in found.rows)
     assert [row.power for row in found.rows] == [0.0] * 4
-    assert str(found).startswith("60 rows would show it in 0 % of data sets if the model were too")
+    assert str(found).startswith("60 rows would show it in 0 % of data sets if the model were over")
 
 
 def test_outcomes_are_not_looked_at():

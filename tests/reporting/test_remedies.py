@@ -9,8 +9,8 @@ import pytest
 from models import tempered
 
 import calibrant as cal
-from calibrant import Predictions, recalibration, report
-from calibrant.reporting.contents import LARGE, Settings, remedy
+from calibrant import Predictions, evaluate, recalibrate, recalibration, report
+from calibrant.reporting.contents import LARGE, Settings, compute, remedy
 
 
 def section(path):
@@ -63,3 +63,13 @@ def test_the_provenance_has_the_settings(tmp_path):
     ]
     assert model["recalibration"] == cal.recalibrate(data, n_resamples=99, rng=4).settings
     assert recalibration.Temperature().fit(data).temperature > 1
+
+
+@pytest.mark.parametrize("m", [2, 4])
+def test_the_test_of_the_page_is_that_of_recalibration(m):
+    """It is not made twice: the same draws give the same p-value."""
+    data = tempered(400, m, 1.3)
+    found = compute("", data, evaluate(data, n_resamples=99, rng=3), Settings(3, 99))
+    alone = recalibrate(data, n_resamples=99, rng=3)
+    assert found.remedy.found.table() == alone.table()
+    assert found.remedy.found.rows[0].test.statistic == alone.rows[0].test.statistic

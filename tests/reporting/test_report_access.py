@@ -116,7 +116,7 @@ def test_classes_come_in_one_order(opened):
         browser.execute_script(
             f"return [...document.querySelectorAll({selector!r})].map(e => e.textContent)"
         )
-        for selector in (".sparks figcaption", "#model0-classes tbody th")
+        for selector in (".sparks figcaption", ".against tbody th")
     )
     assert len(cards) == 10
     assert cards == rows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from models import at, tempered
 
-from calibrant import Predictions, reliability_diagram
+from calibrant import Predictions, evaluate, reliability_diagram
 from calibrant.lenses import Groups, TopLabel
 from calibrant.reporting import sentences
 
@@ -61,3 +61,20 @@ def test_outcomes_in_sentences():
         "“predicted class”",
         "“rest”",
     ]
+
+
+def test_a_verdict_that_no_bin_shows_names_the_test_that_rejects():
+    rng = np.random.default_rng(6)
+    p = rng.uniform(0.05, 0.9, 1000)
+    data = Predictions(p, rng.random(1000) < p + 0.035)
+    found = evaluate(data, n_resamples=199, rng=0)
+    diagram = reliability_diagram(data, n_resamples=199, rng=0)
+    (verdict,) = found.verdicts
+    assert verdict.rejected
+    assert diagram.n_off == 0
+    line = sentences.line_of(verdict, diagram, found.rows)
+    strongest = min(found.rows, key=lambda row: row.adjusted_pvalue).statistic
+    assert line.facts.endswith(
+        f"; no bin shows it by itself, but all rows together do ({strongest})"
+    )
+    assert "all rows together" not in sentences.line_of(verdict, None, found.rows).facts

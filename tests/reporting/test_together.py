@@ -5,7 +5,8 @@ import pytest
 from chance import most, outcomes, wrap
 
 from calibrant import evaluate
-from calibrant.reporting.contents import Settings, adjustment, compute
+from calibrant.reporting.contents import Settings, compute
+from calibrant.reporting.judging import adjustment
 from calibrant.words import ALPHA
 
 TRIALS, B = 60, 39
@@ -16,6 +17,8 @@ def claims(page):
     found = [any(verdict.rejected for verdict in page.evaluation.verdicts)]
     found += [drawing.diagram.n_off > 0 for drawing in (*page.drawings, *page.class_drawings)]
     found += [any(line.off for line in page.verdicts), bool(page.worst_bins())]
+    if page.by_class is not None:
+        found.append(bool(page.by_class.significant.any()))
     if page.curve is not None:
         found.append(page.curve.series[0].pvalue <= ALPHA)
     if page.classes is not None:

@@ -59,7 +59,7 @@ def test_more_outcomes_have_no_direction():
 
 def test_the_top_label_of_a_model_that_is_too_sure():
     found = judged(tempered(2000, 4, 2.0), TopLabel())
-    assert found.lead.startswith("The probabilities of the predicted class are too high, by ")
+    assert found.lead.startswith("The model is overconfident, by ")
 
 
 def test_neighbouring_cells_make_one_range():

@@ -19,7 +19,7 @@ from calibrant.cross_fitting.result import (
     apply_to_folds,
     refuted,
 )
-from calibrant.inference import calibration_test
+from calibrant.inference import CalibrationTest, calibration_test
 from calibrant.inference.replicates.problem import Plan, Progress, part
 from calibrant.inference.testing.families import default_tree
 from calibrant.predictions import Predictions
@@ -41,6 +41,8 @@ from calibrant.statistics import SquaredMiscalibration
 ROWS_EACH = 10  # rows for each number that a method fits
 ROWS_EACH_CLASS = 100  # for isotonic calibrators, which fit a number for each step
 MOST_CLASSES = 20  # for which m (m + 1) numbers are fitted by default
+MOST_NUMBERS = 1 << 22  # probabilities whose miscalibration is worked out: of more, of some rows
+FEWEST_ROWS = 2000  # of these
 PRIOR_ROWS = 60  # worth of the model's own word, see docs/recalibration.md
 
 
@@ -103,20 +105,31 @@ def recalibrate(
     ('temperature', <temperature 2.167>)
     """
     check_data(data)
+    return recalibrated(data, methods, folds, Plan.of(data, Exact(), n_resamples, rng, progress))
+
+
+def recalibrated(
+    data: Predictions,
+    methods: Sequence[Method] | None,
+    folds: int,
+    plan: Plan,
+    test: CalibrationTest | None = None,
+) -> Recalibration:
+    """Do what `recalibrate` does; the test of the model as it is may be known."""
     chosen = _named(default_methods(data) if methods is None else methods)
     prior = PRIOR_ROWS / effective_rows(data)
     chosen = {name: with_prior(method, prior) for name, method in chosen.items()}
-    plan = Plan.of(data, Exact(), n_resamples, rng, progress)
+    progress = plan.progress
     dealt = make_folds(data, folds, int(derive(plan.key, 4)))
     parts = 2 * len(chosen) + 1
-    rows = [as_it_is(data, replace(plan, progress=part(progress, 0, parts)))]
+    rows = [as_it_is(data, replace(plan, progress=part(progress, 0, parts)), test)]
     logs = [row_scores(data)[0]]
     for number, (name, method) in enumerate(chosen.items()):
-        fit, test = (part(progress, 2 * number + half, parts) for half in (1, 2))
+        fit, judge = (part(progress, 2 * number + half, parts) for half in (1, 2))
         maps = _fit(data, method, dealt, fit)
         after = apply_to_folds(data, maps[:-1], dealt)
         changes = _changes(data, after, len(chosen))
-        rows.append(_row(name, after, changes, replace(plan, progress=test), method, maps))
+        rows.append(_row(name, after, changes, replace(plan, progress=judge), method, maps))
         logs.append(row_scores(after)[0])
     made_with = plan.settings(methods=list(chosen), folds=int(dealt.max()) + 1)
     best = _recommended(np.stack(logs), data.weights, data.clusters) if refuted(rows[0]) else 0
@@ -163,6 +176,14 @@ def in_effective_rows(data: Predictions) -> Predictions:
         return data
     weights = data.weights
     return data.weighted_by(np.full(data.n, weights.sum() / (weights**2).sum()))
+
+
+def some_rows(data: Predictions, seed: int) -> Predictions:
+    """Return rows enough to tell a size without bias, the same ones before and after."""
+    most = max(FEWEST_ROWS, MOST_NUMBERS // data.m)
+    if data.n <= most:
+        return data
+    return data.take(np.sort(generator(seed).permutation(data.n)[:most]))
 
 
 def _check_method(method: Any) -> None:
@@ -254,10 +275,12 @@ def _check_rows(rows: Predictions, count: int) -> None:
         )
 
 
-def as_it_is(data: Predictions, plan: Plan) -> RecalibrationRow:
-    """Return the scores and the test of the model as it is."""
+def as_it_is(
+    data: Predictions, plan: Plan, test: CalibrationTest | None = None
+) -> RecalibrationRow:
+    """Return the scores and the test of the model as it is; the test may be known."""
     none = Change.of(np.zeros(data.n), data.weights)
-    return _row(AS_IT_IS, data, (none, none), plan)
+    return _row(AS_IT_IS, data, (none, none), plan, test=test)
 
 
 def _changes(before: Predictions, after: Predictions, choices: int) -> tuple[Change, Change]:
@@ -278,12 +301,13 @@ def _row(
     plan: Plan,
     method: Method | None = None,
     maps: tuple[Map, ...] = (),
+    test: CalibrationTest | None = None,
 ) -> RecalibrationRow:
     """Describe predictions after a method, whose last map is of all rows."""
-    scores, rows = all_scores(after), in_effective_rows(after)
-    test = calibration_test(
-        after, n_resamples=plan.n_resamples, rng=plan.seed, progress=plan.progress
-    )
+    scores, rows = all_scores(after), in_effective_rows(some_rows(after, plan.seed))
+    if test is None:
+        draws: Any = {"n_resamples": plan.n_resamples, "rng": plan.seed}
+        test = calibration_test(after, **draws, progress=plan.progress)
     return RecalibrationRow(
         name=name,
         method=method,

@@ -6,6 +6,7 @@ it is drawn where: bins in `bins`, the others beside their data. ``.plot()`` dra
 matplotlib (`static`), ``.figure()`` as SVG (`charts`); neither computes anything.
 """
 
+from calibrant.diagrams.by_class import ClassDiagram, class_diagram
 from calibrant.diagrams.clinical import (
     DecisionCurve,
     FlexibleDiagram,
@@ -15,10 +16,12 @@ from calibrant.diagrams.clinical import (
 from calibrant.diagrams.curve import Band, CurveDiagram, CurveSeries
 from calibrant.diagrams.curves import cumulative_diagram, isotonic_diagram, smooth_diagram
 from calibrant.diagrams.plane import PlanePoint, ScorePlane, score_plane
-from calibrant.diagrams.reliability import ReliabilityDiagram, Series, reliability_diagram
+from calibrant.diagrams.reliability import ReliabilityDiagram, reliability_diagram
+from calibrant.diagrams.series import Series
 
 __all__ = [
     "Band",
+    "ClassDiagram",
     "CurveDiagram",
     "CurveSeries",
     "DecisionCurve",
@@ -27,6 +30,7 @@ __all__ = [
     "ReliabilityDiagram",
     "ScorePlane",
     "Series",
+    "class_diagram",
     "cumulative_diagram",
     "decision_curve",
     "flexible_diagram",

@@ -8,11 +8,13 @@ import numpy as np
 
 from calibrant.diagrams import picture
 from calibrant.diagrams.picture import Arrows, Floats, Key, Label, Lines, Marks, Mask, Part, Picture
+from calibrant.lenses import TopLabel
 from calibrant.statistics.calibration_errors import BINS
 from calibrant.words import capital, percent, pvalue, rows_of
 
 if TYPE_CHECKING:
-    from calibrant.diagrams.reliability import ReliabilityDiagram, Series
+    from calibrant.diagrams.reliability import ReliabilityDiagram
+    from calibrant.diagrams.series import Series
 
 Truth = Callable[[Floats], Floats]
 
@@ -39,38 +41,58 @@ NAMED = ((0.0, 1.5), (0.0, -4.5), (0.0, -4.5), (0.0, 0.0))
 def bins_picture(
     diagram: "ReliabilityDiagram",
     *,
-    classical: bool = False,
     truth: Truth | None = None,
-    summary: bool = False,
     reach: float | None = None,
 ) -> Picture:
-    """Show the bins of each model, and how its predictions are distributed.
+    """Show the deviation of each bin, of each model, and how its predictions are distributed.
 
-    classical : whether to show the frequency over the prediction, instead of the deviation
     truth : the true calibration function, which is shown as a curve
-    summary : whether to write rows, size and p-value
     reach : the axis of deviations is from -reach to reach; None for what the bins need
     """
-    extent = _extent(diagram, classical, truth, reach)
-    models = range(len(diagram.series))
-    limits, marks = zip(
-        *(of_model(diagram, i, extent, classical=classical) for i in models), strict=True
-    )
-    true = []
-    if truth is not None:
-        heights = np.asarray(truth(TRUTH_AT)) - (0 if classical else TRUTH_AT)
-        true.append(Lines(np.stack((TRUTH_AT, heights), axis=1)[None], "true"))
-    lines = summary_lines(diagram) if summary else []
-    vertical = "observed frequency" if classical else "observed −\N{NO-BREAK SPACE}predicted"
+    extent = _extent(diagram, truth, reach)
+    drawn = [of_model(diagram, i, extent) for i in range(len(diagram.series))]
+    limits, marks = zip(*drawn, strict=True)
+    true = true_curve(diagram, truth, slope=0.0)
+    vertical = deviation_name(diagram)
     prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
     return Picture(
         label=f"{capital(vertical)}, over the {prediction}, for each bin{of_models(diagram)}.",
-        parts=(picture.reference(float(classical)), *limits, *true, *marks),
-        keys=tuple(_keys(diagram, marks, lines, *true)),
-        frame=picture.Frame(prediction, vertical, picture.SQUARE, extent, square=classical),
+        parts=(picture.reference(0.0, diagram.shown), *limits, *true, *marks),
+        keys=tuple(_keys(diagram, marks, *true)),
+        frame=picture.Frame(
+            horizontal_name(diagram), vertical, picture.axis(diagram.shown), extent
+        ),
         strip=picture.present(series.histogram for series in diagram.series),
-        summary=tuple(lines) if len(models) == 1 else (),
+        strip_range=diagram.shown,
     )
+
+
+def true_curve(diagram: "ReliabilityDiagram", truth: Truth | None, slope: float) -> list[Lines]:
+    """Return the true calibration function as a curve, or as deviations if the slope is 0."""
+    if truth is None:
+        return []
+    low, high = diagram.shown
+    at = low + (high - low) * TRUTH_AT
+    heights = np.asarray(truth(at)) - (1 - slope) * at
+    return [Lines(np.stack((at, heights), axis=1)[None], "true")]
+
+
+def deviation_name(diagram: "ReliabilityDiagram") -> str:
+    """Return what a deviation is, in the words of what the diagram is about."""
+    names = ("accuracy", "confidence") if is_top(diagram) else ("observed", "predicted")
+    return " −\N{NO-BREAK SPACE}".join(names)
+
+
+def is_top(diagram: "ReliabilityDiagram") -> bool:
+    """Whether it is about the predicted class."""
+    return diagram.subject == TopLabel().subject
+
+
+def horizontal_name(diagram: "ReliabilityDiagram") -> str:
+    """Return what is on the horizontal axis, and which part of it, if not all."""
+    prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
+    held = [float(each.sum()) for each in picture.present(s.histogram for s in diagram.series)]
+    return picture.enlarged(prediction, diagram.shown, min(held, default=1.0))
 
 
 def of_models(diagram: "ReliabilityDiagram") -> str:
@@ -80,17 +102,18 @@ def of_models(diagram: "ReliabilityDiagram") -> str:
 
 
 def of_model(
-    diagram: "ReliabilityDiagram", i: int, extent: picture.Range, *, classical: bool
+    diagram: "ReliabilityDiagram", i: int, extent: picture.Range, slope: float = 0.0
 ) -> tuple[Lines, Marks]:
     """Return where the bins of model i would be if it were calibrated, and where they are.
 
-    Bins beyond the axis are triangles that point to where they would be.
+    Heights are frequencies beside a diagonal of slope 1, or deviations if it is 0. Bins beyond the
+    axis are triangles that point to where they would be.
     """
     series, e, n_models = diagram.series[i], diagram.event, len(diagram.series)
     fn, shown = series.function, series.shown
     model, aside = None if n_models == 1 else i, i - (n_models - 1) / 2
     x, shares = fn.predicted[shown, e], fn.proportions[shown]
-    zero = x if classical else np.zeros_like(x)
+    zero = slope * x
     limits = (series.cells.lower, series.cells.upper)
     heights = [zero + each[shown, e] for each in (*limits, fn.deviations)]
     lower, upper, at = (np.stack((x, np.clip(y, *extent)), axis=1) for y in heights)
@@ -100,7 +123,7 @@ def of_model(
         at=at,
         off=series.significant(diagram.alpha)[shown],
         notes=tuple(f"{n}\n{BEYOND}" if s else n for n, s in zip(notes, sides, strict=True)),
-        sizes=np.sqrt(shares / shares.max(initial=1e-300)),
+        sizes=np.sqrt(shares / shares.max(initial=1e-300)) / (1 + (n_models > picture.FEW_MODELS)),
         shapes=tuple(
             {-1: "down", 0: picture.model_shape(model), 1: "up"}[s] for s in sides.tolist()
         ),
@@ -167,11 +190,9 @@ def bin_notes(series: "Series", names: Sequence[tuple[int, str]]) -> tuple[str, 
 
 
 def _extent(
-    diagram: "ReliabilityDiagram", classical: bool, truth: Truth | None, reach: float | None
+    diagram: "ReliabilityDiagram", truth: Truth | None, reach: float | None
 ) -> picture.Range:
     """Return the range that is shown: of the deviations of bins that hold enough of the rows."""
-    if classical:
-        return picture.SQUARE
     if reach is not None:
         return -reach, reach
     ends = [np.zeros(1)]
@@ -179,17 +200,14 @@ def _extent(
         cells, fn = series.cells, series.function
         some = series.shown & holds_enough(fn.proportions)
         ends += [each[some, diagram.event] for each in (fn.deviations, cells.lower, cells.upper)]
-    if truth is not None:
-        ends.append(np.asarray(truth(TRUTH_AT)) - TRUTH_AT)
+    ends += [line.at[0, :, 1] for line in true_curve(diagram, truth, slope=0.0)]
     low, high = picture.with_margins(ends)
     return min(low, -LEAST), max(high, LEAST)
 
 
-def _keys(
-    diagram: "ReliabilityDiagram", marks: Sequence[Marks], lines: Sequence[str], *true: Lines
-) -> Iterator[Key]:
+def _keys(diagram: "ReliabilityDiagram", marks: Sequence[Marks], *true: Lines) -> Iterator[Key]:
     """Name the parts, in the order in which they are read."""
-    models = _model_keys(diagram, lines)
+    models = _model_keys(diagram)
     yield from models
     model = picture.ANY if models else None
     yield Key(picture.significant_name(diagram.alpha, "all bins"), "mark", "mark off", model)
@@ -203,9 +221,9 @@ def _keys(
         yield Key("share of predictions", "area", "bar")
 
 
-def _model_keys(diagram: "ReliabilityDiagram", lines: Sequence[str]) -> list[Key]:
-    """Name several models, with the lines that tell their numbers if there are any."""
-    names = lines or [series.name for series in diagram.series]
+def _model_keys(diagram: "ReliabilityDiagram") -> list[Key]:
+    """Name several models."""
+    names = [series.name for series in diagram.series]
     if len(diagram.series) == 1:
         return []
     return [Key(n, "mark", "mark off", i, picture.model_shape(i)) for i, n in enumerate(names)]

@@ -1,17 +1,19 @@
 """A curve over the predictions of two outcomes, with what chance does to it, as data."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain, pairwise
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant.diagrams import picture
+from calibrant import tables
+from calibrant.diagrams.along import FEW, curve_picture
 from calibrant.diagrams.diagram import Diagram
-from calibrant.diagrams.picture import Floats, Frame, Key, Lines, Marks, Part, Picture
+from calibrant.diagrams.picture import UNIT, Floats, Mask, Picture, Range, band_name, corner
 from calibrant.inference.replicates.problem import fields
-from calibrant.words import capital, percent, pvalue
+from calibrant.words import percent, pvalue
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
@@ -19,10 +21,8 @@ if TYPE_CHECKING:
 
 Limits = tuple[Floats, Floats]
 
-FEW = 12  # points of a curve, each of which gets a mark
-NOTES = 24  # places along a longer one, about, that say more on hovering
-BAR = 0.01  # half the width of the band of a point between gaps
-TICKS = 6  # predictions above a curve over the share of rows
+NOTES = 24  # places along a longer one, about, that say more
+MOST = 0.995  # of the rows: if so many lie in a corner, that is drawn
 
 
 class Kind(NamedTuple):
@@ -97,6 +97,49 @@ class CurveSeries:
             return self.confidence
         return self.band.whole if kind.whole else self.band.pointwise
 
+    def ranked(self, least: float, most: float) -> Mask:
+        """Return which points (points,) lie between these shares of the rows, by prediction."""
+        before = np.cumsum(self.shares) / self.shares.sum()
+        return np.asarray((before >= least) & (before - self.shares / self.shares.sum() < most))
+
+    def within(self, shown: Range) -> "CurveSeries":
+        """Return the part of the curve that lies in a corner of the unit square."""
+        low, high = shown
+        kept = (self.x >= low) & (self.x <= high) & (self.y >= low) & (self.y <= high)
+        if kept.all():
+            return self
+        first, last = np.flatnonzero(kept)[[0, -1]].tolist()
+        some = slice(first, last + 1)
+        band = replace(
+            self.band,
+            pointwise=_cut(self.band.pointwise, some),
+            whole=_cut(self.band.whole, some),
+            pvalues=self.band.pvalues[some],
+        )
+        return replace(
+            self,
+            **{name: getattr(self, name)[some] for name in ("x", "y", "predictions", "shares")},
+            band=band,
+            confidence=None if self.confidence is None else _cut(self.confidence, some),
+            gaps=tuple(gap - first for gap in self.gaps if first < gap <= last),
+        )
+
+    def told(self, shown: Range) -> NDArray[np.intp]:
+        """Return the points whose numbers are told: all of few, some along a longer curve."""
+        if self.x.size <= FEW:
+            return np.arange(self.x.size)
+        chosen = np.searchsorted(self.x, np.linspace(*shown, NOTES + 1))
+        return np.unique(chosen.clip(max=self.x.size - 1))
+
+    def records(self, kind: Kind) -> list[dict[str, float]]:
+        """Return the numbers of each point."""
+        lower, upper = self.limits(kind)
+        y = "observed" if kind.diagonal else "cumulative"
+        columns = {"predicted": self.predictions, y: self.y, "lower": lower, "upper": upper}
+        columns |= {"share": self.shares, "adjusted_pvalue": self.band.pvalues}
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         return {
@@ -156,18 +199,50 @@ class CurveDiagram(Diagram):
                 "`confidence` needs an isotonic curve through a lens that keeps a row for a row;"
                 f" this is a {self.kind.name} through the lens {self.settings['lens']}."
             )
-        kind, models = self.kind, range(len(self.series))
-        limits = [series.limits(kind, confidence=confidence) for series in self.series]
-        curves = chain(*(_band_and_curve(self, i, limits[i]) for i in models))
-        told = chain(*(_places_told(self, i, limits[i], confidence) for i in models))
-        frame = _frame(self, limits)
-        return Picture(
-            label=f"{capital(kind.vertical)}, over the {frame.horizontal}.",
-            parts=(picture.reference(float(kind.diagonal)), *curves, *told),
-            keys=tuple(_curve_keys(self, confidence)),
-            frame=frame,
-            strip=picture.present(series.density for series in self.series),
+        return curve_picture(self, confidence=confidence)
+
+    @property
+    def shown(self) -> Range:
+        """The part of the unit interval that is drawn: a corner, if nearly all rows lie there."""
+        if not self.kind.diagonal:
+            return UNIT
+        for least, most in ((0.0, MOST), (1 - MOST, 1.0)):
+            held = [(series, series.ranked(least, most)) for series in self.series]
+            found = corner(each[kept] for one, kept in held for each in (one.x, one.y))
+            if found != UNIT:
+                return found
+        return UNIT
+
+    def band_name(self, confidence: bool = False) -> str:
+        """Return what the band is called that a picture shows."""
+        level = self.series[0].band.level
+        if confidence:
+            return f"{percent(level)} confidence band (whole curve)"
+        return f"{band_name(level)} ({'whole curve' if self.kind.whole else 'each point'})"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a record for each point of each model: the curve, its band and its p-value."""
+        found = []
+        for series in self.series:
+            named = {} if len(self.series) == 1 else {"model": series.name}
+            found += [named | record for record in series.records(self.kind)]
+        return found
+
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table: of longer curves, points along the way."""
+        y = (
+            "observed"
+            if self.kind.diagonal
+            else self.kind.vertical.replace("\N{NO-BREAK SPACE}", " ")
         )
+        header, lines = ["predicted", y, self.band_name(), "adjusted p"], []
+        for series in self.series:
+            records, name = series.records(self.kind), [series.name][len(self.series) == 1 :]
+            for t in series.told(self.shown).tolist():
+                x, height, low, high, _, p = records[t].values()
+                limits = f"{low:.3f} to {high:.3f}"
+                lines.append([*name, f"{x:.3f}", f"{height:.3f}", limits, f"{p:.3g}"])
+        return (header if len(self.series) == 1 else ["model", *header]), lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
@@ -193,122 +268,5 @@ class CurveDiagram(Diagram):
         return f"{self.kind.name}, " + ", ".join(found) + " for the whole curve"
 
 
-def _frame(diagram: CurveDiagram, limits: list[Limits]) -> Frame:
-    """Return the axes: of a square with its diagonal, or of what the curves and limits need."""
-    kind = diagram.kind
-    prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
-    horizontal = kind.horizontal.format(prediction)
-    if kind.diagonal:
-        return Frame(horizontal, kind.vertical, picture.SQUARE, picture.SQUARE, square=True)
-    ends = [np.zeros(1), *chain(*limits), *(series.y for series in diagram.series)]
-    extent, above = picture.with_margins(ends), _predictions(diagram)
-    return Frame(horizontal, kind.vertical, picture.SQUARE, extent, above=above)
-
-
-def _band_and_curve(diagram: CurveDiagram, i: int, limits: Limits) -> list[Part]:
-    """Return the band and the curve of model i between its gaps, and what of it is off."""
-    series = diagram.series[i]
-    model = None if len(diagram.series) == 1 else i
-    off = series.band.pvalues <= diagram.alpha
-    bands: list[Part] = []
-    curves: list[Part] = []
-    for piece in series.pieces:
-        x = series.x[piece]
-        lower, upper, points = (np.stack((x, each[piece]), axis=1) for each in (*limits, series.y))
-        around = np.concatenate((lower, upper[::-1]))
-        if x.size == 1:  # a bar
-            around = (
-                np.repeat(around, 2, axis=0) + np.array([(-BAR, 0), (BAR, 0)] * 2)[[0, 1, 3, 2]]
-            )
-        bands.append(picture.Areas(around[None], "band", model))
-        curves.append(Lines(points[None], "curve", model))
-        for start, stop in runs(off[piece]):
-            curves.append(Lines(points[None, start:stop], "curve off", model))
-    return [*bands, *curves]
-
-
-def _places_told(
-    diagram: CurveDiagram, i: int, limits: Limits, confidence: bool
-) -> Iterator[Marks]:
-    """Yield places that say their numbers on hovering.
-
-    Points of a curve of few, and points between gaps, are marks too.
-    """
-    series = diagram.series[i]
-    few = np.arange(series.x.size)
-    if series.x.size > FEW:
-        few = np.array([one.start for one in series.pieces if one.stop - one.start == 1], np.int64)
-    chosen = np.searchsorted(series.x, np.linspace(0, 1, NOTES + 1))
-    others = np.setdiff1d(chosen.clip(max=series.x.size - 1), few)
-    for told, look, size in ((few, "mark", 0.3), (others, "spot", 1.0)):
-        if told.size:
-            yield Marks(
-                at=np.stack((series.x[told], series.y[told]), axis=1),
-                off=series.band.pvalues[told] <= diagram.alpha,
-                notes=tuple(_note(diagram, i, t, limits, confidence) for t in told.tolist()),
-                sizes=np.full(told.size, size),
-                shapes=("circle",) * told.size,
-                look=look,
-                model=i if len(diagram.series) > 1 else None,
-            )
-
-
-def _note(diagram: CurveDiagram, i: int, t: int, limits: Limits, confidence: bool) -> str:
-    """Return what point t of model i says on hovering."""
-    series = diagram.series[i]
-    what = "observed" if diagram.kind.diagonal else "cumulative difference"
-    y, low, high = (f"{each[t]:.4g}".replace("-", "−") for each in (series.y, *limits))
-    p = pvalue(float(series.band.pvalues[t]), series.band.largest.size)
-    lines = [
-        *filter(None, [series.name]),
-        f"predicted {series.predictions[t]:.3f}, {what} {y}",
-        f"{_band_name(diagram, confidence)}: {low} to {high}",
-        f"adjusted {p}",
-    ]
-    return "\n".join(lines)
-
-
-def _predictions(diagram: CurveDiagram) -> tuple[tuple[float, str], ...]:
-    """Return predictions for an axis above shares of the rows; models would differ in them."""
-    series, *others = diagram.series
-    if others:
-        return ()
-    ticks = np.linspace(0, 1, TICKS)
-    at = np.searchsorted(series.x, ticks).clip(max=series.x.size - 1)
-    told = [f"{p:.2f}" for p in series.predictions[at]]
-    return tuple(zip(ticks.tolist(), told, strict=True))
-
-
-def _band_name(diagram: CurveDiagram, confidence: bool) -> str:
-    level = diagram.series[0].band.level
-    if confidence:
-        return f"{percent(level)} confidence band (whole curve)"
-    return f"{picture.band_name(level)} ({'whole curve' if diagram.kind.whole else 'each point'})"
-
-
-def _curve_keys(diagram: CurveDiagram, confidence: bool) -> Iterator[Key]:
-    """Name the parts, in the order in which they are read."""
-    alone = len(diagram.series) == 1
-    if alone:
-        yield Key(diagram.kind.name, "line", "curve")
-    else:
-        for i, series in enumerate(diagram.series):
-            yield Key(series.name, "line", "curve", i)
-    significant = picture.significant_name(diagram.alpha, "whole curve")
-    yield Key(significant, "line", "curve off", None if alone else picture.ANY)
-    yield Key(_band_name(diagram, confidence), "area", "band")
-    if alone and diagram.series[0].density is not None:
-        yield Key("share of predictions", "area", "bar")
-
-
-def runs(marked: picture.Mask) -> list[tuple[int, int]]:
-    """Return start and end of each run of neighbours that are marked.
-
-    Examples
-    --------
-    >>> runs(np.array([True, True, False, True]))
-    [(0, 2), (3, 4)]
-    """
-    steps = np.diff(np.concatenate(([0], marked.astype(int), [0])))
-    starts, stops = (np.flatnonzero(steps == step).tolist() for step in (1, -1))
-    return list(zip(starts, stops, strict=True))
+def _cut(limits: Limits, some: slice) -> Limits:
+    return limits[0][some], limits[1][some]

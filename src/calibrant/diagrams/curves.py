@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from calibrant.arguments import takes_models
 from calibrant.calibration import isotonic
 from calibrant.checks.parameters import Rng, brief, positive
+from calibrant.diagrams.along import runs
 from calibrant.diagrams.bands import (
     Binomial,
     Even,
@@ -24,9 +25,16 @@ from calibrant.diagrams.curve import (
     CurveDiagram,
     CurveSeries,
     Kind,
-    runs,
 )
-from calibrant.diagrams.diagram import Models, chosen_lens, first, look, named, refuse_clusters
+from calibrant.diagrams.diagram import (
+    Models,
+    chosen_lens,
+    first,
+    look,
+    named,
+    refuse_clusters,
+    subject_of,
+)
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.lenses import Lens
 from calibrant.partitions import FromFunction
@@ -233,7 +241,7 @@ def _diagram(
         classes=seen.classes,
         event=seen.event,
         settings=plan.settings(lens=lens, level=level, alpha=ALPHA, **chosen),
-        subject=lens.subject,
+        subject=subject_of(lens, looked[0][1]),
     )
 
 

@@ -1,6 +1,6 @@
 """What all diagrams share: how they are drawn, and models seen through one lens for one picture."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.resampling import Resampler
 from calibrant.rows import Scan
+from calibrant.tables import Lines, Tabular
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 Models = Predictions | Scan | Mapping[str, Predictions | Scan]
 
 
-class Diagram(ABC):
-    """Data that can be drawn, with what it was made with."""
+class Diagram(Tabular):
+    """Data that can be drawn, or read as a table, with what it was made with."""
 
     __slots__ = ()
 
@@ -41,6 +42,10 @@ class Diagram(ABC):
         """Join what is said of each model, after its name."""
         named = (f"{name}: {text[0].lower()}{text[1:]}" if name else text for name, text in told)
         return " ".join(named)
+
+    def lines(self) -> Lines:
+        """Return header and lines of the table; a diagram may have none."""
+        return (), ()
 
     @abstractmethod
     def picture(self) -> Picture:
@@ -71,7 +76,7 @@ class Diagram(ABC):
     def _figure(self, picture: Picture) -> "Chart":
         from calibrant.diagrams.charts import chart  # noqa: PLC0415
 
-        return chart(picture, self.sentence)
+        return chart(picture, self.sentence, self.lines())
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the chart, with numbers on hovering."""
@@ -107,6 +112,12 @@ def chosen_lens(models: Mapping[str, Any], lens: Lens | str | None, most: int = 
     most = 2 if len(models) > 1 else most
     few = all(model.m <= most for model in models.values())
     return Canonical() if few else TopLabel()
+
+
+def subject_of(lens: Lens, problem: Problem) -> str | None:
+    """Return what a picture is about, in words: confidences are those of the predicted class."""
+    confidences = problem.rows.held and problem.seen.of_confidences
+    return TopLabel().subject if confidences and lens == Canonical() else lens.subject
 
 
 def refuse_clusters(picture: str, resampler: Resampler) -> None:

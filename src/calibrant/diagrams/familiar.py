@@ -5,22 +5,29 @@ prediction. A line joins the points of scikit-learn's ``CalibrationDisplay``. Bo
 corner that nothing else touches, and the mean prediction and the rate over the histogram.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrant.diagrams import picture
-from calibrant.diagrams.bins import bin_notes, of_model, of_models, summary_lines
+from calibrant.diagrams.bins import (
+    Truth,
+    bin_notes,
+    horizontal_name,
+    is_top,
+    of_model,
+    of_models,
+    summary_lines,
+    true_curve,
+)
 from calibrant.diagrams.picture import Areas, Floats, Key, Lines, Marks, Part, Picture
-from calibrant.lenses import TopLabel
-from calibrant.partitions import EqualWidth
 from calibrant.words import capital
 
 if TYPE_CHECKING:
-    from calibrant.diagrams.reliability import ReliabilityDiagram, Series
-
-MOST_LIMITS = 2  # models whose consistency limits are drawn beside their lines
+    from calibrant.diagrams.reliability import ReliabilityDiagram
+    from calibrant.diagrams.series import Series
 
 
 def bars_picture(diagram: "ReliabilityDiagram") -> Picture:
@@ -34,14 +41,14 @@ def bars_picture(diagram: "ReliabilityDiagram") -> Picture:
     shown, e = series.shown, diagram.event
     predicted, observed = series.function.predicted[shown, e], series.function.observed[shown, e]
     sides, off = bin_sides(diagram, predicted), series.significant(diagram.alpha)[shown]
-    gaps = _boxes(sides, observed, predicted)
+    gaps, tops = _boxes(sides, observed, predicted), np.maximum(observed, predicted)
     parts = (
-        Areas(_boxes(sides, np.zeros_like(observed), observed), "outcome"),
+        Areas(_boxes(sides, np.full_like(observed, diagram.shown[0]), observed), "outcome"),
         Areas(gaps[~off], "gap"),
         Areas(gaps[off], "gap off"),
-        picture.reference(1.0),
+        picture.reference(1.0, diagram.shown),
         Marks(
-            at=np.stack((sides.mean(axis=1), np.maximum(observed, predicted) / 2), axis=1),
+            at=np.stack((sides.mean(axis=1), (diagram.shown[0] + tops) / 2), axis=1),
             off=off,
             notes=bin_notes(series, [(e, "")]),
             sizes=np.full(off.size, 1.0),
@@ -59,16 +66,18 @@ def bars_picture(diagram: "ReliabilityDiagram") -> Picture:
     return _framed(diagram, parts, [*keys, *_mean_keys(diagram, series)])
 
 
-def line_picture(diagram: "ReliabilityDiagram") -> Picture:
+def line_picture(diagram: "ReliabilityDiagram", *, truth: Truth | None = None) -> Picture:
     """Join the bins of each model, frequency over mean prediction, beside the diagonal."""
-    models = range(len(diagram.series))
-    drawn = [of_model(diagram, i, picture.SQUARE, classical=True) for i in models]
-    shown = drawn if len(models) <= MOST_LIMITS else ()  # whose limits
+    models, extent = range(len(diagram.series)), picture.axis(diagram.shown)
+    drawn = [of_model(diagram, i, extent, slope=1.0) for i in models]
+    shown = drawn if len(models) <= picture.FEW_MODELS else ()  # whose limits
     limits = [each._replace(aside=0.0) for each, _ in shown]
     marks = [each._replace(aside=0.0) for _, each in drawn]
     joined = map(_joined, marks)
-    parts: list[Part] = [picture.reference(1.0), *limits, *joined, *marks]
+    true = true_curve(diagram, truth, slope=1.0)
+    parts: list[Part] = [picture.reference(1.0, diagram.shown), *limits, *true, *joined, *marks]
     keys = list(_line_keys(diagram, has_limits=bool(limits)))
+    keys += [Key("true", "line", "true") for _ in true]
     if len(models) == 1:
         keys += _mean_keys(diagram, diagram.series[0])
     return _framed(diagram, tuple(parts), keys)
@@ -93,15 +102,15 @@ def _line_keys(diagram: "ReliabilityDiagram", *, has_limits: bool) -> Iterator[K
 
 def bin_sides(diagram: "ReliabilityDiagram", predicted: Floats) -> Floats:
     """Return where bins (bins, 2) begin and end: by their widths, or half-way to the next ones."""
-    cut = diagram.settings["partition"]
-    widths = {str(EqualWidth(n)): n for n in {diagram.edges.size - 1}}
-    if str(cut) in widths:
-        k = widths[str(cut)]
+    even = re.fullmatch(r"(\d+) equal widths", str(diagram.settings["partition"]))
+    if even is not None:
+        k = int(even[1])
         left = np.minimum(np.floor(predicted * k * (1 + 1e-12)), k - 1)
-        return np.stack((left, left + 1), axis=1) / k
+        return np.clip(np.stack((left, left + 1), axis=1) / k, *diagram.shown)
     order = np.argsort(predicted, kind="stable")
     middles = (predicted[order][1:] + predicted[order][:-1]) / 2
-    sides = np.stack((np.append(0.0, middles), np.append(middles, 1.0)), axis=1)
+    low, high = diagram.shown
+    sides = np.stack((np.append(low, middles), np.append(middles, high)), axis=1)
     return sides[np.argsort(order)]
 
 
@@ -120,7 +129,7 @@ def means(diagram: "ReliabilityDiagram", series: "Series") -> tuple[float, float
 
 def _names(diagram: "ReliabilityDiagram") -> tuple[str, str]:
     """Return what the mean prediction and the rate are called."""
-    if diagram.subject == TopLabel().subject:
+    if is_top(diagram):
         return "mean confidence", "accuracy"
     return "mean prediction", "observed frequency"
 
@@ -133,9 +142,8 @@ def _mean_keys(diagram: "ReliabilityDiagram", series: "Series") -> list[Key]:
 def _framed(diagram: "ReliabilityDiagram", parts: tuple[Part, ...], keys: list[Key]) -> Picture:
     """Put parts into a square, over the histogram."""
     prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
-    vertical = "observed frequency"
-    if diagram.subject == TopLabel().subject:
-        vertical = "accuracy"
+    vertical = "accuracy" if is_top(diagram) else "observed frequency"
+    axis = picture.axis(diagram.shown)
     alone = len(diagram.series) == 1
     lines: tuple[tuple[float, str], ...] = ()
     if alone:
@@ -144,8 +152,9 @@ def _framed(diagram: "ReliabilityDiagram", parts: tuple[Part, ...], keys: list[K
         label=f"{capital(vertical)}, over the {prediction}, for each bin{of_models(diagram)}.",
         parts=parts,
         keys=tuple(keys),
-        frame=picture.Frame(prediction, vertical, picture.SQUARE, picture.SQUARE, square=True),
+        frame=picture.Frame(horizontal_name(diagram), vertical, axis, axis, square=True),
         strip=picture.present(series.histogram for series in diagram.series),
+        strip_range=diagram.shown,
         strip_lines=lines,
         summary=tuple(summary_lines(diagram)) if alone else (),
     )

@@ -21,12 +21,16 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Range = tuple[float, float]
 
-SQUARE: Range = (-0.02, 1.02)  # of an axis of probabilities: marks at 0 and 1 are whole
+UNIT: Range = (0.0, 1.0)
+SQUARE: Range = (-0.02, 1.02)  # of an axis of all probabilities: marks at 0 and 1 are whole
+CORNER = 0.3  # of the unit interval: what lies in so much of it, at either end, is enlarged
+ROUND_ENDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, CORNER)  # of enlarged axes
 ANY = -1  # in place of a model: the colour of the text
 SHAPES = ("circle", "square", "up", "diamond", "down", "cross", "x")  # of the marks of models
 LETTER, LEADING, ROUND = 0.026, 0.056, 0.06  # of a summary: shares of the axes, with a margin
 CORNERS = (("left", "top"), ("right", "bottom"), ("right", "top"), ("left", "bottom"))
 STEPS = np.linspace(0, 1, 60)  # places on a line or in an area that are looked at
+FEW_MODELS = 2  # whose limits and bands are drawn beside each other; marks of more are smaller
 MOST_LINES = 5  # of a name; a group of a thousand classes would fill the page
 
 
@@ -134,7 +138,8 @@ class Picture:
     parts: tuple[Part, ...]
     keys: tuple[Key, ...]
     frame: Frame | None = None  # None on a simplex
-    strip: tuple[Floats, ...] = ()  # shares of predictions in even bins from 0 to 1, of each model
+    strip: tuple[Floats, ...] = ()  # shares of predictions in even bins, of each model
+    strip_range: Range = UNIT  # over which these bins are
     strip_lines: tuple[tuple[float, str], ...] = ()  # upright lines over the strip: place and look
     summary: tuple[str, ...] = ()  # lines of text in a corner, or above where none is free
 
@@ -210,9 +215,40 @@ def band_name(level: float) -> str:
     return f"{percent(level)} consistency band"
 
 
-def reference(slope: float) -> Lines:
-    """Return the line on which a calibrated model is."""
-    return Lines(np.array([[[0.0, 0.0], [1.0, slope]]]), "zero")
+def reference(slope: float, across: Range = UNIT) -> Lines:
+    """Return the line on which a calibrated model is, over a range of predictions."""
+    return Lines(np.array([[(end, slope * end) for end in across]]), "zero")
+
+
+def corner(values: Iterable[Floats]) -> Range:
+    """Return the part of the unit interval to show: the end that holds all values, or all of it.
+
+    Examples
+    --------
+    >>> corner([np.array([0.01, 0.07])]), corner([np.array([0.93, 1.0])]), corner([np.ones(1) / 2])
+    ((0.0, 0.1), (0.9, 1.0), (0.0, 1.0))
+    """
+    every = np.concatenate([*values, np.empty(0)])
+    low, high = float(every.min(initial=1.0)), float(every.max(initial=0.0))
+    if high <= CORNER:
+        return 0.0, min(end for end in ROUND_ENDS if end >= high)
+    if 1.0 - low <= CORNER:
+        return 1.0 - min(end for end in ROUND_ENDS if end >= 1.0 - low), 1.0
+    return UNIT
+
+
+def axis(shown: Range) -> Range:
+    """Return the range of an axis of probabilities: marks at both ends are whole."""
+    margin = 0.02 * (shown[1] - shown[0])
+    return shown[0] - margin, shown[1] + margin
+
+
+def enlarged(name: str, shown: Range, share: float = 1.0) -> str:
+    """Say of an axis that it shows a part of the unit interval, and so much of the predictions."""
+    if shown == UNIT:
+        return name
+    held = "" if share > 0.9995 else f", {rounded_percent(share)} of the predictions"
+    return f"{name} (axis from {shown[0]:g} to {shown[1]:g}{held})"
 
 
 def present(values: Iterable[Floats | None]) -> tuple[Floats, ...]:

@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from calibrant import tables
 from calibrant.arguments import takes_models
 from calibrant.checks.parameters import Rng
 from calibrant.diagrams.diagram import Diagram, chosen_lens, first, look, named, refuse_clusters
@@ -18,7 +19,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact
 from calibrant.scores import Decomposition, Score, brier_score, decompose
 from calibrant.statistics import ScoreMiscalibration
-from calibrant.words import ALPHA, percent, pvalue, score_name
+from calibrant.words import ALPHA, decimal, percent, pvalue, score_name
 
 SAME = 1e-9  # relative, of uncertainties
 APART = 0.05  # of the height: names are at least so far from each other
@@ -85,6 +86,21 @@ class ScorePlane(Diagram):
         frame = Frame(horizontal, "discrimination (DSC)", across, (low, high))
         label = f"Discrimination over miscalibration of {len(self.points)} models."
         return Picture(label, tuple(parts), tuple(_keys(self)), frame)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a record for each model."""
+        return [point.to_dict() for point in self.points]
+
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table of models."""
+        score = score_name(str(self.settings["score"]))
+        header = ["model", score, "miscalibration", "if calibrated", "discrimination", "p"]
+        lines = []
+        for point in self.points:
+            parts = point.parts
+            numbers = parts.score, parts.miscalibration, point.expected, parts.discrimination
+            lines.append([point.name, *map(decimal, numbers), f"{point.pvalue:.3g}"])
+        return header, lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
+from calibrant import tables
 from calibrant.arguments import as_partition, takes_models
-from calibrant.calibration import CalibrationFunction, calibration_function
+from calibrant.calibration import calibration_function
 from calibrant.checks.parameters import Rng, fraction, one_of
 from calibrant.diagrams.attributes import attributes_picture
 from calibrant.diagrams.bins import Truth, bins_picture, simplex_picture
-from calibrant.diagrams.diagram import Diagram, Models, chosen_lens, first, look, named
+from calibrant.diagrams.diagram import Diagram, Models, chosen_lens, first, look, named, subject_of
 from calibrant.diagrams.familiar import bars_picture, line_picture
-from calibrant.diagrams.picture import Floats, Mask, Picture
-from calibrant.inference import Binwise
+from calibrant.diagrams.listed import bin_lines, bin_records
+from calibrant.diagrams.picture import UNIT, Floats, Picture, Range, corner
+from calibrant.diagrams.series import Series
 from calibrant.inference.replicates.problem import Plan, Problem, Progress, fields
 from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
@@ -31,57 +33,13 @@ MOST_BINS = 50  # of the histogram: more are too thin to be seen
 OTHER_BINS = 20  # of the histogram, where the bins of the diagram have no equal widths
 USUAL = EqualWidth(10)  # bins of two outcomes
 CROWD = 0.9  # of the rows in one bin: then bins of equal mass show more
-Style = Literal["bars", "line", "attributes"]
-STYLES: dict[str, Callable[["ReliabilityDiagram"], Picture]] = {
+Style = Literal["deviations", "bars", "line", "attributes"]
+STYLES = ("deviations", "bars", "line", "attributes")
+ALONE: dict[str, Callable[["ReliabilityDiagram"], Picture]] = {  # which show one model
     "bars": bars_picture,
-    "line": line_picture,
     "attributes": attributes_picture,
 }
 LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Series:
-    """The bins of one model."""
-
-    name: str  # of the model; "" if it is the only one
-    cells: Binwise  # the deviations of all bins, with limits and adjusted p-values
-    histogram: Floats | None  # (bins,) of two outcomes: share of the predictions of the event
-    corners: Floats | None  # (bins, m, m) of each bin, where the bins are simplices
-    ece: float | None = None  # of two outcomes at hand, on 15 bins, whatever bins are drawn
-
-    @property
-    def function(self) -> CalibrationFunction:
-        """The estimated calibration function."""
-        return self.cells.function
-
-    @property
-    def shown(self) -> Mask:
-        """Which bins (bins,) are drawn: those that hold any weight."""
-        return self.function.mass > 0
-
-    @property
-    def miscalibration(self) -> float:
-        """Mean total variation of outcome frequencies and predictions over the bins."""
-        fn = self.function
-        return float(fn.proportions @ np.abs(fn.deviations).sum(axis=1)) / 2
-
-    @property
-    def pvalue(self) -> float:
-        """P-value of the hypothesis of calibration: of the bin that is farthest off, adjusted."""
-        return float(self.cells.adjusted_pvalues.min())
-
-    def significant(self, alpha: float) -> Mask:
-        """Return which bins (bins,) are significant at the family-wise level `alpha`."""
-        return self.cells.adjusted_pvalues <= alpha
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers."""
-        return fields(self, "name", "histogram", "corners") | self.cells.to_dict()
-
-    def __repr__(self) -> str:
-        return f"Series(name={self.name[:60]!r}, n_cells={self.function.n_cells})"
 
 
 @final
@@ -101,7 +59,8 @@ class ReliabilityDiagram(Diagram):
     event : int
         Which of two outcomes is drawn; 0 if there are more.
     edges : array of shape (bins + 1,)
-        Limits of the bins of the histogram of predictions.
+        Limits of the bins of the histogram of predictions; from 0 to 1, or over the corner that
+        is drawn, if all bins lie there.
     settings : mapping
         What it was made with: lens, partition and resampler in words, `n_resamples`, `level`,
         `alpha`, and the seed that gives the same draws again.
@@ -126,6 +85,11 @@ class ReliabilityDiagram(Diagram):
         """Number of significant bins, in all series."""
         return sum(int(series.significant(self.alpha).sum()) for series in self.series)
 
+    @property
+    def shown(self) -> Range:
+        """The part of the unit interval that is drawn: a corner, if all bins lie there."""
+        return float(self.edges[0]), float(self.edges[-1])
+
     def marked_at(self, alpha: float) -> "ReliabilityDiagram":
         """Return the same diagram with its bins judged at another family-wise level.
 
@@ -140,11 +104,9 @@ class ReliabilityDiagram(Diagram):
         self,
         ax: "Axes | None" = None,
         *,
-        style: Style | None = None,
-        classical: bool = False,
+        style: Style = "deviations",
         truth: Truth | None = None,
         regions: bool = False,
-        summary: bool = False,
     ) -> "Axes":
         """Draw with matplotlib and return the Axes.
 
@@ -153,72 +115,71 @@ class ReliabilityDiagram(Diagram):
         ax : matplotlib.axes.Axes, optional
             Axes to draw on: plain for two or three outcomes, ``projection="3d"`` for four.
             Default: that of a new figure.
-        style : {"bars", "line", "attributes"}, optional
-            "bars": the frequency of each bin and its gap to the mean prediction, as papers draw
-            them, of one model. "line": points that a line joins, as scikit-learn draws them.
+        style : {"deviations", "bars", "line", "attributes"}, default "deviations"
+            How two outcomes are drawn. "deviations": observed minus predicted, with what chance
+            allows. "bars": the frequency of each bin and its gap to the mean prediction, as papers
+            draw them, of one model. "line": points that a line joins, as scikit-learn draws them.
             "attributes": the line of one model with climatology and no skill, as forecasters draw
-            it. All have two outcomes, and the ECE in a corner. Default: the deviation of each bin.
-        classical : bool, default False
-            Whether to draw the frequency over the prediction with the diagonal, instead of the
-            deviation; for two outcomes.
+            it. The last three have a diagonal, and the ECE in a corner.
         truth : function, optional
             The true calibration function of the event, which is drawn as a curve; for two
-            outcomes.
+            outcomes, not with bars.
         regions : bool, default False
             Whether to draw the consistency region of each bin, an ellipse that would hold its
             outcome frequency with probability `level`; for three outcomes.
-        summary : bool, default False
-            Whether to write the ECE, the number of rows, and the p-value of the bin that is
-            farthest off into the classical view.
 
         Notes
         -----
-        A layout engine, such as ``layout="constrained"``, makes space for labels; without one, the
-        Axes is made smaller where they need it.
+        Where all bins lie in a corner, such as those of rare events, the axes show that corner,
+        and say so. A layout engine, such as ``layout="constrained"``, makes space for labels;
+        without one, the Axes is made smaller where they need it.
         """
-        return self._plot(self.picture(style, classical, truth, regions, summary), ax)
+        return self._plot(self.picture(style, truth, regions), ax)
 
     def figure(
         self,
         *,
-        style: Style | None = None,
-        classical: bool = False,
+        style: Style = "deviations",
         truth: Truth | None = None,
         regions: bool = False,
-        summary: bool = False,
     ) -> "Chart":
         """Draw as SVG, with the options of `plot`: a `Chart` that shows and saves itself."""
-        return self._figure(self.picture(style, classical, truth, regions, summary))
+        return self._figure(self.picture(style, truth, regions))
 
     def picture(
-        self,
-        style: Style | None = None,
-        classical: bool = False,
-        truth: Truth | None = None,
-        regions: bool = False,
-        summary: bool = False,
+        self, style: Style = "deviations", truth: Truth | None = None, regions: bool = False
     ) -> Picture:
         """Return what is drawn where, with the options of `plot`."""
-        self._check_option("style", style is not None, 2)
-        self._check_option("classical", classical, 2)
+        one_of("style", style, STYLES)
+        self._check_option("style", style != "deviations", 2)
         self._check_option("truth", truth is not None, 2)
         self._check_option("regions", regions, 3)
-        if summary and not classical:
-            raise ValueError("`summary` is for the classical view: set `classical` too.")
-        if style is not None:
-            if classical or truth is not None or summary:
-                raise ValueError(f"`style` {style!r} has no other options: leave them out.")
-            one_of("style", style, STYLES)
-            return STYLES[style](self)
+        if style in ALONE:
+            if truth is not None:
+                raise ValueError(f"`truth` is for 'deviations' and 'line', not for {style!r}.")
+            return ALONE[style](self)
+        if style == "line":
+            return line_picture(self, truth=truth)
         if self.n_outcomes > 2:
             return simplex_picture(self, regions=regions)
-        return bins_picture(self, classical=classical, truth=truth, summary=summary)
+        return bins_picture(self, truth=truth)
 
     def _check_option(self, name: str, given: bool, needed: int) -> None:
         if given and self.n_outcomes != needed:
             raise ValueError(
                 f"`{name}` is for diagrams of {needed} outcomes; this one has {self.n_outcomes}."
             )
+
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table of bins."""
+        return bin_lines(self)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a record for each bin: rows, means, deviation, its limits and p-value.
+
+        Of more than two outcomes, for each bin and outcome.
+        """
+        return bin_records(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
@@ -282,7 +243,8 @@ def reliability_diagram(
         two of several models; else the top label.
     partition : Partition, optional
         The bins. Default: EqualWidth(10) for two outcomes, or EqualMass(10) if one of these would
-        hold more than 90 % of the rows; SimplexBins(5) for three, SimplexBins(4) for four.
+        hold more than 90 % of the rows of a single model; SimplexBins(5) for three,
+        SimplexBins(4) for four.
     level : float, default 0.9
         Level of the consistency limits; 0.9 gives the 5th and 95th percentile.
     resampler, n_resamples, rng, progress
@@ -315,23 +277,52 @@ def reliability_diagram(
         cells = of_problem(problem, cut, mine, fraction("level", level))
         corners = cut.vertices(cells.function.fitted) if isinstance(cut, SimplexBins) else None
         series.append(Series(name, cells, histogram(), corners, _ece(problem)))
+    shown = _shown(looked, series)
+    if shown != UNIT:
+        edges = np.linspace(*shown, OTHER_BINS + 1)
+        series = _recounted(looked, series, edges)
     return ReliabilityDiagram(
         series=tuple(series),
         classes=seen.classes,
         event=seen.event or 0,
         edges=edges,
         settings=plan.settings(lens=chosen, partition=cut, level=level, alpha=ALPHA),
-        subject=chosen.subject,
+        subject=subject_of(chosen, looked[0][1]),
     )
 
 
+def _shown(looked: Sequence[tuple[str, Problem, Plan]], series: Sequence[Series]) -> Range:
+    """Return the part of the unit interval where all bins lie, with what was observed there."""
+    view = looked[0][1].view
+    if view.m != 2 or not all(problem.rows.held for _, problem, _ in looked):
+        return UNIT
+    functions = [each.function for each in series]
+    both = [
+        each[fn.mass > 0, view.event or 0]
+        for fn in functions
+        for each in (fn.predicted, fn.observed)
+    ]
+    return corner(both)
+
+
+def _recounted(
+    looked: Sequence[tuple[str, Problem, Plan]], series: Sequence[Series], edges: Floats
+) -> list[Series]:
+    """Return the same bins with histograms between these edges."""
+    pairs = zip(looked, series, strict=True)
+    return [replace(one, histogram=_histogram(each[1], edges)()) for each, one in pairs]
+
+
 def _usual(looked: Sequence[tuple[str, Problem, Plan]]) -> Partition:
-    """Return the default bins: of equal mass where one of equal width holds nearly all rows."""
-    m = looked[0][1].view.m
-    if m != 2:
-        return SimplexBins(5 if m == 3 else 4)
-    held = [problem for _, problem, _ in looked if problem.rows.held]
-    return EqualMass(USUAL.k) if any(map(_crowded, held)) else USUAL
+    """Return the default bins: of equal mass where one of equal width holds nearly all rows.
+
+    Several models have equal widths: their bins of equal mass would hide each other.
+    """
+    problem = looked[0][1]
+    if problem.view.m != 2:
+        return SimplexBins(5 if problem.view.m == 3 else 4)
+    crowded = len(looked) == 1 and problem.rows.held and _crowded(problem)
+    return EqualMass(USUAL.k) if crowded else USUAL
 
 
 def _crowded(problem: Problem) -> bool:
@@ -368,7 +359,7 @@ def _histogram(problem: Problem, edges: Floats) -> Callable[[], Floats | None]:
         seen = problem.seen
         weights = seen.weights if seen.weighted else None
         counts = np.histogram(seen.probs[:, seen.event], edges, weights=weights)[0]
-        return lambda: np.asarray(counts / counts.sum())
+        return lambda: np.asarray(counts / seen.weights.sum())
     cells: Any = problem.view.cells(EqualWidth(edges.size - 1))
 
     def shares() -> Floats:

@@ -253,8 +253,8 @@ class Pages:
     def _style(self, state: State, found: ReliabilityDiagram) -> Any:
         """Return the style of a diagram: bars have one model, and both have two outcomes."""
         if len(found.classes) > 2 or (state.style == "bars" and len(found.series) > 1):
-            return None
-        return state.style or None
+            return "deviations"
+        return state.style or "deviations"
 
 
 def _lenses(state: State, data: Predictions) -> list[Choice]:

@@ -1,27 +1,18 @@
-"""What the report on one model holds: computed and judged here, drawn elsewhere.
+"""What the report on one model holds: computed here, judged together, drawn elsewhere."""
 
-There is one adjustment for all that a page says about a model. Tests, bins, classes, groups and
-the curve of a page see the same draws. Each of these boxes has a strongest piece of evidence, in
-the data and in every replicate, and so a p-value that is adjusted within the box. If the model is
-calibrated, data and replicates are exchangeable. So the share of them in which some box has a
-p-value of at most p is a p-value for the whole page (Westfall and Young), and the chance of any
-significant claim on the page of a calibrated model is at most 5 %.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from calibrant import diagrams, inference
 from calibrant.arguments import as_rows
 from calibrant.calibration import calibration_function
-from calibrant.cross_fitting import Recalibration, recalibrate
+from calibrant.cross_fitting import Recalibration
+from calibrant.cross_fitting.before_after import recalibrated
 from calibrant.cross_fitting.result import AS_IT_IS
-from calibrant.inference.replicates.problem import Progress, part
-from calibrant.inference.testing.families import Evidence, largest, pvalues_of_row
+from calibrant.inference.replicates.problem import Plan, Progress, part
+from calibrant.inference.testing.resampled import omnibus_test
 from calibrant.inference.verdicts.groups import kept_columns
 from calibrant.lenses import Canonical, Groups, Lens, Marginal, TopK, TopLabel
 from calibrant.monitor.periods import OverTime, over_time
@@ -30,18 +21,17 @@ from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
 from calibrant.regions import Regions, search
 from calibrant.reporting import sentences
+from calibrant.reporting.judging import judged_together
+from calibrant.resampling import Exact
 from calibrant.risks import Clinical
 from calibrant.rows import Scan
 from calibrant.scores import all_scores
-from calibrant.words import ALPHA, NEEDED, capital
+from calibrant.words import NEEDED, capital
 
-Floats = NDArray[np.float64]
-Adjust = Callable[[ArrayLike], Floats]
-
-MOST_CLASSES = 20  # classes with a diagram and a line of their own
+MOST_CLASSES = 20  # classes with a diagram each, and with a line in a table
 MOST_WORST = 10  # worst bins in words
 BINS = EqualWidth(10)  # for the tests of single classes
-PAGE = "all tests of the page"
+FOLDS = 5  # of recalibration
 LARGE = 1 << 17  # probabilities beyond which only the temperature is tried
 RANKS = (  # the outcomes of TopK(2) in a sentence
     "the most probable class",
@@ -105,6 +95,7 @@ class Contents(NamedTuple):
     evaluation: inference.Evaluation
     drawings: tuple[Drawing, ...]
     curve: diagrams.CurveDiagram | None  # None if there are too few resamples, clusters, or a scan
+    by_class: diagrams.ClassDiagram | None  # of predicted classes; None of two, or of a scan
     classes: inference.Classwise | None  # None if there are two
     class_drawings: tuple[Drawing, ...]
     remedy: Remedy
@@ -118,7 +109,8 @@ class Contents(NamedTuple):
         """What the tests mean: the main aspect first, single classes last."""
         main, diagram = main_lens(self.data), self.drawings[0].diagram
         found = sorted(self.evaluation.verdicts, key=lambda verdict: verdict.lens != main)
-        lines = [sentences.line_of(v, diagram if v.lens == main else None) for v in found]
+        tests = self.evaluation.rows
+        lines = [sentences.line_of(v, diagram if v.lens == main else None, tests) for v in found]
         return lines if self.classes is None else [*lines, sentences.classes_verdict(self.classes)]
 
     def worst_bins(self) -> list[str]:
@@ -144,15 +136,16 @@ def compute(
 ) -> Contents:
     """Compute what the report says about a model beyond its evaluation."""
     columns = kept_columns(data)
-    n_stages = (3 if data.m == 2 else 5) + 2 * bool(columns)
+    n_stages = (3 if data.m == 2 else 6) + 2 * bool(columns)
     stages = [part(progress, i, n_stages) for i in range(n_stages)]
     drawings = _drawings(data, _wanted(data, settings.groups), settings, stages[0])
     curve = _curve(data, settings, stages[1])
-    classes = None
+    classes, by_class = None, None
     class_drawings: tuple[Drawing, ...] = ()
     if data.m > 2:
-        classes = inference.classwise(data, BINS, **settings.draws(stages[2]))
-        class_drawings = _drawings(data, _worst_classes(classes), settings, stages[3])
+        by_class = _by_class(data, settings, stages[2])
+        classes = inference.classwise(data, BINS, **settings.draws(stages[3]))
+        class_drawings = _drawings(data, _single_classes(classes), settings, stages[4])
     groups, where = None, None
     if columns:
         groups = inference.slices(data, columns, **settings.draws(stages[-3]))
@@ -164,9 +157,10 @@ def compute(
         evaluation=evaluation,
         drawings=drawings,
         curve=curve,
+        by_class=by_class,
         classes=classes,
         class_drawings=class_drawings,
-        remedy=remedy(data, settings, stages[-1]),
+        remedy=remedy(data, settings, stages[-1], _test_of(evaluation)),
         slices=groups,
         over_time=over_time(data) if isinstance(data, Predictions) else None,
         where=where,
@@ -220,18 +214,34 @@ def _curve(
     return diagrams.isotonic_diagram(data, **settings.draws(progress))
 
 
-def _wanted(data: Predictions | Scan, groups: Lens | None) -> list[tuple[str, str, Lens]]:
+def _by_class(
+    data: Any, settings: Settings, progress: Progress | None
+) -> diagrams.ClassDiagram | None:
+    """Compare accuracy and confidence of predicted classes; with the draws of the bins."""
+    if not as_rows(data).held:
+        return None
+    return diagrams.class_diagram(data, **settings.draws(progress))
+
+
+def _wanted(data: Any, groups: Lens | None) -> list[tuple[str, str, Lens]]:
     """Return the name, title and lens of each diagram; the main one first."""
-    title = f"Probability of “{data.classes[1]}”" if data.m == 2 else "Confidence"
-    wanted = [("main", title, main_lens(data))]
+    wanted = [("main", _main_title(data), main_lens(data))]
     if data.m in (3, 4):
         wanted.append(("simplex", "All classes", Canonical()))
     if data.m > 4:
         wanted.append(("top2", "The two most probable classes", TopK(2)))
+    if 4 < data.m <= MOST_CLASSES:  # the two of largest prediction are next to nothing of more
         groups = groups or default_groups(data)
     if groups is not None:
         wanted.append(("groups", "Groups of classes", groups))
     return wanted
+
+
+def _main_title(data: Any) -> str:
+    """Return the title of the diagram that comes first."""
+    if data.m > 2 or (as_rows(data).held and data.of_confidences):
+        return "Confidence"
+    return f"Probability of “{data.classes[1]}”"
 
 
 def default_groups(data: Predictions | Scan) -> Groups:
@@ -254,14 +264,31 @@ def default_groups(data: Predictions | Scan) -> Groups:
     return Groups({**names, rest: others})
 
 
-def _worst_classes(classes: inference.Classwise) -> list[tuple[str, str, Lens]]:
-    """Return the classes with the strongest evidence, in the order of their table."""
-    worst = classes.ranked[:MOST_CLASSES].tolist()
-    return [(f"class{j}", classes.classes[j], Marginal(j)) for j in worst]
+def _single_classes(classes: inference.Classwise) -> list[tuple[str, str, Lens]]:
+    """Return the classes that get a diagram each, in the order of their table: none of many."""
+    order = classes.ranked.tolist() if len(classes.classes) <= MOST_CLASSES else []
+    return [(f"class{j}", classes.classes[j], Marginal(j)) for j in order]
 
 
-def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> Remedy:
-    """Recalibrate a model, or say in a sentence why that is not possible."""
+def _test_of(evaluation: inference.Evaluation) -> inference.CalibrationTest | None:
+    """Return the test of the full distributions, as `calibration_test` makes it of these draws."""
+    rows = [row for row in evaluation.rows if row.lens == Canonical() and row.decided]
+    if not rows:
+        return None
+    values, nulls = [row.value for row in rows], np.stack([row.null for row in rows])
+    return omnibus_test([row.statistic for row in rows], values, nulls, evaluation.settings)
+
+
+def remedy(
+    data: Any,
+    settings: Settings,
+    progress: Progress | None = None,
+    test: inference.CalibrationTest | None = None,
+) -> Remedy:
+    """Recalibrate a model, or say in a sentence why that is not possible.
+
+    test : of the model as it is, if it was made with the same draws
+    """
     if not as_rows(data).held:
         if progress is not None:
             progress(1, 1)
@@ -271,7 +298,8 @@ def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> R
         )
     methods = [Temperature()] if data.probs.size > LARGE else None
     try:
-        found = recalibrate(data, methods, **settings.draws(progress))
+        plan = Plan.of(data, Exact(), settings.n_resamples, settings.seed, progress)
+        found = recalibrated(data, methods, FOLDS, plan, test)
     except ValueError as error:
         return Remedy(f"Recalibration was not tried: {str(error).replace('`', '')}")
     if found.recommended == AS_IT_IS:
@@ -280,106 +308,3 @@ def remedy(data: Any, settings: Settings, progress: Progress | None = None) -> R
     diagram = diagrams.reliability_diagram(models, lens=main_lens(data), **settings.draws())
     code = f"recalibrated = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
     return Remedy(found.recommendation, found, diagram, code)
-
-
-def judged_together(found: Contents) -> Contents:
-    """Adjust all boxes together; bins of a class are judged if the class is shown to be off."""
-    counts, evidence = zip(*_boxes(found), strict=True)
-    n_tests, adjust = sum(counts), adjustment(evidence)
-    tests, curve, classes, groups = found.evaluation, found.curve, found.classes, found.slices
-    tests = replace(
-        tests,
-        verdicts=tuple(_judged_verdict(verdict, adjust, n_tests) for verdict in tests.verdicts),
-        rows=tuple(
-            replace(row, adjusted_pvalue=float(adjust(row.adjusted_pvalue))) for row in tests.rows
-        ),
-    )
-    if curve is not None:
-        (series,) = curve.series
-        band = replace(series.band, pvalues=adjust(series.band.pvalues))
-        curve = replace(curve, series=(replace(series, band=band),))
-    if classes is not None:
-        classes = replace(classes, together=adjust)
-    if groups is not None:
-        rows = [
-            replace(row, verdict=_judged_verdict(row.verdict, adjust, n_tests))
-            for row in groups.rows
-        ]
-        groups = replace(groups, rows=tuple(rows))
-    return found._replace(
-        evaluation=tests,
-        drawings=tuple(_judged(drawing, adjust) for drawing in found.drawings),
-        curve=curve,
-        classes=classes,
-        class_drawings=_judged_classes(found.class_drawings, classes),
-        slices=groups,
-        where=_judged_where(found.where, adjust),
-    )
-
-
-def adjustment(families: Iterable[Evidence]) -> Adjust:
-    """Return what makes p-values of boxes p-values of the page.
-
-    Examples
-    --------
-    >>> one = 3.0, np.array([1.0, 2.0, 4.0])
-    >>> two = 1.0, np.array([3.0, 2.0, 4.0])
-    >>> adjustment([one, two])(np.array([0.5, 0.25])).tolist()
-    [0.75, 0.25]
-    """
-    table = np.stack([pvalues_of_row(np.append(value, null)) for value, null in families])
-    smallest = np.sort(table.min(axis=0))
-
-    def adjust(p: ArrayLike) -> Floats:
-        return np.searchsorted(smallest, np.asarray(p) * (1 + 1e-12), "right") / smallest.size
-
-    return adjust
-
-
-def _boxes(found: Contents) -> Iterator[tuple[int, Evidence]]:
-    """Yield the number of tests of each box of a page, and its evidence."""
-    yield len(found.evaluation.rows), found.evaluation.evidence
-    for drawing in found.drawings:
-        cells = drawing.diagram.series[0].cells
-        yield cells.function.n_cells, (float(cells.standardised.max()), cells.largest)
-    if found.curve is not None:
-        band = found.curve.series[0].band
-        yield 1, (band.farthest, band.largest)
-    if found.classes is not None:  # the class that is furthest off, and the mean of all
-        yield len(found.classes.classes), largest(found.classes.values, found.classes.null)
-        yield 1, (found.classes.mean, found.classes.null.mean(axis=0))
-    if found.slices is not None:
-        yield len(found.slices.tests), found.slices.evidence
-    if found.where is not None and found.where.found is not None:
-        regions = found.where.found
-        yield regions.n_regions, (regions.evidence, regions.largest)
-
-
-def _judged_verdict(verdict: inference.Verdict, adjust: Adjust, n_tests: int) -> inference.Verdict:
-    """Return what tests say as part of a page with so many tests."""
-    found = replace(verdict, pvalue=float(adjust(verdict.pvalue)), n_tests=n_tests)
-    return found if found.rejected else replace(found, direction=None)
-
-
-def _judged_where(where: Where | None, adjust: Adjust) -> Where | None:
-    """Return what a search found as part of a page."""
-    if where is None or where.found is None:
-        return where
-    return Where(where.found.judged(lambda p: float(adjust(p)), PAGE))
-
-
-def _judged(drawing: Drawing, adjust: Adjust) -> Drawing:
-    """Return a diagram whose bins are judged as part of a page."""
-    (series,) = drawing.diagram.series
-    judged = replace(series, cells=replace(series.cells, together=adjust))
-    return drawing._replace(diagram=replace(drawing.diagram, series=(judged,)))
-
-
-def _judged_classes(
-    drawings: tuple[Drawing, ...], classes: inference.Classwise | None
-) -> tuple[Drawing, ...]:
-    """Mark no bin of a class that is not shown to be off."""
-    if classes is None:
-        return drawings
-    p = dict(zip(classes.classes, classes.adjusted_pvalues.tolist(), strict=True))
-    return tuple(one if p[one.title] <= ALPHA else _judged(one, np.ones_like) for one in drawings)

@@ -15,7 +15,12 @@ from calibrant.checks.files import whole_file
 from calibrant.checks.parameters import Rng, as_seed
 from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
 from calibrant.cross_fitting.result import NOTE
-from calibrant.diagrams import CurveDiagram, ReliabilityDiagram, reliability_diagram
+from calibrant.diagrams import (
+    ClassDiagram,
+    CurveDiagram,
+    ReliabilityDiagram,
+    reliability_diagram,
+)
 from calibrant.diagrams.bins import bins_picture
 from calibrant.diagrams.charts import chart, forest, spark
 from calibrant.diagrams.charts.svg import asset, policy
@@ -205,6 +210,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "drawings": drawings,
         "worst_bins": contents.worst_bins(),
         "remedy": _remedy(contents.remedy, element),
+        **_by_class(contents.by_class, element),
         **_sparks(contents.class_drawings),
         "classes": contents.classes,
         "most_classes": of_model.MOST_CLASSES,
@@ -236,8 +242,18 @@ def _figure(
     told = "the probabilities were too high"
     if diagram.subject == TopLabel().subject:
         told = "the model was overconfident"
-    drawn = {"kind": kind, "id": element, "chart": chart(diagram.picture(), found)}
-    return {**drawn, "summary": found, "too_high": told}
+    drawn = chart(diagram.picture(), found, diagram.lines())
+    return {"kind": kind, "id": element, "chart": drawn, "summary": found, "too_high": told}
+
+
+def _by_class(diagram: ClassDiagram | None, element: str) -> dict[str, Any]:
+    """Return what the page needs to show the predicted classes."""
+    if diagram is None:
+        return {}
+    told = diagram.sentence
+    drawn = chart(diagram.picture(), told)
+    shown = {"kind": "classes", "id": f"{element}-predicted", "chart": drawn, "summary": told}
+    return {"by_class": shown, "ends": diagram.ends()}
 
 
 def _untold(groups: Sequence[Slice]) -> str:
@@ -360,7 +376,7 @@ def _provenance(
 
 
 def _origin_of(contents: Contents) -> dict[str, Any]:
-    data = contents.data
+    data, by_class = contents.data, contents.by_class
     repaired = contents.remedy.found
     return {
         "name": contents.name,
@@ -371,6 +387,7 @@ def _origin_of(contents: Contents) -> dict[str, Any]:
         "settings": dict(contents.evaluation.settings),
         "diagrams": [dict(drawing.diagram.settings) for drawing in contents.drawings],
         "curve": None if contents.curve is None else dict(contents.curve.settings),
+        "predicted_classes": None if by_class is None else dict(by_class.settings),
         "classwise": None if contents.classes is None else str(of_model.BINS),
         "class_diagrams": [dict(drawing.diagram.settings) for drawing in contents.class_drawings],
         "slices": None if contents.slices is None else dict(contents.slices.settings),

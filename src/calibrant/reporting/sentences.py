@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from calibrant import words
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.diagrams.curve import runs
-from calibrant.inference import Classwise, Comparison, Difference, Verdict
+from calibrant.diagrams.along import runs
+from calibrant.inference import Classwise, Comparison, Difference, EvaluationRow, Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.words import ALPHA, NEEDED, capital, many, pvalue
 
@@ -30,11 +30,27 @@ class Line(NamedTuple):
         return f"{self.lead}: {self.facts}."
 
 
-def line_of(found: Verdict, diagram: ReliabilityDiagram | None) -> Line:
-    """Return what the tests say, with the place where it is worst if a diagram shows one."""
-    place = worst_range(diagram) if diagram is not None and found.rejected else ""
+def line_of(
+    found: Verdict, diagram: ReliabilityDiagram | None, tests: Sequence[EvaluationRow] = ()
+) -> Line:
+    """Return what the tests say, with the place where it is worst if a diagram shows one.
+
+    Where no bin shows it, the test is named that does: it looks at all rows together.
+    """
+    place = ""
+    if diagram is not None and found.rejected:
+        place = worst_range(diagram) or _without_bins(found, tests)
     off = found.rejected or found.impossible is not None
     return Line(found.lead, found.facts + place, off)
+
+
+def _without_bins(found: Verdict, tests: Sequence[EvaluationRow]) -> str:
+    """Say which test rejects, where no bin is significant by itself."""
+    mine = [row for row in tests if row.lens == found.lens]
+    if not mine:
+        return ""
+    strongest = min(mine, key=lambda row: row.adjusted_pvalue).statistic
+    return f"; no bin shows it by itself, but all rows together do ({strongest})"
 
 
 def classes_verdict(found: Classwise) -> Line:
@@ -128,10 +144,11 @@ def worst_range(diagram: ReliabilityDiagram) -> str:
     order = np.argsort(x, kind="stable")
     place = int(np.flatnonzero(order == worst)[0])
     first, last = next((a, b - 1) for a, b in runs(large[order]) if a <= place < b)
-    k = diagram.edges.size - 1
-    ends = x[order[[first, last]]] * k + 1e-9  # a mean of equal numbers may be rounded below them
-    low, high = np.minimum(ends.astype(int), k - 1) + np.array([0, 1])
-    return f"; worst between {diagram.edges[low]:.2g} and {diagram.edges[high]:.2g}"
+    k, (left, right) = diagram.edges.size - 1, diagram.shown
+    ends = (x[order[[first, last]]] - left) / (right - left) * k
+    ends = (ends + 1e-9).astype(int)  # a mean of equal numbers may be rounded below them
+    low, high = np.clip(ends, 0, k - 1) + np.array([0, 1])
+    return f"; worst between {diagram.edges[low]:.3g} and {diagram.edges[high]:.3g}"
 
 
 def _candidates(diagram: ReliabilityDiagram) -> NDArray[np.bool_]:

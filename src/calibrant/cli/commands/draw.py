@@ -10,7 +10,15 @@ from calibrant.checks.files import check_writable, whole_file
 from calibrant.cli import options
 from calibrant.cli.errors import mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
-from calibrant.cli.output import check_ending, echo, print_json, print_readings, progress_after, say
+from calibrant.cli.output import (
+    check_ending,
+    echo,
+    print_json,
+    print_readings,
+    print_table,
+    progress_after,
+    say,
+)
 
 if TYPE_CHECKING:
     from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
@@ -33,6 +41,7 @@ class Kind(StrEnum):
 class Style(StrEnum):
     """How bins of two outcomes are drawn."""
 
+    deviations = "deviations"
     bars = "bars"
     line = "line"
     attributes = "attributes"
@@ -41,7 +50,7 @@ class Style(StrEnum):
 MADE_BY = {Kind.bins: "reliability_diagram", Kind.decision: "decision_curve"}  # or KIND_diagram
 CLINICAL = {Kind.flexible, Kind.decision}  # the pictures of clinical papers, which draw nothing
 OPTIONS = {  # that only some kinds have
-    Kind.bins: ("--partition", "--style", "--classical", "--regions"),
+    Kind.bins: ("--partition", "--style", "--regions"),
     Kind.isotonic: ("--confidence",),
 }
 
@@ -64,15 +73,19 @@ StyleOption = Annotated[
     Style | None,
     typer.Option(
         "--style",
-        help="Bars with gaps, as in papers; a line, as scikit-learn draws; attributes: a line with"
-        " climatology and no skill, as forecasters draw. All with ECE.",
+        help="Deviations, the default; bars with gaps, as in papers; a line, as scikit-learn draws;"
+        " attributes: a line with climatology and no skill, as forecasters draw. The last three say"
+        " the ECE.",
     ),
-]
-Classical = Annotated[
-    bool, typer.Option("--classical", help="Frequency over prediction, with the diagonal, n and p.")
 ]
 Regions = Annotated[
     bool, typer.Option("--regions", help="Draw the consistency region of each bin.")
+]
+Table = Annotated[
+    bool,
+    typer.Option(
+        "--table", help="Print the numbers as a table: of bins with counts, limits and p."
+    ),
 ]
 Confidence = Annotated[
     bool, typer.Option("--confidence", help="Draw the confidence band of an isotonic curve.")
@@ -91,39 +104,46 @@ def plot(
     lens: LensText = None,
     partition: options.PartitionText = None,
     style: StyleOption = None,
-    classical: Classical = False,
     regions: Regions = False,
     confidence: Confidence = False,
+    table: Table = False,
     *,
     inputs: Inputs,
 ) -> None:
     """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
-    of_bins = {"--partition": partition, "--classical": classical, "--regions": regions}
-    _check_options(kind, {"--style": style, **of_bins, "--confidence": confidence})
-    _check_style(style, [classical, regions])
+    given = {"--partition": partition, "--style": style, "--regions": regions}
+    _check_options(kind, {**given, "--confidence": confidence})
     check_writable(output)
     import calibrant as cal
 
     make = getattr(cal, MADE_BY.get(kind, f"{kind}_diagram"))
     models = inputs.load_all(files, paired=False)
     _check_clinical(kind, models, lens)
-    settings = _settings(models, lens, partition, classical or style is not None)
+    settings = _settings(models, lens, partition, style is not None)
     data = models if len(models) > 1 else next(iter(models.values()))
     with progress_after(1.0, "resampling") as progress:
         settings |= {**inputs.draws, "progress": progress}
         if kind in CLINICAL:
             settings = {"lens": settings["lens"] or "canonical"}
         diagram: Diagram = make(data, **settings)
-    write_picture(diagram, output, **_look(kind, style, classical, regions, confidence))
+    write_picture(diagram, output, **_look(kind, style, regions, confidence))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
         body |= {"output": str(output), "seed": inputs.seed, "lens": diagram.settings["lens"]}
         print_json("plot", {**body, **diagram.to_dict()})
     else:
-        say(diagram.sentence)
+        _tell(diagram, table)
         echo(f"Written to {output}.")
         print_readings(models)
+
+
+def _tell(diagram: "Diagram", table: bool) -> None:
+    """Print what a diagram shows, and its numbers if they are asked for."""
+    say(diagram.sentence)
+    if table:
+        header, rows = diagram.lines()
+        print_table("\nNumbers", header, rows)
 
 
 def _check_options(kind: Kind, given: dict[str, Any]) -> None:
@@ -132,17 +152,17 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
         if value and name not in OPTIONS.get(kind, ()):
             of = next(other.value for other, names in OPTIONS.items() if name in names)
             raise mistake(name, f"is for --kind {of}; found --kind {kind.value}.")
+    if given["--style"] and given["--regions"]:
+        raise mistake("--style", "is for two outcomes, --regions for three: leave one of them out.")
 
 
-def _look(
-    kind: Kind, style: Style | None, classical: bool, regions: bool, confidence: bool
-) -> dict[str, Any]:
+def _look(kind: Kind, style: Style | None, regions: bool, confidence: bool) -> dict[str, Any]:
     """Return the options of a picture, which each kind has its own of."""
     if kind in CLINICAL:
         return {}
     if kind is not Kind.bins:
         return {"confidence": confidence}
-    return {"style": style, "classical": classical, "regions": regions, "summary": classical}
+    return {"style": style or Style.deviations, "regions": regions}
 
 
 def _check_clinical(kind: Kind, models: "dict[str, Predictions]", lens: str | None) -> None:
@@ -153,20 +173,14 @@ def _check_clinical(kind: Kind, models: "dict[str, Predictions]", lens: str | No
         raise mistake("--lens", f"is needed for --kind {kind.value}, such as class:NAME.")
 
 
-def _check_style(style: Style | None, others: list[bool]) -> None:
-    """Refuse other looks beside a style."""
-    if style is not None and any(others):
-        raise mistake("--style", "must stand alone, without --classical and --regions.")
-
-
 def _settings(
-    models: "dict[str, Predictions]", lens: str | None, partition: str | None, classical: bool
+    models: "dict[str, Predictions]", lens: str | None, partition: str | None, styled: bool
 ) -> dict[str, Any]:
-    """Return the lens and the bins that were asked for; the classical view has two outcomes."""
+    """Return the lens and the bins that were asked for; styles are those of two outcomes."""
     from calibrant.cli.parsing import parse_lens, parse_partition
     from calibrant.diagrams.diagram import chosen_lens
 
-    chosen = chosen_lens(models, None) if classical else None
+    chosen = chosen_lens(models, None) if styled else None
     if lens is not None:
         chosen = parse_lens(lens, next(iter(models.values())))
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}

@@ -5,9 +5,11 @@ a small one. Those with axes are drawn here.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from calibrant import tables
 from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.biases import bias_chart
 from calibrant.diagrams.charts.parts import Place, draw, drawn_keys, model_class
@@ -32,13 +34,15 @@ UPPER, STEP = 8.0, 24.0  # where groups begin, and how far apart they are
 RADIUS = 5.0  # of their marks
 
 
-def chart(picture: Picture, found: str = "") -> Chart:
-    """Draw a picture; `found` is what it shows, in a sentence, for those who cannot see it."""
+def chart(picture: Picture, found: str = "", table: tables.Lines = ((), ())) -> Chart:
+    """Draw a picture; what it shows, in a sentence and a table, is for those who cannot see it."""
     label, keys = f"{picture.label} {found}".strip(), drawn_keys(picture)
     if picture.frame is not None:
-        return _plain_chart(picture, picture.frame, label, keys)
-    draw_simplex = tetrahedron_chart if picture.in_space else triangle_chart
-    return draw_simplex(picture, label, keys)
+        drawn = _plain_chart(picture, picture.frame, label, keys)
+    else:
+        draw_simplex = tetrahedron_chart if picture.in_space else triangle_chart
+        drawn = draw_simplex(picture, label, keys)
+    return replace(drawn, table=table)
 
 
 def _plain_chart(picture: Picture, frame: Frame, label: str, keys: tuple[DrawnKey, ...]) -> Chart:
@@ -47,7 +51,7 @@ def _plain_chart(picture: Picture, frame: Frame, label: str, keys: tuple[DrawnKe
     sides = (middle - half, middle + half) if frame.square else (LEFT, RIGHT)
     x, y = Scale(*frame.x, *sides), Scale(*frame.y, BOTTOM, TOP)
     foot = STRIP[1] if picture.strip else BOTTOM
-    parts = [*_axes(x, y, foot), *_strip(x, picture.strip, picture.strip_lines)]
+    parts = [*_axes(x, y, foot), *_strip(x, picture)]
     parts += [draw(part, _places(x, y)) for part in picture.parts]
     vertical = frame.vertical
     if picture.summary:
@@ -112,8 +116,9 @@ def _summary(lines: Sequence[str], corner: Corner | None, x: Scale, y: Scale) ->
     return [svg.text((at, top + 16 * i), each, anchor, "name") for i, each in enumerate(lines)]
 
 
-def _strip(x: Scale, histograms: Sequence[Floats], lines: Sequence[tuple[float, str]]) -> list[str]:
+def _strip(x: Scale, picture: Picture) -> list[str]:
     """Draw how predictions are distributed, models side by side, under upright lines."""
+    histograms, (left, right) = picture.strip, picture.strip_range
     if not histograms:
         return []
     largest = max(float(each.max()) for each in histograms)
@@ -121,17 +126,18 @@ def _strip(x: Scale, histograms: Sequence[Floats], lines: Sequence[tuple[float, 
     parts = [svg.line((x.start, STRIP[1]), (x.end, STRIP[1]), "grid")]
     parts.append(svg.text((x.start - 6, STRIP[0] + 9), rounded_percent(largest), "end"))
     for i, each in enumerate(histograms):
-        width = 1 / each.size
+        width = (right - left) / each.size
         told = []
         for j in np.flatnonzero(each).tolist():
-            low, high = (j + 0.05) * width, (j + 0.95) * width
+            low, high = left + (j + 0.05) * width, left + (j + 0.95) * width
             ends = [low + (high - low) * part / len(histograms) for part in (i, i + 1)]
-            place = f"from {j * width:.3g} to {(j + 1) * width:.3g}"
+            place = f"from {left + j * width:.3g} to {left + (j + 1) * width:.3g}"
             note = f"{100 * each[j]:.1f} % of predictions {place}" * (each.size <= WIDEST_TOLD)
             told.append(svg.box(x(ends[0]), x(ends[1]), STRIP[1], up(float(each[j])), "bar", note))
         model = None if len(histograms) == 1 else i
         parts.append(element("g", "".join(told), class_=model_class(model)))
-    parts += [svg.line((x(at), STRIP[0] - 6), (x(at), STRIP[1]), look) for at, look in lines]
+    for at, look in picture.strip_lines:
+        parts.append(svg.line((x(at), STRIP[0] - 6), (x(at), STRIP[1]), look))
     return parts
 
 

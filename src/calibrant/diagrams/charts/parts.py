@@ -16,6 +16,7 @@ LINES, LEADING = 3, 16.0  # of a text: at most so many, so far apart
 COLOURS = 6  # of models; the style sheet has them
 PALEST = 0.12  # opacity of a bin with hardly any rows
 STEPS = 7  # of the scale of shades
+MOST, THINNEST = 60, 0.5  # marks beside each other: more are smaller, down to this share
 
 
 def draw(part: Part, place: Place, top: float = 0.0, size: float = 1.0) -> str:
@@ -65,7 +66,8 @@ def _areas(part: Areas, place: Place, top: float) -> str:
 
 
 def _marks(part: Marks, place: Place, size: float) -> str:
-    radii = size * (SMALLEST + (LARGEST - SMALLEST) * part.sizes)
+    thin = max(THINNEST, min(1.0, MOST / max(len(part.at), 1)))
+    radii = size * thin * (SMALLEST + (LARGEST - SMALLEST) * part.sizes)
     drawn = []
     for i, ((x, y), shape) in enumerate(zip(place(part.at), part.shapes, strict=True)):
         class_ = f"{part.look} off" if part.off[i] and part.look == "mark" else part.look

@@ -15,6 +15,7 @@ from math import cos, hypot, pi, sin
 from pathlib import Path
 from typing import NamedTuple, final
 
+from calibrant import tables
 from calibrant.checks.files import whole_file
 from calibrant.diagrams.picture import wrapped
 from calibrant.tables import visible
@@ -27,6 +28,7 @@ LETTER = 7.4  # width of a letter, about
 SWATCH = 28.0, 14.0  # width and height of the drawing of a key
 ROW = 20.0  # height of a line of keys
 SHOWN = 560  # pixels across, in a notebook
+NUMBERS = "The numbers as a table"
 
 HEAD = 10.0  # length of an arrow head
 
@@ -165,6 +167,7 @@ class Chart:
     above: str = ""  # what the vertical axis shows
     below: str = ""  # and the horizontal one
     turn: str = ""  # from where a drawing in space is seen, so that a page can turn it
+    table: tables.Lines = ((), ())  # the numbers, for those who have no mouse
 
     @property
     def figure(self) -> str:
@@ -184,7 +187,19 @@ class Chart:
         for drawn, name in self.keys:
             swatch = element("svg", drawn, viewBox="0 0 28 14", aria_hidden="true")
             keys += f"<li>{swatch}{escape(name)}</li>"
-        return f'{above}{drawing}\n{below}<ul class="key">{keys}</ul>'
+        return f'{above}{drawing}\n{below}<ul class="key">{keys}</ul>{self._folded()}'
+
+    def _folded(self) -> str:
+        """Return the numbers as a table that is folded."""
+        header, rows = self.table
+        if not rows:
+            return ""
+        shown = tables.plain(header, rows, "Numbers of the diagram")
+        return (
+            f'\n<details class="numbers"><summary>{NUMBERS}</summary>'
+            f'<div class="scroll" role="group" aria-label="{NUMBERS}" tabindex="0">{shown}</div>'
+            "</details>"
+        )
 
     @property
     def html(self) -> str:
@@ -248,7 +263,7 @@ class Chart:
     def _repr_html_(self) -> str:
         """Return a frame with the page, so that styles of chart and notebook do not mix."""
         letters = sum(len(name) + 10 for _, name in self.keys)
-        height = SHOWN * (self.bottom - self.top) / WIDTH + 24 * (3 + letters // 70)
+        height = SHOWN * (self.bottom - self.top) / WIDTH + 24 * (4 + letters // 70)
         page, title = escape(self.html), escape(self.label)
         size = f"width: {SHOWN}px; max-width: 100%; height: {height:.0f}px; border: 0"
         return f'<iframe title="{title}" style="{size}" srcdoc="{page}"></iframe>'

@@ -15,7 +15,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from calibrant.diagrams.picture import Corner, Floats, Frame, Picture, round_ticks, rounded_percent
+from calibrant.diagrams.picture import (
+    Corner,
+    Floats,
+    Frame,
+    Picture,
+    Range,
+    round_ticks,
+    rounded_percent,
+)
 from calibrant.diagrams.static import parts
 from calibrant.diagrams.static.biases import biases
 from calibrant.diagrams.static.simplex import draw_tetrahedron, draw_triangle
@@ -28,6 +36,7 @@ __all__ = ["Axes", "Figure", "biases", "draw", "draw_without_window", "save", "t
 
 STRIP = 0.2  # share of the height for the distribution of predictions
 LOW = 2.3  # inches: beside lower Axes, what is on the vertical axis takes two lines
+MOST_TICKS, SHORT, LETTER = 7, 3, 0.09  # ticks; letters of a short number; inches of a letter
 WIDEST_TOLD = 50  # bins of a strip: of more, none is told how large it is
 PANELS = {
     "log_score": "log loss",
@@ -90,10 +99,10 @@ def _draw_plain(picture: Picture, frame: Frame, ax: Axes) -> None:
     for zorder, part in enumerate(picture.parts, 1):
         parts.draw(ax, part, zorder)
     if picture.strip:
-        _draw_strip(ax, picture.strip)
+        _draw_strip(ax, picture.strip, picture.strip_range)
         for at, look in picture.strip_lines:
             style, place = parts.style_of(look, None), ax.get_xaxis_transform()
-            ax.plot([at, at], [0.0, 0.85 * STRIP], transform=place, clip_on=False, **style)
+            ax.plot([at, at], [0.0, 0.72 * STRIP], transform=place, clip_on=False, **style)
     if picture.summary:
         _write_summary(ax, picture.summary, picture.corner, frame)
     low = ax.bbox.height / ax.figure.dpi < LOW
@@ -121,7 +130,7 @@ def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
     low, high = frame.y
     ax.set_ylim(low - strip * (high - low) * STRIP / (1 - STRIP), high)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xticks(round_ticks(*frame.x))
+    ax.set_xticks(round_ticks(*frame.x, _most_ticks(frame, ax)))
     ax.set_yticks(round_ticks(*frame.y))
     if strip:
         ax.spines["left"].set_bounds(low, high)
@@ -134,14 +143,22 @@ def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
         above.set_xlabel("predicted probability", fontsize="x-small", color=parts.MUTED)
 
 
-def _draw_strip(ax: Axes, histograms: tuple[Floats, ...]) -> None:
+def _most_ticks(frame: Frame, ax: Axes) -> int:
+    """Return how many ticks the horizontal axis has space for, where their numbers are long."""
+    letters = max(len(f"{value:g}") for value in round_ticks(*frame.x))
+    if letters <= SHORT:
+        return MOST_TICKS
+    return max(1, min(MOST_TICKS, int(parts.inches(ax) / (LETTER * (letters + 2)))))
+
+
+def _draw_strip(ax: Axes, histograms: tuple[Floats, ...], across: Range) -> None:
     """Draw shares of predictions in the lowest part of the Axes."""
     tallest = max(float(histogram.max()) for histogram in histograms)
     alone = len(histograms) == 1
     for i, histogram in enumerate(histograms):
         ax.stairs(
             0.72 * STRIP * histogram / tallest,
-            np.arange(histogram.size + 1) / histogram.size,
+            np.linspace(*across, histogram.size + 1),
             transform=ax.get_xaxis_transform(),
             fill=alone,
             color=parts.PALE if alone else parts.model_colour(i),
@@ -153,7 +170,7 @@ def _draw_strip(ax: Axes, histograms: tuple[Floats, ...]) -> None:
     if top.size > WIDEST_TOLD:
         return
     look: Any = {"ha": "center", "va": "bottom", "fontsize": "x-small", "color": parts.MUTED}
-    middle = (int(top.argmax()) + 0.5) / top.size
+    middle = across[0] + (across[1] - across[0]) * (int(top.argmax()) + 0.5) / top.size
     place = ax.get_xaxis_transform()
     ax.text(middle, 0.74 * STRIP, rounded_percent(tallest), transform=place, **look)
 

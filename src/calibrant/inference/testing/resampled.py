@@ -1,7 +1,7 @@
 """A statistic against its replicates: a test of calibration, §4.3, or a standard error, §4.2."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -26,7 +26,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Bootstrap, Exact, Resampler
 from calibrant.rows import Scan
 from calibrant.statistics.spelled import as_statistic
-from calibrant.statistics.statistic import AnyStatistic
+from calibrant.statistics.statistic import AnyStatistic, Statistic
 
 
 @final
@@ -174,10 +174,21 @@ def calibration_test(
         return CalibrationTest(value, null, problem.calibrated, made_with, (), *clusters)
     chosen = omnibus(problem.view)
     values, nulls = values_and_replicates(problem, chosen, plan)
+    made_with = plan.settings(statistic=said_of(problem.rows), lens=lens)
+    found = omnibus_test(chosen, values, nulls, made_with)
+    n_clusters, worth = clusters
+    return replace(
+        found, calibrated=problem.calibrated, n_clusters=n_clusters, clusters_worth=worth
+    )
+
+
+def omnibus_test(
+    chosen: Sequence[Statistic], values: Sequence[float], nulls: Floats, settings: Settings
+) -> CalibrationTest:
+    """Combine the statistics of the omnibus test, which saw the same draws."""
     value, null = combined(values, nulls, omnibus_weights(chosen))
     parts = tuple(map(Part, map(str, chosen), values, pvalue(values, nulls).tolist()))
-    made_with = plan.settings(statistic=said_of(problem.rows), lens=lens)
-    return CalibrationTest(value, null, problem.calibrated, made_with, parts, *clusters)
+    return CalibrationTest(value, null, True, settings, parts)
 
 
 @final

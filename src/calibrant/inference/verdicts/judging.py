@@ -10,7 +10,7 @@ from calibrant.checks.parameters import derive
 from calibrant.inference.replicates.problem import Problem, find_moments
 from calibrant.inference.testing.binwise import standardise
 from calibrant.inference.testing.families import holm
-from calibrant.inference.verdicts.verdict import Direction, Verdict
+from calibrant.inference.verdicts.verdict import CONFIDENCES, Direction, Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
@@ -110,7 +110,7 @@ def subject_of(problem: Problem) -> str:
     seen = problem.view
     of_all = problem.lens == Canonical()
     if of_all and problem.rows.held and problem.seen.of_confidences:
-        return "the confidences"
+        return CONFIDENCES
     if seen.event is not None:
         about = problem.lens.subject or f"“{visible(seen.classes[seen.event])}”"
         return f"the probabilities of {about}"

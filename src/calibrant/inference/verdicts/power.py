@@ -175,7 +175,7 @@ def power(
     alternatives : mapping of str to callable, or float, default 0.8
         What labels are drawn from: functions rho of the predictions (n, m) -> (n, m), such as
         `resampling.Tempered` and `resampling.Shifted`. Or a power: then four families are searched
-        for the smallest amount that is seen with it: a model that is too confident or too timid by
+        for the smallest amount that is seen with it: a model that is over- or underconfident by
         a temperature, and one whose event (of more classes, the most probable one) has log-odds
         that are too high or too low.
     lens : Lens, default Canonical()
@@ -248,8 +248,8 @@ def _families(data: Predictions) -> dict[str, Callable[..., Any]]:
     event = shifted_class(data)
     about = f"“{data.classes[event]}”"
     return {
-        "too confident": too_confident,
-        "too timid": lambda amount: Tempered(exp(-amount)),
+        "overconfident": too_confident,
+        "underconfident": lambda amount: Tempered(exp(-amount)),
         f"too high for {about}": lambda amount: Shifted(event, -amount),
         f"too low for {about}": lambda amount: Shifted(event, amount),
     }
@@ -268,7 +268,7 @@ def _searched(
         return _families(data), fraction("alternatives", alternatives)
     if not isinstance(alternatives, Mapping) or not alternatives:
         raise TypeError(
-            "`alternatives` must be a dict of functions, such as {'too confident': Tempered(1.5)},"
+            "`alternatives` must be a dict of functions, such as {'overconfident': Tempered(1.5)},"
             " or the power that is searched for, such as 0.8."
         )
     for rho in alternatives.values():

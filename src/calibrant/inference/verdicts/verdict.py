@@ -5,13 +5,14 @@ from typing import Any, Literal, final
 
 from calibrant import words
 from calibrant.inference.replicates.problem import fields
-from calibrant.lenses import Lens
+from calibrant.lenses import Lens, TopLabel
 from calibrant.scores import Impossible
 from calibrant.sizes import LEVEL
 from calibrant.words import ALPHA, CLUSTERS, NEEDED
 
 Direction = Literal["high", "low", "both"]
 
+CONFIDENCES = "the confidences"  # what predictions of no class are about
 SMALLEST = 0.0005  # size that is told: below it, no more was seen than chance gives
 BALANCED = (
     "the weights depend on the labels: they are the same within each class and differ between"
@@ -125,12 +126,15 @@ class Verdict:
         """The answer, in a few words."""
         if not self.rejected:
             return self._not_rejected()
-        subject = words.capital(self.subject)
+        subject, high, low = words.capital(self.subject) + " are", "too high", "too low"
+        if self.lens == TopLabel() or self.subject == CONFIDENCES:
+            subject, high, low = "The model is", "overconfident", "underconfident"
         if self.direction == "both":
-            return f"{subject} are too high in some places and too low in others"
+            return f"{subject} {high} in some places and {low} in others"
         if self.direction is not None:
-            return f"{subject} are too {self.direction}, by {self._told_bias()} on average"
-        return f"{subject} are miscalibrated"
+            way = high if self.direction == "high" else low
+            return f"{subject} {way}, by {self._told_bias()} on average"
+        return f"{words.capital(self.subject)} are miscalibrated"
 
     def _not_rejected(self) -> str:
         """Say what is known if the tests do not reject."""
