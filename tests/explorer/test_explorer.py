@@ -148,14 +148,13 @@ def test_columns_are_never_markup(ward):
 def test_bins_are_those_of_the_library(models, query, settings):
     data = tempered(900, 10)
     diagram = cal.reliability_diagram(data, **settings, **DRAWS)
-    _, *lines = csv.reader(io.StringIO(text(models, f"bins.csv{query}")))
-    cells = diagram.series[0].cells
-    at = diagram.event if len(diagram.classes) == 2 else None
-    for j, line in enumerate(lines):
-        k = int(np.abs(cells.function.deviations[j]).argmax()) if at is None else at
-        assert line[2] == f"{cells.function.predicted[j, k]:.4f}"
-        assert line[5] == f"{cells.adjusted_pvalues[j]:.3g}"
-    assert len(lines) == cells.function.n_cells
+    lines = list(csv.DictReader(io.StringIO(text(models, f"bins.csv{query}"))))
+    records = diagram.records()
+    assert len(lines) == len(records)
+    for line, record in zip(lines, records, strict=True):
+        assert {name: float(line[name]) for name in ("predicted", "adjusted_pvalue")} == {
+            name: record[name] for name in ("predicted", "adjusted_pvalue")
+        }
     assert diagram.sentence in unescape(text(models, f"panel/diagram{query}"))
     assert diagram.figure().svg in text(models, f"figure.svg{query}")
 

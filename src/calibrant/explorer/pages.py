@@ -14,6 +14,7 @@ from calibrant.diagrams import ReliabilityDiagram
 from calibrant.diagrams.bins import bins_picture
 from calibrant.diagrams.charts import chart, forest, spark
 from calibrant.diagrams.charts.svg import asset, policy
+from calibrant.diagrams.listed import bin_records
 from calibrant.diagrams.null import null_picture
 from calibrant.explorer import code
 from calibrant.explorer.session import MOST_DRAWN, Session
@@ -22,13 +23,12 @@ from calibrant.inference.replicates.problem import Progress
 from calibrant.monitor.periods import HEADER as PERIODS
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import WHOLE
-from calibrant.words import capital, many, pvalue, signed
+from calibrant.words import capital, many, pvalue
 
 PAGE_ROWS = 20
 MOST_SPARKS = 12
 MOST_CHIPS = 100  # classes that can be clicked together
 MOST_COLUMNS = 8  # of a file, beside each row
-BIN_HEADER = ("rows", "mean prediction", "frequency", "observed − predicted", "adjusted p")
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -113,7 +113,7 @@ class Pages:
     def diagram(self, state: State, progress: Progress | None = None) -> str:
         """Return the reliability diagram, and the null distribution of its ECE."""
         found = self.session.diagram(state, progress)
-        picture = found.picture(style=self._style(state, found))
+        picture = found.picture(**look(state, found))
         drawn = chart(picture, found.sentence)
         test = self.session.test(state, progress) if len(found.series) == 1 else None
         beside = None
@@ -155,8 +155,8 @@ class Pages:
 
     def _bins(self, state: State, progress: Progress | None) -> str:
         found = self.session.diagram(state, progress)
-        header, lines = bin_table(found)
-        links = [state.query(bin=j, tab="rows", page=0) for j in range(len(lines))]
+        header, lines = found.lines()
+        links = [state.query(bin=mark, tab="rows", page=0) for mark in _marks(found)]
         one = len(found.series) == 1
         return self._part("bins", header=header, lines=lines, links=links if one else None)
 
@@ -250,12 +250,6 @@ class Pages:
     def _part(self, name: str, **values: Any) -> str:
         return str(getattr(self._parts, name)(values))
 
-    def _style(self, state: State, found: ReliabilityDiagram) -> Any:
-        """Return the style of a diagram: bars have one model, and both have two outcomes."""
-        if len(found.classes) > 2 or (state.style == "bars" and len(found.series) > 1):
-            return "deviations"
-        return state.style or "deviations"
-
 
 def _lenses(state: State, data: Predictions) -> list[Choice]:
     """Return the lenses that are offered by name."""
@@ -283,26 +277,19 @@ def _chips(state: State, data: Predictions) -> list[tuple[str, int]]:
     return [(name, places.get(name, 0)) for name in data.classes]
 
 
-def bin_table(found: ReliabilityDiagram) -> tables.Lines:
-    """Return the bins as a table: of two outcomes the event, of more the largest deviation."""
-    two = len(found.classes) == 2
-    header, lines = ("bin" if two else "bin, outcome furthest off", *BIN_HEADER), []
-    for series in found.series:
-        fn, p = series.function, series.cells.adjusted_pvalues
-        for j in range(fn.n_cells):
-            at = found.event if two else int(np.abs(fn.deviations[j]).argmax())
-            name = f"{j + 1}" if two else f"{j + 1}, {found.classes[at]}"
-            lines.append(
-                [
-                    f"{series.name} {name}".strip(),
-                    f"{fn.mass[j]:,.0f}",
-                    f"{fn.predicted[j, at]:.4f}",
-                    f"{fn.observed[j, at]:.4f}",
-                    signed(float(fn.deviations[j, at]), 4),
-                    f"{p[j]:.3g}",
-                ]
-            )
-    return header, lines
+def look(state: State, found: ReliabilityDiagram) -> dict[str, Any]:
+    """Return how a diagram is drawn: styles are for two outcomes, and bars for one model."""
+    fits = len(found.classes) == 2 and not (state.style == "bars" and len(found.series) > 1)
+    return {"style": state.style} if state.style and fits else {}
+
+
+def _marks(found: ReliabilityDiagram) -> list[int]:
+    """Return the number of the mark that each line of the table of bins is about."""
+    series = found.series[0]
+    if len(found.classes) > 2:
+        return [record["bin"] - 1 for record in bin_records(found)]
+    predicted = series.function.predicted[series.shown, found.event]
+    return [int(place) for place in np.argsort(predicted, kind="stable")]
 
 
 def selected_rows(session: Session, state: State, found: ReliabilityDiagram) -> Any:
@@ -313,7 +300,8 @@ def selected_rows(session: Session, state: State, found: ReliabilityDiagram) -> 
     mask = np.ones(seen.n, bool)
     if state.bin >= 0 and len(found.series) == 1:
         fitted = found.series[0].function.fitted
-        mask &= np.asarray(fitted.assign(seen.probs)) == state.bin
+        cells = np.flatnonzero(found.series[0].shown)
+        mask &= np.asarray(fitted.assign(seen.probs)) == cells[min(state.bin, cells.size - 1)]
     if len(found.classes) == 2:
         p = seen.probs[:, found.event]
         mask &= (p >= state.low) & (p <= state.high)

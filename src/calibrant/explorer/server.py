@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, final
 from urllib.parse import parse_qsl, urlsplit
 
-from calibrant.explorer.pages import IMAGES, PAGE_ROWS, Pages, bin_table, row_table, selected_rows
+from calibrant.explorer.pages import IMAGES, PAGE_ROWS, Pages, look, row_table, selected_rows
 from calibrant.explorer.session import Session
 from calibrant.explorer.state import State
 from calibrant.inference.replicates.problem import Progress
@@ -269,7 +269,7 @@ def _panels(pages: Pages) -> dict[str, Callable[[State, Progress | None], str]]:
 
 def _svg(session: Session, state: State) -> str:
     found = session.diagram(state)
-    return found.figure(**_style(state, found)).svg
+    return found.figure(**look(state, found)).svg
 
 
 def _png(session: Session, state: State) -> bytes:
@@ -279,16 +279,11 @@ def _png(session: Session, state: State) -> bytes:
     with _DRAWING, TemporaryDirectory() as folder:
         path = Path(folder) / "figure.png"
         static.draw_without_window()
-        static.save(found.plot(**_style(state, found)), path)
+        static.save(found.plot(**look(state, found)), path)
         return path.read_bytes()
 
 
 _DRAWING = threading.Lock()  # matplotlib's state knows one thread
-
-
-def _style(state: State, found: Any) -> dict[str, Any]:
-    fits = len(found.classes) == 2 and not (state.style == "bars" and len(found.series) > 1)
-    return {"style": state.style} if state.style and fits else {}
 
 
 def _csv(header: Any, lines: Any) -> str:
@@ -298,7 +293,7 @@ def _csv(header: Any, lines: Any) -> str:
 
 
 def _bins_csv(session: Session, state: State) -> str:
-    return _csv(*bin_table(session.diagram(state)))
+    return str(session.diagram(state).to_frame("polars").write_csv())
 
 
 def _rows_csv(session: Session, state: State) -> str:
