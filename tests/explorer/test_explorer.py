@@ -9,7 +9,6 @@ import sys
 import threading
 from html import unescape
 
-import numpy as np
 import pytest
 from explorer.opened import QUICK, explorer, get, hostile, text, written
 from hypothesis import given

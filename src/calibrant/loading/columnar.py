@@ -23,6 +23,9 @@ PARTS = 10  # of a file: beside the matrix, a tenth of the data is in memory
 TEXTS = ("String", "Categorical", "Enum")
 LABELS, NAMES = "the labels", "names of models and rows"
 
+PARQUET = (".parquet", ".pq")
+ARROW = (".arrow", ".feather", ".ipc")
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -102,10 +105,15 @@ class Columnar:
         changed = [pl.Series(key, values) for key, values in by_key.items()]
         lists = [one.arr.to_list() if one.dtype.is_nested() else one for one in changed]
         frame = _guarded(self.frame.collect).with_columns(lists)
-        if output.suffix.lower() in (".parquet", ".pq"):
+        ending = output.suffix.lower()
+        if ending in PARQUET:
             frame.write_parquet(output)
-        else:
+        elif ending in ARROW:
             frame.write_ipc(output)
+        else:
+            raise ValueError(
+                f"this kind of {ending} file is read, not written; save it as CSV or Parquet."
+            )
 
     def same_rest(self, other: "Columnar", names: Sequence[str]) -> bool:
         """Whether another file has the same columns beside these, with the same values."""

@@ -92,6 +92,10 @@ class Noted:
         """Refuse: what was understood is not written again."""
         raise ValueError("the file must hold plain numbers to be written again.")
 
+    def same_rest(self, other: Any, names: Sequence[str]) -> bool:
+        """Whether another file holds the same beside the columns `names`."""
+        return self._store.same_rest(other, names)
+
     def _numbers(self, name: str) -> bool:
         """Whether the first texts of a column mean numbers."""
         cells = pl.Series(name, self._store.first_labels(name), pl.String)

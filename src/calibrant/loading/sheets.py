@@ -1,9 +1,6 @@
 """Files of other software: Excel, Stata and SPSS; need ``pip install 'calibrant[files]'``."""
 
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -14,7 +11,7 @@ from calibrant.loading.columnar import Columnar
 def excel(path: Path) -> Columnar:
     """Open the first sheet of a workbook, whose first row names the columns."""
     needs("reading Excel", "fastexcel", extra="files")
-    return _opened(pl.read_excel(path, engine="calamine"), path)
+    return Columnar.of(pl.read_excel(path, engine="calamine").lazy())
 
 
 def stata(path: Path) -> Columnar:
@@ -33,7 +30,7 @@ def _of_readstat(reader: str, path: Path) -> Columnar:
 
     columns, _ = getattr(pyreadstat, reader)(str(path), output_format="dict")
     series = [pl.Series(name, values, strict=False) for name, values in columns.items()]
-    return _opened(pl.DataFrame([_without_gaps(one) for one in series]), path)
+    return Columnar.of(pl.DataFrame([_without_gaps(one) for one in series]).lazy())
 
 
 def _without_gaps(column: pl.Series) -> pl.Series:
@@ -42,11 +39,3 @@ def _without_gaps(column: pl.Series) -> pl.Series:
         return column
     numbers = column.fill_nan(None)
     return numbers.cast(pl.Int64) if (numbers.drop_nulls() % 1 == 0).all() else numbers
-
-
-def _opened(frame: pl.DataFrame, path: Path) -> Columnar:
-    return Columnar.of(frame.lazy(), save=partial(_refuse, path.suffix))
-
-
-def _refuse(ending: str, output: Path, columns: Mapping[str, Any]) -> None:  # noqa: ARG001
-    raise ValueError(f"{ending} files are read, not written; save the file as CSV or Parquet.")
