@@ -222,7 +222,7 @@ def missed(name, n, seed):
     p, q = rng.beta(1, 2, n), np.empty(n)
     q[:] = DEVIATIONS[name](np.clip(p, 1e-9, 1 - 1e-9))
     y = rng.random(n) < q
-    at = np.unique(np.geomspace(10, n, 400).astype(int)) - 1
+    at = np.unique(np.geomspace(10, n, 120).astype(int)) - 1
     sums = [np.cumsum(each)[at] for each in (y - p, (y - p) ** 2, p - q)]
     ends = np.array([interval(s, v, t + 1, 0.05) for s, v, t in zip(*sums[:2], at, strict=True)])
     true = sums[2] / (at + 1)
