@@ -105,7 +105,9 @@ def test_without_an_alarm_nothing_began():
     assert monitor.since_interval is None
     assert str(monitor).startswith("no alarm after 500 rows")
     assert str(cal.Monitor()) == "no rows yet"
-    assert cal.Monitor().evalue == cal.Monitor().pvalue == 1
+    calm = cal.Monitor()
+    calm.update([], [])
+    assert (calm.n, calm.evalue, calm.pvalue) == (0, 1, 1)
     assert cal.Monitor().bias is cal.Monitor().bias_interval is cal.Monitor().which is None
 
 

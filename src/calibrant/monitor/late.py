@@ -80,7 +80,7 @@ def plain(value: Any) -> Any:
 def known_labels(labels: Any) -> tuple[Any, Any]:
     """Return which labels are known, None if all are, and labels as an array."""
     found = np.asarray(labels)
-    if found.dtype.kind not in "fO" or found.ndim != 1:
+    if found.dtype.kind not in ("f", "O") or found.ndim != 1:
         return None, labels
     known = np.array([not _is_missing(each) for each in found.tolist()], bool)
     if known.all():

@@ -127,6 +127,8 @@ class Monitor:
             return
         if labels is None:
             raise TypeError("`labels` must be given: the outcome of each row, None if not known.")
+        if not len(probs):  # a night without rows
+            return
         known, outcomes = known_labels(labels)
         if known is not None and len(known) == len(probs):
             self.missing += int((~known).sum())
