@@ -305,12 +305,7 @@ def judged(
     so nothing is adjusted for it.
     """
     tested = [_tested(problem, statistics) for problem in problems]
-    main = [with_ece and _is_main(problem) for problem in problems]
-    asked = [[*some, ECE()] if own else some for some, own in zip(tested, main, strict=True)]
-    found, ece = of_all(problems, asked, plan, (CELLS, WHOLE)), None
-    for i in np.flatnonzero(main).tolist():
-        values, nulls = found[i]
-        ece, found[i] = Ece(ECE(), values[-1], nulls[-1]), (values[:-1], nulls[:-1])
+    found, ece = _found(problems, tested, plan, with_ece=with_ece)
     weights = [omnibus_weights(s) if statistics is None else np.ones(len(s)) for s in tested]
     families = [(np.array(v), null, w) for (v, null), w in zip(found, weights, strict=True)]
     pvalues, evidence = together(families, _implies_all(problems))
@@ -323,6 +318,23 @@ def judged(
         for problem, mine, p in zip(problems, sizes, pvalues.tolist(), strict=True)
     )
     return Judged(rows, verdicts, evidence, ece)
+
+
+def _found(
+    problems: Sequence[Problem],
+    tested: Sequence[Sequence[Statistic]],
+    plan: Plan,
+    *,
+    with_ece: bool,
+) -> tuple[list[Found], Ece | None]:
+    """Return the statistics and their replicates, and the calibration error beside them."""
+    main = [with_ece and _is_main(problem) for problem in problems]
+    asked = [[*some, ECE()] if own else some for some, own in zip(tested, main, strict=True)]
+    found, ece = of_all(problems, asked, plan, (CELLS, WHOLE)), None
+    for i in np.flatnonzero(main).tolist():
+        values, nulls = found[i]
+        ece, found[i] = Ece(ECE(), values[-1], nulls[-1]), (values[:-1], nulls[:-1])
+    return found, ece
 
 
 def _implies_all(problems: Sequence[Problem]) -> list[bool]:
