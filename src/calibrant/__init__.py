@@ -4,7 +4,7 @@ The objects of *Evaluating model calibration in classification* (AISTATS 2019), 
 module that is named after it: `Predictions`, `lenses`, `partitions`, `distances`,
 `statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
 `calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
-`binwise`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
+`binwise`, `search`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
 `cumulative_diagram`, `score_plane`, `Trajectory`, `report`; `load` reads files and `datasets` has
 examples.
 

@@ -71,6 +71,7 @@ def test_every_command_has_a_section():
         "compare",
         "plot",
         "power",
+        "search",
         "recalibrate",
         "apply",
         "report",

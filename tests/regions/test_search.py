@@ -251,6 +251,16 @@ def test_a_column_that_half_knows_is_warned_of():
     assert cal.search(CALIBRATED, COLUMNS, n_resamples=19).suspect == ()
 
 
+def test_patients_whose_rows_agree_are_no_leak():
+    """Names and numbers of patients determine outcomes, but regions are not made of them."""
+    patient = np.arange(N) // 3
+    data = cal.Predictions(P, np.repeat(RNG.random(N // 3) < 0.4, 3))
+    columns = {"patient": patient, "name": [f"patient {k}" for k in patient], **COLUMNS}
+    found = cal.search(data, columns, n_resamples=19)
+    assert [name for name, _ in found.left_out] == ["name"]
+    assert found.suspect == ()
+
+
 def test_an_honest_column_of_an_underconfident_model_is_not_suspect():
     rng = np.random.default_rng(3)
     score = rng.normal(size=2000) * 4
