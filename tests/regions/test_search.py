@@ -183,12 +183,17 @@ def test_clusters_are_flipped():
     key = make_key(3)
     keys = engine.draws.replicate_keys(key, engine.arrays.Replicates(0, 39))
     signs = np.where(engine.draws.uniforms(key, (0, N // 5), keys) < 0.5, -1.0, 1.0)
-    rows = []
+    rows, root = [], np.sqrt(P * (1 - P))
+    pairs = [(i, j) for i in range(N) for j in range(i // 5 * 5, i // 5 * 5 + 5) if i != j]
+    i, j = np.array(pairs).T
+    rho = max(0.0, (e[i] * e[j]).sum() / (root[i] * root[j]).sum())
     for g in range(ranked.n.size):
         mask = ranked.candidates.mask(g, found.rows.codes)
         sums = np.bincount(clusters[mask], e[mask], N // 5)
         assert np.unique(clusters[mask]).size >= 20
-        scale = np.sqrt(max((sums**2).sum(), (P * (1 - P))[mask].sum()))
+        alike = mask[i] & mask[j]
+        implied = (root[mask] ** 2).sum() + rho * (root[i] * root[j])[alike].sum()
+        scale = np.sqrt(max((sums**2).sum(), implied))
         rows.append(np.abs(np.append(sums.sum(), sums @ signs)) / scale)
     z = np.array(rows)
     assert np.abs(ranked.z) == pytest.approx(z[:, 0], rel=1e-8)
