@@ -17,7 +17,7 @@ FEWEST = 10  # rows of a cell that tells
 VARIANCE = 10.0  # that must be left to be explained
 RARER = 5  # rows of a rarer outcome, from which on it is no accident that values tell it
 DETERMINED = 0.8  # share of the variance of outcomes that a column may explain beside predictions
-SUSPECT = 0.4
+SUSPECT = 0.3
 BEFORE = "columns must be known before the outcome"
 
 
@@ -42,9 +42,9 @@ def check_columns(
 def told(distinct: Distinct, data: Predictions, labels: Sequence[NDArray[Any]]) -> float:
     """Return how much of the outcomes a column tells, alone or in bins of equal predictions."""
     alone = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST))))
-    if any(determined(alone, each) for each in labels):
-        return 1.0
     bins, strata = _predicted_cells(data, BINS), _predicted_cells(data, STRATA)
+    if any(determined(alone, each) and not determined(bins, each) for each in labels):
+        return 1.0
     several = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST * STRATA))))
     within = np.unique(several * (int(strata.max()) + 1) + strata, return_inverse=True)[1]
     return max(explained(cells, bins, each) for each in labels for cells in (alone, within))
