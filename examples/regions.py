@@ -279,6 +279,8 @@ def one_leak(kind, seed):
     p = rng.beta(*[(1, 2), (2, 2), (0.3, 0.3), (1, 20)][seed % 4], n).clip(1e-6, 1 - 1e-6)
     odds = (p / (1 - p)) ** rng.choice([0.3, 0.6, 1.0, 1.6, 3.0])
     y = drawn(odds / (1 + odds), rng)
+    if min(y.sum(), n - y.sum()) < 10:
+        return np.nan  # too few to tell
     values = columns_of(kind, rng, p, y)
     data = cal.Predictions(p, y)
     distinct = distinct_values({"x": values}, n)["x"]
@@ -356,6 +358,7 @@ def leaks(sets, jobs):
     print(f"share that a column tells, {sets} columns each: median, largest; refused, warned")
     for kind in KINDS:
         found = np.array(in_processes(partial(one_leak, kind), sets, jobs))
+        found = found[~np.isnan(found)]
         refused, warned = (found >= DETERMINED).mean(), (found >= SUSPECT).mean()
         print(
             f"{kind:28} {np.median(found):6.2f} {found.min():6.2f} to {found.max():5.2f}"

@@ -4,9 +4,9 @@ The objects of *Evaluating model calibration in classification* (AISTATS 2019), 
 module that is named after it: `Predictions`, `lenses`, `partitions`, `distances`,
 `statistics`, `resampling`, `scores`, `recalibration`. What puts them together:
 `calibration_function`, `calibration_test`, `estimate`, `evaluate`, `compare`, `classwise`,
-`binwise`, `recalibrate`, `reliability_diagram`, `isotonic_diagram`, `smooth_diagram`,
-`cumulative_diagram`, `class_diagram`, `score_plane`, `Trajectory`, `Monitor`, `report`; `load`
-reads files and `datasets` has examples.
+`binwise`, `slices`, `search`, `recalibrate`, `clinical`, `reliability_diagram`, `isotonic_diagram`,
+`smooth_diagram`, `cumulative_diagram`, `class_diagram`, `score_plane`, `Trajectory`, `Monitor`,
+`report`, `explore`; `load` reads files and `datasets` has examples.
 
 A name is imported when it is first used, so that the command line answers at once.
 """

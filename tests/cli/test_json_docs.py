@@ -72,6 +72,7 @@ def test_every_command_has_a_section():
         "compare",
         "plot",
         "power",
+        "search",
         "recalibrate",
         "apply",
         "report",

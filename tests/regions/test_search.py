@@ -183,12 +183,17 @@ def test_clusters_are_flipped():
     key = make_key(3)
     keys = engine.draws.replicate_keys(key, engine.arrays.Replicates(0, 39))
     signs = np.where(engine.draws.uniforms(key, (0, N // 5), keys) < 0.5, -1.0, 1.0)
-    rows = []
+    rows, root = [], np.sqrt(P * (1 - P))
+    pairs = [(i, j) for i in range(N) for j in range(i // 5 * 5, i // 5 * 5 + 5) if i != j]
+    i, j = np.array(pairs).T
+    rho = max(0.0, (e[i] * e[j]).sum() / (root[i] * root[j]).sum())
     for g in range(ranked.n.size):
         mask = ranked.candidates.mask(g, found.rows.codes)
         sums = np.bincount(clusters[mask], e[mask], N // 5)
         assert np.unique(clusters[mask]).size >= 20
-        scale = np.sqrt(max((sums**2).sum(), (P * (1 - P))[mask].sum()))
+        alike = mask[i] & mask[j]
+        implied = (root[mask] ** 2).sum() + rho * (root[i] * root[j])[alike].sum()
+        scale = np.sqrt(max((sums**2).sum(), implied))
         rows.append(np.abs(np.append(sums.sum(), sums @ signs)) / scale)
     z = np.array(rows)
     assert np.abs(ranked.z) == pytest.approx(z[:, 0], rel=1e-8)
@@ -249,6 +254,16 @@ def test_a_column_that_half_knows_is_warned_of():
     assert found.suspect == ("result",)
     assert "result tells much of the outcome: was it known before?" in str(found)
     assert cal.search(CALIBRATED, COLUMNS, n_resamples=19).suspect == ()
+
+
+def test_patients_whose_rows_agree_are_no_leak():
+    """Names and numbers of patients determine outcomes, but regions are not made of them."""
+    patient = np.arange(N) // 3
+    data = cal.Predictions(P, np.repeat(RNG.random(N // 3) < 0.4, 3))
+    columns = {"patient": patient, "name": [f"patient {k}" for k in patient], **COLUMNS}
+    found = cal.search(data, columns, n_resamples=19)
+    assert [name for name, _ in found.left_out] == ["name"]
+    assert found.suspect == ()
 
 
 def test_an_honest_column_of_an_underconfident_model_is_not_suspect():

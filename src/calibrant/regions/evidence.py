@@ -3,8 +3,10 @@ r"""Evidence against regions: how far what occurred is from what was predicted, 
 .. math:: z_g = (N_g - \sum p) / \sqrt{\sum p (1 - p)}
 
 Labels are drawn from predictions, and the whole search is repeated in every replicate. Rows in
-clusters have the signs of their clusters' deviations :math:`T_c` flipped instead, and
-:math:`z_g = \sum_c T_c / \sqrt{\max(\sum_c T_c^2, \sum p (1 - p))}`.
+clusters have the signs of their clusters' deviations :math:`T_c` flipped instead, and z is
+:math:`\sum_c T_c` over the root of :math:`\sum_c T_c^2`, or of what the variance would be if all
+rows of a cluster were equally correlated, if that is larger: squares say too little where rare
+outcomes did not occur.
 """
 
 from collections.abc import Callable, Sequence
@@ -94,9 +96,7 @@ class Evidence:
             expected, variance, residual = (known.sums(rows.codes, whole) * unit).T
             spread, tell = np.sqrt(variance), variance >= VARIANCE
             if rows.clusters is not None:
-                spread, count = of_clusters(known, rows.codes, rows.clusters, whole[:, 2])
-                # squares of clusters say too little where rare outcomes did not occur
-                spread = np.maximum(spread * unit, np.sqrt(variance))
+                spread, count = of_clusters(known, rows, event, variance)
                 tell &= count >= CLUSTERS
             sums = np.stack((expected, variance, residual, spread))[:, tell]
             places = np.flatnonzero(tell)
@@ -135,23 +135,40 @@ def _differ(candidates: Candidates, sizes: Ints, codes: Codes) -> NDArray[np.boo
 
 
 def of_clusters(
-    candidates: Candidates, codes: Codes, clusters: NDArray[np.int32], residuals: Ints
+    candidates: Candidates, rows: Rows, event: Event, variance: Floats
 ) -> tuple[Floats, Ints]:
-    """Return the root of the sum of squares of clusters' residuals, and how many clusters: (G,)."""
+    """Return the spread of the sums of regions over clusters, and how many clusters: (G,).
+
+    variance : (G,) what it would be if rows were independent
+    """
+    assert rows.clusters is not None
+    clusters, unit, p = rows.clusters, unit_of(len(rows.codes)), event.probs
     order = np.argsort(clusters, kind="stable")
     ranked = clusters[order]
-    count = int(ranked[-1]) + 1
+    off, root = event.occurred - p, np.sqrt(p * (1.0 - p))
+    residuals, scales = (np.rint(each / unit).astype(np.int64) for each in (off, root))
 
-    def add(first: int, last: int) -> tuple[Floats, Ints]:
+    def add(first: int, last: int) -> Ints:
+        """Return squares of residuals and of scales, and how many clusters have rows: (3, G)."""
         here = order[np.searchsorted(ranked, first) : np.searchsorted(ranked, last)]
-        values = np.zeros((2, here.size, last - first), np.int64)
+        values = np.zeros((3, here.size, last - first), np.int64)
         at = np.arange(here.size), clusters[here] - first
-        values[0][at], values[1][at] = residuals[here], 1
-        sums, rows = (candidates.sums(codes[here], each) for each in values)
-        return np.square(sums.astype(float)).sum(axis=1), (rows > 0).sum(axis=1)
+        values[0][at], values[1][at], values[2][at] = residuals[here], scales[here], 1
+        sums, sizes, held = (candidates.sums(rows.codes[here], each) * unit for each in values)
+        return np.stack(((sums**2).sum(axis=1), (sizes**2).sum(axis=1), (held > 0).sum(axis=1)))
 
-    parts = threads.run(add, threads.blocks(count, SIDE))
-    return np.sqrt(sum(part[0] for part in parts)), np.asarray(sum(part[1] for part in parts))
+    parts = threads.run(add, threads.blocks(int(ranked[-1]) + 1, SIDE))
+    squares, pairs, count = np.sum(parts, axis=0)
+    implied = variance + correlation(clusters, off, root) * (pairs - variance)
+    return np.sqrt(np.maximum(squares, implied)), count
+
+
+def correlation(clusters: NDArray[np.int32], residuals: Floats, scales: Floats) -> float:
+    """Return the correlation of rows of a cluster, at least 0, if all are equally correlated."""
+    together = [np.square(np.bincount(clusters, each)).sum() for each in (residuals, scales)]
+    apart = [np.square(each).sum() for each in (residuals, scales)]
+    pairs = together[1] - apart[1]
+    return max(0.0, float((together[0] - apart[0]) / pairs)) if pairs > 0 else 0.0
 
 
 class Searched(NamedTuple):

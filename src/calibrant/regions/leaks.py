@@ -14,9 +14,10 @@ Floats = NDArray[np.float64]
 BINS = 64  # quantiles of numbers
 STRATA = 4  # bins of predictions in which a column is looked at
 FEWEST = 10  # rows of a cell that tells
-VARIANCE = 5.0  # that must be left to be explained
+VARIANCE = 10.0  # that must be left to be explained
+RARER = 5  # rows of a rarer outcome, from which on it is no accident that values tell it
 DETERMINED = 0.8  # share of the variance of outcomes that a column may explain beside predictions
-SUSPECT = 0.4
+SUSPECT = 0.3
 BEFORE = "columns must be known before the outcome"
 
 
@@ -40,13 +41,25 @@ def check_columns(
 
 def told(distinct: Distinct, data: Predictions, labels: Sequence[NDArray[Any]]) -> float:
     """Return how much of the outcomes a column tells, alone or in bins of equal predictions."""
-    fine = _predicted_cells(data, BINS)
-    coarse = _predicted_cells(data, STRATA)
     alone = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST))))
+    bins, strata = _predicted_cells(data, BINS), _predicted_cells(data, STRATA)
+    if any(determined(alone, each) and not determined(bins, each) for each in labels):
+        return 1.0
     several = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST * STRATA))))
-    within = several * (int(coarse.max()) + 1) + coarse
-    pairs = (alone, fine), (np.unique(within, return_inverse=True)[1], coarse)
-    return max(explained(cells, bins, each) for each in labels for cells, bins in pairs)
+    within = np.unique(several * (int(strata.max()) + 1) + strata, return_inverse=True)[1]
+    return max(explained(cells, bins, each) for each in labels for cells in (alone, within))
+
+
+def determined(cells: NDArray[Any], labels: NDArray[Any]) -> bool:
+    """Whether rows of a cell always have the same outcome, and this is no accident.
+
+    Cells of one row are left aside; of the others, at least five rows have a rarer outcome.
+    """
+    shared = np.bincount(cells)[cells] > 1
+    counts = np.bincount(labels[shared])
+    pairs = np.unique(cells[shared] * (int(labels.max()) + 1) + labels[shared])
+    pure = pairs.size == np.unique(cells[shared]).size
+    return bool(pure and counts.sum() - counts.max(initial=0) >= RARER)
 
 
 def explained(cells: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) -> float:
