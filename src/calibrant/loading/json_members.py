@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from calibrant.checks.parameters import brief
 
-SCAN: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # the value that begins at a place, and where it ends
+# Returns the value that begins at a place, and where it ends.
+SCAN: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 SPACE = re.compile(r"[ \t\n\r]*")
 
 
