@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from calibrant.checks.parameters import brief
 
-DECODER = json.JSONDecoder()
+# Returns the value that begins at a place, and where it ends.
+SCAN: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 SPACE = re.compile(r"[ \t\n\r]*")
 
 
@@ -39,14 +40,17 @@ def scan_object(text: str, at: int = 0) -> Scanned:
     """
     members = []
     at = _after_space(text, _after_space(text, at) + 1)
-    while text[at] != "}":
-        key, at = DECODER.raw_decode(text, at)
-        start = _after_space(text, _after_space(text, at) + 1)  # after the colon
-        _, stop = DECODER.raw_decode(text, start)
-        members.append(Member(key, start, stop))
-        at = _after_space(text, stop)
-        if text[at] == ",":
-            at = _after_space(text, at + 1)
+    try:
+        while text[at] != "}":
+            key, at = SCAN(text, at)
+            start = _after_space(text, _after_space(text, at) + 1)  # after the colon
+            stop = SCAN(text, start)[1]
+            members.append(Member(key, start, stop))
+            at = _after_space(text, stop)
+            if text[at] == ",":
+                at = _after_space(text, at + 1)
+    except (StopIteration, IndexError):
+        raise json.JSONDecodeError("Expecting value", text, at) from None
     return Scanned(members, at + 1)
 
 
@@ -129,5 +133,7 @@ def rest(text: str, rows: Iterable[Scanned], keys: Sequence[str]) -> Iterator[st
 
 
 def _after_space(text: str, at: int) -> int:
+    if text[at : at + 1] > " ":
+        return at
     found = SPACE.match(text, at)
     return at if found is None else found.end()
