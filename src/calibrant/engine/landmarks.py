@@ -244,9 +244,7 @@ def _add_features(units, outcomes, room, sums):
                 a += 1
 
 
-def add_own(
-    points: Points, own: Floats, outcomes: NDArray[Any], scale: float, sums: Ints
-) -> None:
+def add_own(points: Points, own: Floats, outcomes: NDArray[Any], scale: float, sums: Ints) -> None:
     """Add w_i k_ii p_iy of rows with outcomes (n, size), times a scale, to sums (size,)."""
     within("outcomes", outcomes, points.probs.shape[1])
     _add_own(points, own, outcomes, scale, zeros(points.probs.shape[1], np.int64), sums)
