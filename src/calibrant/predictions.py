@@ -260,8 +260,8 @@ class Predictions:
                 probs, labels = engine.rows.against_top(self.ranked)
             object.__setattr__(self, "_labels", frozen(labels))
             object.__setattr__(self, "_probs", frozen(probs))
-        assert not (self._probs is None or self._labels is None)
-        return self._probs, self._labels
+        assert self._probs is not None
+        return self._probs, self._labels  # type: ignore[return-value]
 
     @property
     def n(self) -> int:
