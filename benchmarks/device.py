@@ -153,11 +153,37 @@ def measured(setting: Setting, rate: float) -> tuple[float, list[str]]:
     return whole, row
 
 
+def answers(setting: Setting) -> tuple[bool, list[str]]:
+    """Return whether `ece` and `evaluate` have the bits of the CPU, and a row of times."""
+    import torch
+    from torchmetrics.functional.classification import multiclass_calibration_error
+
+    arrays = setting.arrays()[:2]
+    probs, labels = (torch.from_numpy(array).cuda() for array in arrays)
+    how = {"num_classes": setting.m, "n_bins": 15}
+    there, host = cal.Predictions(probs, labels), cal.Predictions(*arrays)
+    found = [cal.evaluate(data, rng=0) for data in (there, host)]
+    nulls = [[row.null.tobytes() for row in one.rows] for one in found]
+    same = float(cal.ece(there)) == float(cal.ece(host)) and nulls[0] == nulls[1]
+    row = [
+        f"{setting.n:,} × {setting.m}",
+        timing.milliseconds(seconds(lambda: float(cal.ece(probs, labels)))),
+        timing.milliseconds(
+            seconds(lambda: float(multiclass_calibration_error(probs, labels, **how)))
+        ),
+        timing.milliseconds(seconds(lambda: cal.evaluate(there, rng=0), 1)),
+        timing.milliseconds(seconds(lambda: cal.evaluate(host, rng=0), 1)),
+    ]
+    return same and found[0].to_dict() == found[1].to_dict(), row
+
+
 def measure() -> None:
     """Compare bits, take times and write them into the page."""
     import torch
 
     same = sum(map(same_bits, SETTINGS))
+    alike, of_answers = zip(*map(answers, LARGE), strict=True)
+    names = ["", "`ece` from tensors", "torchmetrics", "`evaluate`", "`evaluate` of arrays"]
     rate = copy_rate()
     taken, rows = zip(*(measured(setting, rate) for setting in LARGE), strict=True)
     day, cores = datetime.now(UTC).date().isoformat(), len(os.sched_getaffinity(0))
@@ -170,6 +196,7 @@ def measure() -> None:
         " result is on the host; *from tensors* checks them first. *Memory* of the GPU is beyond"
         " the tensors.",
         timing.table(header, rows),
+        timing.table(names, of_answers),
         "\n".join(
             [
                 timing.verdict(
@@ -177,6 +204,7 @@ def measure() -> None:
                     " settings have the bits of the CPU",
                     same == len(SETTINGS),
                 ),
+                timing.verdict("`ece` and `evaluate` have the bits of the CPU", all(alike)),
                 timing.verdict("canonical, 1000 classes, within 40 ms", taken[0] <= 0.040),
                 timing.verdict("top label, 10⁶ rows, within 10 ms", taken[1] <= 0.010),
             ]

@@ -236,7 +236,8 @@ class Predictions:
 
     def know_top(self, top: Top) -> Self:
         """Remember the most probable class of every row, which a check found; return these rows."""
-        object.__setattr__(self, "_top", top)
+        where = "_top" if self.on_device is None else "on_device"
+        object.__setattr__(self, where, top if where == "_top" else self.on_device.known(top))
         return self
 
     @property
@@ -260,8 +261,7 @@ class Predictions:
             object.__setattr__(self, "_labels", frozen(labels))
             object.__setattr__(self, "_probs", frozen(probs))
         assert self._probs is not None
-        assert self._labels is not None
-        return self._probs, self._labels
+        return self._probs, self._labels  # type: ignore[return-value]
 
     @property
     def n(self) -> int:

@@ -351,7 +351,9 @@ class Gathered(Cells):
         """Return norms of the deviations, summed over the cells and largest: `engine.norms`."""
         if (data is None or data is self.data) and self.data.on_device is not None:
             quick = self._quick_sums(self.data)
-            return self.on_device.totals() if quick is None else totals_of(quick.norms(), None)
+            if quick is None:
+                return self.on_device.totals()
+            return totals_of(quick.norms(), None, self.norms_wanted)
         return totals_of(self.norms(data), self._whole)
 
     def event_sums(self, probs: Any) -> EventSums:
@@ -375,11 +377,12 @@ class Gathered(Cells):
         yield from zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
 
 
-def totals_of(norms: Norms, whole: float | None) -> Any:
+def totals_of(norms: Norms, whole: float | None, wanted: tuple[int, int] = (0, 3)) -> Any:
     """Return the totals of cells; `whole` is the weight of all, if these are some of them."""
     mass, one, two = norms
     shares = (mass / (mass.sum() if whole is None else whole))[:, None]
     totals = engine.norms.Totals.zeros(1)
-    for norm, values in enumerate((one, np.sqrt(two), two)):
+    for norm in range(*wanted):
+        values = (one, np.sqrt(two), two)[norm]
         engine.norms.add_cells(totals, norm, values[:, None], shares)
     return totals

@@ -59,9 +59,7 @@ def checked_anywhere(value: Any) -> tuple[Any, Any]:
     if not device.stays(value):
         return checked(value)
     found = device.rows.probabilities(value)
-    if found is None:
-        found = device.rows.pushed(checked(value)[0], value.device)
-    return found, None
+    return found or (device.rows.pushed(checked(value)[0], value.device), None)
 
 
 def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Array:

@@ -211,7 +211,7 @@ def to_polars(frame: Any) -> Any:
 
 def _narwhals(value: Any) -> Any:
     """Return a narwhals frame or series of `value`; None if it is neither."""
-    if isinstance(value, np.ndarray | list | tuple):
+    if isinstance(value, np.ndarray | list | tuple) or stays(value):
         return None
     import narwhals.stable.v2 as nw  # noqa: PLC0415 (a third of the time to import calibrant)
     from narwhals.exceptions import DuplicateError  # noqa: PLC0415

@@ -297,16 +297,21 @@ def seen_totals(
 
 
 @triton.jit
-def uneven(probs, bad, n, m, limit, ROWS: tl.constexpr, WIDTH: tl.constexpr):
-    """Count rows with a number below 0 or none, or a sum that is not 1 to a limit."""
+def look(probs, bad, most, top, n, m, limit, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    """Count rows with a number below 0 or none, or a sum that is not 1 to a limit.
+
+    Of each row, write the largest probability, and the first class that has it.
+    """
     at = tl.arange(0, WIDTH)[None, :]
     count = tl.zeros((), tl.int32)
     for block in range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
         i = block.to(tl.int64) * ROWS + tl.arange(0, ROWS)
         here = (i[:, None] < n) & (at < m)
-        p = tl.load(probs + i[:, None] * m + at, mask=here, other=0.0).to(tl.float64)
+        p = tl.load(probs + i[:, None] * m + at, mask=here, other=0.0)
+        tl.store(most + i, tl.max(p, 1), mask=i < n)
+        tl.store(top + i, tl.argmax(p, 1, tie_break_left=True), mask=i < n)
         below = tl.sum((p >= 0.0).to(tl.int32), 1) < WIDTH
-        even = tl.abs(tl.sum(p, 1) - 1.0) <= limit
+        even = tl.abs(tl.sum(p.to(tl.float64), 1) - 1.0) <= limit
         count += tl.sum(((i < n) & (below | (even == 0))).to(tl.int32), 0)
     if count > 0:
         tl.atomic_add(bad, count)
@@ -329,30 +334,24 @@ def whole(x, scale):
 
 
 @triton.jit
-def top_bins(
-    probs, labels, limits, out, n, m, k,
-    ROWS: tl.constexpr, WIDTH: tl.constexpr, BINS: tl.constexpr,
-):  # fmt: skip
+def top_bins(most, top, labels, limits, out, n, k, ROWS: tl.constexpr, BINS: tl.constexpr):
     """Add up rows by the interval of their largest probability: out (5, BINS) int64.
 
     Their number, how often the class occurred, and three limbs of the probability.
     """
-    at = tl.arange(0, WIDTH)[None, :]
     bins = tl.arange(0, BINS)
     zero = tl.zeros((BINS,), tl.int64)
     rows, hits, high, middle, low = zero, zero, zero, zero, zero
     for block in range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
         i = block.to(tl.int64) * ROWS + tl.arange(0, ROWS)
         here = i < n
-        p = tl.load(probs + i[:, None] * m + at, mask=here[:, None] & (at < m), other=-1.0)
-        top = tl.argmax(p, 1, tie_break_left=True)
-        x = tl.max(p, 1).to(tl.float64)
+        x = tl.load(most + i, mask=here, other=0.0).to(tl.float64)
         j = tl.maximum(tl.where(x < 1.0, (x * k).to(tl.int32), k - 1), 0)
         below = x < tl.load(limits + j)
         above = x >= tl.load(limits + j + 1)
         j = j - below.to(tl.int32) + above.to(tl.int32)
         mine = here[:, None] & (j[:, None] == bins[None, :])
-        hit = tl.load(labels + i, mask=here, other=-1) == top
+        hit = tl.load(labels + i, mask=here, other=-1) == tl.load(top + i, mask=here, other=0)
         a, x = limb(x, 25165824.0)
         b, x = limb(x, 0.09375)
         d, x = limb(x, 3.4924596548080444e-10)

@@ -1,6 +1,6 @@
 """Rows on a device: checks that need no second look, and binary problems of one class."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple, final
 
@@ -17,6 +17,7 @@ BINS = 64  # intervals that one pass adds up
 WIDEST = 1 << 12  # classes of a row that one program reads at a time
 TILE = 1 << 12  # probabilities that a program reads at a time
 PROGRAMS = 1 << 11
+SIDE = 1 << 9  # rows that a program adds up at a time
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
@@ -25,6 +26,13 @@ class Origin(NamedTuple):
 
     probs: Tensor  # (n, classes)
     event: Tensor  # (n,) the class of each row
+
+
+class Top(NamedTuple):
+    """The most probable class of each row; of equal ones, the first."""
+
+    most: Tensor  # (n,) its probability
+    classes: Tensor  # (n,) int32
 
 
 @final
@@ -37,12 +45,17 @@ class Rows:
     weights: Tensor | None  # (n,) float64, as Predictions round them
     unit: float  # the smallest power of 2 that no weight exceeds
     event: int  # the one of two outcomes that the problem is about; -1 if there are more
+    top: Top | None = None  # what was seen of each row as it was checked
     origin: Origin | None = None  # what a lens looked at
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and of outcomes."""
         return self.probs.shape[0], self.probs.shape[1]
+
+    def known(self, top: Top | None) -> "Rows":
+        """Return the same rows, of which the most probable classes are known."""
+        return replace(self, top=top)
 
     def all_of(self, j: int) -> Tensor:
         """Return one class for every row (n,)."""
@@ -61,7 +74,7 @@ class Rows:
         p = self.probs.gather(1, event[:, None])[:, 0].double()
         probs = torch.stack((p, torch.where(p < 1.0, 1.0 - p, 0.0)), 1).to(self.probs.dtype)
         seen = (self.labels != event).long()
-        return Rows(probs, seen, self.weights, self.unit, 0, Origin(self.probs, event))
+        return Rows(probs, seen, self.weights, self.unit, 0, None, Origin(self.probs, event))
 
     def pulled(self) -> tuple[Array, NDArray[np.int32]]:
         """Return probabilities and labels as arrays on the host."""
@@ -82,7 +95,9 @@ class TopRows:
 
     @cached_property
     def _made(self) -> Rows:
-        return self.given.against_rest(self.given.probs.max(1).indices)
+        given = self.given
+        top = given.probs.max(1).indices if given.top is None else given.top.classes.long()
+        return given.against_rest(top)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -102,13 +117,13 @@ def top_bins(rows: Any, k: int) -> Any:
     if not isinstance(rows, TopRows) or rows.weights is not None or k > BINS:
         return None
     given = rows.given
-    n, m = given.shape
-    if m > WIDEST or not fused.usable(given.probs):
+    if given.top is None:
         return None
-    size = 1 << max(4, fused.bits(k))
+    n, size = given.shape[0], 1 << max(4, fused.bits(k))
     out = torch.zeros((5, size), dtype=torch.int64, device=given.probs.device)
-    limits = _limits(k, given.probs.device)
-    _over_rows("top_bins", given.probs, given.labels, limits, out, n, m, k, last=(size,))
+    arrays = *given.top, given.labels, _limits(k, given.probs.device), out
+    grid = (min(fused.blocks(n, SIDE), PROGRAMS),)
+    fused.run("top_bins", grid, *arrays, n, k, SIDE, size)
     mass, hits, *limbs = out.cpu().numpy()[:, :k]
     observed = np.stack((hits, mass - hits), axis=1).astype(np.float64)
     return engine.sums.Sums(mass.astype(np.float64), observed, np.stack(limbs)[:, :, None])
@@ -118,15 +133,6 @@ def top_bins(rows: Any, k: int) -> Any:
 def _limits(k: int, device: torch.device) -> Tensor:
     """Return the edges of k intervals on a device."""
     return torch.from_numpy(engine.grid.edges(k)).to(device)
-
-
-def _over_rows(name: str, probs: Tensor, *arguments: Any, last: tuple[int, ...] = ()) -> None:
-    """Start a kernel whose programs take several rows at a time."""
-    n, m = probs.shape
-    width = 1 << max(1, fused.bits(m))
-    height = max(1, TILE // width)
-    grid = (min(fused.blocks(n, height), PROGRAMS),)
-    fused.run(name, grid, probs, *arguments, height, width, *last)
 
 
 def rows_of(probs: Tensor, labels: Any, weights: Array | None) -> Rows:
@@ -149,21 +155,24 @@ def pushed(value: Any, device: torch.device) -> Tensor:
     return found
 
 
-def probabilities(value: Any) -> Tensor | None:
+def probabilities(value: Any) -> tuple[Tensor, Top | None] | None:
     """Return float32 or float64 (n, m) whose rows sum to 1 to rounding; None: let the host look.
 
-    The host refuses with a sentence, or divides rows by their sum.
+    With it comes the most probable class of each row, where one pass has seen it. The host refuses
+    with a sentence, or divides rows by their sum.
     """
     tensor: Tensor = value.detach()
     tensor = tensor.float() if tensor.dtype == torch.float16 else tensor
     if tensor.dtype not in (torch.float32, torch.float64) or 0 in tensor.shape:
         return None
     if tensor.dim() == 1:
-        return _both(tensor)
+        both = _both(tensor)
+        return None if both is None else (both, None)
     if tensor.dim() != 2 or tensor.shape[1] < 2:
         return None
     tensor = tensor.contiguous()
-    return tensor if _even(tensor) else None
+    top = _looked(tensor)
+    return (tensor, top) if top is not None or _even(tensor) else None
 
 
 def _both(p: Tensor) -> Tensor | None:
@@ -178,10 +187,47 @@ def integers(value: Any, n: int, m: int) -> Tensor | None:
         return None
     if fused.usable(value):
         value = value.contiguous()
-        bad = torch.zeros(1, dtype=torch.int32, device=value.device)
+        bad = _flag(value.device)
         fused.run("outside", (fused.blocks(n, TILE),), value, bad, n, m, TILE)
-        return None if bad.item() else value
+        return None if _raised(bad) else value
     return value if bool(((value >= 0) & (value < m)).all()) else None
+
+
+def _looked(probs: Tensor) -> Top | None:
+    """Check rows in one pass; None where that is not possible, or not enough to decide."""
+    n, m = probs.shape
+    if not fused.usable(probs) or m > WIDEST:
+        return None
+    bad = _flag(probs.device)
+    top = Top(probs.new_empty(n), torch.empty(n, dtype=torch.int32, device=probs.device))
+    limit = (_rounding(probs) - m * 2.0**-52) * (1 - 2.0**-20)  # it crosses as a float32
+    width = 1 << max(1, fused.bits(m))
+    height = max(1, TILE // width)
+    grid = (min(fused.blocks(n, height), PROGRAMS),)
+    fused.run("look", grid, probs, bad, *top, n, m, limit, height, width)
+    return None if _raised(bad) else top
+
+
+@cache
+def _flag(device: torch.device) -> Tensor:
+    """Return a number that is 0 until a fault is found; checks share it."""
+    return torch.zeros(1, dtype=torch.int32, device=device)
+
+
+def _raised(flag: Tensor) -> bool:
+    """Whether a fault was found; then the next checks get another flag.
+
+    A check on another thread may find it raised, too, and lets the host look: it decides.
+    """
+    found = bool(flag.item())
+    if found:
+        _flag.cache_clear()
+    return found
+
+
+def _rounding(probs: Tensor) -> float:
+    """Return how far from 1 the sum of a row may be by rounding."""
+    return float(torch.finfo(probs.dtype).eps * (4.0 + probs.shape[1] ** 0.5))
 
 
 def _even(probs: Tensor) -> bool:
@@ -191,13 +237,7 @@ def _even(probs: Tensor) -> bool:
     in the order of the host's.
     """
     m = probs.shape[1]
-    rounding = float(torch.finfo(probs.dtype).eps) * (4.0 + m**0.5)
-    if fused.usable(probs) and m <= WIDEST:
-        bad = torch.zeros(1, dtype=torch.int32, device=probs.device)
-        limit = (rounding - m * 2.0**-52) * (1 - 2.0**-20)  # which crosses as a float32
-        _over_rows("uneven", probs, bad, probs.shape[0], m, limit)
-        if not bad.item():
-            return True
+    rounding = _rounding(probs)
     off = (probs.sum(1, dtype=torch.float64) - 1.0).abs().amax()
     least = probs.amin()
     if bool((least >= 0) & (off + m * 2.0**-52 <= rounding)):
