@@ -104,7 +104,8 @@ def test_bins_keep_their_widths_where_one_value_holds_nearly_all_rows():
 
 
 def test_refuses_other_styles_and_options(confident):
-    with pytest.raises(ValueError, match="`style` must be 'bars', 'line' or 'attributes'; found 'pie'"):
+    known = "'bars', 'line' or 'attributes'"
+    with pytest.raises(ValueError, match=f"`style` must be {known}; found 'pie'"):
         confident.picture(style="pie")
     with pytest.raises(ValueError, match="`style` 'bars' has no other options"):
         confident.picture(style="bars", classical=True)
