@@ -129,10 +129,10 @@ class Clinical(Tabular):
     def _expected(self) -> str:
         return f"about {number(self.curve.expected_ici)}"
 
-    def _row(self, item: str, name: str) -> tuple[str, str, str, str, str]:
-        measured: Measured = getattr(self, name)
+    def _row(self, item: str, field: str) -> tuple[str, str, str, str, str]:
+        measured: Measured = getattr(self, field)
         low, high = map(number, measured.interval)
-        title, ideal = INTERVALS[name]
+        title, ideal = INTERVALS[field]
         return item, title, number(measured.value), f"{low} to {high}", ideal
 
     @property
