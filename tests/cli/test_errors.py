@@ -35,7 +35,7 @@ PYTHON_ONLY = {
     *("distributed", "pyspark", "logits", "values"),
     *("bins", "n_bins", "ece", "mce", "ace", "rms", "classwise_ece"),
     *("norm", "measure", "ECE", "smECE", "|Intercept|", "Hosmer-Lemeshow"),
-    *("strategy", "split_strategy", "below"),
+    *("strategy", "split_strategy", "below", "thresholds"),
 }
 
 

@@ -80,6 +80,9 @@ def test_clinical_and_verification_answer_and_write_json(files, monkeypatch):
         run("verification", "three.csv", "--climatology", "0.5,0.3,0.2", "--json").stdout
     )
     assert body["climatology"] == [0.5, 0.3, 0.2]
+    refused = run("clinical", "two.csv", "--threshold", "40")
+    assert "Usage: calibrant clinical FILE [OPTIONS]" in refused.stderr
+    assert "--threshold: must be between 0 and 1; found 40." in refused.stderr
     refused = run("verification", "two.csv", "--climatology", "many")
     assert refused.exit_code == 2
     assert "must be numbers, separated by commas; found 'many'." in refused.stderr

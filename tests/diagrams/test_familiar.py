@@ -104,8 +104,8 @@ def test_bins_keep_their_widths_where_one_value_holds_nearly_all_rows():
 
 
 def test_refuses_other_styles_and_options(confident):
-    styles = "`style` must be 'deviations', 'bars' or 'line'; found 'pie'"
-    with pytest.raises(ValueError, match=styles):
+    known = "'deviations', 'bars', 'line' or 'attributes'"
+    with pytest.raises(ValueError, match=f"`style` must be {known}; found 'pie'"):
         confident.picture(style="pie")
     with pytest.raises(ValueError, match="`truth` is for 'deviations' and 'line', not for 'bars'"):
         confident.picture(style="bars", truth=np.square)

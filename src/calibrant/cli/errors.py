@@ -17,7 +17,7 @@ STANDARD_ERROR = 2
 # What a user of Python writes, and what is written on the command line instead. In a sentence
 # of the library, code stands in backticks. It is translated as a whole; the rest stays.
 SAME = ["label", "probs", "classes", "weight", "model", "id", "cluster", "row", "engine"]
-SAME += ["ignore", "by", "folds", "shift", "regions", "style", "table"]
+SAME += ["ignore", "by", "folds", "shift", "regions", "style", "table", "climatology"]
 PARTS = ("clusters", "labels", "weights", "groups", "statistic", "statistics")
 ON_THE_COMMAND_LINE = {
     **{name: f"--{name}" for name in SAME},

@@ -41,15 +41,19 @@ class Command(TyperCommand):
     def get_help(self, ctx: Any) -> str:
         """Lay out usage, what the command does, its arguments and options, and an example."""
         arguments, options = self._records(ctx, "argument"), self._records(ctx, "option")
-        names = " ".join(name for name, _ in arguments)
         parts = [
-            filled(f"Usage: {' '.join((ctx.command_path, names)).strip()} [OPTIONS]", 0),
+            self.get_usage(ctx),
             filled(self.help or "", INDENT),
             f"Arguments:\n{_listed(arguments)}" if arguments else "",
             f"Options:\n{_listed(options)}",
             filled(self.epilog or "", INDENT),
         ]
         return "\n\n".join(filter(None, parts))
+
+    def get_usage(self, ctx: Any) -> str:
+        """Return the line that stands above an error, too."""
+        names = [name for name, _ in self._records(ctx, "argument")]
+        return filled(" ".join(["Usage:", ctx.command_path, *names, "[OPTIONS]"]), 0)
 
     def _records(self, ctx: Any, kind: str) -> list[tuple[str, str]]:
         """Return the arguments or options, each with its text."""

@@ -103,7 +103,8 @@ def _width(values: Floats, upto: Floats, at: float, near: int) -> float:
     """
 
     def row(place: int) -> float:
-        return float(values[min(int(np.searchsorted(upto, place, "right")), values.size - 1)])
+        found = int(np.searchsorted(upto, place, "right"))
+        return float(values[min(found, values.size - 1)])
 
     low, high = 0, max(0, int(upto[-1]) - near)  # which row is the first
     while low < high:

@@ -178,11 +178,11 @@ class DecisionCurve(Diagram):
             frame=frame,
         )
 
-    def _places(self, name: str, one: NetBenefit, frame: Frame) -> Marks:
+    def _places(self, title: str, one: NetBenefit, frame: Frame) -> Marks:
         """Return places along a curve that say their numbers on hovering."""
         told = [t for t in _told(one.thresholds) if frame.y[0] <= one.value[t] <= frame.y[1]]
         notes = [
-            f"{name}\n" * bool(name) + f"threshold {one.thresholds[t]:.3g}\nnet benefit"
+            f"{title}\n" * bool(title) + f"threshold {one.thresholds[t]:.3g}\nnet benefit"
             f" {number(one.value[t])} ({number(one.low[t])} to {number(one.high[t])})\n"
             f"treating all {number(one.treat_all[t])}"
             for t in told

@@ -112,13 +112,13 @@ class Clinical(Tabular):
         yield "participants", "events", f"{self.events:,}", "", ""
         yield "participants", "share of events", number(self.rate), "", ""
         for name in ("observed_expected", "in_the_large", "slope", "intercept"):
-            yield self._row("calibration", name)
+            yield self._cells_of("calibration", name)
         yield "calibration", "ICI, mean distance", number(self.curve.ici), "", self._expected
         yield "calibration", "E50, median distance", number(self.curve.e50), "", ""
         yield "calibration", "E90, 90 % quantile", number(self.curve.e90), "", ""
-        yield self._row("discrimination", "auc")
-        yield self._row("overall", "brier")
-        yield self._row("overall", "scaled_brier")
+        yield self._cells_of("discrimination", "auc")
+        yield self._cells_of("overall", "brier")
+        yield self._cells_of("overall", "scaled_brier")
         found = self.benefits
         for t, value, *ends in zip(*found[:4], strict=True):
             low, high = map(number, ends)
@@ -129,10 +129,10 @@ class Clinical(Tabular):
     def _expected(self) -> str:
         return f"about {number(self.curve.expected_ici)}"
 
-    def _row(self, item: str, name: str) -> tuple[str, str, str, str, str]:
-        measured: Measured = getattr(self, name)
+    def _cells_of(self, item: str, field: str) -> tuple[str, str, str, str, str]:
+        measured: Measured = getattr(self, field)
         low, high = map(number, measured.interval)
-        title, ideal = INTERVALS[name]
+        title, ideal = INTERVALS[field]
         return item, title, number(measured.value), f"{low} to {high}", ideal
 
     @property

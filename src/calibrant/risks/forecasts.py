@@ -132,7 +132,7 @@ class Verification(Tabular):
             found += [f"{self._skill('RPS', self.rps_skill)[:-1]}, for the order {order}."]
         return found
 
-    def _skill(self, name: str, skill: Measured) -> str:
+    def _skill(self, title: str, skill: Measured) -> str:
         value, (low, high) = skill
         told = "not shown to be better or worse than climatology"
         if low > 0:
@@ -141,7 +141,7 @@ class Verification(Tabular):
             told = "worse than climatology"
         level = percent(float(self.settings["level"]))
         ends = f"{level} interval {number(low)} to {number(high)}"
-        return f"{name} skill score {number(value)} ({ends}): {told}."
+        return f"{title} skill score {number(value)} ({ends}): {told}."
 
     def records(self) -> list[dict[str, Any]]:
         """Return plain values for each row of a data frame."""

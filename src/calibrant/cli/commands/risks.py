@@ -13,8 +13,6 @@ Thresholds = Annotated[
     list[float] | None,
     typer.Option(
         "--threshold",
-        min=0.0001,
-        max=0.9999,
         help="Risk from which somebody is treated, for the net benefit; may be repeated.",
     ),
 ]
@@ -49,6 +47,9 @@ def clinical(
     import calibrant as cal
     from calibrant.cli.parsing import parse_lens
 
+    for risk in threshold or []:
+        if not 0 < risk < 1:
+            raise mistake("--threshold", f"must be between 0 and 1; found {risk:g}.")
     data = inputs.load(file)
     found = cal.clinical(data, lens=parse_lens(lens, data), thresholds=threshold or None)
     if inputs.json:
