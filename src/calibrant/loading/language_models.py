@@ -217,8 +217,7 @@ def _confidence(sample: Mapping[str, Any]) -> Any:
 def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
     """Return probabilities of the choices from those of the letter that was answered."""
     letters = ascii_uppercase[: len(sample.get("choices") or ())]
-    answers = [one for one in _tokens(sample) if one["token"].strip() in [*letters]]
-    told = answers[-1].get("top_logprobs") if answers else None
+    told = _told(sample, [*letters])
     if not told or sample.get("target") not in [*letters]:
         return None
     mass = dict.fromkeys(letters, 0.0)
@@ -227,6 +226,12 @@ def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
         mass[letter] = mass.get(letter, 0.0) + exp(other["logprob"])
     found = np.array([mass[letter] for letter in letters])
     return (found / found.sum()).tolist(), letters.index(sample["target"])
+
+
+def _told(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+    """Return the tokens that might have stood where the last letter does, if they were logged."""
+    answers = [one for one in _tokens(sample) if one["token"].strip() in letters]
+    return (answers[-1].get("top_logprobs") or ()) if answers else ()
 
 
 def _tokens(sample: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
