@@ -12,6 +12,7 @@ PACKAGE := .venv/package.stamp
 TEST := .venv/test.stamp
 LINT := .venv/lint.stamp
 PEERS := .venv-bench/bench.stamp
+DOORS := .venv-doors/doors.stamp
 
 # Installing compiles the kernels. When one was changed, they are compiled again.
 MACHINE := src/calibrant/engine/machine/index.json
@@ -20,7 +21,7 @@ MACHINE := src/calibrant/engine/machine/index.json
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-versions fuzz faults lint bench peers conventions paper release-check sbom clean package-env test-env lint-env bench-env
+.PHONY: help demo test test-all test-versions test-doors fuzz faults lint bench peers conventions paper release-check sbom clean package-env test-env lint-env bench-env
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +43,10 @@ test-all: test ## Do so with all recorded bits, and more data sets in tests of c
 PYTHONS ?= 3.11 3.12 3.13 3.14
 test-versions: $(PACKAGE) ## Test with each Python that is here, with the oldest and the newest dependencies
 	$(BIN)/python .ci/versions.py --pythons $(PYTHONS)
+
+# Frameworks are large, and nobody needs them for anything else: an environment of their own.
+test-doors: $(DOORS) $(MACHINE) ## Test doors with the real packages: torchmetrics, Lightning, transformers, logs, Excel
+	$(ONE_THREAD) .venv-doors/bin/python -m pytest tests/doors $(PYTEST_ARGS)
 
 # SEED=7 COUNT=1000 gives the same files and calls again; each kind of file has so many.
 SEED ?= $(shell date +%s)
@@ -93,7 +98,7 @@ sbom: $(PACKAGE) ## Write which distributions, loops and predictions the environ
 	mkdir -p build && $(BIN)/python .ci/sbom.py build/calibrant.cdx.json
 
 clean: ## Remove environments, caches and build outputs
-	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-doors .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf .import_linter_cache build dist src/calibrant/engine/machine
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -124,7 +129,12 @@ $(LINT): pyproject.toml
 	@touch $@ $(PACKAGE)
 
 $(MACHINE): $(wildcard src/calibrant/engine/*.py)
-	$(firstword $(wildcard $(BIN)/python $(BENCH)/python)) -m pip install --quiet --no-deps --editable .
+	$(firstword $(wildcard $(BIN)/python $(BENCH)/python .venv-doors/bin/python)) -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+$(DOORS): pyproject.toml
+	$(call create,.venv-doors)
+	.venv-doors/bin/python -m pip install --quiet --editable '.[doors]'
 	@touch $@
 
 # An environment of its own, so that other libraries never decide which versions we are tested with.

@@ -1,4 +1,4 @@
-"""Logs of language models, as their packages write them; tests/doors has the packages themselves."""
+"""Logs of language models as their packages write them; tests/doors has the packages."""
 
 import json
 
@@ -81,7 +81,7 @@ def test_a_document_twice_is_refused(tmp_path):
         cal.load(write(tmp_path / "x.jsonl", samples() + samples(filter="other")))
 
 
-def inspected(*values, **more):
+def inspected(*values):
     made = [{"id": i, "epoch": 1, "target": "x"} | value for i, value in enumerate(values)]
     return {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}} | {
         "samples": made

@@ -219,3 +219,23 @@ def test_states_of_another_version():
     row = {"number": 0, "version": "0.0.1", "error": None, "state": b""}
     with pytest.raises(ValueError, match=r"a Spark executor has calibrant 0\.0\.1"):
         spark.merged([row], max)
+
+
+@pytest.mark.parametrize(
+    ("python", "sentence"),
+    [
+        (None, "Executors start python3, and here is .*: set PYSPARK_PYTHON to the Python that"),
+        ("/other/python", "PYSPARK_PYTHON is /other/python, another Python than the driver's"),
+        (sys.executable, "are installed here.$"),
+    ],
+)
+def test_the_likely_cause_is_another_python(monkeypatch, python, sentence):
+    class Frame:
+        def mapInArrow(self, *_):  # noqa: N802
+            raise RuntimeError("ModuleNotFoundError: No module named 'calibrant'")
+
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    if python is not None:
+        monkeypatch.setenv("PYSPARK_PYTHON", python)
+    with pytest.raises(ValueError, match=sentence):
+        spark.collected(Frame(), None)

@@ -181,9 +181,9 @@ def _inspected(samples: Sequence[Mapping[str, Any]]) -> Columnar:
     if not samples:
         raise ValueError("the log must have samples; found none. Was the evaluation cut short?")
     ids = [sample["id"] for sample in samples]  # of several epochs, each is there more than once
-    chosen = [_letters(sample) for sample in samples]
-    if None not in chosen:
-        return _choices([one for one in chosen if one is not None], ids)
+    chosen = list(filter(None, map(_letters, samples)))
+    if len(chosen) == len(samples):
+        return _choices(chosen, ids)
     told = [(_confidence(sample), _right(row, sample)) for row, sample in enumerate(samples)]
     if {confidence for confidence, _ in told} == {None}:
         raise ValueError(SURE)
@@ -218,19 +218,21 @@ def _confidence(sample: Mapping[str, Any]) -> Any:
 def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
     """Return probabilities of the choices from those of the letter that was answered."""
     letters = ascii_uppercase[: len(sample.get("choices") or ())]
-    target = sample.get("target")
-    place = letters.find(target) if isinstance(target, str) and len(target) == 1 else -1
-    if place < 0 or len(letters) < 2:
-        return None
-    answers = [one for one in _tokens(sample) if one["token"].strip() in set(letters)]
-    if not answers or not answers[-1].get("top_logprobs"):
+    told = _told(sample, [*letters])
+    if not told or sample.get("target") not in [*letters]:
         return None
     mass = dict.fromkeys(letters, 0.0)
-    for other in answers[-1]["top_logprobs"]:
+    for other in told:
         letter = other["token"].strip()
         mass[letter] = mass.get(letter, 0.0) + exp(other["logprob"])
-    found = [mass[letter] for letter in letters]
-    return [value / sum(found) for value in found], place
+    found = np.array([mass[letter] for letter in letters])
+    return (found / found.sum()).tolist(), letters.index(sample["target"])
+
+
+def _told(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+    """Return the tokens that might have stood where the last letter does, if they were logged."""
+    answers = [one for one in _tokens(sample) if one["token"].strip() in letters]
+    return (answers[-1].get("top_logprobs") or ()) if answers else ()
 
 
 def _tokens(sample: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -242,15 +244,17 @@ def _tokens(sample: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
     """Open statistics of the instances of a run of HELM, without perturbed ones."""
     plain = [one for one in instances if not one.get("perturbation")]
-    stats = [{s["name"]["name"]: s.get("mean") for s in one["stats"]} for one in plain]
-    told = []
-    for row, found in enumerate(stats):
-        sure, right = found.get("max_prob"), found.get("exact_match")
-        told.append((sure, right))
-        if sure is None or right not in (0, 1):
-            raise ValueError(
-                "instances must have 'max_prob' and 'exact_match', 0 or 1; row"
-                f" {row} has {listed(found)}."
-            )
-    pairs = [(sure, int(right or 0)) for sure, right in told]
-    return _confidences(pairs, [one["instance_id"] for one in plain])
+    told = [_statistics(row, one["stats"]) for row, one in enumerate(plain)]
+    return _confidences(told, [one["instance_id"] for one in plain])
+
+
+def _statistics(row: int, stats: Sequence[Mapping[str, Any]]) -> tuple[float, int]:
+    """Return how sure a model was of an instance, and whether it was right."""
+    found = {one["name"]["name"]: one.get("mean") for one in stats}
+    sure, right = found.get("max_prob"), found.get("exact_match")
+    if sure is None or right not in (0, 1):
+        raise ValueError(
+            "instances must have 'max_prob' and 'exact_match', 0 or 1; row"
+            f" {row} has {listed(found)}."
+        )
+    return sure, int(right)

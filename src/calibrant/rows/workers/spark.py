@@ -3,8 +3,11 @@
 What Spark can read, it hands over as a frame: Delta, Iceberg, tables of a catalog.
 """
 
+import os
 import pickle
 import re
+import shutil
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -148,11 +151,24 @@ def collected(frame: Any, task: Task) -> list[Any]:
         rows: list[Any] = frame.mapInArrow(task, RESULT).collect()
     except Exception as error:
         if "No module named 'calibrant'" in str(error):
-            refuse_version("a Spark executor", None)
+            refuse_version("a Spark executor", None, _likely_cause())
         if OTHER.search(str(error)):
             refuse_version("a Spark executor", "of another version")
         raise
     return rows
+
+
+def _likely_cause() -> str:
+    """Say which Python executors start, if it may be another than this one."""
+    named = os.environ.get("PYSPARK_PYTHON")
+    if named is None:
+        return (
+            f" Executors start python3, and here is {sys.executable}: set PYSPARK_PYTHON to the"
+            " Python that has calibrant before the session is made."
+        )
+    if shutil.which(named) == sys.executable:
+        return ""
+    return f" PYSPARK_PYTHON is {named}, another Python than the driver's {sys.executable}."
 
 
 def merged(rows: Sequence[Any], merge: Merge) -> Any:

@@ -78,12 +78,12 @@ def tasks(fragments: Sequence[Any], most: int = MOST) -> list[tuple[Any, ...]]:
     return [tuple(run) for run in runs]
 
 
-def refuse_version(worker: str, found: str | None) -> None:
-    """Refuse a worker without calibrant (None), or with another version of it."""
+def refuse_version(worker: str, found: str | None, cause: str = "") -> None:
+    """Refuse a worker without calibrant (None), or with another version of it; say why, maybe."""
     if found is None:
         raise ValueError(
             f"{worker} cannot import calibrant; install it where workers run, with the extras that"
-            " are installed here."
+            f" are installed here.{cause}"
         )
     if found != version("calibrant"):
         raise ValueError(
