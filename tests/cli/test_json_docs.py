@@ -75,4 +75,5 @@ def test_every_command_has_a_section():
         "report",
         "demo",
         "datasets",
+        "watch",
     }
