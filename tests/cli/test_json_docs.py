@@ -78,4 +78,5 @@ def test_every_command_has_a_section():
         "report",
         "demo",
         "datasets",
+        "watch",
     }
