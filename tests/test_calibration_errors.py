@@ -137,7 +137,7 @@ def test_evaluate_says_ece():
     test = cal.calibration_test(PROBS, LABELS, "ece", n_resamples=19, rng=0)
     assert found.ece.null.tolist() == test.null.tolist()
     assert found.to_dict()["ece"]["null_mean"] == test.null.mean()
-    assert len(found.rows) == 6  # it is no test
+    assert len(found.rows) == 7  # it is no test
     assert cal.evaluate(PROBS, LABELS, lenses="class:0", n_resamples=19).ece is None
 
 
