@@ -166,19 +166,22 @@ def probabilities(value: Any) -> tuple[Tensor, Top | None] | None:
     if tensor.dtype not in (torch.float32, torch.float64) or 0 in tensor.shape:
         return None
     if tensor.dim() == 1:
-        both = _both(tensor)
-        return None if both is None else (both, None)
+        return _both(tensor)
     if tensor.dim() != 2 or tensor.shape[1] < 2:
         return None
-    tensor = tensor.contiguous()
-    top = _looked(tensor)
-    return (tensor, top) if top is not None or _even(tensor) else None
+    return _checked(tensor.contiguous())
 
 
-def _both(p: Tensor) -> Tensor | None:
+def _both(p: Tensor) -> tuple[Tensor, None] | None:
     """Return the probabilities (n, 2) of both outcomes; None if they are none."""
     fine = bool(((p >= 0) & (p <= 1)).all())
-    return torch.stack((1 - p, p), 1) if fine else None
+    return (torch.stack((1 - p, p), 1), None) if fine else None
+
+
+def _checked(probs: Tensor) -> tuple[Tensor, Top | None] | None:
+    """Return probabilities (n, m) with what one pass has seen of them; None: let the host look."""
+    top = _looked(probs)
+    return (probs, top) if top is not None or _even(probs) else None
 
 
 def integers(value: Any, n: int, m: int) -> Tensor | None:
