@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from calibrant.cli import app
 
+os.environ.pop("COLUMNS", None)  # of whoever runs the tests: a pipe has no width
 COMMAND = [sys.executable, "-m", "calibrant"]
 
 

@@ -18,7 +18,7 @@ def trees():
     return {
         path.as_posix(): ast.parse((SOURCE / path).read_text("utf-8"))
         for path in paths
-        if path.parts[0] not in ("cli", "device", "engine", "recalibration", *DOORS)
+        if path.parts[0] not in ("cli", "device", "engine", "explorer", "recalibration", *DOORS)
         or path.name == "threads.py"
     }
 

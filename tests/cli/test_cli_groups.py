@@ -69,7 +69,7 @@ def test_power(wards):
     result = run("power", wards, "--resamples", "99")
     assert result.exit_code == 0
     first = result.stdout.replace("\N{NO-BREAK SPACE}", " ")
-    assert first.startswith("900 rows would show, in 80 % of data sets, a model that is too confid")
+    assert first.startswith("900 rows would show, in 80 % of data sets, a model that is overconfid")
     words = ("--temperature", "1.5", "--resamples", "99", "--json")
     body = json.loads(run("power", wards, *words).stdout)
     expected = power(load(wards), {"x": Tempered(1.5)}, n_resamples=99, rng=0).rows[0]

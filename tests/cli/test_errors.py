@@ -36,6 +36,7 @@ PYTHON_ONLY = {
     *("bins", "n_bins", "ece", "mce", "ace", "rms", "classwise_ece"),
     *("norm", "measure", "ECE", "smECE", "|Intercept|", "Hosmer-Lemeshow"),
     *("strategy", "split_strategy", "below", "thresholds"),
+    *("ids", "others", "lead", "Monitor", "Monitor.to_dict", "search"),
 }
 
 

@@ -47,6 +47,8 @@ def fields(value, path=""):
         ["apply", "MAP", "GOOD", "-o", "OUT.csv"],
         ["report", "GOOD", "-o", "OUT.html"],
         ["watch", "BAD", "--state", "OUT.json"],
+        ["clinical", "GOOD", "--lens", "class:cat"],
+        ["verification", "GOOD"],
         ["demo", "-o", "OUT.html"],
         ["datasets"],
         ["datasets", "lenet", "-o", "OUT.csv"],
@@ -56,7 +58,11 @@ def test_every_field_is_documented(words, good, bad, tmp_path):
     names = {"GOOD": str(good), "BAD": str(bad), "MAP": str(tmp_path / "map.json")}
     Temperature().fit(load(good)).save(names["MAP"])
     full = [names.get(word, word.replace("OUT", str(tmp_path / "out"))) for word in words]
-    more = [] if words[0] in ("datasets", "apply") else ["--resamples", "19"]
+    more = (
+        []
+        if words[0] in ("datasets", "apply", "clinical", "verification")
+        else ["--resamples", "19"]
+    )
     result = run(*full, *more, "--json")
     text = sections()[words[0]]
     if "as in `evaluate`" in text:
@@ -73,6 +79,8 @@ def test_every_command_has_a_section():
         "plot",
         "power",
         "search",
+        "clinical",
+        "verification",
         "recalibrate",
         "apply",
         "report",

@@ -24,13 +24,13 @@ CUT = """
 """
 # What is drawn, and how many figures it has: one more for each model that should be repaired.
 CASES = {
-    "binary": (lambda: tempered(800, 2, 2.0, ["no", "yes"]), 3),
+    "binary": (lambda: tempered(800, 2, 2.0, ["no", "yes"]), 5),
     "three": (lambda: tempered(800, 3, 2.0, ["cat", "dog", "bird"]), 5),
     "four": (lambda: tempered(800, 4, 2.0), 5),
     "ten": (lambda: tempered(800, 10, 2.0), 6),
     "hundred": (lambda: tempered(800, 100, 2.0, alpha=0.05), 5),
     "long names": (lambda: tempered(800, 6, 2.0, list(LONG)), 6),
-    "two models": (lambda: {"a": tempered(800, 2, 2.0), "b": tempered(800, 2)}, 6),
+    "two models": (lambda: {"a": tempered(800, 2, 2.0), "b": tempered(800, 2)}, 10),
     "three models": (lambda: {f"m{p}": tempered(600, 3, p) for p in (1, 2, 3)}, 15),
     "evil": (lambda: tempered(800, 4, 2.0, list(EVIL)), 5),
     "evil models": (lambda: {name: tempered(600, 3, 2.0, list(EVIL[:3])) for name in EVIL[:2]}, 11),

@@ -17,7 +17,8 @@ STANDARD_ERROR = 2
 # What a user of Python writes, and what is written on the command line instead. In a sentence
 # of the library, code stands in backticks. It is translated as a whole; the rest stays.
 SAME = ["label", "probs", "classes", "weight", "model", "id", "cluster", "row", "engine"]
-SAME += ["ignore", "by", "folds", "shift", "regions", "style", "table", "climatology"]
+SAME += ["ignore", "by", "folds", "shift", "regions", "style", "climatology"]
+SAME += ["region", "columns", "depth", "state"]
 PARTS = ("clusters", "labels", "weights", "groups", "statistic", "statistics")
 ON_THE_COMMAND_LINE = {
     **{name: f"--{name}" for name in SAME},
@@ -41,6 +42,8 @@ ON_THE_COMMAND_LINE = {
     "k": "K",
     "split": "SPLIT of --partition tree:SIZE:SPLIT",
     "n_resamples": "--resamples",
+    "run_length": "--run-length",
+    "min_rows": "--min-rows",
     "rng": "--seed",
     "Canonical()": "--lens canonical",
     "TopLabel()": "--lens top",

@@ -13,7 +13,7 @@ WIDEST = 28  # of options, beside which their text begins
 LEAST = 30  # of that text, or it stands below
 TYPE = re.compile(r"( <[^>]*>\S*| (TEXT|PATH|INTEGER|FLOAT)( RANGE)?)$")
 CHOICES = re.compile(r"<([^>]*\|[^>]*)>$")
-RANGE = re.compile(r"(; |(?<=\[))[-0-9.]*<?=?x[<>]=?[0-9.]+(?=[;\]])")
+RANGE = re.compile(r"(; |(?<=\[))[-0-9.e]*<?=?x[<>]=?[-0-9.e]+(?=[;\]])")
 
 VALUES = {  # what stands for the value of an option
     "COLUMN": "label weight row id cluster",

@@ -126,11 +126,10 @@ class Inputs:
     def load_with_columns(self, files: list[Path]) -> dict[str, "Predictions"]:
         """Load the models of files with all columns that have no other use beside them."""
         models = self.load_all(files, paired=False)
-        readings = [model.reading for model in models.values() if model.reading is not None]
-        shared = set.intersection(*(set(reading.left_out) for reading in readings))
-        keep = [name for name in readings[0].left_out if name in shared]
-        if any(str(file) == "-" for file in files):  # which is read once
+        if Path("-") in files:  # which is read once
             return models
+        left_out = [getattr(model.reading, "left_out", ()) for model in models.values()]
+        keep = [name for name in left_out[0] if all(name in others for others in left_out)]
         return self.load_all(files, paired=False, keep=keep) if keep else models
 
     def load_all(

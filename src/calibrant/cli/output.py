@@ -55,9 +55,17 @@ def print_readings(read: "Predictions | Scan | Mapping[str, Any]") -> None:
 
 def width() -> int:
     """Return how many characters a line has: those of the terminal, at most `WIDTH`."""
-    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
-        return WIDTH
-    return min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH)
+    return min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH) if _is_narrow() else WIDTH
+
+
+def _is_narrow() -> bool:
+    """Whether lines have an end: those of a pipe have none, unless somebody says so."""
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
+
+
+def _heading(title: str) -> str:
+    """Return a title in lines that fit, or in one where nothing has to."""
+    return _filled(title) if _is_narrow() else title
 
 
 def say(sentence: str) -> None:
@@ -81,7 +89,7 @@ def drawn(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def print_title(title: str) -> None:
     """Write a line that stands out in a terminal."""
-    _print_styled(_console(), _filled(title), "bold")
+    _print_styled(_console(), _heading(title), "bold")
 
 
 def print_table(
@@ -98,7 +106,7 @@ def print_table(
     groups = [("", body)]
     if heading and len(rule) > room:
         (top, rule), groups = tables.grouped(header, rows, heading, words=1, rule="─")
-    _print_styled(console, _filled(title), "bold")
+    _print_styled(console, _heading(title), "bold")
     if len(rule) > room:
         _print_stacked(console, header, rows, heading)
         return
@@ -131,7 +139,7 @@ def _print_stacked(
 def _print_styled(console: "Console", line: str, style: str = "") -> None:
     from rich.text import Text
 
-    console.print(Text(tables.visible(line), style=style), soft_wrap=True)
+    console.print(Text(tables.visible(line, keep="\n"), style=style), soft_wrap=True)
 
 
 def _console() -> "Console":

@@ -1,8 +1,7 @@
-"""From predictions to a page of HTML, with enough to compute every number again."""
+"""From predictions to a page of HTML."""
 
 import json
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant import tables
-from calibrant.arguments import as_lens, as_rows, takes_models
+from calibrant.arguments import as_lens, takes_models
 from calibrant.checks.files import whole_file
 from calibrant.checks.parameters import Rng, as_seed
 from calibrant.cross_fitting.result import HEADER as METHOD_HEADER
@@ -26,7 +25,7 @@ from calibrant.diagrams.charts import chart, forest, spark
 from calibrant.diagrams.charts.svg import asset, policy
 from calibrant.diagrams.diagram import Models, named
 from calibrant.inference import Comparison, Evaluation, Slice, Slices, compare, evaluate
-from calibrant.inference.replicates.problem import Progress, check_resamples, fields, part
+from calibrant.inference.replicates.problem import Progress, check_resamples, part
 from calibrant.inference.verdicts.evaluation import HEADER
 from calibrant.inference.verdicts.groups import HEADER as SLICE_HEADER
 from calibrant.lenses import Lens, TopLabel
@@ -35,6 +34,7 @@ from calibrant.monitor.periods import OverTime
 from calibrant.predictions import Predictions
 from calibrant.reporting import contents as of_model
 from calibrant.reporting.contents import Contents, Settings, main_lens
+from calibrant.reporting.provenance import provenance
 from calibrant.reporting.sentences import comparison_parts, paragraphs
 from calibrant.rows import Scan
 from calibrant.scores import why_infinite
@@ -167,7 +167,7 @@ def _render(
         compared["drawn"] = _figure(together, "comparison-figure")
     models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
     script = asset("chart.js") + files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
-    origin = _provenance(contents, together, settings)
+    origin = provenance(contents, together, settings)
     page = environment.get_template("template.html.j2").render(
         title=title,
         region=settings.region,
@@ -359,57 +359,3 @@ def _remedy(remedy: of_model.Remedy, element: str) -> dict[str, Any]:
     if remedy.diagram is not None:
         shown["drawn"] = _figure(remedy.diagram, f"{element}-recalibrated")
     return shown
-
-
-def _provenance(
-    contents: Sequence[Contents], together: ReliabilityDiagram | None, settings: Settings
-) -> dict[str, Any]:
-    """Return the version, the settings, and what identifies the data of each model."""
-    from calibrant import __version__  # noqa: PLC0415
-
-    return {
-        "calibrant": __version__,
-        **fields(settings, "seed", "n_resamples", "region", "groups"),
-        "comparison_diagram": None if together is None else dict(together.settings),
-        "models": [_origin_of(c) for c in contents],
-    }
-
-
-def _origin_of(contents: Contents) -> dict[str, Any]:
-    data, by_class = contents.data, contents.by_class
-    repaired = contents.remedy.found
-    return {
-        "name": contents.name,
-        "rows": data.n,
-        "classes": data.m,
-        "weighted": data.weighted,
-        **_origin(data),
-        "settings": dict(contents.evaluation.settings),
-        "diagrams": [dict(drawing.diagram.settings) for drawing in contents.drawings],
-        "curve": None if contents.curve is None else dict(contents.curve.settings),
-        "predicted_classes": None if by_class is None else dict(by_class.settings),
-        "classwise": None if contents.classes is None else str(of_model.BINS),
-        "class_diagrams": [dict(drawing.diagram.settings) for drawing in contents.class_drawings],
-        "slices": None if contents.slices is None else dict(contents.slices.settings),
-        "regions": _settings_of(contents.where),
-        "evaluation": contents.evaluation.to_dict()["rows"],
-        "recalibration": None if repaired is None else dict(repaired.settings),
-    }
-
-
-def _settings_of(where: of_model.Where | None) -> dict[str, Any] | None:
-    """Return how regions were searched, if they were."""
-    return None if where is None or where.found is None else dict(where.found.settings)
-
-
-def _origin(data: Any) -> dict[str, Any]:
-    """Return what identifies the rows: a hash of them, or where they were read from."""
-    if not as_rows(data).held:
-        dtype = "float32" if data.columns.single else "float64"
-        return {"dtype": dtype, "scanned": repr(data), "row": data.columns.row}
-    state = sha256()
-    pieces: list[Any] = ["\x1f".join(data.classes).encode(), str(data.probs.dtype).encode()]
-    pieces += [data.probs, data.labels, np.ascontiguousarray(data.weights)]
-    for piece in pieces:
-        state.update(piece)
-    return {"dtype": str(data.probs.dtype), "sha256": state.hexdigest()}

@@ -10,6 +10,7 @@ that the limits of the constant are exact, as those of Clopper and Pearson are, 
 counts. The same is done where there is one bin.
 """
 
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -138,8 +139,9 @@ def _bins(sample: Sample, loss: float) -> Bins:
     count = max(1, int(most + NEARLY))
     ends = variance[-1] * np.arange(1, count) / count * (1 - NEARLY)
     cuts = np.searchsorted(p, p[np.searchsorted(variance, ends)], "left")
-    columns = np.stack((weights, weights**2, implied, weights * gaps, weights * gaps**2))
-    sums = np.add.reduceat(columns, np.unique(np.append(0, cuts)), axis=1)
+    starts, weighed = np.unique(np.append(0, cuts)), (weights * gaps**power for power in (1, 2))
+    columns = chain((weights, weights**2, implied), weighed)  # one after another: they are large
+    sums = np.stack([np.add.reduceat(column, starts) for column in columns])
     mass, squares = sums[:2]
     rows = mass * mass / squares / loss
     expected, means, second = sums[2:] / mass
