@@ -96,7 +96,7 @@ class ReliabilityDisplay:
         ax : matplotlib Axes, optional
             Where to draw; default: a new figure.
         **kwargs
-            `style` of `plot`; `lens`, `level`, `n_resamples` and `rng` of `reliability_diagram`.
+            `style` and `ref_line` of `plot`; `lens`, `level`, `n_resamples` and `rng` of `reliability_diagram`.
         """
         data = predictions_of(estimator, X, y, pos_label)
         called = type(estimator).__name__ if name is None else name
@@ -187,14 +187,16 @@ class ReliabilityDisplay:
         """Compute the diagram and draw it."""
         one_of("strategy", strategy, STRATEGIES)
         how = dict(kwargs)
-        style: Style = how.pop("style", "line")
+        look = {name: how.pop(name) for name in ("style", "ref_line") if name in how}
         how.setdefault("rng", 0)
         if max(data.m for data in models.values()) > 2:
             how.setdefault("lens", "top")
         diagram = reliability_diagram(models, partition=STRATEGIES[strategy](n_bins), **how)
-        return cls(diagram).plot(ax, style=style)
+        return cls(diagram).plot(ax, **look)
 
-    def plot(self, ax: "Axes | None" = None, *, style: Style = "line") -> Self:
+    def plot(
+        self, ax: "Axes | None" = None, *, style: Style = "line", ref_line: bool = True
+    ) -> Self:
         """Draw the diagram, beside others that are on the Axes.
 
         Parameters
@@ -204,11 +206,19 @@ class ReliabilityDisplay:
         style : {"line", "bars"}, default "line"
             "line": points that a line joins, as scikit-learn draws them. "bars": frequency and gap
             of each bin, of one model.
+        ref_line : bool, default True
+            Whether to draw the line of a calibrated model.
         """
+        from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
+
         before = _take_down(ax)
         diagram = self.diagram if before is None else _joined(before, self.diagram)
         others = [] if ax is None else _artists(ax)
-        self.ax_ = diagram.plot(ax, style=style)
+        picture = diagram.picture(style=style)
+        if not ref_line:
+            kept = [part for part in picture.parts if getattr(part, "look", "") != "zero"]
+            picture = replace(picture, parts=tuple(kept))
+        self.ax_ = static.draw(picture, ax)
         figure: Any = self.ax_.figure
         self.figure_ = figure
         _drawn[self.ax_] = diagram, [a for a in _artists(self.ax_) if a not in others]
