@@ -96,7 +96,8 @@ class ReliabilityDisplay:
         ax : matplotlib Axes, optional
             Where to draw; default: a new figure.
         **kwargs
-            `style` and `ref_line` of `plot`; `lens`, `level`, `n_resamples` and `rng` of `reliability_diagram`.
+            `style` and `ref_line` of `plot`; `lens`, `level`, `n_resamples` and `rng` of
+            `reliability_diagram`.
         """
         data = predictions_of(estimator, X, y, pos_label)
         called = type(estimator).__name__ if name is None else name
