@@ -11,8 +11,7 @@ import numpy as np
 from calibrant import tables
 from calibrant.checks.labels import shown
 from calibrant.diagrams import ReliabilityDiagram
-from calibrant.diagrams.bins import bins_picture
-from calibrant.diagrams.charts import chart, forest, spark
+from calibrant.diagrams.charts import chart, forest
 from calibrant.diagrams.charts.svg import asset, policy
 from calibrant.diagrams.listed import bin_records
 from calibrant.diagrams.null import null_picture
@@ -23,6 +22,7 @@ from calibrant.inference.replicates.problem import Progress
 from calibrant.monitor.periods import HEADER as PERIODS
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import WHOLE
+from calibrant.reporting.page import sparks
 from calibrant.words import capital, many, pvalue
 
 PAGE_ROWS = 20
@@ -181,19 +181,17 @@ class Pages:
     def _classes(self, state: State, progress: Progress | None) -> str:
         found = self.session.classes(state, progress)
         header, lines = found.lines()
-        shown_classes = [found.classes[j] for j in found.ranked[:MOST_SPARKS]]
-        sparks = []
-        for name in shown_classes:
-            one = self.session.diagram(replace(state, lens=f"class:{name}", bins=0, other=""))
-            label = f"Observed minus predicted frequency of {name}. {one.sentence}"
-            sparks.append(
-                (name, state.moved(lens=f"class:{name}"), spark(bins_picture(one), label))
-            )
+        diagrams = {
+            name: self.session.diagram(replace(state, lens=f"class:{name}", bins=0, other=""))
+            for name in (found.classes[j] for j in found.ranked[:MOST_SPARKS])
+        }
+        pictures, _ = sparks(diagrams)
+        small = [(name, state.moved(lens=f"class:{name}"), drawn) for name, drawn in pictures]
         links = [state.moved(lens=f"class:{line[0]}") for line in lines]
         return self._part(
             "classes",
             told=capital(str(found)),
-            sparks=sparks,
+            sparks=small,
             header=header,
             lines=lines,
             links=links,

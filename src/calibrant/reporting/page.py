@@ -272,12 +272,18 @@ def _forest(found: Slices, column: str, element: str) -> dict[str, Any]:
     return {"title": column, "kind": "forest", "id": element, "chart": drawn, "summary": told}
 
 
-def _sparks(drawings: Sequence[of_model.Drawing]) -> dict[str, Any]:
-    reach = _common_reach([drawing.diagram for drawing in drawings])
+def sparks(diagrams: Mapping[str, ReliabilityDiagram]) -> tuple[list[tuple[str, str]], float]:
+    """Return a small picture of each class, by its name, and the height that all share."""
+    reach = _common_reach(list(diagrams.values()))
     pictures = []
-    for one in drawings:
-        label = f"Observed minus predicted frequency of {one.title}. {one.diagram.sentence}"
-        pictures.append((one.title, spark(bins_picture(one.diagram, reach=reach), label)))
+    for name, one in diagrams.items():
+        label = f"Observed minus predicted frequency of {name}. {one.sentence}"
+        pictures.append((name, spark(bins_picture(one, reach=reach), label)))
+    return pictures, reach
+
+
+def _sparks(drawings: Sequence[of_model.Drawing]) -> dict[str, Any]:
+    pictures, reach = sparks({drawing.title: drawing.diagram for drawing in drawings})
     return {"sparks": pictures, "reach": f"{reach:.2f}"}
 
 

@@ -103,7 +103,10 @@ def _axes(x: Scale, y: Scale, foot: float) -> list[str]:
         parts.append(svg.text((x.start - 6, y(value) + 4), number(value, up), "end"))
     for value in across:
         parts.append(svg.line((x(value), BOTTOM), (x(value), TOP), "grid"))
-        parts.append(svg.text((x(value), foot + 18), number(value, across)))
+        told, at, anchor = number(value, across), x(value), "middle"
+        if at + len(told) * svg.LETTER / 2 > WIDTH:  # it would be cut off
+            at, anchor = WIDTH, "end"
+        parts.append(svg.text((at, foot + 18), told, anchor))
     return parts
 
 
