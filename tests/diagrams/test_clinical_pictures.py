@@ -76,3 +76,18 @@ def test_both_renderers_draw(make):
     assert diagram.plot().get_xlabel()
     assert "net benefit" in str(diagram.figure().figure) or "O/E" in str(diagram.figure().figure)
     assert diagram._repr_html_()
+
+
+def test_pictures_of_clinical_papers_have_tables():
+    data = drawn()
+    flexible = cal.flexible_diagram(data)
+    header, lines = flexible.lines()
+    assert header == ("predicted", "observed", "95\N{NO-BREAK SPACE}% interval")
+    assert len(lines) == len(flexible.records()) > 5
+    assert flexible.records()[0]["observed"] == flexible.found.curve.y[0]
+    both = cal.decision_curve({"one": data, "two": drawn(1)})
+    header, lines = both.lines()
+    assert header[:2] == ["model", "threshold"]
+    assert {line[0] for line in lines} == {"one", "two"}
+    first = both.records()[0]
+    assert first["net_benefit"] == both.series["one"].value[0]

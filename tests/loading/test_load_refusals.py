@@ -238,7 +238,10 @@ BAD_CSV = [
     ),
     ("y,prob_a,prob_b,p_a,p_b\na,1,0,1,0\n", r"must have one prefix; found those of prob_ and p_"),
     ("y,prob,score\n1,0.5,0.5\n", r"probability of class 1; 'prob', 'score' could each be it"),
-    ("y,p\nyes,0.5\nno,0.5\n", r"must be 0 and 1, or `classes` must name .*found 'no', 'yes'"),
+    (
+        "y,p\nsick,0.5\nwell,0.5\n",
+        r"must be 0 and 1, or `classes` must name .*found 'sick', 'well'",
+    ),
     ("y,p\n-1,0.5\n1,0.5\n", r"must be 0 and 1, or `classes` must name .*found '-1', '1'"),
     ("y,prob_a\na,0.5\nb,0.5\nc,0.5\n", r"must be 0 and 1, or `classes`.*found 'a', 'b', 'c'"),
     (

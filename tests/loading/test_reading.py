@@ -213,3 +213,33 @@ def test_percentages_are_called_so(write):
         ValueError, match=r"`values` must be .* 'rounded' or 'logits'; found 'log-odds'\."
     ):
         load(write(ROUNDED), values="log-odds")
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (("no", "yes"), ("no", "yes")),
+        (("Yes", "No"), ("No", "Yes")),
+        (("yes", "yes"), ("no", "yes")),
+        (("negative", "positive"), ("negative", "positive")),
+        (("absent", "present"), ("absent", "present")),
+    ],
+)
+def test_no_and_yes_are_class_0_and_class_1(write, labels, classes):
+    data = load(write(f"risk,event\n0.2,{labels[0]}\n0.7,{labels[1]}\n"))
+    assert data.classes == classes
+    assert [data.classes[y] for y in data.labels] == list(labels)
+
+
+def test_an_event_is_a_label_where_nothing_else_is(write):
+    assert load(write("risk,event\n0.2,0\n0.7,1\n")).reading.label == "event"
+    both = load(write("risk,event,outcome\n0.2,0,1\n0.7,1,1\n"))
+    assert both.reading.label == "outcome"
+
+
+def test_an_array_that_is_missing_is_asked_for_by_its_option(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, probs=[0.2, 0.7], labels=[0, 1])
+    for option in ("keep", "cluster"):
+        with pytest.raises(ValueError, match=f"`{option}` must name an array; 'site' not among"):
+            load(path, **{option: "site"})

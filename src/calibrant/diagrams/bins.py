@@ -135,7 +135,9 @@ def of_model(
 
 
 def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
-    """Say the ECE of a model, its number of rows and its p-value; a line each of several.
+    """Say the ECE of a model, its number of rows, and the p-value of its bins: not that of the ECE.
+
+    Several models have a line each.
 
     Of scanned rows, whose ECE on the usual bins is not known, it is that on the bins drawn.
     """
@@ -143,7 +145,7 @@ def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
         (
             _told_error(series),
             f"n = {series.function.counts.sum():,.12g}",
-            pvalue(series.pvalue, series.cells.largest.size),
+            f"bins: {pvalue(series.pvalue, series.cells.largest.size)}",
         )
         for series in diagram.series
     ]

@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from calibrant import tables
 from calibrant.arguments import as_lens, takes_arrays, takes_models
 from calibrant.diagrams import picture
 from calibrant.diagrams.diagram import Diagram, Models, named
@@ -78,6 +79,20 @@ class FlexibleDiagram(Diagram):
             strip=(self.histogram,),
             summary=self._summary(),
         )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return some points of the curve, with their limits."""
+        curve = self.found.curve
+        names = {"predicted": curve.x, "observed": curve.y, "low": curve.low, "high": curve.high}
+        return [{name: float(each[t]) for name, each in names.items()} for t in _told(curve.x)]
+
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table."""
+        header = ("predicted", "observed", f"{percent(self.found.level)} interval")
+        return header, [
+            [f"{one['predicted']:.3f}", f"{one['observed']:.3f}", _interval(one)]
+            for one in self.records()
+        ]
 
     def _summary(self) -> tuple[str, ...]:
         names = {"O/E": "observed_expected", "slope": "slope", "AUC": "auc"}
@@ -178,6 +193,35 @@ class DecisionCurve(Diagram):
             frame=frame,
         )
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return some thresholds of each model, with net benefits and their limits."""
+        found = []
+        for name, one in self.series.items():
+            told = _told(one.thresholds)
+            columns = {"threshold": one.thresholds, "net_benefit": one.value, "low": one.low}
+            columns |= {"high": one.high, "treat_all": one.treat_all}
+            named_so = {"model": name} if name else {}
+            found += [
+                named_so | {key: float(each[t]) for key, each in columns.items()} for t in told
+            ]
+        return found
+
+    def lines(self) -> tables.Lines:
+        """Return header and lines of the table."""
+        leading = ["model"] if len(self.series) > 1 else []
+        level = percent(float(self.settings["level"]))
+        header = [*leading, "threshold", "net benefit", f"{level} interval", "treating all"]
+        return header, [
+            [
+                *(one[name] for name in leading),
+                f"{one['threshold']:.3g}",
+                number(one["net_benefit"]),
+                _interval(one),
+                number(one["treat_all"]),
+            ]
+            for one in self.records()
+        ]
+
     def _places(self, title: str, one: NetBenefit, frame: Frame) -> Marks:
         """Return places along a curve that say their numbers on hovering."""
         told = [t for t in _told(one.thresholds) if frame.y[0] <= one.value[t] <= frame.y[1]]
@@ -243,6 +287,10 @@ def decision_curve(
     series = {name: one.decision for name, one in found.items()}
     first = next(iter(found.values()))
     return DecisionCurve(series, seen.classes[seen.event or 0], first.settings)
+
+
+def _interval(record: Mapping[str, Any]) -> str:
+    return f"{number(record['low'])} to {number(record['high'])}"
 
 
 def _seen(data: Any, lens: Lens | str) -> Predictions:

@@ -2,7 +2,7 @@
 
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -61,7 +61,7 @@ def _table(archive: zipfile.ZipFile, names: Sequence[str], options: Options) -> 
     chosen = Chosen((probs_key,), (), lists=array.ndim == 2)
     others = [name for name in names if name != "classes"]
     reading = reading_of(chosen, roles, known, others, options)
-    extra = {key: _beside(archive, names, key, n) for key in roles.beside}
+    extra = {key: _beside(archive, names, key, n, option) for option, key in _named(roles)}
     return Table(probs, labels, known.names, weights, extra, reading, source)
 
 
@@ -135,9 +135,19 @@ def _key(
     )
 
 
-def _beside(archive: zipfile.ZipFile, keys: Sequence[str], key: str, n: int) -> pl.Series:
+def _named(roles: Roles) -> Iterator[tuple[str, str]]:
+    """Yield the arrays that name models, rows, clusters or groups, each after its option."""
+    for option in ("model", "id", "cluster"):
+        if getattr(roles, option) is not None:
+            yield option, getattr(roles, option)
+    yield from (("keep", key) for key in roles.kept)
+
+
+def _beside(
+    archive: zipfile.ZipFile, keys: Sequence[str], key: str, n: int, option: str
+) -> pl.Series:
     """Return an array that names models, rows, clusters or groups as a column."""
-    array = _array(archive, _key("model", keys, (), key))
+    array = _array(archive, _key(option, keys, (), key))
     if array.shape != (n,):
         raise ValueError(f"the array {key!r} must be of shape ({n},); found {array.shape}.")
     return pl.Series(key, array.tolist())

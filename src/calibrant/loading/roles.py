@@ -19,6 +19,7 @@ LABELS = (
     *("label", "labels", "target", "targets", "y", "y_true", "outcome", "truth", "true_class"),
     *("true_label", "ground_truth", "gold", "actual", "observed", "class"),
 )
+EVENTS = ("event", "events", "obs")  # labels, where nothing is called as those are
 # whether a prediction was right: labels that go with a confidence
 CORRECT = ("correct", "is_correct", "was_correct", "correctness", "hit")
 CONFIDENCES = ("confidence", "conf", "top_confidence", "top_prob", "max_prob")
@@ -296,9 +297,14 @@ def _one_hot(names: Collection[str]) -> str:
 
 def _usual_labels(kinds: Mapping[str, Kind]) -> list[str]:
     """Return columns that are called as labels usually are, or as what tells who is right."""
-    found = [name for name in kinds if name.lower() in LABELS]
-    right = [name for name in kinds if name.lower() in CORRECT]
-    return right if right and (not found or _of_predictions(kinds)) else found
+    found, right = _among(kinds, LABELS), _among(kinds, CORRECT)
+    if right and (not found or _of_predictions(kinds)):
+        return right
+    return found or _among(kinds, EVENTS)
+
+
+def _among(names: Iterable[str], known: Collection[str]) -> list[str]:
+    return [name for name in names if name.lower() in known]
 
 
 def _of_predictions(kinds: Mapping[str, Kind]) -> bool:

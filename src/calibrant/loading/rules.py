@@ -19,6 +19,7 @@ from calibrant.predictions import CONFIDENCES
 
 ZERO_AND_ONE = {Decimal(0), Decimal(1)}
 TRUTHS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
+ANSWERS = (("no", "yes"), ("negative", "positive"), ("absent", "present"))  # of class 0, class 1
 NEGATIONS = ("no", "not", "none", "neg", "negative")
 
 
@@ -206,7 +207,7 @@ def _two_names(labels: Sequence[str], event: str | None, column: str) -> tuple[s
     found = {meaning(label): _plain(label) for label in labels}
     if event is None and meaning(column) in {*found, *ZERO_AND_ONE}:
         event = column
-    names = None if event is None else _named_for(event, found)
+    names = _spoken(labels) if event is None else _named_for(event, found)
     if names is not None:
         return names
     if not set(found) <= ZERO_AND_ONE:
@@ -216,6 +217,16 @@ def _two_names(labels: Sequence[str], event: str | None, column: str) -> tuple[s
         )
     names = _zero_and_one(found)
     return names if event is None else _of_event(event, names)
+
+
+def _spoken(labels: Sequence[str]) -> tuple[str, str] | None:
+    """Return labels that say no and yes, in this order, as they are spelled; None for others."""
+    spelled = {label.strip().lower(): label for label in labels}
+    for pair in ANSWERS:
+        if set(spelled) <= set(pair):
+            low, high = (spelled.get(word, word) for word in pair)
+            return low, high
+    return None
 
 
 def _of_event(event: str, names: tuple[str, str]) -> tuple[str, str]:
