@@ -125,11 +125,18 @@ class Explorer:
         return f"<explorer at {self.address}>"
 
 
-def _listen(host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+class Server(ThreadingHTTPServer):
+    """A thread for each request; those that come at once wait in line, and none is turned away."""
+
+    request_queue_size = 256
+    daemon_threads = True
+
+
+def _listen(host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> Server:
     """Open a port; if it is in use, one of the next."""
     for number in range(port, min(port + 20, 65_536)) if port else (0,):
         try:
-            found = ThreadingHTTPServer((host, number), handler)
+            return Server((host, number), handler)
         except (OSError, OverflowError) as error:
             why = str(getattr(error, "strerror", None) or error).lower()
             if number + 1 < port + 20 and "in use" in why:
@@ -137,8 +144,6 @@ def _listen(host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> Thre
             raise ValueError(
                 f"`host` and `port` cannot be listened to: {host}:{number}, {why}."
             ) from None
-        found.daemon_threads = True
-        return found
     raise ValueError(f"`port` must be free; {port} and the next ones are in use.")
 
 
