@@ -26,7 +26,6 @@ BLOCK = 1 << 18  # bytes that are looked at together
 TAIL = 1 << 16  # bytes that hold the last line
 END = ord("\n")
 RUNS = (b"\n" * 1000, b"\r\n" * 1000)  # empty lines, too many to be meant
-MISSING = ("na", "n/a", "null", "none", "-", "?", "#n/a", "missing")
 
 
 @final

@@ -1,6 +1,6 @@
 """``calibrant clinical`` and ``verification``: the numbers of clinicians and of forecasters."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,13 +54,8 @@ def clinical(
     found = cal.clinical(data, lens=parse_lens(lens, data), thresholds=threshold or None)
     if inputs.json:
         print_json("clinical", {**inputs.origin(file, data), **found.to_dict()})
-        return
-    for sentence in found.sentences:
-        say(sentence)
-    typer.echo()
-    header, rows = found.lines()
-    print_table("Clinical numbers", header, rows, heading=(0,))
-    print_readings(data)
+    else:
+        _print("Clinical numbers", found, data)
 
 
 @takes_inputs(draws=False)
@@ -78,12 +73,17 @@ def verification(
     found = cal.verification(data, bins=bins, climatology=_numbers(climatology))
     if inputs.json:
         print_json("verification", {**inputs.origin(file, data), **found.to_dict()})
-        return
+    else:
+        _print("Verification", found, data)
+
+
+def _print(title: str, found: Any, data: Any) -> None:
+    """Write sentences and a table, and what was read."""
     for sentence in found.sentences:
         say(sentence)
     typer.echo()
     header, rows = found.lines()
-    print_table("Verification", header, rows, heading=(0,))
+    print_table(title, header, rows, heading=(0,))
     print_readings(data)
 
 
