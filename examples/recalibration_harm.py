@@ -4,7 +4,8 @@
 ``--share 0.1`` draws a tenth of the data sets, ``--jobs 16`` works in so many processes, and
 ``--more 1000`` prints how often intervals cover in six lines of the second table, from so many
 other sets. The gain of a calibrator is the fall of its expected log loss: over the labels of the
-known truth, on 4,000 predictions that nothing was fitted to; on 40,000 if an interval must cover it.
+known truth, on 4,000 predictions that nothing was fitted to; on 40,000 if an interval must cover
+it.
 """
 
 import argparse

@@ -44,6 +44,7 @@ MOST_CLASSES = 20  # for which m (m + 1) numbers are fitted by default
 MOST_NUMBERS = 1 << 22  # probabilities whose miscalibration is worked out: of more, of some rows
 FEWEST_ROWS = 2000  # of these
 PRIOR_ROWS = 60  # worth of the model's own word, see docs/recalibration.md
+SURER = 1.0  # standard errors by which a calibrator must beat a simpler one
 
 
 @takes_arrays
@@ -64,8 +65,8 @@ def recalibrate(
     the rest of the Brier score; and a test.
 
     The recommendation is to leave the model as it is, unless its exact test rejects calibration at
-    5 %. Then it is, of the methods that improve the log loss, the first that is within one
-    standard error, of the difference in pairs of rows, of the best.
+    5 %. Then it is the simplest method if that improves the log loss; and each further one in place
+    of what was chosen before it if it improves on that, in pairs of rows, by a standard error.
 
     Parameters
     ----------
@@ -325,16 +326,13 @@ def _row(
 def _recommended(logs: Floats, weights: Floats, clusters: NDArray[np.int32] | None = None) -> int:
     """Return which of the log losses (1 + methods, n) to take; the first is of the model as it is.
 
-    Of the methods that improve the mean, the first that is within a standard error of the best.
+    The simplest method must improve the mean; each further one must improve it by `SURER` standard
+    errors on what was chosen so far, unless that is infinite.
     """
-    held = weights > 0
-    means = logs[:, held] @ weights[held]
-    better = [method for method in range(1, len(means)) if means[method] < means[0]]
-    if not better:
-        return 0
-    best = min(better, key=lambda method: float(means[method]))
-    for method in better:
-        worse = Change.of(logs[method] - logs[best], weights, clusters)
-        if worse.value <= worse.standard_error:
-            return method
-    return best
+    chosen = 0
+    for method in range(1, len(logs)):
+        change = Change.of(logs[method] - logs[chosen], weights, clusters)
+        beyond = method > 1 and np.isfinite(change.value)
+        if change.value < (-SURER * change.standard_error if beyond else 0.0):
+            chosen = method
+    return chosen
