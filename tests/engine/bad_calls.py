@@ -13,7 +13,7 @@ from calibrant.engine import (
     classes,
     draws,
     grid,
-    isotonic,
+    line,
     null,
     poisson_binomial,
     resample,
@@ -133,7 +133,7 @@ def walk(nodes, thresholds=3):
 
 
 def pool(events, losses, cells=4):
-    return isotonic.pool(events, np.full(cells, 2.0), losses, 0, isotonic.Pools.start(2))
+    return line.pool(events, np.full(cells, 2.0), losses, 0, line.Pools.start(2))
 
 
 def source_of(probs=PROBS, table=None):
@@ -279,16 +279,16 @@ CALLS = {
     "block_counts, a table": lambda: poisson_binomial.block_counts(PROBS, 128),
     "block_counts, no length": lambda: poisson_binomial.block_counts(PROBS[:, 0], 0),
     "block_counts, length below 0": lambda: poisson_binomial.block_counts(PROBS[:, 0], -1),
-    # isotonic
+    # pools and values
     "pool, more replicates": lambda: pool(np.ones((4, 3)), np.ones((2, 4))),
     "pool, one dimension": lambda: pool(np.ones(4), np.ones((2, 4))),
     "pool, little mass": lambda: pool(np.ones((4, 2)), np.ones((2, 4)), cells=3),
     "pool, few losses": lambda: pool(np.ones((4, 2)), np.ones((2, 3))),
     "pool, integers": lambda: pool(np.ones((4, 2), int), np.ones((2, 4))),
-    "tally, a table": lambda: isotonic.tally(PROBS, PROBS[:, 0] > 0),
-    "tally, integers": lambda: isotonic.tally(np.arange(3), np.arange(3) > 1),
-    "tally, numbers for events": lambda: isotonic.tally(PROBS[:, 0], PROBS[:, 1]),
-    "tally, few events": lambda: isotonic.tally(PROBS[:, 0], PROBS[1:, 1] > 0),
+    "tally, a table": lambda: line.tally(PROBS, PROBS[:, 0] > 0),
+    "tally, integers": lambda: line.tally(np.arange(3), np.arange(3) > 1),
+    "tally, numbers for events": lambda: line.tally(PROBS[:, 0], PROBS[:, 1]),
+    "tally, few events": lambda: line.tally(PROBS[:, 0], PROBS[1:, 1] > 0),
     # null
     "null_totals, few rows": lambda: null_totals(SHORT),
     "null_totals, no rows": lambda: null_totals(BEYOND),
