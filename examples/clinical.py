@@ -28,7 +28,7 @@ from calibrant.risks.logistic import in_the_large, observed_expected, slope_and_
 from calibrant.risks.parts import brier, scaled_brier
 from calibrant.risks.sample import Risks
 from calibrant.risks.utility import net_benefit
-from calibrant.statistics.cox import fit_intercept, fit_line, logit
+from calibrant.statistics.score_tests import fit_intercept, fit_line, logit
 
 SPREAD = 1.2  # of the log-odds
 CENTRES = {0.5: 0.0, 0.3: -1.08, 0.1: -2.72, 0.02: -4.57}  # that give these rates of events

@@ -13,7 +13,7 @@ from calibrant.engine import (
     classes,
     draws,
     grid,
-    isotonic,
+    line,
     null,
     poisson_binomial,
     resample,
@@ -133,7 +133,16 @@ def walk(nodes, thresholds=3):
 
 
 def pool(events, losses, cells=4):
-    return isotonic.pool(events, np.full(cells, 2.0), losses, 0, isotonic.Pools.start(2))
+    return line.pool(events, np.full(cells, 2.0), losses, 0, line.Pools.start(2))
+
+
+def walk_rows(span, outcomes, end=4):
+    """Walk over four rows of two predictions."""
+    rows = line.Line(np.ones(4), np.array([2, end]), np.array([0.2, 0.7]), *np.full((2, 2), 2.0))
+    rows = rows._replace(decays=np.ones((1, 2)))
+    return line.walk_rows(
+        rows, span, outcomes, (1, True), arrays.blank(line.Walk, scales=1, size=2)
+    )
 
 
 def source_of(probs=PROBS, table=None):
@@ -279,16 +288,20 @@ CALLS = {
     "block_counts, a table": lambda: poisson_binomial.block_counts(PROBS, 128),
     "block_counts, no length": lambda: poisson_binomial.block_counts(PROBS[:, 0], 0),
     "block_counts, length below 0": lambda: poisson_binomial.block_counts(PROBS[:, 0], -1),
-    # isotonic
+    # pools and values
     "pool, more replicates": lambda: pool(np.ones((4, 3)), np.ones((2, 4))),
     "pool, one dimension": lambda: pool(np.ones(4), np.ones((2, 4))),
     "pool, little mass": lambda: pool(np.ones((4, 2)), np.ones((2, 4)), cells=3),
     "pool, few losses": lambda: pool(np.ones((4, 2)), np.ones((2, 3))),
     "pool, integers": lambda: pool(np.ones((4, 2), int), np.ones((2, 4))),
-    "tally, a table": lambda: isotonic.tally(PROBS, PROBS[:, 0] > 0),
-    "tally, integers": lambda: isotonic.tally(np.arange(3), np.arange(3) > 1),
-    "tally, numbers for events": lambda: isotonic.tally(PROBS[:, 0], PROBS[:, 1]),
-    "tally, few events": lambda: isotonic.tally(PROBS[:, 0], PROBS[1:, 1] > 0),
+    "tally, a table": lambda: line.tally(PROBS, PROBS[:, 0] > 0),
+    "tally, integers": lambda: line.tally(np.arange(3), np.arange(3) > 1),
+    "tally, numbers for events": lambda: line.tally(PROBS[:, 0], PROBS[:, 1]),
+    "tally, few events": lambda: line.tally(PROBS[:, 0], PROBS[1:, 1] > 0),
+    "walk_rows, few outcomes": lambda: walk_rows((0, 3), np.zeros((2, 2), np.int32)),
+    "walk_rows, rows beyond": lambda: walk_rows((0, 5), np.zeros((5, 2), np.int32)),
+    "walk_rows, ends beyond": lambda: walk_rows((0, 4), np.zeros((4, 2), np.int32), FAR),
+    "middle, little mass": lambda: line.middle(np.arange(3.0), np.ones(2)),
     # null
     "null_totals, few rows": lambda: null_totals(SHORT),
     "null_totals, no rows": lambda: null_totals(BEYOND),

@@ -83,7 +83,7 @@ def work_with_few_rows(data):
     engine.poisson_binomial.power_sums(p, cells, 4)
     engine.poisson_binomial.add_values(p, cells, 4)
     events, mass = np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0]]), np.array([2.0, 3.0, 1.0])
-    engine.isotonic.pool(events, mass, np.ones((2, 3)), 0, engine.isotonic.Pools.start(2))
+    engine.line.pool(events, mass, np.ones((2, 3)), 0, engine.line.Pools.start(2))
     engine.poisson_binomial.reach(np.array([0.2, 0.7]), np.array([3, 2]), np.array([0.6, 2.0]), 1.2)
     engine.line.pair_sum(p, p)
     work_with_regions(n)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calibrant import engine
 
-isotonic = engine.isotonic
+line = engine.line
 cell = st.tuples(st.integers(0, 4), st.integers(0, 4))
 
 
@@ -30,11 +30,11 @@ def minimax(cells):
 def pooled(counts, cuts=(), losses=None):
     """Pool counts (size, cells, 2), handed over in parts; cells have as many rows in each."""
     mass = counts[0].sum(axis=1)
-    pools = isotonic.Pools.start(counts.shape[0])
+    pools = line.Pools.start(counts.shape[0])
     losses = np.zeros((2, counts.shape[1])) if losses is None else losses
     for first, last in zip((0, *cuts), (*cuts, counts.shape[1]), strict=True):
         part = slice(first, last)
-        pools = isotonic.pool(counts[:, part, 1].T, mass[part], losses[:, part], first, pools)
+        pools = line.pool(counts[:, part, 1].T, mass[part], losses[:, part], first, pools)
     return pools
 
 
@@ -97,7 +97,7 @@ def test_an_infinite_loss_counts_where_it_occurs():
 def test_tally_counts(dtype, others, events):
     p, occurred = np.array([*others, *events], dtype) / 5, np.arange(len(others + events))
     order = np.random.default_rng(0).permutation(p.size)
-    found = isotonic.tally(p[order], (occurred >= len(others))[order])
+    found = line.tally(p[order], (occurred >= len(others))[order])
     all_rows, some = Counter(others + events), Counter(events)
     keys = sorted(all_rows)
     assert found[0].tolist() == (np.array(keys, dtype) / 5).astype(float).tolist()

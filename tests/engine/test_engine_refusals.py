@@ -20,7 +20,7 @@ def outcomes():
 
 
 MODULES = (
-    *("classes", "draws", "grid", "isotonic", "null", "poisson_binomial", "resample", "rows"),
+    *("classes", "draws", "grid", "line", "null", "poisson_binomial", "resample", "rows"),
     *("sums", "tree", "wealth"),
 )
 

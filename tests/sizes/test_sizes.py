@@ -10,7 +10,7 @@ from calibrant import Predictions
 from calibrant.lenses import TopLabel
 from calibrant.sizes import bias_of, compare, size_of
 from calibrant.sizes.cross_fit import FOLDS, CrossFit, at_least, combination, sample_of
-from calibrant.sizes.upper import at_most, confidence, tails, whole_bin
+from calibrant.sizes.limits import at_most, confidence, tails, whole_bin
 
 SETS = 300 if IN_FULL else 60
 

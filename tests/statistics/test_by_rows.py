@@ -9,8 +9,7 @@ from calibrant.calibration import View
 from calibrant.engine import threads
 from calibrant.engine.arrays import Replicates
 from calibrant.inference.replicates.problem import Plan
-from calibrant.statistics.by_rows import Summed, add_up, counts_of
-from calibrant.statistics.statistic import Drawn, batches
+from calibrant.statistics.statistic import Drawn, Summed, add_up, batches, counts_of
 
 WHOLE = statistics.ExpectedMiscalibration(partitions.EqualWidth(1))
 TOGETHER = (

@@ -11,7 +11,7 @@ from strategies import problems
 
 from calibrant import Predictions, calibration_test
 from calibrant.statistics import Cox, KernelMiscalibration, Neyman
-from calibrant.statistics.neyman import BINS
+from calibrant.statistics.score_tests import BINS
 
 neyman = Neyman()
 

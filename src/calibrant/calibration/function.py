@@ -187,10 +187,10 @@ def isotonic(data: Predictions, column: int) -> IsotonicFunction:
     if data.weighted:
         values, mass, events = _weighed(p, occurred, data.weights)
     else:
-        values, mass, events = engine.isotonic.tally(p, occurred)
+        values, mass, events = engine.line.tally(p, occurred)
     losses = np.zeros((2, values.size))
-    pools = engine.isotonic.Pools.start(1)
-    pools = engine.isotonic.pool(events[:, None], mass, losses, 0, pools)
+    pools = engine.line.Pools.start(1)
+    pools = engine.line.pool(events[:, None], mass, losses, 0, pools)
     return IsotonicFunction(values, mass, events, pools.last[0, : pools.height[0]])
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from calibrant.engine import densities as densities
     from calibrant.engine import draws as draws
     from calibrant.engine import grid as grid
-    from calibrant.engine import isotonic as isotonic
     from calibrant.engine import landmarks as landmarks
     from calibrant.engine import line as line
     from calibrant.engine import median as median

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.risks.sample import Floats, Interval, Measured, Risks, added, limits_of_count
-from calibrant.sizes.upper import Bin
-from calibrant.statistics.cox import chances, fit_intercept, fit_line, gain, logit
+from calibrant.sizes.limits import Bin
+from calibrant.statistics.score_tests import chances, fit_intercept, fit_line, gain, logit
 
 ROUNDS = 60  # of a search for an end, which needs five
 CLOSE = 1e-7  # of the root of the likelihood ratio

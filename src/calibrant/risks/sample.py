@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.arguments import as_lens, as_rows, check_data
 from calibrant.lenses import Lens
-from calibrant.sizes.upper import Bin, tails
+from calibrant.sizes.limits import Bin, tails
 from calibrant.words import CLUSTERS
 
 Floats = NDArray[np.float64]

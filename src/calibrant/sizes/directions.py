@@ -7,20 +7,27 @@ Penalties, in units of a row, keep what few rows cannot tell near the identity.
 
 Rows come in parts, and directions are wanted for many sets of parts. What rows predict may be known
 to all of them: knots of curves and cells of trees are the same for all sets, and only outcomes are
-added up by part. Newton's method begins at points that all sets share, so that its first step, too,
-adds up what parts say.
+added up by part. What maps of `recalibration` find to the last digit is found nearly: sums over
+the rows of a part are worked out at a few powers that all sets share, and each set adds up those
+of its parts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.engine import threads
 from calibrant.partitions import VarianceTree
 from calibrant.predictions import Predictions
-from calibrant.recalibration.likelihood import log_probabilities, softmax
-from calibrant.sizes.scaling import scale_classes
+from calibrant.recalibration.likelihood import (
+    ALONE,
+    OwnClass,
+    log_probabilities,
+    over_classes,
+    softmax,
+)
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +37,11 @@ HATS = 8  # of the curve
 VALUES = 256  # predictions that a curve tells apart
 SHRINKING = 20.0  # rows of no deviation that are added to each cell of the tree
 SMALLEST, SHARE = 80.0, 0.04  # nodes of a tree that are split: this weight, or share of all
+POWERS = np.geomspace(0.05, 20.0, 9)  # inverse temperatures at which sums are worked out; 1 is one
+PENALTY_OF_POWER = 4.0
+PENALTIES = np.array([16.0, 4.0])  # of slopes and intercepts
+DENSE = 32  # classes up to which second derivatives between classes count
+STEPS = 1  # of Newton's method that are a set's own: nearly there is good enough
 NEARLY = 1e-9  # what rounding may change, relatively, where something is counted or cut
 
 
@@ -64,6 +76,7 @@ class Sample(NamedTuple):
 
 Direction = Callable[[Floats, Floats], Floats]  # of predictions (k, m), and their logarithms
 Sets = Sequence[Sequence[int]]  # numbers of parts
+Rows = tuple[Floats, NDArray[Any], Floats]  # log-probabilities (n, m), labels (n,), weights (n,)
 
 
 class Parts(NamedTuple):
@@ -111,6 +124,131 @@ def _of_power(power: float) -> Direction:
 
 def _of_classes(theta: Floats) -> Direction:
     return lambda probs, logs: softmax(theta[:, 0] * logs + theta[:, 1]) - probs
+
+
+class Sums(NamedTuple):
+    """Derivatives of the summed log loss of softmax(theta_j0 log p_j + theta_j1)."""
+
+    gradient: Floats  # (m, 2)
+    curvature: Floats  # (2m, 2m), or within each class alone: (m, 2, 2)
+    slope: float  # along all theta_j0 alike
+    bend: float  # the second derivative along these
+
+
+def scale_classes(parts: Sequence[Rows], sets: Sets) -> list[Any]:
+    """Return the power s and theta (m, 2) of each set: of a small penalised log loss.
+
+    The power has the penalty 2 (s - 1)², and theta one of its distance from (s, 0). Classes that
+    hardly occur together in predictions hardly matter to each other: beyond `DENSE`, second
+    derivatives between classes are left out.
+    """
+    m = parts[0][0].shape[1]
+    known: dict[tuple[int, int], Sums] = {}
+
+    def at_power(mine: Sequence[int], number: int) -> Sums:
+        for part in mine:
+            if (part, number) not in known:
+                theta = np.tile([POWERS[number], 0.0], (m, 1))
+                known[part, number] = _sums(parts[part], theta)
+        return _total(known[part, number] for part in mine)
+
+    found = []
+    for mine in sets:
+        power, near = _power(lambda number, mine=mine: at_power(mine, number))
+        centre, theta = np.tile([power, 0.0], (m, 1)), np.tile([POWERS[near], 0.0], (m, 1))
+        theta = theta - _step(at_power(mine, near), theta - centre)
+        for _ in range(STEPS):
+            theta = theta - _step(
+                _total(_sums(parts[part], theta) for part in mine), theta - centre
+            )
+        found.append((power, theta))
+    return found
+
+
+def _power(sums_at: Any) -> tuple[float, int]:
+    """Return s where the penalised loss of softmax(s log p) is least, and the number next to it.
+
+    The first derivative rises with s. Between two powers it is taken for the cubic in log s that
+    has its values and slopes.
+    """
+
+    def end(number: int) -> tuple[float, float]:
+        sums, s = sums_at(number), float(POWERS[number])
+        slope = sums.slope + PENALTY_OF_POWER * (s - 1)
+        return slope, (sums.bend + PENALTY_OF_POWER) * s
+
+    number = POWERS.size // 2
+    here = end(number)
+    way = -1 if here[0] > 0 else 1
+    while 0 <= number + way < POWERS.size:
+        there = end(number + way)
+        if there[0] * here[0] <= 0:
+            break
+        number, here = number + way, there
+    else:
+        return float(POWERS[number]), number
+    share = _root(here, there, way * float(np.log(POWERS[1] / POWERS[0])))
+    power = POWERS[number] * (POWERS[1] / POWERS[0]) ** (way * share)
+    return float(power), number + (way if share > 0.5 else 0)
+
+
+def _root(here: tuple[float, float], there: tuple[float, float], width: float) -> float:
+    """Return where on the way a cubic is 0 that has these values and slopes at its ends."""
+    low, high, sign = 0.0, 1.0, 1.0 if here[0] > 0 else -1.0
+    for _ in range(30):
+        t = (low + high) / 2
+        value = (1 + 2 * t) * (1 - t) ** 2 * here[0] + t * t * (3 - 2 * t) * there[0]
+        value += width * t * (1 - t) * ((1 - t) * here[1] - t * there[1])
+        low, high = (t, high) if value * sign > 0 else (low, t)
+    return (low + high) / 2
+
+
+def _sums(rows: Rows, theta: Floats) -> Sums:
+    """Add up the derivatives of all rows."""
+    m = len(theta)
+    spans = threads.blocks(len(rows[0]), max(1, ALONE // (m * min(m, DENSE))))
+    shape = (2 * m, 2 * m) if m <= DENSE else (m, 2, 2)
+    nothing = Sums(np.zeros((m, 2)), np.zeros(shape), 0.0, 0.0)
+    blocks = (tuple(column[start:stop] for column in rows) for start, stop in spans)
+    return _total((_of_block(theta, *block) for block in blocks), nothing)
+
+
+def _of_block(theta: Floats, logs: Floats, labels: NDArray[Any], weights: Floats) -> Sums:
+    design = OwnClass()
+    q = softmax(design.logits(theta, logs))
+    means = over_classes(np.add, q * logs)
+    squares = over_classes(np.add, q * logs * logs)
+    bend = float(np.einsum("i,i->", weights, squares - means * means))
+    if len(theta) <= DENSE:
+        curvature = design.hessian(q, logs, weights)
+    else:
+        spread = weights[:, None] * q * (1 - q)
+        one, both = design.adjoint(spread * logs, logs).T
+        curvature = np.array([[one, both], [both, spread.sum(axis=0)]]).transpose(2, 0, 1)
+    q[np.arange(len(q)), labels] -= 1.0
+    q *= weights[:, None]
+    gradient = design.adjoint(q, logs)
+    return Sums(gradient, curvature, float(gradient[:, 0].sum()), bend)
+
+
+def _total(some: Iterator[Sums], start: Sums | None = None) -> Sums:
+    """Add up sums."""
+    for a in some:
+        b = start
+        start = a if b is None else Sums(a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3])
+    assert start is not None
+    return start
+
+
+def _step(sums: Sums, away: Floats) -> Floats:
+    """Return Newton's step (m, 2) of the penalised loss, at a distance from the centre."""
+    m = len(away)
+    gradient = sums.gradient + PENALTIES * away
+    if sums.curvature.ndim == 2:
+        matrix = sums.curvature + np.diag(np.tile(PENALTIES, m))
+        return np.asarray(np.linalg.solve(matrix, gradient.ravel())).reshape(m, 2)
+    matrices = sums.curvature + np.diag(PENALTIES)
+    return np.asarray(np.linalg.solve(matrices, gradient[:, :, None])[:, :, 0])
 
 
 class Table(NamedTuple):

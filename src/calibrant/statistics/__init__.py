@@ -7,7 +7,6 @@ block of replicates. It may use `calibration` and what is below it; it has not h
 from calibrant.calibration import Block, View
 from calibrant.statistics.calibration_errors import CalibrationError
 from calibrant.statistics.classwise import ClasswiseMiscalibration
-from calibrant.statistics.cox import Cox, CoxFit
 from calibrant.statistics.cumulative import (
     AveragedTwoBin,
     CutoffMiscalibration,
@@ -21,8 +20,8 @@ from calibrant.statistics.miscalibration import (
     WorstMiscalibration,
     grid,
 )
-from calibrant.statistics.neyman import Neyman
 from calibrant.statistics.of_score import ScoreMiscalibration, Spiegelhalter, Surprise
+from calibrant.statistics.score_tests import Cox, CoxFit, Neyman
 from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import OfFunction, Statistic

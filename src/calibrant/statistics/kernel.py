@@ -9,9 +9,8 @@ from calibrant import engine
 from calibrant.calibration import Block, View
 from calibrant.checks.parameters import brief, one_of, positive, truth, whole
 from calibrant.predictions import Predictions
-from calibrant.statistics.by_rows import Summed
 from calibrant.statistics.kernel_forms import Form, FullForm, LineForm, LowRankForm, Pairs, Sample
-from calibrant.statistics.statistic import Evaluate, Floats, Statistic, batches
+from calibrant.statistics.statistic import Evaluate, Floats, Statistic, Summed, batches
 
 FULL = 20_000  # rows up to which all pairs are looked at
 KERNELS = {"exponential": 0, "gaussian": 1, "laplacian": 0}  # as the engine counts them

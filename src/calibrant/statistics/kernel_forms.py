@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.engine import threads
 from calibrant.predictions import Predictions
-from calibrant.statistics.by_rows import RowSums, Sums
-from calibrant.statistics.statistic import Array, Floats, Outcomes, spans, unit_for
+from calibrant.statistics.statistic import Array, Floats, Outcomes, RowSums, Sums, spans, unit_for
 
 Whole = NDArray[np.int64]
 T = TypeVar("T")

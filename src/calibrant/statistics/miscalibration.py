@@ -22,8 +22,7 @@ from calibrant.distances import (
 )
 from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
-from calibrant.statistics.by_rows import Summed, Sums, counts_of
-from calibrant.statistics.statistic import Evaluate, Floats, Statistic
+from calibrant.statistics.statistic import Evaluate, Floats, Statistic, Summed, Sums, counts_of
 
 ROOM = 1 << 21  # numbers in a block of counts
 WHOLE = EqualWidth(1)  # all rows as one cell

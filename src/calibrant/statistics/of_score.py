@@ -12,13 +12,15 @@ from calibrant import engine
 from calibrant.calibration import Block, View, observed
 from calibrant.predictions import Predictions
 from calibrant.scores import Score, brier_score, event_losses, least_loss
-from calibrant.statistics.by_rows import RowSums, Summed, Sums
 from calibrant.statistics.statistic import (
     READ,
     Array,
     Evaluate,
     Floats,
+    RowSums,
     Statistic,
+    Summed,
+    Sums,
     Ties,
     spans,
     unit_for,

@@ -1,11 +1,13 @@
 """What every statistic is: it prepares what it can, and asks a block of replicates for the rest.
 
-Those that look at pairs of rows or at logarithms read `Outcomes`, a few replicates at a time; those
-that sort rows by the prediction of an event take its `Ties`.
+Those that look at pairs of rows or at logarithms read `Outcomes`, a few replicates at a time. Where
+they are exact sums over rows of what outcomes bring, `Summed`, those of several statistics are
+added up together: labels are drawn once for all. Those that sort rows by the prediction of an event
+take its `Ties`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -18,7 +20,9 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.calibration import Block, Gathered, View, observed
 from calibrant.checks.parameters import brief, short
+from calibrant.engine import threads
 from calibrant.engine.arrays import Replicates
+from calibrant.engine.threads import Progress
 from calibrant.partitions import FromFunction
 from calibrant.partitions.partition import FittedFunction
 from calibrant.predictions import Predictions
@@ -26,6 +30,7 @@ from calibrant.predictions import Predictions
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Evaluate = Callable[[Block], Floats]
+Sums = tuple[Array, ...]  # of some replicates; whole numbers, or others that are added exactly
 
 STORED = 1 << 21  # labels that are laid out at a time where they cannot be drawn by the row
 READ = 1 << 17  # outcomes that are read at a time: they stay in the processor's cache
@@ -173,6 +178,86 @@ def unit_for(largest: float) -> float:
     return float(2.0 ** (np.ceil(np.log2(largest)) - 62))
 
 
+class RowSums(ABC):
+    """What is added up over rows."""
+
+    n: int  # rows
+    step: int  # rows that are added up at a time
+    most: int  # replicates of whose sums there is room
+
+    @abstractmethod
+    def start(self, size: int) -> Sums:
+        """Return the sums of no rows."""
+
+    @abstractmethod
+    def add(self, sums: Sums, first: int, last: int, outcomes: Array) -> None:
+        """Add rows first … last - 1 with their outcomes (rows, size)."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Summed:
+    """A statistic of sums over rows, as a function of a block."""
+
+    rows: RowSums
+    finish: Callable[[Sums], Floats]  # turns sums into statistics (size,)
+    otherwise: Evaluate | None = None  # what a block is given to that comes alone
+
+    def __call__(self, block: Block) -> Floats:
+        """Return the statistic of each replicate."""
+        if self.otherwise is not None:
+            return self.otherwise(block)
+        parts = batches(block, self.rows.most)
+        return np.concatenate([self.finish(*add_up([self.rows], some)) for some in parts])
+
+
+def add_up(
+    parts: Sequence[RowSums], outcomes: Outcomes, progress: Progress | None = None
+) -> list[Sums]:
+    """Return sums of one or several kinds over all rows, whose outcomes are drawn once."""
+    step = min(part.step for part in parts)
+
+    def start() -> list[Sums]:
+        return [part.start(outcomes.size) for part in parts]
+
+    def add(states: list[Sums], first: int, last: int) -> None:
+        drawn = outcomes.of(np.arange(first, last))
+        for part, sums in zip(parts, states, strict=True):
+            part.add(sums, first, last, drawn)
+
+    found, *others = threads.fold(start, add, threads.blocks(parts[0].n, step), progress)
+    for states in others:
+        for mine, theirs in zip(found, states, strict=True):
+            for a, b in zip(mine, theirs, strict=True):
+                np.add(a, b, out=a)
+    return found
+
+
+@final
+class Counts(RowSums):
+    """The weight of each outcome: (m, size)."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows  # engine.arrays.Rows
+        self.n, self.m = rows.probs.shape
+        self.step = 1 << 12
+        self.most = max(1, (1 << 22) // self.m)
+
+    def start(self, size: int) -> Sums:
+        """Return the sums of no rows."""
+        return (np.zeros((self.m, size)),)
+
+    def add(self, sums: Sums, first: int, last: int, outcomes: Array) -> None:
+        """Count outcomes."""
+        engine.null.count_outcomes(self.rows, (first, last), outcomes, *sums)
+
+
+def counts_of(view: View) -> Counts:
+    """Return the counts of all rows, which statistics of a view share."""
+    found: Counts = view.remember("counts", lambda: Counts(view.data.rows))
+    return found
+
+
 # The cells of equal predictions of the first or the second of two outcomes.
 BY_EVENT = [FromFunction(itemgetter((slice(None), event))) for event in (0, 1)]
 
@@ -210,7 +295,7 @@ class Ties:
         data = self.cells.data
         occurred = data.labels == self.event
         if not data.weighted:
-            values, mass, events = engine.isotonic.tally(data.probs[:, self.event], occurred)
+            values, mass, events = engine.line.tally(data.probs[:, self.event], occurred)
             return values, mass, events
         fitted = self.cells.fitted
         assert isinstance(fitted, FittedFunction)
@@ -280,14 +365,14 @@ class Ties:
         return paths
 
     def pools(self, block: Block, losses: Floats) -> Any:
-        """Pool values until the frequencies of each replicate rise: `engine.isotonic.Pools`.
+        """Pool values until the frequencies of each replicate rise: `engine.line.Pools`.
 
         losses : (2, cells) of a row at each value, if the event occurs and if not
         """
-        pools = engine.isotonic.Pools.start(block.size)
+        pools = engine.line.Pools.start(block.size)
         for part, events in self.events(block):
             first, mass = part.start or 0, self.mass[part]
-            pools = engine.isotonic.pool(events, mass, losses[:, part], first, pools)
+            pools = engine.line.pool(events, mass, losses[:, part], first, pools)
         return pools
 
     def sums(self, block: Block, factors: Floats) -> Floats:

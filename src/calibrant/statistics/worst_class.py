@@ -8,8 +8,15 @@ import numpy as np
 from calibrant.calibration import View
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
-from calibrant.statistics.by_rows import Summed, Sums, counts_of
-from calibrant.statistics.statistic import Evaluate, Floats, Statistic, spans
+from calibrant.statistics.statistic import (
+    Evaluate,
+    Floats,
+    Statistic,
+    Summed,
+    Sums,
+    counts_of,
+    spans,
+)
 
 SMALL = 1e-3  # below it, h is taken from its series
 LEAST = 1e-150  # a variance below which nothing is expected to occur

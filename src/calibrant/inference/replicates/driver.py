@@ -15,8 +15,7 @@ from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.partitions import Partition
 from calibrant.statistics import Statistic
-from calibrant.statistics.by_rows import Summed, add_up
-from calibrant.statistics.statistic import Drawn, Evaluate
+from calibrant.statistics.statistic import Drawn, Evaluate, Summed, add_up
 
 Found = tuple[list[float], Floats]  # statistics of the data, and of every replicate (…, B)
 

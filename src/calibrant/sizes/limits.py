@@ -1,6 +1,7 @@
-r"""How far the predictions of an event are off at most, also where it is rare.
+r"""Limits that hold: of how far predictions are off, and of the bias of an event, rare ones too.
 
-There is no upper bound without smoothness: here, *within a bin predictions are off by a constant*.
+How far off they are at least is what directions show (`sizes.cross_fit`). How far at most:
+there is no upper bound without smoothness; here, *within a bin predictions are off by a constant*.
 Bins have about the same variance of outcomes, at least 1.5, and there are at most 1.5 n^(1/3).
 Unbiased squares of bins are added up, and the limit is the largest sum that they do not speak
 against. That holds where bins have their share of both outcomes. Where all rows together have few
@@ -11,15 +12,22 @@ counts. The same is done where there is one bin.
 """
 
 from itertools import chain
-from typing import NamedTuple
+from math import sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.predictions import Predictions
+from calibrant.sizes.cross_fit import CrossFit, at_least, sample_of
 from calibrant.sizes.directions import FLOOR, NEARLY, Sample, dot
 
 Floats = NDArray[np.float64]
 
+LEVEL = 0.95
+Z = 1.96
+OF_TWO = 2.24  # standard errors of the larger of two limits, each of which may fail half as often
+FEWEST = 10  # rows, or clusters, from which a size is told
 LEAST = 1.5  # variance of the outcomes of a bin
 SPARSE = 10.0  # variance of all outcomes, below which their number sets a limit, too
 MOST = 30  # bins
@@ -29,6 +37,125 @@ NORMAL = 25.0  # variance from which a normal distribution with its skewness cor
 WIDEST = 12.0  # constants of the log-odds that are looked at
 NEGLIGIBLE = 1e-5  # probability beyond which they are not
 STEPS = 13, 13, 49  # constants that are looked at, ever closer to those that matter
+
+
+class Size(NamedTuple):
+    """The root mean square deviation, in units of the total variation of two outcomes."""
+
+    value: float
+    """What directions that were learned on other rows see of it."""
+    low: float
+    """What it is at least."""
+    high: float | None
+    """What it is at most; None of more than two outcomes, of which there is no upper bound."""
+
+
+def size_of(fit: CrossFit, top: CrossFit | None = None) -> Size | None:
+    """Return how far predictions are off, with 95 % limits; None if there are too few rows.
+
+    Of more than two outcomes it is never below what the most probable class implies: what that is
+    off by, the others are off by at least as much together. The larger of both limits counts, so
+    each is one of 98.75 %.
+
+    top : of the most probable class of the same rows, if there are more than two outcomes
+    """
+    if fit.count < FEWEST:
+        return None
+    m = fit.sample.probs.shape[1]
+    if top is not None:
+        share, own, other = sqrt(m / (m - 1) / 2), at_least(fit, OF_TWO), at_least(top, OF_TWO)
+        return Size(max(own.size, share * other.size), max(own.low, share * other.low), None)
+    if m > 2:
+        return Size(*at_least(fit, Z)[:2], None)
+    loss = cluster_loss(fit.sample, fit.clusters)
+    within = cluster_loss(fit.sample, within_bins(fit.sample, fit.clusters))
+    found = at_least(fit, Z, loss)
+    high = max(found.reach, at_most(fit.sample, Z, loss, within))
+    return Size(min(found.size, high), found.low, high)
+
+
+class Bias(NamedTuple):
+    """Mean prediction minus rate of an event."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def direction(self) -> str | None:
+        """Which way predictions are off on average, if that is shown."""
+        if self.low > 0:
+            return "high"
+        return "low" if self.high < 0 else None
+
+
+def bias_of(data: Predictions, clusters: NDArray[Any] | None = None, level: float = LEVEL) -> Bias:
+    """Return mean prediction minus rate of the event of two outcomes, with limits.
+
+    Two intervals, of which the wider end counts on either side. One has the larger of the variances
+    that residuals show and that predictions imply: it holds whatever is wrong with single
+    predictions. The other moves all log-odds by a constant, with the exact distribution of the
+    number of events: it holds where events, or their complements, are few.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 (slow to import)
+
+    sample, clusters = sample_of(data, clusters)
+    p, occurred = sample.probs[:, 1], sample.labels == 1
+    mass = float(sample.weights.sum())
+    gaps = sample.weights * (p - occurred)
+    value = float(gaps.sum() / mass)
+    shown, implied = float((gaps**2).sum()), _implied(sample)
+    freedom, loss = np.inf, cluster_loss(sample, clusters)
+    if clusters is not None:
+        freedom = max(1, int(clusters.max()))
+    z = float(stdtrit(freedom, (1 + level) / 2))
+    half = z * float(np.sqrt(max(shown, implied * loss))) / mass
+    low, high = _bias_of_counts(sample, level, loss)
+    return Bias(value, min(value - half, low), max(value + half, high))
+
+
+def cluster_loss(sample: Sample, clusters: NDArray[np.intp] | None) -> float:
+    """Return how many rows are worth an independent one, by the scatter of clusters' residuals.
+
+    It is compared with the scatter that predictions imply of rows, and with that of the rows, which
+    is small, too, where events are few. Residuals are taken about their mean as far as events, or
+    their complements, are seen in many clusters: where there is none, clusters have one label each.
+    """
+    if clusters is None:
+        return 1.0
+    p, occurred = sample.probs[:, 1], sample.labels == 1
+    gaps = sample.weights * (p - occurred)
+    rare = np.bincount(clusters, sample.weights * np.where(occurred, p < 0.5, p > 0.5))
+    number = float(rare.sum() ** 2 / max((rare**2).sum(), 1e-300))
+    gaps -= sample.weights * gaps.sum() / sample.weights.sum() * number / (number + 1)
+    sums = np.bincount(clusters, gaps)
+    together = float((sums**2).sum()) * sums.size / max(1, sums.size - 1)
+    return max(1.0, together / max(min(_implied(sample), float((gaps**2).sum())), 1e-300))
+
+
+def within_bins(sample: Sample, clusters: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+    """Return the parts (n,) of clusters whose rows have about equal predictions: tenths of all."""
+    if clusters is None:
+        return None
+    p = sample.probs[:, 1]
+    tenths = 10 * np.searchsorted(np.sort(p), p) // p.size
+    return np.unique(tenths * (clusters.max() + 1) + clusters, return_inverse=True)[1]
+
+
+def _implied(sample: Sample) -> float:
+    """Return the variance of the sum of residuals that predictions imply."""
+    p = sample.probs[:, 1]
+    return dot(sample.weights**2, p * (1 - p))
+
+
+def _bias_of_counts(sample: Sample, level: float, loss: float) -> tuple[float, float]:
+    """Return the limits that the number of events sets."""
+    from scipy.special import ndtri  # noqa: PLC0415 (slow to import)
+
+    whole = whole_bin(sample.complement() if sample.likely else sample, loss)
+    rates = whole.ends(float(ndtri((1 + level) / 2))) @ whole.counts / whole.rows
+    high, low = (whole.mean - rates).tolist()
+    return (-high, -low) if sample.likely else (low, high)
 
 
 class Bin(NamedTuple):
