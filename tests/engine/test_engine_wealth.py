@@ -143,7 +143,7 @@ def test_one_tree_is_kept_for_each_octave_of_age():
 
 
 def test_no_tree_that_is_replaced_takes_its_wealth_along():
-    """Bets on what is all but impossible have the factor 1, so every tree that began keeps its 1."""
+    """Bets on what is all but impossible have the factor 1: every tree that began keeps it."""
     n = 1000 * EVERY + 1
     state = State.start()
     bet_on_event(np.full(n, 1e-300), np.zeros(n, np.uint8), state, 1e300)
