@@ -135,11 +135,19 @@ def test_the_detector_is_the_sum_over_all_beginnings():
 
 def test_one_tree_is_kept_for_each_octave_of_age():
     rng = np.random.default_rng(5)
-    p = rng.random(600 * EVERY)
+    p = rng.random(2**COPIES * EVERY)
     state = State.start()
     bet_on_event(p, (rng.random(p.size) < p).astype(np.uint8), state, 1e300)
     assert (state.change.wealth > 0).all()
     assert state.change.wealth.size == COPIES
+
+
+def test_no_tree_that_is_replaced_takes_its_wealth_along():
+    """Bets on what is all but impossible have the factor 1: every tree that began keeps it."""
+    n = 1000 * EVERY + 1
+    state = State.start()
+    bet_on_event(np.full(n, 1e-300), np.zeros(n, np.uint8), state, 1e300)
+    assert state.change.wealth.sum() == 1000
 
 
 def test_blocks_of_the_record_hold_all_rows():

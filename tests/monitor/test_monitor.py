@@ -75,7 +75,7 @@ def test_damaged_states_are_refused():
     state = watched(*rows(50)).to_dict()
     with pytest.raises(ValueError, match="found something else"):
         cal.Monitor.from_dict({"n": 3})
-    with pytest.raises(ValueError, match="of version 1; found 9"):
+    with pytest.raises(ValueError, match="of version 2; found 9"):
         cal.Monitor.from_dict({**state, "version": 9})
     with pytest.raises(ValueError, match="is damaged: its digest"):
         cal.Monitor.from_dict({**state, "n": 51})

@@ -210,6 +210,19 @@ def curve_bet(p, occurred, place, mean, spread, gain):
 
 
 @helper
+def share_wealth(shares, f0, f1, f2, f3, f4):
+    """Return the factor of five bets that share the wealth; each share becomes what it won."""
+    total = shares[0] * f0 + shares[1] * f1 + shares[2] * f2
+    total += shares[3] * f3 + shares[4] * f4
+    shares[0] = max(shares[0] * f0 / total, FLOOR)
+    shares[1] = max(shares[1] * f1 / total, FLOOR)
+    shares[2] = max(shares[2] * f2 / total, FLOOR)
+    shares[3] = max(shares[3] * f3 / total, FLOOR)
+    shares[4] = max(shares[4] * f4 / total, FLOOR)
+    return total
+
+
+@helper
 def event_bet(p, occurred, bets, plan):
     """Return the factor of the mixture of all bets on an event, 0 < p < 1, and learn."""
     odds = find_factors(p, occurred, plan)
@@ -219,12 +232,4 @@ def event_bet(p, occurred, bets, plan):
     sparse = tree_bet(p, plan.sparse, bets.sparse, bets.sparse_odds, plan.moves)
     curve = curve_bet(p, occurred, p * (KNOTS - 1), bets.mean[0], bets.spread[0], plan.gain)
     other = curve_bet(p, occurred, on_odds, bets.mean[1], bets.spread[1], plan.gain)
-    parts = bets.parts
-    total = parts[0] * line + parts[1] * dense + parts[2] * sparse
-    total += parts[3] * curve + parts[4] * other
-    parts[0] = max(parts[0] * line / total, FLOOR)
-    parts[1] = max(parts[1] * dense / total, FLOOR)
-    parts[2] = max(parts[2] * sparse / total, FLOOR)
-    parts[3] = max(parts[3] * curve / total, FLOOR)
-    parts[4] = max(parts[4] * other / total, FLOOR)
-    return total
+    return share_wealth(bets.parts, line, dense, sparse, curve, other)

@@ -3,8 +3,9 @@ r"""A detector of late changes: the sum of bets that begin at every row.
 A bet that begins after row s has the wealth E_s(t), whose mean is at most one. Their sum M over s
 has M_t - t as a supermartingale if all rows are calibrated, so the mean number of rows until
 M reaches A is at least A. Half of M begins a bet on every line and on every shift in an interval
-at each row: M_k becomes (M_k + 1) L_k. The other half begins a dense tree every 256 rows, counts
-it 256 times, and keeps one for each octave of age.
+at each row: M_k becomes (M_k + 1) L_k. The other half begins a dense tree every 32 rows, counts
+it 32 times, and keeps one for each octave of age; a younger one that takes the place of an older
+one goes on with the wealth of both.
 """
 
 from typing import Annotated, NamedTuple
@@ -15,8 +16,8 @@ from calibrant.engine.kernel import f8, helper, i8, out
 
 LEVELS = (1, 2, 5, 10, 20)  # numbers of equal intervals in which shifts are looked for
 INTERVALS = sum(LEVELS)
-COPIES = 9  # trees, of ages up to 2^9 times `EVERY`
-EVERY = 256  # rows between the beginnings of two trees
+COPIES = 12  # trees, of ages up to 2^12 times `EVERY`
+EVERY = 32  # rows between the beginnings of two trees
 TREE_START = 0.25  # odds of a node against its children
 
 
@@ -78,7 +79,7 @@ def add_shifts(p, t, change, moves):
 
 @helper
 def add_trees(p, t, change, plan):
-    """Return 256 times the sum of wealths of trees that began every 256 rows."""
+    """Return `EVERY` times the sum of wealths of trees, one of which begins every so many rows."""
     if t > 1 and (t - 1) % EVERY == 0:
         begin_tree((t - 1) // EVERY, change)
     total = 0.0
@@ -92,15 +93,19 @@ def add_trees(p, t, change, plan):
 
 @helper
 def begin_tree(tick, change):
-    """Begin a tree; one of age 2^j - 1 replaces that of the next octave, at multiples of 2^j."""
+    """Begin a tree; one of each octave replaces that of the next, at multiples of 2^j.
+
+    The wealth of the one that is replaced is added: none is lost, so M_t - t stays a martingale.
+    """
     for j in range(change.wealth.shape[0] - 1, 0, -1):
         if tick % (1 << j) == 0:
-            change.wealth[j] = change.wealth[j - 1]
+            change.wealth[j] += change.wealth[j - 1]
+            change.wealth[j - 1] = 0.0
             for node in range(change.odds.shape[1]):
                 change.odds[j, node] = change.odds[j - 1, node]
                 for k in range(change.fresh.shape[0]):
                     change.trees[j, node, k] = change.trees[j - 1, node, k]
-    change.wealth[0] = 1.0
+    change.wealth[0] += 1.0
     for node in range(change.odds.shape[1]):
         change.odds[0, node] = TREE_START
         for k in range(change.fresh.shape[0]):

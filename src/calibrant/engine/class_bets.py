@@ -14,6 +14,7 @@ from calibrant.engine.bets import (
     SLOPES,
     bet,
     raise_odds,
+    share_wealth,
     shift_bet,
     shift_factor,
     shift_prior,
@@ -138,12 +139,4 @@ def class_bet(label, top, of_event, bets, plan, room):
     one = one_class_bet(label, bets, plan, room)
     predicted = shift_bet(bets.predicted, top, plan.moves)
     rest = rest_bet(label, top, bets, plan, room)
-    kinds = bets.kinds
-    total = kinds[0] * of_event + kinds[1] * temperature + kinds[2] * one
-    total += kinds[3] * predicted + kinds[4] * rest
-    kinds[0] = max(kinds[0] * of_event / total, FLOOR)
-    kinds[1] = max(kinds[1] * temperature / total, FLOOR)
-    kinds[2] = max(kinds[2] * one / total, FLOOR)
-    kinds[3] = max(kinds[3] * predicted / total, FLOOR)
-    kinds[4] = max(kinds[4] * rest / total, FLOOR)
-    return total
+    return share_wealth(bets.kinds, of_event, temperature, one, predicted, rest)

@@ -16,7 +16,7 @@ from calibrant.lenses import Canonical, Lens, Marginal, TopK, TopLabel
 from calibrant.monitor.streams import Stream, arrays_of
 
 FORMAT = "calibrant.Monitor"
-VERSION = 1
+VERSION = 2
 REMEDY = "Start a new monitor, or take an earlier copy."
 
 
