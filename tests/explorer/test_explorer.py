@@ -18,6 +18,7 @@ import calibrant as cal
 from calibrant.explorer.server import Explorer, OutdatedError, Tickets
 from calibrant.explorer.session import MOST_ANSWERS, Answers, Session
 from calibrant.explorer.state import State
+from calibrant.words import pvalue
 
 DRAWS = {**QUICK, "rng": 0}
 
@@ -78,6 +79,7 @@ def test_an_address_holds_the_whole_state(state):
         ({"model": "none"}, "model must be one of"),
         ({"by": "sex", "group": "x"}, "by must be one of"),
         ({"by": "shift", "group": "x"}, "group must be one of"),
+        ({"statistic": "luck"}, "statistic must be"),
         ({"repair": "magic"}, "method must be temperature"),
     ],
 )
@@ -162,6 +164,23 @@ def test_the_verdict_is_that_of_the_library(models):
     assert found.verdicts[0].sentence in unescape(text(models, "panel/verdict?lens=class:3"))
 
 
+@pytest.mark.parametrize(
+    ("query", "statistic"),
+    [
+        ("lens=class:3", "ece:15"),
+        ("lens=class:3&bins=7&statistic=mce", "mce:7"),
+        ("lens=class:3&statistic=kolmogorov", "kolmogorov"),
+        ("lens=top:2&statistic=worst-class", "worst-class"),
+    ],
+)
+def test_a_statistic_is_picked(models, query, statistic):
+    lens = query.partition("&")[0].removeprefix("lens=")
+    found = cal.calibration_test(tempered(900, 10), statistic, lens=lens, **DRAWS)
+    shown = unescape(text(models, f"panel/diagram?{query}"))
+    assert f"these data: {found.statistic:.4g}" in shown
+    assert pvalue(found.pvalue, 99) in shown
+
+
 def test_two_models_are_compared(models):
     both = {"calibrated": tempered(900, 10), "sure": tempered(900, 10, 2.0)}
     found = cal.compare(both, lenses="top", **DRAWS)
@@ -184,6 +203,7 @@ def test_before_and_after_a_calibrator(models):
     [
         "?",
         "?lens=top&bins=15",
+        "?statistic=cox&by=shift&group=night",
         "?by=shift&group=night",
         "?by=age&group=GROUP&region=1 > 0.2 and max < 0.95",
         "?repair=beta&region=1 > 0.1",

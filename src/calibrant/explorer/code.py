@@ -60,7 +60,15 @@ def _answers(session: Session, state: State, drawn: str) -> list[str]:
         f"diagram = cal.reliability_diagram({drawn}, lens={lens}{partition}, {draws})",
         "print(diagram.sentence)",
         f"print({verdict})",
+        *_tested(session, state, judged, f"lens={lens}, {draws}"),
     ]
+
+
+def _tested(session: Session, state: State, judged: str, settings: str) -> list[str]:
+    """Return the line that makes the null distribution beside the diagram, if there is one."""
+    if state.repair or state.other or not (state.statistic or session.two(state)):
+        return []
+    return [f"print(cal.calibration_test({judged}, {session.statistic(state)!r}, {settings}))"]
 
 
 def _model(session: Session, state: State, name: str) -> list[str]:

@@ -45,7 +45,11 @@ async function panel(name, query) {
 
 async function load(query, only) {
   trouble.hidden = true;
-  const results = await Promise.allSettled((only || PANELS).map((name) => panel(name, query)));
+  const asked = only || PANELS;
+  const drawn = asked.includes("diagram") ? panel("diagram", query) : Promise.resolve();
+  const rest = asked.filter((name) => name !== "diagram");
+  // Tests take all processors: they begin when the diagram is there.
+  const results = await Promise.allSettled([drawn, ...rest.map((name) => name === "verdict" ? drawn.catch(() => null).then(() => panel(name, query)) : panel(name, query))]);
   const failed = results.find((each) => each.status === "rejected" && each.reason.name !== "AbortError");
   if (!failed) return;
   trouble.textContent = failed.reason instanceof TypeError ? "The explorer has ended, or cannot be reached. Start it again and reload this page." : failed.reason.message;
@@ -86,7 +90,7 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     const before = new URLSearchParams(location.search);
     const after = new URLSearchParams(link.search);
-    const same = ["model", "other", "lens", "bins", "mass", "style", "region", "by", "group", "repair"].every((name) => (before.get(name) || "") === (after.get(name) || ""));
+    const same = ["model", "other", "lens", "bins", "mass", "style", "statistic", "region", "by", "group", "repair"].every((name) => (before.get(name) || "") === (after.get(name) || ""));
     go(link.search || "?", same ? ["controls", "below"] : undefined);
     return;
   }

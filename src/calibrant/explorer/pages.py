@@ -29,6 +29,19 @@ PAGE_ROWS = 20
 MOST_SPARKS = 12
 MOST_CHIPS = 100  # classes that can be clicked together
 MOST_COLUMNS = 8  # of a file, beside each row
+STATISTICS = {
+    "": "ECE",
+    "mce": "largest gap (MCE)",
+    "rms": "root mean square of bins",
+    "ace": "ECE, equally many rows in bins",
+    "cox": "intercept and slope (Cox)",
+    "neyman": "smooth curve (Neyman)",
+    "kolmogorov": "cumulative (Kolmogorov)",
+    "spiegelhalter": "Brier score (Spiegelhalter)",
+    "kernel:0.1": "kernel",
+    "log": "log loss",
+}
+OF_MANY = {"kernel:0.1": "kernel", "worst-class": "worst class", "classwise_ece": "classwise ECE"}
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -101,6 +114,7 @@ class Pages:
             bins=state.bins or 10,
             most_bins=MOST_BINS,
             styles=STYLES,
+            statistics=_statistics(state, session.two(state)),
             two=session.two(state),
             columns=list(data.columns),
             groups=[name for name, _, _ in session.group_rows(state)]
@@ -264,6 +278,13 @@ def _lenses(state: State, data: Predictions) -> list[Choice]:
     if state.lens not in {choice.value for choice in found}:
         found.append(Choice(state.lens, state.lens))
     return found
+
+
+def _statistics(state: State, two: bool) -> dict[str, str]:
+    """Return the statistics that are offered, by name: those of one probability, or of several."""
+    found = STATISTICS if two else {"": "no single statistic", "log": STATISTICS["log"]} | OF_MANY
+    other = state.statistic
+    return found if other in found else found | {other: other}
 
 
 def _chips(state: State, data: Predictions) -> list[tuple[str, int]]:

@@ -34,12 +34,14 @@ from calibrant.monitor.periods import OverTime, over_time
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import as_method
 from calibrant.regions import Regions, search
-from calibrant.statistics.calibration_errors import ECE
+from calibrant.statistics.calibration_errors import BINS
+from calibrant.statistics.spelled import as_statistic
 
 T = TypeVar("T")
 MOST_ANSWERS = 48
 MOST_DRAWN = 4  # outcomes of a diagram
 SEED = 0
+BINNED = ("ece", "mce", "ace", "rms")  # statistics of bins
 
 
 @final
@@ -181,14 +183,22 @@ class Session:
         )
 
     def test(self, state: State, progress: Progress | None = None) -> CalibrationTest | None:
-        """Return the exact test of the ECE; None where outcomes are more than two."""
-        lens, data = self.lens(state), self.data(state)
-        if not self.two(state):
+        """Return the exact test of the statistic; None where outcomes are more than two."""
+        if not (state.statistic or self.two(state)):
             return None
-        statistic = ECE() if state.bins == 0 else ECE(state.bins)
         return self._ask(
-            calibration_test, state, data, statistic=statistic, lens=lens, progress=progress
+            calibration_test,
+            state,
+            self.data(state),
+            statistic=as_statistic(self.statistic(state)),
+            lens=self.lens(state),
+            progress=progress,
         )
+
+    def statistic(self, state: State) -> str:
+        """Return the short name of the statistic, with the number of its bins."""
+        name = state.statistic or "ece"
+        return f"{name}:{state.bins or BINS}" if name in BINNED else name
 
     def evaluation(self, state: State, progress: Progress | None = None) -> Evaluation:
         """Return the verdict on the lens of a state."""

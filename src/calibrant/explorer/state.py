@@ -33,6 +33,7 @@ class State:
     bins: int = 0  # 0: as many as a diagram has by default
     mass: bool = False  # whether bins hold equally many rows, instead of being equally wide
     style: str = ""
+    statistic: str = ""  # of the exact test; empty: the ECE
     region: str = ""
     by: str = ""  # a column
     group: str = ""  # and the value that rows have in it
