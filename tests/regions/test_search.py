@@ -316,6 +316,18 @@ def test_scanned_rows_are_refused_in_their_own_sentence(tmp_path):
         cal.search(cal.scan(path))
 
 
+@pytest.mark.parametrize(("data", "lens"), [(DATA, None), (MANY, None), (MANY, "classes")], ids=str)
+def test_tensors_have_the_bits_of_arrays(data, lens):
+    torch = pytest.importorskip("torch")
+    given = cal.Predictions(
+        torch.tensor(data.probs), torch.tensor(data.labels), classes=data.classes
+    )
+    one, other = (cal.search(each, COLUMNS, lens=lens, n_resamples=99) for each in (data, given))
+    assert one.to_dict() == other.to_dict()
+    assert (one.largest == other.largest).all()
+    assert (one.strongest.mask == other.strongest.mask).all()
+
+
 def test_frames_and_what_results_offer():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"prob": P, "y": DATA.labels, **COLUMNS})
