@@ -1,8 +1,11 @@
 """The documentation site: `make docs` writes build/docs/index.html, which works offline."""
 
-import calibrant
+import tempfile
+
 from docutils import nodes
-from docutils.utils.math import latex2mathml, pick_math_environment
+from docutils.utils.math import latex2mathml
+
+import calibrant
 
 project = "calibrant"
 author = "The calibrant developers"
@@ -18,7 +21,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["sg_execution_times.rst", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
+exclude_patterns = ["**sg_execution_times.rst", "gallery/*.ipynb", "gallery/*.zip"]
 suppress_warnings = ["config.cache"]  # an order of pictures cannot be stored
 
 html_theme = "pydata_sphinx_theme"
@@ -32,6 +35,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_sourcelink_suffix = ""
@@ -67,6 +71,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 1e9,
     "abort_on_example_error": True,
+    "reset_argv": lambda _conf, _vars: [tempfile.gettempdir()],  # where scripts write pictures
     "remove_config_comments": True,
 }
 
@@ -74,11 +79,7 @@ sphinx_gallery_conf = {
 def visit_math(translator, node):
     """Write a formula as MathML."""
     block = isinstance(node, nodes.math_block)
-    text = node.astext()
-    if block and pick_math_environment(text) == "align*":
-        text = rf"\begin{{align*}}{text}\end{{align*}}"
-    tree = latex2mathml.tex2mathml(text, as_block=block)
-    translator.body.append(tree)
+    translator.body.append(str(latex2mathml.tex2mathml(node.astext(), as_block=block)))
     raise nodes.SkipNode
 
 
