@@ -1,5 +1,6 @@
 """The documentation site: `make docs` writes build/docs/index.html, which works offline."""
 
+import re
 import tempfile
 
 from docutils import nodes
@@ -18,11 +19,13 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
-    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["**sg_execution_times.rst", "gallery/*.ipynb", "gallery/*.zip"]
-suppress_warnings = ["config.cache"]  # an order of pictures cannot be stored
+suppress_warnings = [
+    "config.cache",  # a function cannot be stored
+    "ref.python",  # a word in backticks may be an attribute of several classes
+]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"calibrant {version}"
@@ -50,6 +53,7 @@ nb_execution_timeout = 300
 
 default_role = "py:obj"
 autodoc_typehints = "signature"
+autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request"}  # of scikit-learn
 autodoc_member_order = "groupwise"
 autosummary_generate = True
 numpydoc_show_class_members = True
@@ -64,7 +68,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "/(" + "|".join(PICTURES) + r")\.py$",
-    "ignore_pattern": r"/(?!(" + "|".join(PICTURES) + r")\.py$)[^/]+\.py$",
+    "ignore_pattern": r"(?:^|/)(?!(?:" + "|".join(PICTURES) + r")\.py$)[^/]+\.py$",
     "within_subsection_order": "ExampleTitleSortKey",
     "download_all_examples": False,
     "show_signature": False,
@@ -79,7 +83,8 @@ sphinx_gallery_conf = {
 def visit_math(translator, node):
     """Write a formula as MathML."""
     block = isinstance(node, nodes.math_block)
-    translator.body.append(str(latex2mathml.tex2mathml(node.astext(), as_block=block)))
+    text = re.sub(r"\\[Bb]igg?[lr]?\b", "", node.astext())  # browsers choose sizes themselves
+    translator.body.append(str(latex2mathml.tex2mathml(text, as_block=block)))
     raise nodes.SkipNode
 
 
