@@ -54,17 +54,26 @@ nb_execution_timeout = 300
 
 default_role = "py:obj"
 autodoc_typehints = "signature"
-autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request"}  # of scikit-learn
+autodoc_default_options = {
+    "exclude-members": "set_fit_request, set_score_request"
+}  # of scikit-learn
 autodoc_member_order = "groupwise"
 autosummary_generate = True
 numpydoc_show_class_members = True
 numpydoc_class_members_toctree = False
 numpydoc_show_inherited_class_members = False
 
-PICTURES = (  # examples that draw, in the order in which the gallery shows them
-    "familiar gaussian_mixture several_models predicted_classes toy_example triangle tetrahedron"
-    " curves score_plane"
-).split()
+PICTURES = [
+    "familiar",
+    "gaussian_mixture",
+    "several_models",
+    "predicted_classes",
+    "toy_example",
+    "triangle",
+    "tetrahedron",
+    "curves",
+    "score_plane",
+]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
