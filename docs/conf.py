@@ -54,9 +54,7 @@ nb_execution_timeout = 300
 
 default_role = "py:obj"
 autodoc_typehints = "signature"
-autodoc_default_options = {
-    "exclude-members": "set_fit_request, set_score_request"
-}  # of scikit-learn
+autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request"}
 autodoc_member_order = "groupwise"
 autosummary_generate = True
 numpydoc_show_class_members = True
