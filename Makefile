@@ -13,6 +13,7 @@ TEST := .venv/test.stamp
 LINT := .venv/lint.stamp
 PEERS := .venv-bench/bench.stamp
 DOORS := .venv-doors/doors.stamp
+DOCS := .venv-docs/docs.stamp
 
 # Installing compiles the kernels. When one was changed, they are compiled again.
 MACHINE := src/calibrant/engine/machine/index.json
@@ -21,7 +22,7 @@ MACHINE := src/calibrant/engine/machine/index.json
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-versions test-doors fuzz faults lint bench peers conventions paper release-check sbom clean package-env test-env lint-env bench-env
+.PHONY: help docs demo test test-all test-versions test-doors fuzz faults lint bench peers conventions paper release-check sbom clean package-env test-env lint-env bench-env
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +84,9 @@ conventions: $(PEERS) $(MACHINE) ## Compare conventions with the software that t
 paper: $(PACKAGE) $(MACHINE) ## Redo the paper from the committed predictions; writes docs/paper.md
 	$(BIN)/python -m experiments.paper
 
+docs: $(DOCS) $(MACHINE) ## Build the site, which works offline: build/docs/index.html
+	.venv-docs/bin/python -m sphinx -W --keep-going -b html docs build/docs
+
 # What goes to an index: the wheel's tag must be true, and it must work where nothing else is installed.
 release-check: ## Build the source archive and the wheel, and try them in empty environments
 	rm -rf build/release && $(PYTHON) -m venv build/release/tools && $(PYTHON) -m venv build/release/empty
@@ -98,7 +102,7 @@ sbom: $(PACKAGE) ## Write which distributions, loops and predictions the environ
 	mkdir -p build && $(BIN)/python .ci/sbom.py build/calibrant.cdx.json
 
 clean: ## Remove environments, caches and build outputs
-	rm -rf .venv .venv-bench .venv-doors .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-doors .venv-docs docs/gallery docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf .import_linter_cache build dist src/calibrant/engine/machine
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -129,12 +133,17 @@ $(LINT): pyproject.toml
 	@touch $@ $(PACKAGE)
 
 $(MACHINE): $(wildcard src/calibrant/engine/*.py)
-	$(firstword $(wildcard $(BIN)/python $(BENCH)/python .venv-doors/bin/python)) -m pip install --quiet --no-deps --editable .
+	$(firstword $(wildcard $(BIN)/python $(BENCH)/python .venv-doors/bin/python .venv-docs/bin/python)) -m pip install --quiet --no-deps --editable .
 	@touch $@
 
 $(DOORS): pyproject.toml
 	$(call create,.venv-doors)
 	.venv-doors/bin/python -m pip install --quiet --editable '.[doors]'
+	@touch $@
+
+$(DOCS): pyproject.toml
+	$(call create,.venv-docs)
+	.venv-docs/bin/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
 
 # An environment of its own, so that other libraries never decide which versions we are tested with.

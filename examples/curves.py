@@ -1,4 +1,8 @@
-"""Draw a model of two outcomes as curves: isotonic (CORP), smooth and cumulative.
+"""
+Isotonic, smooth and cumulative curves
+======================================
+
+Draw a model of two outcomes as curves: isotonic (CORP), smooth and cumulative.
 
 Usage: python examples/curves.py [FOLDER]
 """

@@ -1,4 +1,8 @@
-"""Draw a network as papers and as scikit-learn do, and a rare event, whose corner is enlarged.
+"""
+Bars, a line, and a rare event
+==============================
+
+Draw a network as papers and as scikit-learn do, and a rare event, whose corner is enlarged.
 
 Usage: python examples/familiar.py [FOLDER]
 """

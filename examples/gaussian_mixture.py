@@ -1,4 +1,8 @@
-"""Draw Figures 8, 11 and 14 of the paper: three models of a mixture whose truth is known.
+"""
+Three models whose truth is known
+=================================
+
+Draw Figures 8, 11 and 14 of the paper: three models of a mixture whose truth is known.
 
 Usage: python examples/gaussian_mixture.py [FOLDER]
 """

@@ -1,4 +1,8 @@
-"""Draw every predicted class of a network, and of one of a thousand classes.
+"""
+Every predicted class
+=====================
+
+Draw every predicted class of a network, and of one of a thousand classes.
 
 Usage: python examples/predicted_classes.py [FOLDER]
 """

@@ -1,4 +1,8 @@
-"""Split the Brier scores of five models of the same outcomes.
+"""
+The score plane
+===============
+
+Split the Brier scores of five models of the same outcomes.
 
 Usage: python examples/score_plane.py [FOLDER]
 """

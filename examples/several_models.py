@@ -1,4 +1,8 @@
-"""Draw three models of the same outcomes in one picture, as deviations and as lines.
+"""
+Several models in one picture
+=============================
+
+Draw three models of the same outcomes in one picture, as deviations and as lines.
 
 Usage: python examples/several_models.py [FOLDER]
 """

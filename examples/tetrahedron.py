@@ -1,4 +1,8 @@
-"""Draw a model of four outcomes, as a picture and as a page in which it can be turned.
+"""
+Four outcomes
+=============
+
+Draw a model of four outcomes, as a picture and as a page in which it can be turned.
 
 Usage: python examples/tetrahedron.py [FOLDER]
 """

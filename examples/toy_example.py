@@ -1,4 +1,8 @@
-"""Draw Example 1 of the paper: right for the predicted class and yet not calibrated.
+"""
+Right in one respect, wrong in another
+======================================
+
+Draw Example 1 of the paper: right for the predicted class and yet not calibrated.
 
 Usage: python examples/toy_example.py [FOLDER]
 """

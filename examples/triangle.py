@@ -1,4 +1,8 @@
-"""Draw a model of three outcomes with 25 and 100 triangles and with data-dependent bins.
+"""
+Three outcomes
+==============
+
+Draw a model of three outcomes with 25 and 100 triangles and with data-dependent bins.
 
 Usage: python examples/triangle.py [FOLDER]
 """

@@ -55,7 +55,7 @@ class Predictions:
     labels : array_like of shape (n,) or (n, m)
         Outcomes: integers 0, …, m-1, one-hot rows, or names out of `classes`.
     classes : sequence of m names, optional
-        Default: the columns of a frame, without a prefix such as prob_ that all have, or "0",
+        Default: the columns of a frame, without a prefix such as ``prob_`` that all have, or "0",
         "1", …. Names that are whole numbers, such
         as scikit-learn's ``classes_`` or the digits "3", "5", "8", are matched with integer
         labels; then a label is a name, not a position.

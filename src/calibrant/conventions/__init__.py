@@ -220,10 +220,10 @@ def pycalib(
 ) -> CalibrationError:
     """Return a measure of `pycalib.metrics`.
 
-    "conf_…" is of the predicted class, of two classes, too; bins are closed on the right, and their
-    limits are added up, so that rounding may leave a value at a limit out, or count it twice.
-    "binary_…" is of the event, with bins closed on the left; "classwise_ECE" is its mean over all
-    classes. "ECE" takes all n · m probabilities together.
+    ``"conf_…"`` is of the predicted class, of two classes, too; bins are closed on the right, and
+    their limits are added up, so that rounding may leave a value at a limit out, or count it twice.
+    ``"binary_…"`` is of the event, with bins closed on the left; "classwise_ECE" is its mean over
+    all classes. "ECE" takes all n · m probabilities together.
 
     Parameters
     ----------
@@ -305,8 +305,8 @@ def val_prob(
 ) -> CalibrationError:
     """Return a measure of Harrell's `rms::val.prob`, of the event.
 
-    "Eavg" is the mean of |p - lowess(p)| over the rows, and with this curve the same as "ICI", the
-    integrated calibration index; "E50" and "E90" are quantiles, "Emax" is the largest.
+    "Eavg" is the mean of ``|p - lowess(p)|`` over the rows, and with this curve the same as "ICI",
+    the integrated calibration index; "E50" and "E90" are quantiles, "Emax" is the largest.
     "Intercept" and "Slope" are fitted together, on rows whose predictions are not 0 or 1; here they
     are distances from 0 and from 1, which `statistics.Cox().fit` has with their signs.
 

@@ -125,10 +125,10 @@ class Vector:
     Notes
     -----
     Zeros, and what is below half the smallest probability above 0 of the data, are raised to
-    that half, or to 0.001 if that is less. To the mean log loss 1e-20 (|w - 1|² + |b|²)/2 is added,
-    and the search ends when a step promises to lower it by less than 1e-15; so the answer is finite
-    where classes are separable or never occur. Of the b that give the same map, the one that sums
-    to 0 is chosen.
+    that half, or to 0.001 if that is less. To the mean log loss ``1e-20 (|w - 1|² + |b|²)/2`` is
+    added, and the search ends when a step promises to lower it by less than 1e-15; so the answer
+    is finite where classes are separable or never occur. Of the b that give the same map, the one
+    that sums to 0 is chosen.
 
     Newton's method, on exact second derivatives up to 500 classes, else with conjugate gradients.
 
@@ -173,7 +173,7 @@ class Matrix:
 
     Notes
     -----
-    Zeros are raised as `Vector` says. To the mean log loss 1e-20 (|W - I|² + |b|²)/2 is added,
+    Zeros are raised as `Vector` says. To the mean log loss ``1e-20 (|W - I|² + |b|²)/2`` is added,
     and the answer is finite where classes are separable or never occur, as for `Vector`. Of the W
     and b that give the same map, those are chosen whose columns sum to 1, and to 0.
 
@@ -224,7 +224,8 @@ class Dirichlet:
     Notes
     -----
     If the predictions of each class have a Dirichlet distribution, r is such a function. Zeros
-    are raised as `Vector` says, and 1e-20 (|W - I|² + |b|²)/2 is added as well, as for `Matrix`.
+    are raised as `Vector` says, and ``1e-20 (|W - I|² + |b|²)/2`` is added as well, as for
+    `Matrix`.
 
     References
     ----------

@@ -199,7 +199,7 @@ class AveragedTwoBin(Statistic):
     which does not vanish. But the bias does not depend on what is predicted in place of the true
     probabilities, so nobody gains in expectation by reporting others: the measure is *truthful*.
     It is half of the biased squared kernel calibration error of (p, 1 - p) with the kernel
-    1 - |p - q|. Nothing is to be chosen. A replicate costs one sweep over the different
+    ``1 - |p - q|``. Nothing is to be chosen. A replicate costs one sweep over the different
     predictions. A weight of 2 counts as the row twice.
 
     References

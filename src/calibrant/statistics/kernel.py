@@ -56,8 +56,8 @@ class KernelMiscalibration(Statistic):
     wide, and its exact test is just as valid, since data and replicates are measured alike.
 
     A row of weight w is w rows, all of them paired: with W the sum of the weights and
-    r = e_y - p, it is (sum_ij w_i w_j k_ij r_i'r_j - sum_i w_i k_ii |r_i|²) / (W (W - 1)), and 0
-    if W is below 2; biased, it is the first sum over W².
+    r = e_y - p, it is ``(sum_ij w_i w_j k_ij r_i'r_j - sum_i w_i k_ii |r_i|²) / (W (W - 1))``, and
+    0 if W is below 2; biased, it is the first sum over W².
 
     The median is exact; of more than 20,000 rows with three outcomes or more, in the low-rank
     form, it is that of 10,000 rows. It collapses where a model is confident: a number is safer.

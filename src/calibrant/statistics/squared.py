@@ -42,8 +42,8 @@ class SquaredMiscalibration(Statistic):
     which doubles the value of the event alone.
 
     A row of weight w is w rows, all of them paired. With R the sum of a bin's w (e_y - p), Q that
-    of its w |e_y - p|² and W that of its weights, a bin adds (|R|² - Q) / (W - 1) over the weight
-    of all; a bin with W below 2 adds 0. So weights must be numbers of rows: shares that add
+    of its ``w |e_y - p|²`` and W that of its weights, a bin adds ``(|R|² - Q) / (W - 1)`` over the
+    weight of all; a bin with W below 2 adds 0. So weights must be numbers of rows: shares that add
     up to 1 leave nothing. And a row has one label whatever its weight, so that with weights the
     mean under calibration is not 0; the exact test is valid all the same.
 

@@ -1,0 +1,101 @@
+"""The documentation site: `make docs` writes build/docs/index.html, which works offline."""
+
+import re
+import tempfile
+
+from docutils import nodes
+from docutils.utils.math import latex2mathml
+
+import calibrant
+
+project = "calibrant"
+author = "The calibrant developers"
+copyright = "The calibrant developers"
+version = release = calibrant.__version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["**sg_execution_times.rst", "gallery/*.ipynb", "gallery/*.zip"]
+suppress_warnings = [
+    "config.cache",  # a function cannot be stored
+    "myst.xref_missing",  # files beside docs/, which are links in the repository
+    "ref.python",  # a word in backticks may be an attribute of several classes
+]
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"calibrant {version}"
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_sourcelink_suffix = ""
+html_math_renderer = "mathml"  # which browsers draw by themselves: nothing is fetched
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+
+default_role = "py:obj"
+autodoc_typehints = "signature"
+autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request"}
+autodoc_member_order = "groupwise"
+autosummary_generate = True
+numpydoc_show_class_members = True
+numpydoc_class_members_toctree = False
+numpydoc_show_inherited_class_members = False
+
+PICTURES = [
+    "familiar",
+    "gaussian_mixture",
+    "several_models",
+    "predicted_classes",
+    "toy_example",
+    "triangle",
+    "tetrahedron",
+    "curves",
+    "score_plane",
+]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "/(" + "|".join(PICTURES) + r")\.py$",
+    "ignore_pattern": r"(?:^|/)(?!(?:" + "|".join(PICTURES) + r")\.py$)[^/]+\.py$",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "download_all_examples": False,
+    "show_signature": False,
+    "show_memory": False,
+    "min_reported_time": 1e9,
+    "abort_on_example_error": True,
+    "reset_argv": lambda _conf, _vars: [tempfile.gettempdir()],  # where scripts write pictures
+    "remove_config_comments": True,
+}
+
+
+def visit_math(translator, node):
+    """Write a formula as MathML."""
+    block = isinstance(node, nodes.math_block)
+    text = re.sub(r"\\[Bb]igg?[lr]?\b", "", node.astext())  # browsers choose sizes themselves
+    translator.body.append(str(latex2mathml.tex2mathml(text, as_block=block)))
+    raise nodes.SkipNode
+
+
+def setup(app):
+    """Let browsers draw formulas."""
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
