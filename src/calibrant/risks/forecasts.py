@@ -109,10 +109,11 @@ class Verification(Tabular):
         for k in shown:
             name = f"climatology of {self.classes[k]}"
             yield "forecasts", name, number(float(self.climatology[k])), ""
-        yield "skill", "Brier score", number(self.brier), ""
+        of = "event alone" if len(self.classes) == 2 else "sum over classes"
+        yield "skill", f"Brier score ({of})", number(self.brier), ""
         yield "skill", "Brier skill score", *_cells(self.brier_skill)
         if self.rps is not None and self.rps_skill is not None:
-            yield "skill", "ranked probability score (RPS)", number(self.rps), ""
+            yield "skill", "RPS (sum over thresholds, not divided)", number(self.rps), ""
             yield "skill", "RPS skill score", *_cells(self.rps_skill)
         parts = self.parts
         yield "Brier score in parts", "reliability (less is better)", f"{parts.reliability:.4f}", ""

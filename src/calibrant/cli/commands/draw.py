@@ -120,6 +120,7 @@ def plot(
     make = getattr(cal, MADE_BY.get(kind, f"{kind}_diagram"))
     models = inputs.load_all(files, paired=False)
     _check_clinical(kind, models, lens)
+    _check_event(style, models, lens)
     settings = _settings(models, lens, partition, style is not None)
     data = models if len(models) > 1 else next(iter(models.values()))
     with progress_after(1.0, "resampling") as progress:
@@ -171,6 +172,17 @@ def _check_clinical(kind: Kind, models: "dict[str, Predictions]", lens: str | No
         raise mistake("--kind", f"flexible shows one model; found {len(models)}.")
     if kind in CLINICAL and lens is None and any(model.m > 2 for model in models.values()):
         raise mistake("--lens", f"is needed for --kind {kind.value}, such as class:NAME.")
+
+
+def _check_event(style: Style | None, models: "dict[str, Predictions]", lens: str | None) -> None:
+    """Refuse a diagram of an event where nobody has said which event it is."""
+    most = max(model.m for model in models.values())
+    if style is Style.attributes and lens is None and most > 2:
+        raise mistake(
+            "--lens",
+            f"is needed for --style attributes of {most} classes, such as class:NAME for the event"
+            " or top for the predicted class.",
+        )
 
 
 def _settings(
