@@ -9,7 +9,15 @@ import numpy as np
 import odd_calls
 import pytest
 
-from calibrant import Predictions, calibration_function, calibration_test, log_score
+from calibrant import (
+    Predictions,
+    calibration_function,
+    calibration_test,
+    evaluate,
+    log_score,
+    recalibrate,
+    score_plane,
+)
 from calibrant.distances import measure
 from calibrant.lenses import Groups, Induced, TopLabel
 from calibrant.recalibration import load_map
@@ -45,6 +53,20 @@ def test_scores_and_functions_need_predictions(verb, data):
 def test_groups_must_be_lists(groups):
     with pytest.raises(TypeError, match=r"`groups` must be a list of the classes of each group"):
         Groups(groups)
+
+
+@pytest.mark.parametrize(
+    ("verb", "name"), [(evaluate, "lenses"), (evaluate, "statistics"), (recalibrate, "methods")]
+)
+def test_an_array_without_a_dimension_is_no_list(verb, name):
+    with pytest.raises(TypeError, match=f"`{name}` must be a list"):
+        verb(DATA, **{name: np.array(3)})
+
+
+def test_models_may_have_numbers_for_names_that_differ_as_text():
+    assert "1" in str(score_plane({1: DATA, 2: DATA}, n_resamples=19, rng=0).table())
+    with pytest.raises(ValueError, match=r"`data` must have names that differ as text"):
+        score_plane({1: DATA, "1": DATA}, n_resamples=19, rng=0)
 
 
 def test_what_psi_returns_must_be_outcomes():

@@ -203,7 +203,7 @@ def candidates(scores, spread):
     return np.array(scores)[:, None] + spread * noise
 
 
-def test_the_rule_takes_the_first_within_an_error_of_the_best():
+def test_a_further_method_must_beat_a_simpler_one_by_a_standard_error():
     from calibrant.cross_fitting.before_after import _recommended
 
     ones = np.ones(400)
@@ -215,7 +215,10 @@ def test_the_rule_takes_the_first_within_an_error_of_the_best():
     assert chosen([1.0, 0.9, 0.85], 0.1) == 2
     assert chosen([1.0, 0.9, 0.899], 0.1) == 1
     assert chosen([1.0, 0.9, 0.85], 3.0) == 1
-    assert chosen([1.0, 1.1, 0.85], 9.0) == 2
+    assert chosen([1.0, 0.99, 1.0], 3.0) == 1  # the simplest need only improve the mean
+    assert chosen([1.0, 1.1, 0.99], 3.0) == 0  # any other must do so by an error
+    assert chosen([1.0, 1.1, 0.7], 3.0) == 2
+    assert chosen([1.0, 0.9, 0.85, 0.6], 3.0) == 3
     assert chosen([0.8, 0.9, 0.85], 0.1) == 0
     assert chosen([np.inf, 0.9, 0.85], 0.1) == 2
     assert chosen([np.inf, np.inf, np.inf], 0.1) == 0

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+from time import perf_counter
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 from calibrant.loading import formats
 from calibrant.loading.columnar import Columnar
 from calibrant.loading.formats import Rewriting
+from calibrant.loading.records import records
 from calibrant.loading.roles import Options
 
 HALF = ("cat", "dog")
@@ -289,3 +291,18 @@ def test_logits_of_0_are_written_where_they_can_be_read(tmp_path):
     (tmp_path / "in.jsonl").write_text('{"logit_cat": 0.0, "logit_dog": 0.0}\n')
     with pytest.raises(ValueError, match=r"numbers of JSON must be finite; found -inf"):
         rewrite(tmp_path / "in.jsonl", tmp_path / "out.jsonl", values="logits", change=certain)
+
+
+def test_a_line_of_many_cells_takes_time_that_grows_with_its_length():
+    def seconds(cells):
+        line = '"0.5"' + ",0.5" * cells
+        times = []
+        for _ in range(3):
+            begin = perf_counter()
+            (record,) = records([line], ",")
+            times.append(perf_counter() - begin)
+            assert len(record.cells) == cells + 1
+        return min(times)
+
+    # eight times the cells take 8 times as long; they took 64 times as long
+    assert seconds(160_000) < 24 * seconds(20_000)

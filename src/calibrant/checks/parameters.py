@@ -72,6 +72,12 @@ def truth(name: str, value: Any) -> None:
         raise TypeError(f"`{name}` must be True or False; found {brief(value)}.")
 
 
+def is_list(value: Any) -> bool:
+    """Say whether a value is several: no text, and no array without a dimension."""
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    return several and getattr(value, "ndim", 1) != 0
+
+
 def function(name: str, value: Any) -> None:
     """Refuse `value` if it cannot be called."""
     if not callable(value):

@@ -1,7 +1,7 @@
 """Recalibration, judged on rows that the maps have not seen: those of a fold, left out in turn."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.arguments import check_data, takes_arrays
-from calibrant.checks.parameters import Rng, brief, derive, generator, whole
+from calibrant.checks.parameters import Rng, brief, derive, generator, is_list, whole
 from calibrant.cross_fitting.change import Change, Floats, foreseen
 from calibrant.cross_fitting.result import (
     AS_IT_IS,
@@ -197,7 +197,7 @@ def _check_method(method: Any) -> None:
 
 def _named(methods: Any) -> Mapping[str, Method]:
     """Return methods by their names: in words, or as they are written if words are the same."""
-    if isinstance(methods, str) or not isinstance(methods, Iterable):
+    if not is_list(methods):
         raise TypeError(f"`methods` must be a list of methods; found {brief(methods)}.")
     found = list(methods)
     for method in found:
@@ -331,7 +331,8 @@ def _recommended(logs: Floats, weights: Floats, clusters: NDArray[np.int32] | No
     """
     chosen = 0
     for method in range(1, len(logs)):
-        change = Change.of(logs[method] - logs[chosen], weights, clusters)
+        with np.errstate(invalid="ignore"):  # an infinite loss from an infinite one: not a number
+            change = Change.of(logs[method] - logs[chosen], weights, clusters)
         beyond = method > 1 and np.isfinite(change.value)
         if change.value < (-SURER * change.standard_error if beyond else 0.0):
             chosen = method

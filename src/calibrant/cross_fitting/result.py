@@ -21,8 +21,9 @@ AS_IT_IS = "as it is"
 ENOUGH = 99  # resamples with which several statistics together can reject
 HEADER = ("method", "log loss", "change", "Brier", "change", "size²", "refinement", "p")
 RULE = (
-    "as it is, unless the exact test rejects calibration at 5 %; then, of the methods that improve"
-    " the cross-fitted log loss, the first within one standard error of the best"
+    "as it is, unless the exact test rejects calibration at 5 %; then the first method, if it"
+    " improves the cross-fitted log loss, and each further one in its place, if it improves it by"
+    " more than one standard error"
 )
 NOTE = (
     "Changes are 95 % intervals, which allow for the choice of a method; size² is the squared"

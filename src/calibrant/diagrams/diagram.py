@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calibrant.arguments import as_lens, check_data
+from calibrant.checks.parameters import brief
 from calibrant.diagrams.picture import Picture
 from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.lenses import Canonical, Lens, TopLabel
@@ -93,7 +94,12 @@ def named(data: Models, *, scans: bool = False) -> Mapping[str, Any]:
         raise ValueError("`data` must be at least one model; found none.")
     for model in models.values():
         check_data(model, scans=scans)
-    return models
+    found = {str(name): model for name, model in models.items()}
+    if len(found) < len(models):
+        raise ValueError(
+            f"`data` must have names that differ as text; found {brief(list(models))}."
+        )
+    return found
 
 
 def first(data: Models) -> Any:

@@ -83,14 +83,15 @@ def _quoted(number: int, line: str, lines: Iterator[tuple[int, str]], separator:
         if not place.line:
             return Record(number, place.last, [*cells, cell], "", END_OF_DATA)
         end = _end(place.line)
-        rest = place.line[place.at : len(place.line) - len(end)]
-        plain, found, _ = rest.partition(separator)
+        stop = len(place.line) - len(end)
+        found = place.line.find(separator, place.at, stop)
+        plain = place.line[place.at : stop if found < 0 else found]
         if cell and plain:
             fault = fault or f"{separator!r} expected after {QUOTE!r}"
         cells.append(cell + plain)
-        if not found:
+        if found < 0:
             return Record(number, place.last, cells, end, fault)
-        place.at += len(plain) + 1
+        place.at = found + 1
 
 
 def _closing(line: str, at: int) -> int:

@@ -1,6 +1,6 @@
 """The monitor: rows in, evidence out, at any time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, exp, inf, log
 from typing import TYPE_CHECKING, Any, final
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant import words
-from calibrant.checks.parameters import fraction, positive, whole
+from calibrant.checks.parameters import fraction, is_list, positive, whole
 from calibrant.engine.arrays import Floats
 from calibrant.lenses import Lens
 from calibrant.monitor import bias, findings, saved, sentences
@@ -93,7 +93,7 @@ class Monitor:
         run_length: float | None = 1_000_000,
         lead: int = 1,
     ) -> None:
-        several = isinstance(lens, Iterable) and not isinstance(lens, str)
+        several = is_list(lens)
         self.lens: tuple[AnyLens | None, ...] = tuple(lens) if several else (lens,)  # type: ignore[arg-type, assignment]
         if not self.lens:
             raise ValueError("`lens` must be at least one lens; found none.")

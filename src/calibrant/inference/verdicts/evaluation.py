@@ -1,6 +1,6 @@
 """Many tests at once, adjusted together, and what they say."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant import tables
 from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
-from calibrant.checks.parameters import Rng, brief
+from calibrant.checks.parameters import Rng, brief, is_list
 from calibrant.distances import Distance, name_of
 from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.driver import Found, of_all
@@ -237,7 +237,7 @@ def _listed(name: str, given: Any, kind: type) -> tuple[Any, ...]:
     """Return one or a list of them as a tuple; refuse an empty list, and what is no list."""
     if isinstance(given, str | kind):
         return (given,)
-    if not isinstance(given, Iterable):
+    if not is_list(given):
         raise TypeError(f"`{name}` must be a list; found {brief(given)}.")
     found = tuple(given)
     if not found:
