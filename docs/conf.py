@@ -48,6 +48,7 @@ copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300

@@ -95,7 +95,7 @@ if TYPE_CHECKING:  # what type checkers know; `as` tells them that a name is pub
     from calibrant.trajectory import Trajectory as Trajectory
     from calibrant.trajectory import TrajectoryRow as TrajectoryRow
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.3.0"
 
 _HOMES = {  # where public names live; "" for modules
     "": "conventions datasets distances lenses partitions recalibration resampling scores"
