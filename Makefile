@@ -88,15 +88,19 @@ docs: $(DOCS) $(MACHINE) ## Build the site, which works offline: build/docs/inde
 	.venv-docs/bin/python -m sphinx -W --keep-going -b html docs build/docs
 
 # What goes to an index: the wheel's tag must be true, and it must work where nothing else is installed.
+RELEASE := build/release
 release-check: ## Build the source archive and the wheel, and try them in empty environments
-	rm -rf build/release && $(PYTHON) -m venv build/release/tools && $(PYTHON) -m venv build/release/empty
-	build/release/tools/bin/python -m pip install --quiet build auditwheel
-	build/release/tools/bin/python -m build --outdir build/release
-	build/release/tools/bin/auditwheel show build/release/*.whl | tee build/release/audit.txt
-	$(PYTHON) .ci/tag.py build/release
-	build/release/empty/bin/python -m pip install --quiet build/release/*.whl
-	cd build/release && empty/bin/calibrant demo && empty/bin/calibrant --version
-	build/release/empty/bin/python .ci/sbom.py build/release/calibrant.cdx.json
+	rm -rf $(RELEASE) && $(PYTHON) -m venv $(RELEASE)/tools && $(PYTHON) -m venv $(RELEASE)/empty
+	$(RELEASE)/tools/bin/python -m pip install --quiet build auditwheel twine 'readme-renderer[md]'
+	$(RELEASE)/tools/bin/python -m build --outdir $(RELEASE)
+	$(RELEASE)/tools/bin/twine check --strict $(RELEASE)/*.whl $(RELEASE)/*.tar.gz
+	$(RELEASE)/tools/bin/auditwheel show $(RELEASE)/*.whl | tee $(RELEASE)/audit.txt
+	$(PYTHON) .ci/tag.py $(RELEASE)
+	$(RELEASE)/empty/bin/python -m pip install --quiet $(RELEASE)/*.whl
+	cd $(RELEASE) && empty/bin/calibrant demo && empty/bin/calibrant --version
+	cd $(RELEASE) && MPLBACKEND=agg empty/bin/python -m doctest -o NORMALIZE_WHITESPACE -o ELLIPSIS \
+		../../README.md ../../docs/start.md ../../docs/guide/*.md
+	$(RELEASE)/empty/bin/python .ci/sbom.py $(RELEASE)/calibrant.cdx.json
 
 sbom: $(PACKAGE) ## Write which distributions, loops and predictions the environment has: build/calibrant.cdx.json
 	mkdir -p build && $(BIN)/python .ci/sbom.py build/calibrant.cdx.json

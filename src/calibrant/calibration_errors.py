@@ -12,7 +12,7 @@ from calibrant.statistics.calibration_errors import BINS, NAMED, CalibrationErro
 
 @final
 class MeasuredError(float):
-    """A calibration error, and on demand what it would be if the model were calibrated.
+    """A calibration error, and what a calibrated model would show.
 
     It is a float in every respect. What a calibrated model would show is worked out when one of
     the properties is first asked for; until then the number holds on to its data. ``float(error)``

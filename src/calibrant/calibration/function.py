@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationFunction:
-    r"""The estimate r-hat of the calibration function: constant on every cell.
+    r"""The estimated calibration function r-hat, constant on every bin.
 
     .. math:: \hat r^{(c)}_y = \frac{|\{i : g(x_i) \in \Phi^{(c)}, y_i = y\}|}
                                     {|\{i : g(x_i) \in \Phi^{(c)}\}|}
@@ -119,6 +119,13 @@ def calibration_function(
     Returns
     -------
     CalibrationFunction
+
+    Examples
+    --------
+    >>> data = Predictions([0.25, 0.5, 0.75], [0, 1, 1])
+    >>> found = calibration_function(data, "width:2")
+    >>> found.predicted[:, 1].tolist(), found.observed[:, 1].tolist()
+    ([0.25, 0.625], [0.0, 1.0])
     """
     partition = as_partition(partition)
     return on_cells(View(as_rows(data)), partition)

@@ -57,7 +57,7 @@ def recalibrate(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Recalibration:
-    """Recalibrate each row by a map that has not seen it, and compare before with after.
+    """Find the calibrator that helps, judged on rows it has not seen, or leave the model alone.
 
     The rows are dealt out to folds, class by class. A method is fitted to all folds but one, and
     the map is applied to that one. For the model as it is and after each method: log and Brier

@@ -117,7 +117,7 @@ def apply_to_folds(data: Predictions, maps: tuple[Map, ...], folds: Folds) -> Pr
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recalibration(tables.Tabular):
-    """A model before and after several methods, on rows that the maps have not seen."""
+    """A model before and after several methods, on rows that calibrators have not seen."""
 
     data: Predictions  # the model as it is
     rows: tuple[RecalibrationRow, ...]  # the model as it is, then after each method

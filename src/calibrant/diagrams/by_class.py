@@ -39,7 +39,7 @@ HEADER = ("predicted class", "n", "confidence", "accuracy", "accuracy − confid
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ClassDiagram(Diagram):
-    """Accuracy minus confidence of the rows of each predicted class.
+    """Accuracy minus confidence of each predicted class.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def flexible_diagram(
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DecisionCurve(Diagram):
-    """Net benefit over the threshold from which somebody is treated, of one or more models.
+    """Net benefit over the treatment threshold, of one or more models.
 
     Parameters
     ----------

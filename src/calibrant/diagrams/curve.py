@@ -156,7 +156,7 @@ class CurveSeries:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CurveDiagram(Diagram):
-    """A curve over the predictions of two outcomes, of one or more models.
+    """A calibration curve of two outcomes, of one or more models.
 
     Parameters
     ----------

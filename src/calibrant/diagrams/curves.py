@@ -70,7 +70,7 @@ def isotonic_diagram(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> CurveDiagram:
-    r"""Draw the increasing function of the prediction that is nearest to what occurred.
+    r"""Draw the increasing calibration curve that fits the outcomes best (CORP).
 
     The isotonic regression of the outcomes, as data. No bins are to be chosen (CORP).
 
@@ -122,7 +122,7 @@ def smooth_diagram(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> CurveDiagram:
-    r"""Draw the observed frequency over the mean prediction, both smoothed by a kernel.
+    r"""Draw a smooth calibration curve: frequency over prediction, both smoothed by a kernel.
 
     .. math:: x(t) = \frac{\sum_i K_s(t, p_i) p_i}{\sum_i K_s(t, p_i)}, \qquad
         y(t) = \frac{\sum_i K_s(t, p_i) y_i}{\sum_i K_s(t, p_i)}
@@ -179,7 +179,7 @@ def cumulative_diagram(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> CurveDiagram:
-    r"""Draw the sum of observed minus predicted over rows in the order of their predictions.
+    r"""Draw the running sum of observed minus predicted, with rows sorted by prediction.
 
     .. math:: C(v) = \frac1n \sum_{i : p_i \le v} (y_i - p_i)
 

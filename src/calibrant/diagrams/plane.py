@@ -121,7 +121,7 @@ def score_plane(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> ScorePlane:
-    """Split the score of many models into miscalibration, discrimination and uncertainty.
+    """Compare many models: split their scores into miscalibration and discrimination.
 
     A good model is at the upper left: much discrimination, little miscalibration. Models of the
     same outcomes have the same uncertainty, and are then equally good along parallel lines.

@@ -230,7 +230,7 @@ def reliability_diagram(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> ReliabilityDiagram:
-    """Compute a reliability diagram of two, three or four outcomes.
+    """Compare predicted with observed frequencies, bin by bin, for two to four outcomes.
 
     A bin counts as significant at the family-wise level 0.05; see `ReliabilityDiagram.marked_at`.
 

@@ -28,7 +28,7 @@ def explore(
     port: int = 0,
     images: str | Path | None = None,
 ) -> Explorer:
-    """Open predictions in the explorer: a page on this machine, shown in a notebook's cell.
+    """Look around in the predictions: opens a page in your browser or notebook.
 
     Parameters
     ----------

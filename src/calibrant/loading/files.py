@@ -156,7 +156,7 @@ def load_models(
     paired: bool = True,
     **columns: Unpack[Columns],
 ) -> dict[str, Predictions]:
-    r"""Read several models, from a file each or from a long file that names the model of each row.
+    r"""Read several models: one file each, or one long file with a column of model names.
 
     Parameters
     ----------

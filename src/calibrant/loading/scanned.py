@@ -31,7 +31,7 @@ def scan(
     values: Values = "probabilities",
     engine: Any = None,
 ) -> Scan:
-    r"""Look at predictions that need not fit into memory: only footers are read here.
+    r"""Use predictions that do not fit into memory: only file footers are read here.
 
     Functions take what this returns in place of `Predictions`, and give the same results to the
     last bit, whatever the files, the groups of rows in them, and who reads them.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @final
 class Monitor:
-    r"""Watch predictions as their outcomes come in, and raise an alarm that may be trusted.
+    r"""Watch predictions as their outcomes come in, and raise an alarm that you can trust.
 
     If predictions are calibrated, outcome y_t is drawn from p_t given all rows before. A bet q_t
     that is made before y_t is known multiplies a wealth by q_t(y_t) / p_t(y_t), and so

@@ -114,7 +114,7 @@ def points(probs: ArrayLike, m: int) -> NDArray[Any]:
 @final
 @dataclass(frozen=True, slots=True)
 class FromFunction(Partition):
-    """Rows for which the user's function gives the same value share a cell.
+    """Bins of your own: rows for which a function returns the same value share a bin.
 
     Parameters
     ----------

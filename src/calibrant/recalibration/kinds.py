@@ -15,7 +15,7 @@ KINDS = {each.kind: each for each in SINGLE}
 
 
 def load_map(path: str | PathLike[str]) -> Map:
-    """Read a map that was saved to a file; it gives the same numbers, bit for bit.
+    """Load a saved calibrator; it gives the same numbers, bit for bit.
 
     Examples
     --------

@@ -159,7 +159,7 @@ class Method(Protocol):
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Chain(Map):
-    """Maps that are applied one after the other: ``first >> second``.
+    """Calibrators applied one after the other: ``first >> second``.
 
     Parameters
     ----------

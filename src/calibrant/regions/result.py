@@ -28,7 +28,7 @@ BEFORE = "All of this holds if columns were known before the outcome."
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Region:
-    """Rows that satisfy conditions, and how far their predictions are off.
+    """A region of rows, such as age < 40, and how far off its predictions are.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Price(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Regions(tables.Tabular, Sequence[Region]):
-    """Regions that are shown to be off, the strongest first.
+    """Regions that are significantly off, the strongest evidence first.
 
     Parameters
     ----------

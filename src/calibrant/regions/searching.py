@@ -36,7 +36,7 @@ def search(
     rng: Rng = 0,
     progress: Progress | None = None,
 ) -> Regions:
-    r"""Search regions of rows for miscalibration, and pay for the search.
+    r"""Find the rows that are off: search thousands of regions, and adjust for the search.
 
     Regions are made of columns and predictions alone: an interval of numbers or a level, or two
     thresholds or levels of two columns. For each,

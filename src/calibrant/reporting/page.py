@@ -56,7 +56,7 @@ def report(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Write a report: verdicts in words, tables, diagrams, worst bins, scores, provenance.
+    """Write everything on one page: verdicts in words, diagrams, tables, and what would help.
 
     One HTML file that needs no network. The same data, seed and settings give the same bytes.
 
@@ -82,6 +82,15 @@ def report(
     -------
     Path
         The file that was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant import Predictions
+    >>> data = Predictions([0.2, 0.9, 0.4, 0.7], [0, 1, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report(data, f"{folder}/report.html", n_resamples=99, rng=0).name
+    'report.html'
     """
     first = next(iter(_models(data).values()))
     lens = None if groups is None else as_lens(groups, first)

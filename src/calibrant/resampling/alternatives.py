@@ -50,7 +50,7 @@ class Tempered:
 @final
 @dataclass(frozen=True, slots=True)
 class Shifted:
-    r"""The log-odds of one class are higher than predicted: another prior.
+    r"""The log-odds of one class are higher than predicted: a shift of the prior.
 
     .. math:: \rho(g) \propto g \cdot \exp(\delta e_j)
 

@@ -45,7 +45,7 @@ class Spoken(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Clinical(Tabular):
-    """The numbers by which a clinical prediction model is judged; `print` shows them.
+    """The numbers that validate a clinical prediction model; `print` shows them.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def clinical(
     lens: Lens | str = Canonical(),
     level: float = 0.95,
 ) -> Clinical:
-    r"""Judge the predicted risks of an event as TRIPOD+AI asks for.
+    r"""Validate the predicted risks of an event: the numbers that TRIPOD+AI asks for.
 
     .. math:: \frac{O}{E} = \frac{\sum_i y_i}{\sum_i p_i}, \qquad
         \operatorname{logit} P(y = 1) = \alpha + \beta \operatorname{logit} p

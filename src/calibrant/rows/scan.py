@@ -64,7 +64,7 @@ class Learned:
 @final
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Scan:
-    """Predictions in files, read in batches whenever something is asked of them.
+    """Predictions in files, read in batches when they are needed.
 
     `calibrant.scan` makes them. Functions take a Scan where they take `Predictions`, if what they
     do can be added up over rows; else they say so before anything is read.

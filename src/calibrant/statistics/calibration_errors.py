@@ -24,7 +24,7 @@ Look = Literal["event", "top", "all", "always"]
 @final
 @dataclass(frozen=True, slots=True)
 class CalibrationError(Statistic):
-    """A statistic under the name by which people know it, of what that name means.
+    """A calibration error under its common name, such as `ece`.
 
     Parameters
     ----------

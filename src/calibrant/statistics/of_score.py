@@ -54,7 +54,7 @@ class SignedStatistic(Statistic):
 @final
 @dataclass(frozen=True, slots=True)
 class Spiegelhalter(SignedStatistic):
-    r"""The modulus of Spiegelhalter's z: how far the Brier score is from what the model expects.
+    r"""Spiegelhalter's test: how far the Brier score is from what the model expects.
 
     .. math:: z = \frac{\sum_i w_i (y_i - p_i) (1 - 2 p_i)}
               {\sqrt{\sum_i w_i^2 (1 - 2 p_i)^2 p_i (1 - p_i)}}

@@ -33,7 +33,7 @@ OUTLINE = 49  # points of an ellipse, the first again at the end
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binwise:
-    r"""Deviations of every bin, and what they would be under the hypothesis.
+    r"""The deviation of every bin, and what it would be if the model were calibrated.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def binwise(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Binwise:
-    """Return what each bin's deviation would be if the model were calibrated.
+    """Find out which bins are off, and what chance alone would do to each.
 
     Pointwise limits are quantiles of the deviation of each bin and outcome. For binary
     outcomes without weights they come from the exact Poisson-binomial distribution of the

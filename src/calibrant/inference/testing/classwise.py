@@ -33,7 +33,7 @@ FORMATS = ("", ".4f", ".4f", ".3g", ".3g")
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Classwise(tables.Tabular):
-    """The expected miscalibration of every marginal.
+    """How far off each class is against the rest.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def classwise(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Classwise:
-    """Return the expected miscalibration of all m marginals, Eq. (3), with their tests.
+    """Find out which classes are off: test each class against the rest, Eq. (3).
 
     The same as ``ExpectedMiscalibration(partition, distance)`` through ``Marginal(j)`` for
     every class j, with the same labels drawn, in one sweep over the array.

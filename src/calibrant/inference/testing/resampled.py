@@ -50,7 +50,7 @@ class Part:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CalibrationTest:
-    """The result of a test: the statistic, and what it would have been under the hypothesis.
+    """The result of a test: the statistic, its null distribution and the p-value.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def calibration_test(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> CalibrationTest:
-    r"""Test whether the predictions are calibrated as seen through `lens`.
+    r"""Test whether the predictions are calibrated as seen through `lens`: an exact p-value.
 
     .. math:: p = \frac{1 + |\{b : h(D^{*b}) \ge h(D)\}|}{B + 1}
 
@@ -194,7 +194,7 @@ def omnibus_test(
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimate:
-    """A statistic with its variability.
+    """A statistic with its standard error and interval.
 
     Parameters
     ----------

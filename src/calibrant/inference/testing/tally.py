@@ -66,7 +66,7 @@ class _Part:
 
 @final
 class Tally:
-    """Add up batches of predictions and outcomes, and test them once they are all there.
+    """Test predictions that come in batches, once all of them are there.
 
     It is for rows that are not kept: of a loop that sees each once, or of parts that others have.
     The result is that of `calibration_test` of all rows at once, to the last bit. Tallies of parts

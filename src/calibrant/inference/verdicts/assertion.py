@@ -18,7 +18,7 @@ def assert_calibrated(
     n_resamples: int = 999,
     rng: Rng = 0,
 ) -> Verdict:
-    """Raise an AssertionError unless predictions are shown to be off by less than a limit.
+    """Fail a test unless predictions are shown to be off by less than a limit.
 
     They are if the upper end of the 95 % interval of `Verdict.size`, the root mean square
     deviation, is below it. So a model that is calibrated can fail where rows are too few to show

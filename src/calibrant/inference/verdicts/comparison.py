@@ -34,7 +34,7 @@ from calibrant.words import ALPHA, BIAS, capital, decimal, pvalue, score_name
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Difference:
-    """How much further one model is off than another, as seen through a lens.
+    """How much further off one model is than another, as seen through a lens.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Difference:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison(tables.Tabular):
-    """Models side by side.
+    """Models side by side, and which of them is further off.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def compare(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare models without being fooled by raw estimates, §4.3.
+    """Find out which model is better calibrated, without being fooled by raw estimates, §4.3.
 
     Estimates on bins have different biases for different models, so each model is tested, and
     what calibrators would repair is compared, which has none: the gain in Brier score on rows that

@@ -118,7 +118,7 @@ class EvaluationRow:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evaluation(tables.Tabular):
-    """What many tests say.
+    """The verdicts and tests of `evaluate`.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def evaluate(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Say whether probabilities are off in several respects, in which direction, and how far.
+    """Find out whether the probabilities are calibrated, and how far off they are if not.
 
     Through each lens a few statistics that complement each other are tested, those of the
     omnibus test of `calibration_test`. All of them see the same draws, so the adjustment for

@@ -30,7 +30,7 @@ HEADER = ("column", "group", "rows", "off by", "95 % interval", BIAS, "adjusted 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Slice:
-    """What is known of a group of rows.
+    """A group of rows and its verdict.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def slices(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Slices:
-    """Look at groups of rows: which of them are off, in which direction, and how far.
+    """Find out which groups of rows are off, in which direction, and how far.
 
     In each group the statistics of the omnibus test are tested. All groups see the same drawn
     labels, so the adjustment for their number is exact, whether or not they overlap.

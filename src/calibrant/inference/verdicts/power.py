@@ -97,7 +97,7 @@ class PowerRow:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Power(tables.Tabular):
-    """What a data set can show.
+    """How far off a model must be for a data set to show it.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def power(
     rng: Rng = None,
     progress: Progress | None = None,
 ) -> Power:
-    r"""Say how far off the model would have to be for these predictions to show it.
+    r"""Find out whether the rows are enough: how far off a model must be for them to show it.
 
     Labels are drawn from rho(g(x)) instead of the predictions g(x), and tested as
     `calibration_test` does. Predictions stay, so that all data sets share one null distribution.
