@@ -49,7 +49,7 @@ def root(
 # Of each command: what the list of commands says, and the example at the end of its help.
 COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
     evaluate: (
-        "Say whether probabilities are off, and how far.",
+        "Are the probabilities calibrated? How far off are they?",
         "evaluate predictions.csv --lens top --lens class:dog",
     ),
     run_test: (
@@ -57,10 +57,10 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
         "test predictions.csv --lens top --fail-below 0.01",
     ),
     search: (
-        "Say where: which rows are off, by columns of the file.",
+        "Find which rows are off, by columns of the file.",
         "search predictions.csv --columns age,site,hour",
     ),
-    compare: ("Say which model is further off.", "compare lenet.csv resnet.csv --lens top"),
+    compare: ("Find which model is better calibrated.", "compare lenet.csv resnet.csv --lens top"),
     plot: (
         "Draw a reliability diagram of one or more models.",
         "plot predictions.csv --lens top -o diagram.png",
@@ -70,19 +70,19 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
         "report predictions.parquet -o report.html",
     ),
     explore: (
-        "Look around on a page: lenses, bins, groups, rows.",
+        "Look around in your browser: lenses, bins, rows.",
         "explore predictions.parquet",
     ),
     power: (
-        "Say how far off a model must be for a file to show it.",
+        "Is the file large enough to show a model that is off?",
         "power predictions.csv --lens top --temperature 1.2",
     ),
     watch: (
-        "Watch rows as they come, and raise an alarm.",
+        "Watch rows as they arrive, and raise an alarm.",
         "watch predictions/ --state state.json --chart watch.html",
     ),
     clinical: (
-        "Judge clinical risks: O/E, slope, AUC, net benefit.",
+        "Validate clinical risks: O/E, slope, AUC, net benefit.",
         "clinical predictions.csv --threshold 0.1",
     ),
     verification: (
@@ -90,11 +90,11 @@ COMMANDS: dict[Callable[..., None], tuple[str, str]] = {
         "verification forecasts.csv --cluster week",
     ),
     recalibrate: (
-        "Find the calibrator that suits a file.",
+        "Find the calibrator that helps.",
         "recalibrate train.csv --save map.json",
     ),
     apply: (
-        "Recalibrate a file by a calibrator that was saved.",
+        "Recalibrate a file with a saved calibrator.",
         "apply map.json new.csv -o out.csv",
     ),
     demo: ("Evaluate predictions that come with calibrant.", "demo"),

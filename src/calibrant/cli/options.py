@@ -43,26 +43,26 @@ Percent = Annotated[
     bool, typer.Option("--percent", help='The values are percentages: 90, or "90 %".')
 ]
 DecimalComma = Annotated[
-    bool, typer.Option("--decimal-comma", help="Numbers have a comma for the point: 0,25.")
+    bool, typer.Option("--decimal-comma", help="Numbers use a decimal comma: 0,25.")
 ]
 DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Leave out rows that lack a value, and say which.")
+    bool, typer.Option("--drop-missing", help="Leave out rows with missing values, and say which.")
 ]
 Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
 Model = Annotated[
     str | None,
-    typer.Option(help="Column that names the model of a row; COLUMN=NAME takes one model."),
+    typer.Option(help="Column that names the model of each row; COLUMN=NAME takes one model."),
 ]
 Row = Annotated[
     str | None,
-    typer.Option(help="For a folder: column of unique whole numbers, by which labels are drawn."),
+    typer.Option(help="For a folder: column of unique whole numbers that labels are drawn by."),
 ]
 Engine = Annotated[
     str | None,
-    typer.Option(help="For a folder, who reads it: local, dask://host:8786 or spark://host:7077."),
+    typer.Option(help="For a folder, what reads it: local, dask://host:8786 or spark://host:7077."),
 ]
 Id = Annotated[
-    str | None, typer.Option(help="Column that names each row: rows of models are joined by it.")
+    str | None, typer.Option(help="Column that identifies each row, to join the rows of models.")
 ]
 Cluster = Annotated[
     str | None,
@@ -70,10 +70,10 @@ Cluster = Annotated[
 ]
 By = Annotated[
     str | None,
-    typer.Option(help="Columns whose groups are looked at, such as sex,age; separated by commas."),
+    typer.Option(help="Columns whose groups are evaluated, such as sex,age; separated by commas."),
 ]
 Region = Annotated[
-    str | None, typer.Option(help='Only rows whose predictions fit, such as "dog > 0.1".')
+    str | None, typer.Option(help='Only rows whose predictions satisfy a condition: "dog > 0.1".')
 ]
 LensText = Annotated[str, typer.Option("--lens", help=f"{LENSES}.")]
 LensTexts = Annotated[list[str] | None, typer.Option("--lens", help=f"{LENSES}; may be repeated.")]

@@ -84,7 +84,7 @@ Regions = Annotated[
 Table = Annotated[
     bool,
     typer.Option(
-        "--table", help="Print the numbers as a table: of bins with counts, limits and p."
+        "--table", help="Print the numbers: bins with counts, limits and p-values."
     ),
 ]
 Confidence = Annotated[
@@ -110,7 +110,7 @@ def plot(
     *,
     inputs: Inputs,
 ) -> None:
-    """Draw a reliability diagram, of several models in one picture: PNG, SVG, PDF or HTML."""
+    """Draw a reliability diagram of one or more models: PNG, SVG, PDF or HTML."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
     given = {"--partition": partition, "--style": style, "--regions": regions}
     _check_options(kind, {**given, "--confidence": confidence})

@@ -34,7 +34,7 @@ Shifts = Annotated[
     ),
 ]
 Share = Annotated[
-    float, typer.Option(min=0.01, max=0.99, help="Power that is asked for, without alternatives.")
+    float, typer.Option(min=0.01, max=0.99, help="Power to reach, if no alternatives are given.")
 ]
 Level = Annotated[float, typer.Option(min=0.0001, max=0.5, help="Level of the test.")]
 
@@ -49,7 +49,7 @@ def evaluate(
     *,
     inputs: Inputs,
 ) -> None:
-    """Say whether probabilities are off in several respects, and how far."""
+    """Find out whether the probabilities are calibrated, and how far off they are if not."""
     import calibrant as cal
     from calibrant.cli.parsing import parse_questions
 

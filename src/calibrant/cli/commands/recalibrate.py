@@ -57,7 +57,7 @@ def recalibrate(
     *,
     inputs: Inputs,
 ) -> None:
-    """Find the calibrator that suits the probabilities, judged on rows that it has not seen."""
+    """Find the calibrator that helps, judged on rows it has not seen."""
     if save is not None:
         check_ending(save, ".json", option="--save")
         check_writable(save)
@@ -109,7 +109,7 @@ def apply(
     probs: options.Probs = None,
     logits: options.Logits = False,
 ) -> None:
-    """Recalibrate the probabilities of a file by a calibrator; all other columns stay."""
+    """Recalibrate the probabilities of a file; all other columns stay as they are."""
     check_ending(output, file.suffix.lower())
     check_writable(output)
     from calibrant.loading.formats import Rewriting

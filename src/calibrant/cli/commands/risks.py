@@ -13,7 +13,7 @@ Thresholds = Annotated[
     list[float] | None,
     typer.Option(
         "--threshold",
-        help="Risk from which somebody is treated, for the net benefit; may be repeated.",
+        help="Risk from which a patient is treated, for the net benefit; may be repeated.",
     ),
 ]
 
@@ -43,7 +43,7 @@ def clinical(
     *,
     inputs: Inputs,
 ) -> None:
-    """Judge the predicted risks of an event as TRIPOD+AI asks: O/E, slope, AUC, net benefit."""
+    """Validate predicted risks as TRIPOD+AI asks: O/E, slope, AUC, net benefit."""
     import calibrant as cal
     from calibrant.cli.parsing import parse_lens
 
