@@ -19,11 +19,11 @@ truth = rng.beta(1, 1, 3000)
 labels = rng.random(3000) < truth
 noisy = np.clip(truth + rng.normal(0, 0.2, 3000), 0.001, 0.999)
 predictions = {
-    "right": truth,
+    "calibrated": truth,
     "overconfident": truth**2 / (truth**2 + (1 - truth) ** 2),
-    "too cautious": 0.25 + 0.5 * truth,
+    "underconfident": 0.25 + 0.5 * truth,
     "noisy": noisy,
-    "always the rate": np.full(3000, labels.mean()),
+    "constant": np.full(3000, labels.mean()),
 }
 models = {name: cal.Predictions(p, labels) for name, p in predictions.items()}
 plane = cal.score_plane(models, rng=0)

@@ -16,7 +16,7 @@ import numpy as np
 import calibrant as cal
 from calibrant import lenses
 
-rng = np.random.default_rng(0)
+rng = np.random.default_rng(1)
 truth = rng.dirichlet(np.full(10, 0.3), 10_000)
 labels = (rng.random((10_000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
 
@@ -27,7 +27,7 @@ def model(power):
     return cal.Predictions(probs / probs.sum(axis=1, keepdims=True), labels)
 
 
-models = {"overconfident": model(2), "right": model(1), "underconfident": model(0.6)}
+models = {"overconfident": model(2), "calibrated": model(1), "underconfident": model(0.6)}
 diagram = cal.reliability_diagram(models, lens=lenses.TopLabel(), rng=0)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
