@@ -83,9 +83,7 @@ Regions = Annotated[
 ]
 Table = Annotated[
     bool,
-    typer.Option(
-        "--table", help="Print the numbers: bins with counts, limits and p-values."
-    ),
+    typer.Option("--table", help="Print the numbers: bins with counts, limits and p-values."),
 ]
 Confidence = Annotated[
     bool, typer.Option("--confidence", help="Draw the confidence band of an isotonic curve.")
