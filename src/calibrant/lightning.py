@@ -42,14 +42,7 @@ class CalibrationCallback(Callback):  # type: ignore[misc]
         """Forget what was gathered."""
         self._parts = []
 
-    def on_validation_batch_end(
-        self,
-        trainer: Any,  # noqa: ARG002 (as Lightning calls it)
-        pl_module: Any,  # noqa: ARG002
-        outputs: Any,
-        *_: Any,
-        **__: Any,
-    ) -> None:
+    def on_validation_batch_end(self, _trainer: Any, _module: Any, outputs: Any, *_: Any) -> None:
         """Keep the predictions of a batch."""
         kinds = [kind for kind in ("logits", "probs") if kind in (outputs or {})]
         if len(kinds) != 1 or "labels" not in outputs:
