@@ -195,9 +195,11 @@ def _score(sample: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _right(row: int, sample: Mapping[str, Any]) -> int:
-    """Return whether an answer was right."""
+def _right(row: int, sample: Mapping[str, Any]) -> int | None:
+    """Return whether an answer was right; None where the evaluation failed before it was scored."""
     value = _score(sample).get("value")
+    if value is None:
+        return None
     if str(value) not in RIGHT:
         raise ValueError(
             f"scores must say whether an answer is right, C or I, 1 or 0; row {row} has"
@@ -235,20 +237,17 @@ def _told(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping
 
 def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
     """Open statistics of the instances of a run of HELM, without perturbed ones."""
-    found: dict[Any, dict[str, Any]] = {}  # each metric writes an entry of its own
-    for one in instances:
-        if not one.get("perturbation"):
-            means = {stat["name"]["name"]: stat.get("mean") for stat in one["stats"]}
-            found.setdefault((one["instance_id"], one.get("train_trial_index")), {}).update(means)
-    told = [_statistics(name, means) for (name, _), means in found.items()]
-    return _confidences(told, [name for name, _ in found])
+    plain = [one for one in instances if not one.get("perturbation")]
+    told = [_statistics(row, one["stats"]) for row, one in enumerate(plain)]
+    return _confidences(told, [one["instance_id"] for one in plain])
 
 
-def _statistics(name: str, means: Mapping[str, Any]) -> tuple[float, int | None]:
+def _statistics(row: int, stats: Sequence[Mapping[str, Any]]) -> tuple[float, int | None]:
     """Return how sure a model was of an instance, and whether it was right; None for a tie."""
-    sure, right = means.get("max_prob"), means.get("exact_match")
+    found = {one["name"]["name"]: one.get("mean") for one in stats}
+    sure, right = found.get("max_prob"), found.get("exact_match")
     if sure is None or right is None:
         raise ValueError(
-            f"instances must have 'max_prob' and 'exact_match'; {name} has {listed(means)}."
+            f"instances must have 'max_prob' and 'exact_match'; row {row} has {listed(found)}."
         )
     return sure, int(right) if right in (0, 1) else None
