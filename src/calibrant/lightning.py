@@ -31,7 +31,8 @@ class CalibrationCallback(Callback):  # type: ignore[misc]
     Notes
     -----
     The predictions of one validation are kept until its end, on the device where they are. On
-    several processes they are gathered; a sampler that fills up the last batch repeats rows.
+    several processes they are gathered, and lie as Lightning's sampler took them: the bits are
+    those of one process, unless the sampler repeats rows to give every process as many.
     """
 
     def __init__(self, trajectory: Trajectory | None = None) -> None:
@@ -42,14 +43,7 @@ class CalibrationCallback(Callback):  # type: ignore[misc]
         """Forget what was gathered."""
         self._parts = []
 
-    def on_validation_batch_end(
-        self,
-        trainer: Any,  # noqa: ARG002 (as Lightning calls it)
-        pl_module: Any,  # noqa: ARG002
-        outputs: Any,
-        *_: Any,
-        **__: Any,
-    ) -> None:
+    def on_validation_batch_end(self, _trainer: Any, _module: Any, outputs: Any, *_: Any) -> None:
         """Keep the predictions of a batch."""
         kinds = [kind for kind in ("logits", "probs") if kind in (outputs or {})]
         if len(kinds) != 1 or "labels" not in outputs:
@@ -66,7 +60,8 @@ class CalibrationCallback(Callback):  # type: ignore[misc]
         kinds, *found = zip(*self._parts, strict=True)
         preds, labels = (torch.cat(parts) for parts in found)
         if trainer.world_size > 1:
-            preds, labels = (pl_module.all_gather(one).flatten(0, 1) for one in (preds, labels))
+            every = (pl_module.all_gather(one) for one in (preds, labels))
+            preds, labels = (one.transpose(0, 1).flatten(0, 1) for one in every)
         self._parts = []
         make = Predictions.from_logits if kinds[0] == "logits" else Predictions
         row = self.trajectory.follow(trainer.global_step, make(preds, labels))

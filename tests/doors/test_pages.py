@@ -12,7 +12,8 @@ import pytest
 import torch
 import yaml
 from places import ROOT
-from test_training import Linear
+from test_training import Linear, hugging_face
+from transformers import Trainer
 
 import calibrant as cal
 
@@ -55,20 +56,11 @@ def test_lightning(capsys):
     assert "log loss" in capsys.readouterr().out
 
 
-def test_hugging_face(capsys):
-    class Trainer:  # test_training has the real one
-        def __init__(self, *_, compute_metrics, callbacks, **__):
-            assert callbacks == [compute_metrics]
-            self.compute = compute_metrics
-
-        def train(self):
-            class Evaluated:
-                predictions, label_ids = np.zeros((9, 3)), np.arange(9) % 3
-
-            self.compute(Evaluated)
-
-    names = {"Trainer": Trainer, "model": None, "arguments": None, "data": None}
+def test_hugging_face(tmp_path, capsys):
+    model, arguments, data = hugging_face(tmp_path)
+    names = {"Trainer": Trainer, "model": model, "arguments": arguments, "data": data}
     exec(recipe("pytorch", "calibrant.transformers"), names)
+    assert [row.step for row in names["calibration"].trajectory.rows] == [8, 16]
     assert "log loss" in capsys.readouterr().out
 
 

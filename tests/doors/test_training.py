@@ -1,16 +1,19 @@
 """Callbacks of Lightning and of Hugging Face, around their own trainers."""
 
+import json
 import logging
 
 import lightning
 import numpy as np
 import pytest
 import torch
+from lightning.pytorch.strategies import DDPStrategy
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
 
 import calibrant as cal
 from calibrant import lightning as on_lightning
 from calibrant import transformers as on_transformers
+from calibrant.torch import CalibrationError
 
 RNG = np.random.default_rng(0)
 X = torch.from_numpy(RNG.normal(size=(400, 5)).astype(np.float32))
@@ -66,12 +69,69 @@ def test_lightning_records_each_validation():
     assert len(callback.trajectory.rows) == 3
 
 
+class Metered(Linear):
+    """Adds up the metric in its validation, as PyTorch's loops do."""
+
+    def __init__(self):
+        super().__init__()
+        self.metric = CalibrationError(2)
+
+    def validation_step(self, batch, _):
+        found = super().validation_step(batch, _)
+        self.metric.update(found["logits"].softmax(1), batch[1])
+        return found
+
+    def on_validation_epoch_end(self):
+        self.log_dict(self.metric.compute())
+
+
+class Kept(lightning.Callback):
+    """Writes what a process of a trainer has found into a file of its own."""
+
+    def __init__(self, folder, callback):
+        self.folder, self.callback = folder, callback
+
+    def on_validation_end(self, trainer, _):
+        logged = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        (row,) = self.callback.trajectory.rows
+        found = {"world": trainer.world_size, "row": row.to_dict(), "logged": logged}
+        (self.folder / f"{trainer.global_rank}.json").write_text(json.dumps(found))
+
+
+def validated(folder, **how):
+    """Return what each process has found of the same model and rows."""
+    folder.mkdir()
+    torch.manual_seed(0)
+    callback = on_lightning.CalibrationCallback()
+    quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
+    callbacks = [callback, Kept(folder, callback)]
+    trainer = lightning.Trainer(accelerator="cpu", callbacks=callbacks, **quiet, **how)
+    data = torch.utils.data.TensorDataset(X, Y)
+    trainer.validate(Metered(), torch.utils.data.DataLoader(data, 50), verbose=False)
+    return [json.loads(path.read_text()) for path in sorted(folder.iterdir())]
+
+
+def test_lightning_on_two_processes_is_one_process(tmp_path):
+    (one,) = validated(tmp_path / "one")
+    strategy = DDPStrategy(process_group_backend="gloo", start_method="spawn")
+    two = validated(tmp_path / "two", devices=2, strategy=strategy)
+    assert [found["world"] for found in two] == [2, 2]
+    assert set(one["logged"]) == {
+        *("estimate", "expected", "pvalue"),
+        *(f"val_calibration_{name}" for name in ("error", "expected", "pvalue")),
+    }
+    for found in two:
+        assert found["row"] == one["row"]
+        assert found["logged"] == one["logged"]
+
+
 def test_lightning_needs_predictions():
     with pytest.raises(ValueError, match="must return a dict of 'logits' or 'probs', and 'labels'"):
         fit(Linear("scores"), on_lightning.CalibrationCallback(), 1)
 
 
-def test_hugging_face_records_each_evaluation(tmp_path):
+def hugging_face(folder):
+    """Return a model, arguments and data for its Trainer."""
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=20,
@@ -82,25 +142,25 @@ def test_hugging_face_records_each_evaluation(tmp_path):
         max_position_embeddings=8,
         num_labels=3,
     )
+    arguments = TrainingArguments(
+        str(folder),
+        num_train_epochs=2,
+        eval_strategy="epoch",
+        report_to=[],
+        use_cpu=True,
+        save_strategy="no",
+        disable_tqdm=True,
+    )
     words = RNG.integers(0, 20, (60, 6))
     data = [{"input_ids": list(map(int, w)), "labels": int(w[0] % 3)} for w in words]
+    return BertForSequenceClassification(config), arguments, data
+
+
+def test_hugging_face_records_each_evaluation(tmp_path):
+    model, arguments, data = hugging_face(tmp_path)
     calibration = on_transformers.CalibrationCallback(cal.Trajectory(n_resamples=99, rng=0))
-    trainer = Trainer(
-        BertForSequenceClassification(config),
-        TrainingArguments(
-            str(tmp_path),
-            num_train_epochs=2,
-            eval_strategy="epoch",
-            report_to=[],
-            use_cpu=True,
-            save_strategy="no",
-            disable_tqdm=True,
-        ),
-        train_dataset=data,
-        eval_dataset=data,
-        compute_metrics=calibration,
-        callbacks=[calibration],
-    )
+    both = {"compute_metrics": calibration, "callbacks": [calibration]}
+    trainer = Trainer(model, arguments, train_dataset=data, eval_dataset=data, **both)
     trainer.train()
     rows = calibration.trajectory.rows
     assert [row.step for row in rows] == [8, 16]

@@ -39,6 +39,10 @@ class ColumnStore(Protocol):
     def where(self, row: int) -> str:
         """Return the words for a row, counted from 0."""
 
+
+class Rewritable(ColumnStore, Protocol):
+    """Columns of a file that can be written again."""
+
     def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
         """Write the file again with other numbers (n,), or lists of them (n, m), in columns."""
 

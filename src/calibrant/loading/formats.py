@@ -14,7 +14,7 @@ from calibrant.checks.files import whole_file
 from calibrant.checks.parameters import Source, listed
 from calibrant.loading import rules
 from calibrant.loading.columnar import Columnar, arrow, parquet
-from calibrant.loading.columns import ColumnStore, load_matrix
+from calibrant.loading.columns import Rewritable, load_matrix
 from calibrant.loading.delimited import delimited
 from calibrant.loading.files import checked_path
 from calibrant.loading.language_models import open_json, open_lines, open_log
@@ -22,13 +22,13 @@ from calibrant.loading.notation import understood
 from calibrant.loading.npz import npz
 from calibrant.loading.plain_files import PACKED, STANDARD_INPUT, one_sentence, plain_file
 from calibrant.loading.roles import Kind, Options
-from calibrant.loading.sheets import excel, spss, stata
+from calibrant.loading.sheets import excel, stata_or_spss
 from calibrant.loading.table import FILE, Table, read_columns
 from calibrant.predictions import CONFIDENCES
 
 Floats = NDArray[np.float64]
 # ending → how to open it; arrays of NPZ files are no columns
-FORMATS: dict[str, Callable[[Path], ColumnStore] | None] = {
+FORMATS: dict[str, Callable[[Path], Rewritable] | None] = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), delimited),
     **dict.fromkeys((".parquet", ".pq"), parquet),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), arrow),
@@ -36,8 +36,7 @@ FORMATS: dict[str, Callable[[Path], ColumnStore] | None] = {
     **dict.fromkeys((".jsonl", ".ndjson"), open_lines),
     ".eval": open_log,
     **dict.fromkeys((".xlsx", ".xls"), excel),
-    ".dta": stata,
-    **dict.fromkeys((".sav", ".zsav"), spss),
+    **dict.fromkeys((".dta", ".sav", ".zsav"), stata_or_spss),
     ".npz": None,
 }
 COMPRESSED = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson")
@@ -63,7 +62,7 @@ def read_file(file: Path, options: Options) -> Table:
         return read_columns(understood(open_columns(plain), options, texts=texts), options)
 
 
-def _format(plain: Path) -> Callable[[Path], ColumnStore] | None:
+def _format(plain: Path) -> Callable[[Path], Rewritable] | None:
     """Return how to open a file, which must not be empty."""
     if not plain.stat().st_size:
         raise ValueError("the file must have a header and rows; it is empty.")
@@ -96,8 +95,8 @@ def _logits(probs: Floats, single: bool) -> Floats:
 
 
 def _compare(
-    store: ColumnStore,
-    open_columns: Callable[[Path], ColumnStore],
+    store: Rewritable,
+    open_columns: Callable[[Path], Rewritable],
     output: Path,
     names: Sequence[str],
     expected: Floats,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from calibrant.checks.labels import written
 from calibrant.loading.columnar import Columnar
-from calibrant.loading.columns import ColumnStore
+from calibrant.loading.columns import Rewritable
 from calibrant.loading.json_files import (
     Repeated,
     as_dict,
@@ -92,7 +92,7 @@ def _text(path: Path) -> str:
         return file.read()
 
 
-def json_file(path: Path) -> ColumnStore:
+def json_file(path: Path) -> Rewritable:
     """Open a JSON file; one of JSON lines, whatever its name, is read as such."""
     content = _text(path)
     is_list = content.lstrip(SPACES).startswith("[")

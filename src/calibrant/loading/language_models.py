@@ -9,8 +9,7 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from math import exp
 from pathlib import Path
 from string import ascii_uppercase
@@ -23,7 +22,7 @@ from calibrant.checks.arrays import softmax
 from calibrant.checks.doors import needs
 from calibrant.checks.parameters import brief, listed
 from calibrant.loading.columnar import Columnar
-from calibrant.loading.columns import ColumnStore
+from calibrant.loading.columns import Rewritable
 from calibrant.loading.json_files import json_lines
 from calibrant.loading.json_tables import json_file
 from calibrant.loading.plain_files import first_bytes, opened_text
@@ -40,14 +39,14 @@ SURE = (
 )
 
 
-def open_lines(path: Path) -> ColumnStore:
+def open_lines(path: Path) -> Rewritable:
     """Open JSON lines: samples of lm-evaluation-harness, or a table."""
     with opened_text(path) as file:
-        first = next((line for line in islice(file, 1)), "")
+        first = file.readline()
     return _harness(path) if all(f'"{key}"' in first for key in HARNESS) else json_lines(path)
 
 
-def open_json(path: Path) -> ColumnStore:
+def open_json(path: Path) -> Rewritable:
     """Open a JSON file: a log of inspect_ai, statistics of HELM, or a table."""
     head = first_bytes(path, HEAD)
     if _is_log(head):
@@ -57,7 +56,7 @@ def open_json(path: Path) -> ColumnStore:
     return json_file(path)
 
 
-def open_log(path: Path) -> ColumnStore:
+def open_log(path: Path) -> Rewritable:
     """Open a log of inspect_ai, a ZIP archive of samples."""
     with zipfile.ZipFile(path) as archive:
         entries = sorted(one for one in archive.namelist() if one.startswith("samples/"))
@@ -167,7 +166,7 @@ def _choices(rows: Sequence[tuple[Sequence[float], int]], ids: Sequence[Any]) ->
     return Columnar.of(pl.DataFrame(columns).lazy())
 
 
-def _confidences(found: Sequence[tuple[Any, int]], ids: Sequence[Any]) -> Columnar:
+def _confidences(found: Sequence[tuple[Any, int | None]], ids: Sequence[Any]) -> Columnar:
     """Return columns of confidences, texts where some are, and of whether answers were right."""
     values = [value for value, _ in found]
     if any(isinstance(value, str) for value in values):
@@ -196,9 +195,11 @@ def _score(sample: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _right(row: int, sample: Mapping[str, Any]) -> int:
-    """Return whether an answer was right."""
+def _right(row: int, sample: Mapping[str, Any]) -> int | None:
+    """Return whether an answer was right; None where the evaluation failed before it was scored."""
     value = _score(sample).get("value")
+    if value is None:
+        return None
     if str(value) not in RIGHT:
         raise ValueError(
             f"scores must say whether an answer is right, C or I, 1 or 0; row {row} has"
@@ -221,24 +222,17 @@ def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
     told = _told(sample, [*letters])
     if not told or sample.get("target") not in [*letters]:
         return None
-    mass = dict.fromkeys(letters, 0.0)
-    for other in told:
-        letter = other["token"].strip()
-        mass[letter] = mass.get(letter, 0.0) + exp(other["logprob"])
-    found = np.array([mass[letter] for letter in letters])
+    mass = [(one["token"].strip(), exp(one["logprob"])) for one in told]
+    found = np.array([sum(p for token, p in mass if token == letter) for letter in letters])
     return (found / found.sum()).tolist(), letters.index(sample["target"])
 
 
 def _told(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """Return the tokens that might have stood where the last letter does, if they were logged."""
-    answers = [one for one in _tokens(sample) if one["token"].strip() in letters]
+    said = (sample.get("output") or {}).get("choices") or [{}]
+    tokens = (said[0].get("logprobs") or {}).get("content") or ()
+    answers = [one for one in tokens if one["token"].strip() in letters]
     return (answers[-1].get("top_logprobs") or ()) if answers else ()
-
-
-def _tokens(sample: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the tokens of the answer, with their log-probabilities if there are any."""
-    for choice in (sample.get("output") or {}).get("choices", [])[:1]:
-        yield from ((choice.get("logprobs") or {}).get("content")) or ()
 
 
 def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
@@ -248,13 +242,12 @@ def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
     return _confidences(told, [one["instance_id"] for one in plain])
 
 
-def _statistics(row: int, stats: Sequence[Mapping[str, Any]]) -> tuple[float, int]:
-    """Return how sure a model was of an instance, and whether it was right."""
+def _statistics(row: int, stats: Sequence[Mapping[str, Any]]) -> tuple[float, int | None]:
+    """Return how sure a model was of an instance, and whether it was right; None for a tie."""
     found = {one["name"]["name"]: one.get("mean") for one in stats}
     sure, right = found.get("max_prob"), found.get("exact_match")
-    if sure is None or right not in (0, 1):
+    if sure is None or right is None:
         raise ValueError(
-            "instances must have 'max_prob' and 'exact_match', 0 or 1; row"
-            f" {row} has {listed(found)}."
+            f"instances must have 'max_prob' and 'exact_match'; row {row} has {listed(found)}."
         )
-    return sure, int(right)
+    return sure, int(right) if right in (0, 1) else None

@@ -4,11 +4,11 @@ A store is wrapped, so that every format that has columns gets all of them.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from calibrant.checks.labels import shown
@@ -70,15 +70,12 @@ class Noted:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns, without rows that lack a value if these are to be dropped."""
-        texts = [name for name in numeric if self._is_text(name)]
+        texts = [n for n in numeric if self._texts or self._store.kinds[n] == "text"]
         plain = [name for name in numeric if name not in texts]
         frame = self._store.read(plain, [*named, *texts])
         frame = frame.with_columns(self._parsed(frame[name]) for name in texts)
         frame = frame.select(*numeric, *named)
         return self._complete(frame) if self._options.drop_missing else frame
-
-    def _is_text(self, name: str) -> bool:
-        return self._texts or self._store.kinds[name] == "text"
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Return one group: which rows have gaps, all columns tell."""
@@ -87,14 +84,6 @@ class Noted:
     def where(self, row: int) -> str:
         """Return the words for a row that was read."""
         return self._store.where(row if self._kept is None else int(self._kept[row]))
-
-    def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:  # noqa: ARG002
-        """Refuse: what was understood is not written again."""
-        raise ValueError("the file must hold plain numbers to be written again.")
-
-    def same_rest(self, other: Any, names: Sequence[str]) -> bool:
-        """Whether another file holds the same beside the columns `names`."""
-        return self._store.same_rest(other, names)
 
     def _numbers(self, name: str) -> bool:
         """Whether the first texts of a column mean numbers."""
@@ -133,11 +122,8 @@ class Noted:
 
     def _complete(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Leave out rows that lack a value in a column that must have one."""
-        there = pl.Series([True]).new_from_index(0, frame.height)
-        for column in frame.get_columns():
-            if column.name not in self._gaps:
-                plain = column.fill_nan(None) if column.dtype.is_float() else column
-                there &= plain.is_not_null()
+        used = cs.by_name(*(name for name in frame.columns if name not in self._gaps))
+        there = frame.fill_nan(None).select(pl.all_horizontal(used.is_not_null())).to_series()
         self._n, self._kept = frame.height, there.arg_true().to_numpy()
         if frame.height and not self._kept.size:
             raise ValueError("some row must have a value in every column that is used; none has.")

@@ -54,7 +54,15 @@ Kind = Literal["float", "whole", "list", "text", "other"]  # what a column holds
 Values = Literal["probabilities", "rounded", "logits"]
 
 
-class Columns(TypedDict, total=False):
+class Notation(TypedDict, total=False):
+    """How numbers are written, as keywords of `load`."""
+
+    percent: bool
+    decimal_comma: bool
+    drop_missing: bool
+
+
+class Columns(Notation, total=False):
     """The options of `load`, as keywords."""
 
     label: str | None
@@ -65,17 +73,6 @@ class Columns(TypedDict, total=False):
     ignore: str | Sequence[str]
     cluster: str | None
     keep: str | Sequence[str]
-    percent: bool
-    decimal_comma: bool
-    drop_missing: bool
-
-
-class Notation(TypedDict, total=False):
-    """How numbers are written, as keywords of `load`."""
-
-    percent: bool
-    decimal_comma: bool
-    drop_missing: bool
 
 
 @final

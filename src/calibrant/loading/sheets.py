@@ -14,21 +14,13 @@ def excel(path: Path) -> Columnar:
     return Columnar.of(pl.read_excel(path, engine="calamine").lazy())
 
 
-def stata(path: Path) -> Columnar:
-    """Open a file of Stata; values are as they are stored, not their labels."""
-    return _of_readstat("read_dta", path)
-
-
-def spss(path: Path) -> Columnar:
-    """Open a file of SPSS; values are as they are stored, not their labels."""
-    return _of_readstat("read_sav", path)
-
-
-def _of_readstat(reader: str, path: Path) -> Columnar:
+def stata_or_spss(path: Path) -> Columnar:
+    """Open a file of Stata or SPSS; values are as they are stored, not their labels."""
     needs("reading Stata and SPSS", "pyreadstat", extra="files")
     import pyreadstat  # noqa: PLC0415 (an extra)
 
-    columns, _ = getattr(pyreadstat, reader)(str(path), output_format="dict")
+    read = pyreadstat.read_dta if path.suffix.lower() == ".dta" else pyreadstat.read_sav
+    columns, _ = read(str(path), output_format="dict")
     series = [pl.Series(name, values, strict=False) for name, values in columns.items()]
     return Columnar.of(pl.DataFrame([_without_gaps(one) for one in series]).lazy())
 

@@ -111,8 +111,8 @@ class Table:
             elif twice := _twice(values):
                 raise ValueError(
                     f"rows must be different cases; column {column!r} has {listed(twice)} more than"
-                    " once. Are there several models? Take each with `model`; else set the column"
-                    " aside with `keep=…`."
+                    " once. Are there several models? Take each with `model`. Was a case asked more"
+                    " than once? Say so with `cluster`. Else set the column aside with `keep=…`."
                 )
 
     @property

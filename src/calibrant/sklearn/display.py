@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 from weakref import WeakKeyDictionary
 
@@ -22,7 +23,8 @@ STRATEGIES = {"uniform": EqualWidth, "quantile": EqualMass}
 KEYS = ("estimator", "indices")  # of what `cross_validate` returns
 
 # What displays have drawn on an Axes: a further one joins them, in one picture with one legend.
-_drawn: WeakKeyDictionary[Any, tuple[ReliabilityDiagram, list[Any]]] = WeakKeyDictionary()
+_drawn: WeakKeyDictionary[Any, tuple[ReliabilityDiagram | None, list[Any]]] = WeakKeyDictionary()
+NOTHING: tuple[None, list[Any]] = (None, [])
 
 
 @final
@@ -61,6 +63,13 @@ class ReliabilityDisplay:
     diagram: ReliabilityDiagram
     ax_: "Axes" = field(init=False)
     figure_: "Figure" = field(init=False)
+    prob_true: list[Any] = field(init=False)
+    prob_pred: list[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        bins = [(one.function, (one.shown, self.diagram.event)) for one in self.diagram.series]
+        self.prob_true = [function.observed[shown] for function, shown in bins]
+        self.prob_pred = [function.predicted[shown] for function, shown in bins]
 
     @classmethod
     def from_estimator(
@@ -100,8 +109,7 @@ class ReliabilityDisplay:
             `reliability_diagram`.
         """
         data = predictions_of(estimator, X, y, pos_label)
-        called = type(estimator).__name__ if name is None else name
-        return cls._drawn({called: data}, n_bins, strategy, ax, kwargs)
+        return cls._drawn({name or type(estimator).__name__: data}, n_bins, strategy, ax, kwargs)
 
     @classmethod
     def from_predictions(
@@ -129,8 +137,7 @@ class ReliabilityDisplay:
         """
         probs = np.asarray(y_prob)
         data = labelled(probs, y_true, _classes(y_true, probs), pos_label)
-        called = "Classifier" if name is None else name
-        return cls._drawn({called: data}, n_bins, strategy, ax, kwargs)
+        return cls._drawn({name or "Classifier": data}, n_bins, strategy, ax, kwargs)
 
     @classmethod
     def from_cv_results(
@@ -172,8 +179,8 @@ class ReliabilityDisplay:
             predictions_of(one, rows_of(X, test), rows_of(y, test), pos_label)
             for one, test in folds
         ]
-        called = "fold" if name is None else name
-        names = called if isinstance(called, list) else [f"{called} {i}" for i in range(len(found))]
+        each = [f"{name or 'fold'} {i}" for i in range(len(found))]
+        names = name if isinstance(name, list) else each
         return cls._drawn(dict(zip(names, found, strict=True)), n_bins, strategy, ax, kwargs)
 
     @classmethod
@@ -212,9 +219,12 @@ class ReliabilityDisplay:
         """
         from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
 
-        before = _take_down(ax)
-        diagram = self.diagram if before is None else _joined(before, self.diagram)
         others = [] if ax is None else _artists(ax)
+        before, artists = _drawn.get(ax, NOTHING) if others else NOTHING
+        mine = [artist for artist in artists if artist in others]  # of displays; none if cleared
+        diagram = _joined(before, self.diagram) if before and mine else self.diagram
+        for artist in mine:
+            artist.remove()
         picture = diagram.picture(style=style)
         if not ref_line:
             kept = [part for part in picture.parts if getattr(part, "look", "") != "zero"]
@@ -224,18 +234,6 @@ class ReliabilityDisplay:
         self.figure_ = figure
         _drawn[self.ax_] = diagram, [a for a in _artists(self.ax_) if a not in others]
         return self
-
-    @property
-    def prob_true(self) -> list[Any]:
-        """How often the event occurred in the bins of each curve."""
-        return [one.function.observed[one.shown, self.diagram.event] for one in self.diagram.series]
-
-    @property
-    def prob_pred(self) -> list[Any]:
-        """The mean prediction in the bins of each curve."""
-        return [
-            one.function.predicted[one.shown, self.diagram.event] for one in self.diagram.series
-        ]
 
     def __repr__(self) -> str:
         names = listed([series.name for series in self.diagram.series], 3)
@@ -253,22 +251,10 @@ def _classes(y_true: Any, probs: Any) -> Any:
     return found
 
 
-def _take_down(ax: "Axes | None") -> ReliabilityDiagram | None:
-    """Remove what displays have drawn on an Axes, and return it as data; None if nothing is."""
-    if ax is None or ax not in _drawn:
-        return None
-    diagram, artists = _drawn.pop(ax)
-    mine = [artist for artist in artists if artist in _artists(ax)]
-    for artist in mine:
-        artist.remove()
-    return diagram if mine else None
-
-
 def _artists(ax: "Axes") -> list[Any]:
     """Return what is drawn on an Axes and can be removed."""
-    legend = ax.get_legend()
-    drawn = [*ax.lines, *ax.collections, *ax.patches, *ax.texts]
-    return drawn if legend is None else [*drawn, legend]
+    legend = filter(None, [ax.get_legend()])
+    return [*ax.lines, *ax.collections, *ax.patches, *ax.texts, *legend]
 
 
 def _joined(before: ReliabilityDiagram, new: ReliabilityDiagram) -> ReliabilityDiagram:
@@ -278,12 +264,9 @@ def _joined(before: ReliabilityDiagram, new: ReliabilityDiagram) -> ReliabilityD
             f"displays on one Axes must be about the same outcome; found {before.classes} and"
             f" {new.classes}."
         )
-    taken = {series.name for series in before.series}
-    added = []
+    joined = {series.name: series for series in before.series}
     for series in new.series:
-        name, number = series.name, 2
-        while name in taken:
-            name, number = f"{series.name} ({number})", number + 1
-        taken.add(name)
-        added.append(replace(series, name=name))
-    return replace(new, series=(*before.series, *added))
+        names = (f"{series.name}{f' ({i})' * (i > 1)}" for i in count(1))
+        name = next(name for name in names if name not in joined)
+        joined[name] = replace(series, name=name)
+    return replace(new, series=tuple(joined.values()))

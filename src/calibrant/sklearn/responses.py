@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from calibrant.predictions import Predictions
@@ -26,9 +25,12 @@ def predictions_of(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> Pre
 def labelled(probs: Any, y: Any, classes: Any, pos_label: Any = None) -> Predictions:
     """Return probabilities (n, m), or (n,) of the event, with labels y that are among classes."""
     known = np.asarray(classes)
-    if _turned(known, pos_label):
-        known = known[::-1]
-        probs = probs[:, ::-1] if np.ndim(probs) == 2 else probs
+    if pos_label is not None and known.size == 2:
+        if pos_label not in known.tolist():
+            raise ValueError(f"`pos_label` must be one of the classes; found {pos_label!r}.")
+        if known[0] == pos_label:
+            known = known[::-1]
+            probs = probs[:, ::-1] if np.ndim(probs) == 2 else probs
     labels = column_or_1d(y)
     missing = ~np.isin(labels, known)
     if missing.any():
@@ -36,12 +38,3 @@ def labelled(probs: Any, y: Any, classes: Any, pos_label: Any = None) -> Predict
     order = np.argsort(known)
     places = order[np.searchsorted(known, labels, sorter=order)]
     return Predictions(probs, places, classes=[str(value) for value in known])
-
-
-def _turned(known: NDArray[Any], pos_label: Any) -> bool:
-    """Whether the event is the first of two classes."""
-    if pos_label is None or known.size != 2:
-        return False
-    if pos_label not in known.tolist():
-        raise ValueError(f"`pos_label` must be one of the classes; found {pos_label!r}.")
-    return bool(known[0] == pos_label)
