@@ -13,6 +13,7 @@ from calibrant import (
     Predictions,
     calibration_function,
     calibration_test,
+    estimate,
     evaluate,
     log_score,
     recalibrate,
@@ -21,6 +22,7 @@ from calibrant import (
 from calibrant.distances import measure
 from calibrant.lenses import Groups, Induced, TopLabel
 from calibrant.recalibration import load_map
+from calibrant.resampling import Bootstrap
 from calibrant.statistics import KernelMiscalibration, Statistic
 
 DATA = Predictions([0.25, 0.5, 0.75], [0, 1, 1])
@@ -104,6 +106,8 @@ class Given(Statistic):
 def test_a_statistic_must_give_numbers(value, error):
     with pytest.raises(error, match=r"`statistic` must give numbers; it gave"):
         calibration_test(DATA, Given(value), lens=TopLabel(), n_resamples=9, rng=0)
+    with pytest.raises(error, match=r"`statistic` must give numbers; it gave"):
+        estimate(DATA, Given(value), resampler=Bootstrap(refit=True), n_resamples=9, rng=0)
 
 
 @pytest.mark.parametrize("value", [{}, [], np.zeros(2), 3])

@@ -257,6 +257,10 @@ def test_bad_hypotheses_are_refused(make, rho, message):
 def test_a_hypothesis_must_be_a_function(make):
     with pytest.raises(TypeError, match=r"`rho` must be a function; found 0\.5\."):
         make(0.5)
+    with pytest.raises(
+        TypeError, match=r"`rho` must be a function of \(probs\); found one of \(\)"
+    ):
+        make(lambda: 1)
 
 
 def test_a_hypothesis_cannot_change_the_predictions():

@@ -88,12 +88,14 @@ def test_a_function_is_a_statistic():
     assert isinstance(statistic, OfFunction)
     assert statistic(data) == 2.0
     assert isinstance(statistic(data), float)
-    assert str(as_statistic(mine)) == "mine"
+    assert str(as_statistic(max)) == "max"
     eta = ExpectedMiscalibration(EqualWidth(2))
     assert as_statistic(eta) is eta
     for wrong in (3, None, ExpectedMiscalibration):
         with pytest.raises(TypeError, match=r"`statistic` must be a function; found "):
             as_statistic(wrong)
+    with pytest.raises(TypeError, match=r"`statistic` .* of \(data\); found one of \(p, q\)\."):
+        as_statistic(mine)
 
 
 @pytest.mark.parametrize("value", [None, "0.5", np.eye(2), [1.0, 2.0]])
@@ -228,6 +230,8 @@ def test_refuses_bad_choices(make):
         make(EqualWidth)
     with pytest.raises(TypeError, match=r"`distance` must be a function; found 2\."):
         make(EqualWidth(10), 2)
+    with pytest.raises(TypeError, match=r"must be a function of \(p, q\); found one of \(\)\."):
+        make(EqualWidth(10), lambda: 1)
 
 
 @pytest.mark.parametrize("make", [ExpectedMiscalibration, WorstMiscalibration])

@@ -236,7 +236,7 @@ def as_distance(distance: Any) -> Distance:
         if distance not in NAMED_DISTANCES:
             raise not_one("distance", distance, DISTANCES)
         return NAMED_DISTANCES[distance]
-    function("distance", distance)
+    function("distance", distance, "p", "q")
     found: Distance = distance
     return found
 

@@ -16,6 +16,7 @@ from matplotlib.text import Text
 
 from calibrant import Predictions, ece, lenses, partitions
 from calibrant import reliability_diagram as diagram_of
+from calibrant.diagrams import static
 from calibrant.diagrams.bins import TETRAHEDRON, TRIANGLE
 from calibrant.diagrams.picture import wrapped
 from calibrant.diagrams.static.parts import BLUE, CORNERS, GREEN, GREY, MUTED, SHARES, VERMILLION
@@ -599,3 +600,14 @@ def test_computing_takes_less_time_than_drawing_a_few_times(m):
 
     drawing = min(seconds(draw) for _ in range(3))
     assert computing < 3 * drawing, (computing, drawing)
+
+
+def test_a_pdf_without_names_of_letters_is_not_written(tmp_path, monkeypatch):
+    """FreeType says .notdef where there is no memory for them, and matplotlib believes it."""
+    font = mock.Mock(get_char_index=lambda _: 1, get_glyph_name=lambda _: ".notdef")
+    monkeypatch.setattr("calibrant.diagrams.static.get_font", lambda _: font)
+    axes = diagram_of(Predictions([0.2, 0.7], [0, 1]), n_resamples=19, rng=0).plot()
+    path = tmp_path / "x.pdf"
+    with pytest.raises(MemoryError):
+        static.save(axes, path)
+    assert not path.exists()

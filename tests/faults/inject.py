@@ -143,12 +143,18 @@ def fault_of(child, before, after, target, whole, kept):
     if after.get(target) not in kept:
         return f"ends with {child.code}, and the old file is gone"
     if whole in kept and child.code in SIGNALS:
-        print(f"ends with {child.code} where memory does", file=sys.stderr)
+        print(f"ends with {child.code} where memory does: {place_of(child.err)}", file=sys.stderr)
         return ""
     lines = child.err.splitlines()
     if child.code != 1 or len(lines) != 1 or not lines[0].startswith("calibrant: "):
         return f"ends with {child.code} and says {child.err[:300]!r}"
     return ""
+
+
+def place_of(trace):
+    """Return the innermost calls of a process that a signal ended, as `faulthandler` lists them."""
+    calls = [line.strip() for line in trace.splitlines() if line.startswith("  File ")]
+    return " < ".join(calls[:3]) or trace[:300]
 
 
 def inject(shim, folder, name, given):

@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import signal
 import struct
@@ -270,10 +271,11 @@ def verdict(path, content, kind):
 
 def main(seed, count, first=0):
     found = []
-    with tempfile.TemporaryDirectory() as folder:
-        for kind in VALID:
-            for i in range(first, first + count):
-                rng = np.random.default_rng([seed, list(VALID).index(kind), i])
+    in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=in_memory) as folder:
+        for i in range(first, first + count):
+            for number, kind in enumerate(VALID):
+                rng = np.random.default_rng([seed, number, i])
                 print(kind, i, file=sys.stderr, flush=True)
                 wrong = verdict(Path(folder) / f"x.{kind}", mutant(rng, kind), kind)
                 if wrong:

@@ -7,6 +7,7 @@ of threads, the order of the work or the size of its pieces.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from inspect import signature
 from math import isfinite
 from operator import index
 from typing import Any, final
@@ -78,10 +79,20 @@ def is_list(value: Any) -> bool:
     return several and getattr(value, "ndim", 1) != 0
 
 
-def function(name: str, value: Any) -> None:
-    """Refuse `value` if it cannot be called."""
+def function(name: str, value: Any, *given: str) -> None:
+    """Refuse `value` if it cannot be called, or not with what it will be given, one by one."""
     if not callable(value):
         raise TypeError(f"`{name}` must be a function; found {brief(value)}.")
+    try:
+        takes = signature(value)
+    except (TypeError, ValueError):  # some that are written in C do not say what they take
+        return
+    try:
+        takes.bind(*given)
+    except TypeError:
+        raise TypeError(
+            f"`{name}` must be a function of ({', '.join(given)}); found one of {takes}."
+        ) from None
 
 
 def make_key(rng: Any) -> np.uint64:

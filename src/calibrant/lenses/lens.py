@@ -175,7 +175,7 @@ class Induced(Lens):
         *,
         vectorized: bool = False,
     ) -> None:
-        function("psi", psi)
+        function("psi", psi, "y", "mu")
         if isinstance(outcomes, int | np.integer):
             outcomes = range(whole("outcomes", outcomes, least=2, most=MOST))
         try:

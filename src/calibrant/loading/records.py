@@ -50,48 +50,36 @@ def records(file: Iterable[str], separator: str) -> Iterator[Record]:
             yield Record(number, number, body.split(separator) if body else [], end)
 
 
-class _Place:
-    """A place in the lines of a record."""
-
-    def __init__(self, number: int, line: str, lines: Iterator[tuple[int, str]]) -> None:
-        self.last, self.line, self.at = number, line, 0
-        self.lines = lines  # those that follow
-
-    def quoted(self) -> str:
-        """Return the cell between quotes that begins here, and go behind it.
-
-        If nothing closes it, it is all that is left, and no line remains.
-        """
-        if not self.line.startswith(QUOTE, self.at):
-            return ""
-        parts, start = [], self.at
-        closing = _closing(self.line, self.at + 1)
-        while closing < 0 and self.line:
-            parts.append(self.line[start:])
-            self.last, self.line = next(self.lines, (self.last, ""))
-            start, closing = 0, _closing(self.line, 0)
-        self.at = closing + 1
-        return "".join((*parts, self.line[start : self.at]))
-
-
 def _quoted(number: int, line: str, lines: Iterator[tuple[int, str]], separator: str) -> Record:
     """Split a record that has quotes; one that stays open takes all lines that are left."""
     cells: list[str] = []
-    place, fault = _Place(number, line, lines), ""
-    while True:
-        cell = place.quoted()
-        if not place.line:
-            return Record(number, place.last, [*cells, cell], "", END_OF_DATA)
-        end = _end(place.line)
-        stop = len(place.line) - len(end)
-        found = place.line.find(separator, place.at, stop)
-        plain = place.line[place.at : stop if found < 0 else found]
-        if cell and plain:
-            fault = fault or f"{separator!r} expected after {QUOTE!r}"
-        cells.append(cell + plain)
-        if found < 0:
-            return Record(number, place.last, cells, end, fault)
-        place.at = found + 1
+    last, fault = number, ""
+    end, pieces = _pieces(line, separator)
+    while pieces:
+        cell = pieces.pop()
+        if cell.startswith(QUOTE):
+            before, closing = [], _closing(cell, 1)
+            while closing < 0:
+                before += [cell, separator]
+                if not pieces:
+                    before[-1] = end
+                    last, line = next(lines, (last, ""))
+                    if not line:
+                        return Record(number, last, [*cells, "".join(before)], "", END_OF_DATA)
+                    end, pieces = _pieces(line, separator)
+                cell = pieces.pop()
+                closing = _closing(cell, 0)
+            if closing + 1 < len(cell):
+                fault = fault or f"{separator!r} expected after {QUOTE!r}"
+            cell = "".join((*before, cell))
+        cells.append(cell)
+    return Record(number, last, cells, end, fault)
+
+
+def _pieces(line: str, separator: str) -> tuple[str, list[str]]:
+    """Return the end of a line, and what its separators leave of the rest, the first one last."""
+    end = _end(line)
+    return end, line[: len(line) - len(end)].split(separator)[::-1]
 
 
 def _closing(line: str, at: int) -> int:

@@ -135,7 +135,7 @@ class FromFunction(Partition):
     fixed = True
 
     def __post_init__(self) -> None:
-        function("name_cells", self.name_cells)
+        function("name_cells", self.name_cells, "probs")
 
     def locate(self, data: Predictions) -> tuple["FittedFunction", Cells]:
         names, cells = np.unique(_named(self.name_cells, data.probs), return_inverse=True)

@@ -120,7 +120,7 @@ class UnderRho(Resampler):
 
     def __post_init__(self) -> None:
         if self.rho is not None:
-            function("rho", self.rho)
+            function("rho", self.rho, "probs")
 
     def distributions(self, data: Predictions) -> Array:
         """Return what labels are drawn from: distributions (n, m)."""

@@ -358,8 +358,11 @@ def _exact_tails(q: Floats, counts: Floats, events: float) -> tuple[Floats, Floa
     reach = min(float(counts.sum()) + 1, mean + 12 * np.sqrt(mean) + 40)
     size = 1 << int(np.ceil(np.log2(reach + 1)))
     turns = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size) - 1
-    logs = np.log1p(q[:, None, :] * turns[:, None]) @ counts
-    mass = np.fft.irfft(np.exp(logs), size).clip(0.0)
+    factors = np.empty((len(q), turns.size, counts.size), np.complex128)
+    # part by part: NumPy ends the process if there is no memory for its buffers of complex products
+    np.multiply(q[:, None, :], turns.real[:, None], out=factors.real)
+    np.multiply(q[:, None, :], turns.imag[:, None], out=factors.imag)
+    mass = np.fft.irfft(np.exp(np.log1p(factors, out=factors) @ counts), size).clip(0.0)
     few, many = int(np.floor(events + 1e-9)), int(np.ceil(events - 1e-9))
     upto, from_on = mass[:, : few + 1].sum(axis=1), mass[:, many:].sum(axis=1)
     return np.minimum(upto, 1.0), np.minimum(from_on, 1.0)

@@ -5,7 +5,7 @@ from typing import Any
 
 from calibrant import statistics
 from calibrant.arguments import as_partition, not_one, positive, whole
-from calibrant.checks.parameters import brief
+from calibrant.checks.parameters import brief, function
 from calibrant.statistics.calibration_errors import BINS, NAMED
 from calibrant.statistics.statistic import OfFunction, Statistic
 
@@ -39,8 +39,9 @@ def as_statistic(statistic: Any) -> Statistic:
         return statistic
     if isinstance(statistic, str):
         return _named(statistic)
-    if isinstance(statistic, type) or not callable(statistic):
+    if isinstance(statistic, type):
         raise TypeError(f"`statistic` must be a function; found {brief(statistic)}.")
+    function("statistic", statistic, "data")
     return OfFunction(statistic)
 
 

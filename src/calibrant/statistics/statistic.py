@@ -62,7 +62,26 @@ class Statistic(ABC):
 
     def __call__(self, data: Predictions) -> float:
         """Return the statistic of `data`."""
-        return float(self.prepare(View.of(data))(observed(data))[0])
+        return float(numbers(self.prepare(View.of(data)), observed(data))[0])
+
+
+def numbers(evaluate: Evaluate, block: Block) -> Floats:
+    """Return what a statistic gives for each replicate of a block, or refuse it."""
+    return checked(np.asarray(evaluate(block)), block.size)
+
+
+def checked(found: Floats, size: int) -> Floats:
+    """Return numbers of so many replicates, or refuse what a statistic gave."""
+    if found.shape != (size,):
+        raise ValueError(
+            f"`statistic` must give a number for each of {size} replicates; it gave shape"
+            f" {found.shape}."
+        )
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"`statistic` must give numbers; it gave {found.dtype}.")
+    if np.isnan(found).any():
+        raise ValueError("`statistic` must give numbers; it gave nan.")
+    return found
 
 
 AnyStatistic = Statistic | str | Callable[[Predictions], float]

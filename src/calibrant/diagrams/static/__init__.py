@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.text import Text
 
 from calibrant.diagrams.picture import (
@@ -87,10 +88,20 @@ def save(ax: Axes, path: Path, dpi: int = 200) -> None:
     for words in figure.findobj(Text):
         words.set_text(visible(words.get_text(), keep="\n"))
     # Into memory first: what writers of formats raise when a disk is full says nothing of it.
-    drawn = BytesIO()
-    figure.savefig(drawn, dpi=dpi, format=path.suffix[1:].lower())
+    drawn, ending = BytesIO(), path.suffix[1:].lower()
+    if ending == "pdf":
+        _load_names_of_letters()
+    figure.savefig(drawn, dpi=dpi, format=ending)
     plt.close(figure)
     path.write_bytes(drawn.getbuffer())
+
+
+def _load_names_of_letters() -> None:
+    """Load what a PDF calls letters: without memory for it, FreeType leaves out all of them."""
+    font = get_font(findfont(FontProperties()))
+    letter = font.get_char_index(ord("a"))
+    if letter and font.get_glyph_name(letter) == ".notdef":
+        raise MemoryError
 
 
 def _draw_plain(picture: Picture, frame: Frame, ax: Axes) -> None:

@@ -15,7 +15,7 @@ from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.partitions import Partition
 from calibrant.statistics import Statistic
-from calibrant.statistics.statistic import Drawn, Evaluate, Summed, add_up
+from calibrant.statistics.statistic import Drawn, Evaluate, Summed, add_up, checked, numbers
 
 Found = tuple[list[float], Floats]  # statistics of the data, and of every replicate (…, B)
 
@@ -204,25 +204,6 @@ def _fill(block: Block, tasks: Sequence[Task]) -> None:
     """Write what statistics make of a block of replicates to their places."""
     for task in tasks:
         task.out[block.replicates.start : block.replicates.stop] = numbers(task.evaluate, block)
-
-
-def numbers(evaluate: Evaluate, block: Block) -> Floats:
-    """Return what a statistic gives for each replicate of a block, or refuse it."""
-    return checked(np.asarray(evaluate(block)), block.size)
-
-
-def checked(found: Floats, size: int) -> Floats:
-    """Return numbers of so many replicates, or refuse what a statistic gave."""
-    if found.shape != (size,):
-        raise ValueError(
-            f"`statistic` must give a number for each of {size} replicates; it gave shape"
-            f" {found.shape}."
-        )
-    if found.dtype.kind not in "biuf":
-        raise TypeError(f"`statistic` must give numbers; it gave {found.dtype}.")
-    if np.isnan(found).any():
-        raise ValueError("`statistic` must give numbers; it gave nan.")
-    return found
 
 
 def _for_rows(problem: Problem, statistic: Statistic, prepared: Evaluate) -> Evaluate:

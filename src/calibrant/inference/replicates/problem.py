@@ -56,7 +56,7 @@ class Plan:
     ) -> Self:
         """Check what most functions take, and respect the clusters of the data."""
         if progress is not None:
-            function("progress", progress)
+            function("progress", progress, "done", "total")
         chosen = as_resampler(resampler)
         count = check_resamples(n_resamples, least=least)
         return cls(chosen.respecting(data), count, as_seed(rng), progress)

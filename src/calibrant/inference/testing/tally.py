@@ -12,7 +12,6 @@ from calibrant.calibration import Block, observed
 from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.checks.parameters import Rng, as_seed
 from calibrant.engine.arrays import Floats, Ints, Replicates
-from calibrant.inference.replicates.driver import numbers
 from calibrant.inference.replicates.problem import Plan, Problem, check_resamples
 from calibrant.inference.testing.resampled import CalibrationTest
 from calibrant.lenses import Canonical, Lens
@@ -24,7 +23,7 @@ from calibrant.resampling.resamplers import as_resampler
 from calibrant.rows import Batch
 from calibrant.rows.rows import refuse_rows
 from calibrant.statistics.spelled import as_statistic
-from calibrant.statistics.statistic import AnyStatistic
+from calibrant.statistics.statistic import AnyStatistic, numbers
 
 
 class Added(NamedTuple):

@@ -272,7 +272,7 @@ def _searched(
             " or the power that is searched for, such as 0.8."
         )
     for rho in alternatives.values():
-        function("alternatives", rho)
+        function("alternatives", rho, "probs")
     return {str(name): rho for name, rho in alternatives.items()}, None
 
 
