@@ -19,7 +19,7 @@ from math import lgamma
 from pathlib import Path
 
 import numpy as np
-from monitoring_streams import CALIBRATED, NEVER, first, first_row
+from monitoring_streams import CALIBRATED, NEVER, first_row
 
 from calibrant.engine.class_bets import ClassBets
 from calibrant.engine.wealth import State, bet_on_classes
@@ -123,8 +123,7 @@ def at_least(count, n, share=0.05):
 
 def table(found):
     """Return lines of text."""
-    head = f"{'kind':18} {'rows':>9} {'streams':>8} {'alarms':>7} {'share':>6} {'chance at 5 %':>14}"
-    lines = [f"{head} {'cut':>4}"]
+    lines = [f"{'kind':18} {'rows':>9} {'streams':>8} {'alarms':>7}         at 5 %  cut"]
     for n in sorted({each["rows"] for each in found}):
         these = [each for each in found if each["rows"] == n]
         lines += [_line(each) for each in these]
@@ -136,8 +135,8 @@ def table(found):
 
 def _line(each):
     share = each["alarms"] / max(each["streams"], 1)
-    told = f"{each['kind']:18} {each['rows']:9,} {each['streams']:8,} {each['alarms']:7,} {share:6.1%}"
-    return f"{told} {each['chance']:14.3g} {each['cut']:4}"
+    told = f"{each['kind']:18} {each['rows']:9,} {each['streams']:8,} {each['alarms']:7,}"
+    return f"{told} {share:7.1%} {each['chance']:6.2g} {each['cut']:4}"
 
 
 def write(found, folder):
