@@ -99,7 +99,7 @@ def table_of_changes(options, each):
     """Print rows to an alarm after a late change, beside those of a fresh monitor."""
     print(f"after {options.before:,} calibrated rows: median rows to an alarm")
     print(f"{'deviation':18} {'fresh':>8} {'10^5':>8} {'ratio':>6} {'10^6':>8} {'ratio':>6}")
-    for name in [*DEVIATIONS, *list(CURVES)[1:6]]:
+    for name in options.names or [*DEVIATIONS, *list(CURVES)[1:6]]:
         fresh = each(partial(delay, name, 40_000), range(5 * options.sets))
         alone = np.median([rows for rows, _ in fresh]) + 1
         found = np.array(each(partial(change, name, options.before), range(options.sets)))
@@ -146,7 +146,7 @@ def table_of_starts(options, each):
     starts = (0, 1000, 10_000, 100_000)
     print(f"{'deviation':18} " + " ".join(f"{start:>9,}" for start in starts))
     every = []
-    for name in [*DEVIATIONS, *list(CURVES)[:3]]:
+    for name in options.names or [*DEVIATIONS, *list(CURVES)[:3]]:
         told = []
         for start in starts:
             found = each(partial(covered, name, start), range(options.sets))
@@ -229,6 +229,7 @@ def main():
     parser.add_argument("--sets", type=int, default=100, help="streams of each setting")
     parser.add_argument("--rows", type=int, default=20_000, help="rows of a stream")
     parser.add_argument("--before", type=int, default=100_000, help="calibrated rows of changes")
+    parser.add_argument("--names", nargs="*", help="deviations of changes and since")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("-o", "--output", default="monitoring.png")
     options = parser.parse_args()

@@ -160,7 +160,7 @@ def test_rows_without_outcome_are_left_out_and_said():
     keep = np.arange(100) % 10 != 0
     assert (monitor.n, monitor.missing) == (90, 10)
     assert monitor.log_evalue == watched(p[keep], y[keep]).log_evalue
-    assert "10 rows without outcome left out" in str(monitor)
+    assert "10 rows with missing values left out" in str(monitor)
     as_floats = watched(p, np.where(keep, y, np.nan))
     assert as_floats.to_dict() == monitor.to_dict()
 
