@@ -1,7 +1,5 @@
 """Measure what docs/monitoring.md says of the monitor, on streams whose truth is known.
 
-    python examples/monitoring.py false-alarms --sets 1000 --rows 20000 --jobs 16
-    python examples/monitoring.py false-alarms --sets 100 --rows 1000000 --jobs 16
     python examples/monitoring.py delays --sets 200
     python examples/monitoring.py curves --sets 100
     python examples/monitoring.py rivals --sets 40
@@ -12,7 +10,8 @@
     python examples/monitoring.py speed
     python examples/monitoring.py picture -o docs/figures/monitoring.png
 
-Each prints a table. Streams have seeds of their own, so that jobs change nothing.
+Each prints a table. Streams have seeds of their own, so that jobs change nothing. False alarms are
+counted by `monitoring_false_alarms.py`.
 """
 
 import argparse
@@ -21,63 +20,28 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import numpy as np
-from monitoring_streams import CALIBRATED, CURVES, DEVIATIONS, NEVER, first, logit, stream
-from scipy.stats import binom, chi2, norm
-from sklearn.isotonic import IsotonicRegression
+from monitoring_rivals import RIVALS
+from monitoring_streams import CURVES, DEVIATIONS, NEVER, first, first_row, stream
+from scipy.stats import norm
 
 import calibrant as cal
-from calibrant.engine.class_bets import ClassBets
-from calibrant.engine.wealth import State, bet_on_classes, bet_on_event
+from calibrant.engine.wealth import State, bet_on_event
 from calibrant.monitor.bias import interval
 from calibrant.monitor.starts import find_start
 
 LIMIT = np.log(20)  # of log E: an alarm at 5 %
 
 
-def false_alarm(name, n, seed):
-    """Return whether a calibrated stream has an alarm."""
-    rng = np.random.default_rng([1, list(CALIBRATED).index(name), seed])
-    draw = CALIBRATED[name]
-    made = draw(rng, n)
-    if isinstance(made, tuple):
-        pool, rows, labels = made
-        state, bets = State.start(), ClassBets.start(pool.shape[1])
-        most = max(
-            bet_on_classes(
-                pool[rows[k : k + 5000]], labels[k : k + 5000], state, bets, 0.0
-            ).log_wealth.max()
-            for k in range(0, n, 5000)
-        )
-        return most >= LIMIT
-    occurred = rng.random(n) < made
-    if name == "urn":  # whose outcomes are part of the predictions
-        black = np.round(made * (np.arange(n) + 2))
-        occurred = np.append(np.diff(black), 0) > 0.5
-        made, occurred = made[:-1], occurred[:-1]
-    return (
-        bet_on_event(made, occurred.astype(np.uint8), State.start(), 0.0).log_wealth.max() >= LIMIT
-    )
-
-
-def table_of_false_alarms(options, each):
-    """Print how many calibrated streams have an alarm."""
-    print(f"{'setting':20} {'alarms':>8}   of {options.sets} streams of {options.rows:,} rows")
-    total = 0
-    for name in CALIBRATED:
-        found = sum(each(partial(false_alarm, name, options.rows), range(options.sets)))
-        total += found
-        print(f"{name:20} {found / options.sets:8.1%}", flush=True)
-    every = options.sets * len(CALIBRATED)
-    limit = binom.isf(1e-6, options.sets, 0.05) / options.sets
-    print(f"all {total / every:.2%}; a setting may show {limit:.1%} by chance")
+def alarmed(traces):
+    """Return after which rows the test has an alarm."""
+    return traces.log_wealth >= LIMIT
 
 
 def delay(name, n, seed):
     """Return rows to the alarm of the monitor, and of somebody who bets on the truth."""
     p, q, y = stream(name, seed, n)
-    traces = bet_on_event(p, y, State.start(), 0.0)
     oracle = np.cumsum(np.log(np.where(y, q / p, (1 - q) / (1 - p))))
-    return first(traces.log_wealth >= LIMIT), first(oracle >= LIMIT)
+    return first_row(p, y, alarmed), first(oracle >= LIMIT)
 
 
 def table_of_delays(options, each, names=tuple(DEVIATIONS)):
@@ -94,81 +58,55 @@ def table_of_delays(options, each, names=tuple(DEVIATIONS)):
     print(f"median ratio {middle:.1f}, worst {max(ratios):.1f}; within 10 x {np.mean(within):.1%}")
 
 
-def repeated_tests(p, y, every=100):
-    """Return the row at which tests of all rows so far, every 100, first reject at 5 % together."""
-    tenth = np.minimum((p * 10).astype(int), 9)
-    for k, n in enumerate(range(every, p.size + 1, every), 1):
-        e, v = y[:n] - p[:n], p[:n] * (1 - p[:n])
-        x = logit(p[:n])
-        scores = np.array([e.sum(), (e * x).sum()])
-        spread = np.array([[v.sum(), (v * x).sum()], [(v * x).sum(), (v * x * x).sum()]])
-        of_score = chi2.sf(scores @ np.linalg.solve(spread, scores), 2)
-        sums = [np.bincount(tenth[:n], each, 10) for each in (e, v)]
-        filled = sums[1] > 0
-        of_tenths = chi2.sf((sums[0][filled] ** 2 / sums[1][filled]).sum(), filled.sum())
-        if 2 * min(of_score, of_tenths) <= 0.05 * 6 / (np.pi * k) ** 2:
-            return n - 1
-    return NEVER
-
-
-def isotonic_bets(p, y, every=100):
-    """Return the row at which bets on the isotonic fit to all rows before reach 20."""
-    wealth, q = 0.0, p
-    for n in range(0, p.size, every):
-        part = slice(n, n + every)
-        if n:
-            fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(p[:n], y[:n])
-            q = 0.9 * fit.predict(p) + 0.1 * p
-        steps = wealth + np.cumsum(np.log(np.where(y, q / p, (1 - q) / (1 - p))[part]))
-        if steps.max() >= LIMIT:
-            return n + first(steps >= LIMIT)
-        wealth = steps[-1]
-    return NEVER
-
-
 def race(name, n, seed):
-    """Return the rows of three alarms."""
+    """Return the rows of the alarms of the monitor and of its rivals."""
     p, _, y = stream(name, seed, n)
-    mine = first(bet_on_event(p, y, State.start(), 0.0).log_wealth >= LIMIT)
-    return mine, repeated_tests(p, y), isotonic_bets(p, y)
+    return first_row(p, y, alarmed), *(rival(p, y) for rival in RIVALS.values())
 
 
 def table_of_rivals(options, each):
     """Print how often the monitor is earlier than others, of streams in which one has an alarm."""
-    print(f"{'deviation':18} {'earlier than tests':>19} {'than isotonic bets':>19}")
+    print(f"earlier than {'':18}" + " ".join(f"{name:>18}" for name in RIVALS))
     every = []
     for name in list(DEVIATIONS) + list(CURVES)[3:6]:
-        found = np.array(each(partial(race, name, options.rows), range(options.sets)))
-        every.append(found[found.min(axis=1) < NEVER])
+        every.append(np.array(each(partial(race, name, options.rows), range(options.sets))))
         _print_race(name, every[-1])
     _print_race("all", np.concatenate(every))
 
 
 def _print_race(name, rows):
-    shares = [np.mean(rows[:, 0] < rows[:, k]) if len(rows) else 0.0 for k in (1, 2)]
-    print(f"{name:18} {shares[0]:19.0%} {shares[1]:19.0%}   of {len(rows)}", flush=True)
+    told = []
+    for rival in rows.T[1:]:
+        one = np.minimum(rows[:, 0], rival) < NEVER
+        told.append(f"{np.mean((rows[:, 0] < rival)[one]):9.0%} of {one.sum():5}")
+    print(f"{name:18} " + " ".join(f"{each:>18}" for each in told), flush=True)
 
 
 def change(name, before, seed, after=40_000):
     """Return rows to an alarm of the detector at 10^5 and 10^6; -1 for one before the change."""
     p, _, y = stream(name, seed, before + after, before)
-    changed = bet_on_event(p, y, State.start(), 1e6).changed
-    found = [first(changed >= limit) for limit in (1e5, 1e6)]
+    limits = (1e5, 1e6)
+    found = [first_row(p, y, partial(changed_at, limit), limit) for limit in limits]
     return [-1 if at < before else at - before for at in found]
+
+
+def changed_at(limit, traces):
+    """Return after which rows the detector has an alarm."""
+    return traces.changed >= limit
 
 
 def table_of_changes(options, each):
     """Print rows to an alarm after a late change, beside those of a fresh monitor."""
     print(f"after {options.before:,} calibrated rows: median rows to an alarm")
     print(f"{'deviation':18} {'fresh':>8} {'10^5':>8} {'ratio':>6} {'10^6':>8} {'ratio':>6}")
-    for name in [*DEVIATIONS, *list(CURVES)[1:6]]:
-        fresh = each(partial(delay, name, 40_000), range(10 * options.sets))
+    for name in options.names or [*DEVIATIONS, *list(CURVES)[1:6]]:
+        fresh = each(partial(delay, name, 40_000), range(5 * options.sets))
         alone = np.median([rows for rows, _ in fresh]) + 1
         found = np.array(each(partial(change, name, options.before), range(options.sets)))
         late = [np.median(column[column >= 0]) + 1 for column in found.T]
         told = "".join(f" {rows:8,.0f} {rows / alone:6.1f}" for rows in late)
-        early = np.mean(found[:, 0] < 0)
-        print(f"{name:18} {alone:8,.0f}{told}   {early:.0%} before it at 10^5", flush=True)
+        left = (found >= 0).sum(axis=0)
+        print(f"{name:18} {alone:8,.0f}{told}   {left[0]} and {left[1]} streams", flush=True)
 
 
 def false_change(limit, seed):
@@ -194,8 +132,7 @@ def table_of_run_lengths(options, each):
 def covered(name, start, seed, more=60_000):
     """Return whether the interval of the start covers it at the alarm; None without an alarm."""
     p, _, y = stream(name, seed, start + more, start)
-    traces = bet_on_event(p, y, State.start(), 1e6)
-    row = min(first(traces.log_wealth >= LIMIT), first(traces.changed >= 1e6))
+    row = first_row(p, y, lambda traces: alarmed(traces) | (traces.changed >= 1e6), 1e6)
     if row == NEVER or row < start:
         return None
     state = State.start()
@@ -209,7 +146,7 @@ def table_of_starts(options, each):
     starts = (0, 1000, 10_000, 100_000)
     print(f"{'deviation':18} " + " ".join(f"{start:>9,}" for start in starts))
     every = []
-    for name in [*DEVIATIONS, *list(CURVES)[:3]]:
+    for name in options.names or [*DEVIATIONS, *list(CURVES)[:3]]:
         told = []
         for start in starts:
             found = each(partial(covered, name, start), range(options.sets))
@@ -273,7 +210,6 @@ def draw_picture(options, _each):
 
 
 TABLES = {
-    "false-alarms": table_of_false_alarms,
     "delays": table_of_delays,
     "curves": partial(table_of_delays, names=tuple(CURVES)),
     "rivals": table_of_rivals,
@@ -293,6 +229,7 @@ def main():
     parser.add_argument("--sets", type=int, default=100, help="streams of each setting")
     parser.add_argument("--rows", type=int, default=20_000, help="rows of a stream")
     parser.add_argument("--before", type=int, default=100_000, help="calibrated rows of changes")
+    parser.add_argument("--names", nargs="*", help="deviations of changes and since")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("-o", "--output", default="monitoring.png")
     options = parser.parse_args()

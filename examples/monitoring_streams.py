@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from calibrant.engine.wealth import State, bet_on_event
+
+PORTION = 2000  # rows that are watched before somebody looks whether to go on
 NEVER = 10**9  # a row that no stream has
 
 
@@ -70,15 +73,9 @@ def vectors(m, spread, distinct=400):
         pool = rng.dirichlet(np.full(m, spread), distinct) + 1e-12
         pool /= pool.sum(axis=1, keepdims=True)
         rows = rng.integers(0, distinct, n)
-        u = rng.random(n)[:, None]
-        labels = np.concatenate(
-            [
-                (pool.cumsum(axis=1)[part] < u[k : k + 1000]).sum(axis=1)
-                for k in range(0, n, 1000)
-                for part in [rows[k : k + 1000]]
-            ]
-        )
-        return pool, rows, np.minimum(labels, m - 1).astype(np.int32)
+        steps = (pool.cumsum(axis=1) + np.arange(distinct)[:, None]).ravel()
+        labels = np.searchsorted(steps, rows + rng.random(n)) - m * rows
+        return pool, rows, np.clip(labels, 0, m - 1).astype(np.int32)
 
     return draw
 
@@ -154,3 +151,14 @@ def first(over):
     """Return the first row at which something is true."""
     found = np.flatnonzero(over)
     return int(found[0]) if found.size else NEVER
+
+
+def first_row(p, y, reached, limit=0.0):
+    """Return the first row at which `reached(traces)` is true; rows after it are not watched."""
+    state = State.start()
+    for k in range(0, p.size, PORTION):
+        part = slice(k, k + PORTION)
+        found = first(reached(bet_on_event(p[part], y[part], state, limit)))
+        if found < NEVER:
+            return k + found
+    return NEVER

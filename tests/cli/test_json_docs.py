@@ -60,7 +60,7 @@ def test_every_field_is_documented(words, good, bad, tmp_path):
     full = [names.get(word, word.replace("OUT", str(tmp_path / "out"))) for word in words]
     more = (
         []
-        if words[0] in ("datasets", "apply", "clinical", "verification")
+        if words[0] in ("datasets", "apply", "clinical", "verification", "watch")
         else ["--resamples", "19"]
     )
     result = run(*full, *more, "--json")

@@ -35,7 +35,8 @@ def test_a_growing_file_is_read_once(tmp_path):
     found = run("watch", file, "--state", state)
     assert found.exit_code == 0, found.output
     assert f"{file}: 50 new rows; no alarm after 50 rows" in found.output
-    assert run("watch", file, "--state", state).output == ""
+    again = run("watch", file, "--state", state)
+    assert again.output.startswith("no new rows; no alarm after 50 rows")
     file.write_text(HEADER + text)
     assert "70 new rows; no alarm after 120 rows" in run("watch", file, "--state", state).output
     whole = tmp_path / "whole.json"
@@ -46,11 +47,11 @@ def test_a_growing_file_is_read_once(tmp_path):
 def test_a_line_that_is_being_written_waits(tmp_path):
     file, state = tmp_path / "rows.csv", tmp_path / "state.json"
     file.write_text("label,pr")
-    assert run("watch", file, "--state", state).output == ""
+    assert run("watch", file, "--state", state).output == "no new rows; no rows yet\n"
     file.write_text(f"{HEADER}1,0.9\n0,0.2\n1,0.9")
     assert "2 new rows" in run("watch", file, "--state", state).output
     file.write_text(f"{HEADER}1,0.9\n0,0.2\n1,0.95\n")
-    assert "1 new rows" in run("watch", file, "--state", state).output
+    assert "1 new row; no alarm" in run("watch", file, "--state", state).output
     assert monitor_of(state).bias == pytest.approx((0.9 + 0.2 + 0.95 - 2) / 3)
 
 
@@ -63,7 +64,7 @@ def test_new_files_of_a_folder_are_read_and_renamed_ones_are_not(tmp_path):
     (folder / "1.csv").rename(folder / "0.csv")
     (folder / "2.csv").write_text(HEADER + lines(20, seed=2))
     found = run("watch", folder, "--state", state).output
-    assert found.count("new rows") == 1
+    assert found.count("new row") == 1
     assert "20 new rows; no alarm after 50 rows" in found
 
 
@@ -90,7 +91,11 @@ def test_an_alarm_is_exit_code_3_and_a_chart(tmp_path):
     assert body["alarm"] < 300
     assert body["rows"] == body["n"] == 2000
     assert body["direction"] == "high"
-    assert run("watch", file, "--state", state).exit_code == 3
+    later = run("watch", file, "--state", state, "--json", "--chart", tmp_path / "later.html")
+    told = json.loads(later.output)
+    assert (later.exit_code, told["source"], told["rows"]) == (3, None, 0)
+    assert told["alarm"] == body["alarm"]
+    assert (tmp_path / "later.html").stat().st_size > 1000
     found = run("watch", file, "--state", state, "--chart", "chart.gif")
     assert found.exit_code == 2
 
@@ -124,6 +129,52 @@ def test_damaged_states_are_refused(tmp_path):
     state.write_text(json.dumps(body))
     found = run("watch", file, "--state", state)
     assert (found.exit_code, "is damaged" in found.output) == (1, True)
+
+
+def test_rows_that_lack_a_value_are_counted_once(tmp_path):
+    folder, state = tmp_path / "rows", tmp_path / "state.json"
+    folder.mkdir()
+    (folder / "1.csv").write_text(f"{HEADER}1,0.9\n,0.2\n0,0.3\n")
+    refused = run("watch", folder, "--state", state)
+    assert (refused.exit_code, "Leave out such rows" in refused.output) == (1, True)
+    found = run("watch", folder, "--state", state, "--drop-missing").output
+    assert "2 new rows" in found
+    assert "1 row with missing values left out" in found
+    (folder / "1.csv").rename(folder / "0.csv")
+    with open(folder / "0.csv", "a") as file:
+        file.write(",0.4\n1,0.5\n")
+    found = run("watch", folder, "--state", state, "--drop-missing").output
+    assert "1 new row;" in found
+    assert "2 rows with missing values left out" in found
+    assert "no new rows" in run("watch", folder, "--state", state, "--drop-missing").output
+    assert monitor_of(state).missing == 2
+    (folder / "0.csv").write_text(f"{HEADER}1,0.9\n1,0.2\n0,0.3\n1,0.5\n")  # known by now
+    found = run("watch", folder, "--state", state, "--drop-missing")
+    assert (found.exit_code, "have changed since" in found.output) == (1, True)
+
+
+def test_settings_belong_to_a_state(tmp_path):
+    file, state = tmp_path / "rows.csv", tmp_path / "state.json"
+    file.write_text(HEADER + lines(30))
+    settings = ("--alpha", "0.01", "--lens", "top", "--lens", "class:1", "--run-length", 0)
+    assert run("watch", file, "--state", state, *settings).exit_code == 0
+    monitor = monitor_of(state)
+    assert (monitor.alpha, monitor.run_length) == (0.01, None)
+    assert run("watch", file, "--state", state).exit_code == 0
+    assert run("watch", file, "--state", state, *settings).exit_code == 0
+    found = run("watch", file, "--state", state, "--alpha", "0.05")
+    assert found.exit_code == 2
+    assert "is settled when a state begins" in found.output
+    assert "has 0.01; found 0.05" in found.output
+    assert run("watch", file, "--state", state, "--lens", "top").exit_code == 2
+    assert run("watch", file, "--state", state, "--run-length", 1000).exit_code == 2
+
+
+def test_the_state_may_be_in_the_folder_that_is_watched(tmp_path):
+    (tmp_path / "1.csv").write_text(HEADER + lines(30))
+    for told in ("30 new rows", "no new rows"):
+        found = run("watch", tmp_path, "--state", tmp_path / "state.json")
+        assert (found.exit_code, told in found.output) == (0, True)
 
 
 class Killed(BaseException):

@@ -9,6 +9,7 @@ from chance import most
 
 import calibrant as cal
 from calibrant import lenses
+from calibrant.diagrams.picture import Label
 from calibrant.engine.wealth import State, bet_on_event
 from calibrant.monitor.bias import PSI, RATES, interval, reach
 
@@ -160,7 +161,7 @@ def test_rows_without_outcome_are_left_out_and_said():
     keep = np.arange(100) % 10 != 0
     assert (monitor.n, monitor.missing) == (90, 10)
     assert monitor.log_evalue == watched(p[keep], y[keep]).log_evalue
-    assert "10 rows without outcome left out" in str(monitor)
+    assert "10 rows with missing values left out" in str(monitor)
     as_floats = watched(p, np.where(keep, y, np.nan))
     assert as_floats.to_dict() == monitor.to_dict()
 
@@ -306,6 +307,10 @@ def test_the_bias_interval_covers_at_all_times():
     assert missed <= most(100, 0.05)
 
 
+def labels_of(picture):
+    return [part.text for part in picture.parts if isinstance(part, Label)]
+
+
 def test_the_picture_shows_the_alarm_and_its_level():
     monitor = watched(*rows(2000, power=2.0))
     picture = monitor.diagram().picture()
@@ -315,6 +320,9 @@ def test_the_picture_shows_the_alarm_and_its_level():
     assert "most likely start" in names
     assert monitor.diagram().rows[-1] == 2000
     assert "svg" in monitor.figure()._repr_html_()
+    assert monitor.diagram().evidence.max() > 12
+    assert "more than 10^12" in labels_of(picture)
     calm = watched(*rows(100)).diagram().picture()
+    assert not labels_of(calm)
     assert len(calm.keys) == 2
     assert cal.Monitor().diagram().picture().frame.x == (0.0, 1.03)

@@ -48,6 +48,15 @@ def test_rows_are_watched_in_the_order_of_their_dates(dated):
     assert "most likely since 2026-" in found.sentence
     assert found.periods[-1].bias > 0.05
     assert abs(found.periods[0].bias) < 0.1
+    told = {period.name: period.found for period in found.periods}
+    started = str(found.dates[found.monitor.since])[:7]
+    assert "most likely start" in told[started]
+    first = min(row for row in (found.monitor.alarm, found.monitor.change) if row is not None)
+    assert told[str(found.dates[first])[:7]].endswith(("alarm", "change detected"))
+    assert told["2026-01"] == ""
+    ticks = found.picture().frame.above
+    assert [at for at, _ in ticks] == [0, 1200, 2400, 3600, 4800]
+    assert ticks[0][1] == "2026-01"
 
 
 def test_rows_without_dates_or_with_weights_are_not_watched():
@@ -67,4 +76,4 @@ def test_the_report_has_a_section_over_time(dated, tmp_path):
 
 def test_groups_by_date_say_what_looking_again_means(dated):
     found = run("evaluate", dated, "--by", "date", "--resamples", "19")
-    assert "use calibrant watch" in " ".join(found.output.split())
+    assert "calibrant watch for rows that are still to come" in " ".join(found.output.split())

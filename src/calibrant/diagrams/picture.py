@@ -126,7 +126,8 @@ class Frame(NamedTuple):
     x: Range
     y: Range
     square: bool = False
-    above: tuple[tuple[float, str], ...] = ()  # numbers of a second axis above, and their places
+    above: tuple[tuple[float, str], ...] = ()  # places and texts of a second axis above
+    above_name: str = "predicted probability"
 
 
 @final

@@ -247,7 +247,7 @@ class Pages:
         found = self.session.when(state)
         if found is None:
             return self._part("when", found=None)
-        drawn = chart(found.monitor.diagram().picture(), found.sentence).figure
+        drawn = chart(found.picture(), found.sentence).figure
         periods = tables.cards(PERIODS, [period.cells() for period in found.periods], 1)
         return self._part("when", found=found, drawn=drawn, table=periods)
 

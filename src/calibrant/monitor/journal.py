@@ -34,7 +34,7 @@ class Journal:
     def __init__(self, path: Path, monitor: Monitor, files: dict[str, list[Any]]) -> None:
         self.path = path
         self.monitor = monitor
-        self.files = files  # rows that were read and their digest, by name
+        self.files = files  # rows that were read, their digest and rows left out, by name
 
     @classmethod
     def open(cls, path: Path, begin: Callable[[], Monitor]) -> "Journal":
@@ -67,33 +67,48 @@ class Journal:
         if data is None:
             return 0
         name = str(file)
-        seen = self._seen(name, data)
+        seen, left_out = self._seen(name, data)
+        now = [data.n, rows_digest(data, data.n), _left_out(data)]
+        self.monitor.missing += max(_left_out(data) - left_out, 0)
         if seen < data.n:
             self.monitor.update(data.take(np.arange(seen, data.n)))
-        if seen < data.n or name not in self.files:
-            self.files[name] = [data.n, rows_digest(data, data.n)]
+        if self.files.get(name) != now:
+            self.files[name] = now
             self.save()
         return data.n - seen
 
     def take(self, data: Predictions) -> int:
         """Watch rows that come once and in no file, and save; return how many there are."""
+        self.monitor.missing += _left_out(data)
         self.monitor.update(data)
         self.save()
         return data.n
 
-    def _seen(self, name: str, data: Predictions) -> int:
-        """Return how many rows of a file were read before, under this name or another."""
+    def _seen(self, name: str, data: Predictions) -> tuple[int, int]:
+        """Return how many rows of a file were read before, under this name or another.
+
+        The second number is how many had been left out.
+        """
         if name in self.files:
-            rows, digest = self.files[name]
+            rows, digest, *left_out = self.files[name]
             if rows > data.n or rows_digest(data, rows) != digest:
                 raise ValueError(
                     f"{name}: its first {rows:,} rows were read before and have changed since."
                     " Give new rows a new file, or begin with another state."
                 )
-            return int(rows)
-        known = {int(rows): digest for rows, digest in self.files.values() if rows <= data.n}
-        same = [rows for rows, digest in known.items() if rows_digest(data, rows) == digest]
-        return max(same, default=0)
+            return rows, sum(left_out)
+        known = {rows: (digest, sum(more)) for rows, digest, *more in self.files.values()}
+        same = [
+            (rows, left_out)
+            for rows, (digest, left_out) in known.items()
+            if rows <= data.n and rows_digest(data, rows) == digest
+        ]
+        return max(same, default=(0, 0))
+
+
+def _left_out(data: Predictions) -> int:
+    """Return how many rows of a file lacked a value."""
+    return 0 if data.reading is None else data.reading.dropped
 
 
 def rows_digest(data: Predictions, rows: int) -> str:

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import words
+from calibrant.diagrams.picture import Picture
 from calibrant.lenses import TopLabel
 from calibrant.monitor.monitor import Monitor
 from calibrant.predictions import Predictions
@@ -15,9 +17,10 @@ from calibrant.predictions import Predictions
 Dates = NDArray[np.datetime64]
 
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?)?Z?")
-HEADER = ("period", "rows", words.BIAS, "e-value")
+HEADER = ("period", "rows", words.BIAS, "e-value", "found")
 DAYS = {"D": 60, "M": 5 * 366}  # the longest span of which days, and months, are shown
 LETTERS = {"D": 10, "M": 7, "Y": 4}  # of a date
+TICKS = 5  # dates above the rows of a picture
 
 
 class Period(NamedTuple):
@@ -27,11 +30,12 @@ class Period(NamedTuple):
     n: int
     bias: float
     log_evalue: float
+    found: str  # what of the start, the change and the alarm is in it
 
     def cells(self) -> list[str]:
         """Return the texts of a line of the table."""
         evalue = f"{np.exp(self.log_evalue):.3g}" if self.log_evalue < 700 else "∞"
-        return [self.name, f"{self.n:,}", words.signed(100 * self.bias, 1), evalue]
+        return [self.name, f"{self.n:,}", words.signed(100 * self.bias, 1), evalue, self.found]
 
 
 class OverTime(NamedTuple):
@@ -57,6 +61,16 @@ class OverTime(NamedTuple):
         low, high = (self._day(min(each, monitor.n - 1)) for each in monitor.start.interval)
         since = f"most likely since {self._day(monitor.start.row)} ({low} to {high})"
         return f"{watched}: {came} on {self._day(row)} {promise}; {monitor.which}; {since}."
+
+    def picture(self) -> Picture:
+        """Show the evidence by row, with dates above."""
+        picture = self.monitor.diagram().picture()
+        assert picture.frame is not None
+        letters = LETTERS[unit_of(self.dates)]
+        rows = dict.fromkeys(k * self.monitor.n // TICKS for k in range(TICKS))
+        above = tuple((float(row), str(self.dates[row])[:letters]) for row in rows)
+        frame = picture.frame._replace(above=above, above_name=self.column)
+        return replace(picture, frame=frame)
 
     def _day(self, row: int) -> str:
         return str(self.dates[row])[:10]
@@ -86,13 +100,27 @@ def over_time(data: Predictions) -> OverTime | None:
     seen = rows if data.m == 2 else TopLabel()(rows)
     event = seen.event or 0
     residual = seen.probs[:, event] - (seen.labels == event)
-    monitor, periods = Monitor(), []
+    monitor, seen_so_far = Monitor(), []
     for name in dict.fromkeys(names.tolist()):
         inside = np.flatnonzero(names == name)
         monitor.update(rows.take(inside))
-        mean = float(residual[inside].mean())
-        periods.append(Period(name, inside.size, mean, monitor.log_evalue))
+        seen_so_far.append((name, inside.size, float(residual[inside].mean()), monitor.log_evalue))
+    ends = np.cumsum([n for _, n, *_ in seen_so_far]).tolist()
+    periods = (
+        Period(*each, _found(monitor, end - each[1], end))
+        for each, end in zip(seen_so_far, ends, strict=True)
+    )
     return OverTime(column, monitor, tuple(periods), dates)
+
+
+def _found(monitor: Monitor, first: int, end: int) -> str:
+    """Say what of the start, the change and the alarm is in rows from `first` to before `end`."""
+    at = {
+        "most likely start": monitor.since,
+        "change detected": monitor.change,
+        "alarm": monitor.alarm,
+    }
+    return ", ".join(name for name, row in at.items() if row is not None and first <= row < end)
 
 
 def unit_of(dates: Dates) -> str:

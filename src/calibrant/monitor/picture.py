@@ -83,6 +83,10 @@ class MonitorDiagram(Diagram):
         parts.append(Lines(np.array([[(0.0, limit), (right, limit)]]), "mean"))
         parts.append(Lines(np.stack([self.rows, heights], axis=1)[None].astype(float), "curve"))
         parts += self._alarms(heights, limit)
+        over = np.flatnonzero(self.evidence > HIGHEST)
+        if over.size:
+            at = np.array([float(self.rows[over[0]]), HIGHEST])
+            parts.append(Label(at, f"more than 10^{HIGHEST:.0f}", (-1, 1), "name"))
         return Picture(self.text, tuple(parts), self._keys(), frame)
 
     def _alarms(self, heights: Floats, limit: float) -> list[Part]:

@@ -51,7 +51,7 @@ def _beside(monitor: "Monitor") -> str:
     """Say what was left out, and what waits."""
     told = ""
     if monitor.missing:
-        told += f"; {words.many(monitor.missing, 'row')} without outcome left out"
+        told += f"; {words.many(monitor.missing, 'row')} with missing values left out"
     if monitor.waiting:
         told += f"; {words.many(monitor.waiting, 'row')} waiting"
     return told

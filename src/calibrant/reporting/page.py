@@ -327,9 +327,8 @@ def _over_time(found: OverTime | None, element: str) -> dict[str, Any]:
     """Return what the page needs to show the evidence over time."""
     if found is None:
         return {}
-    diagram = found.monitor.diagram()
     drawn: dict[str, Any] = {"kind": "time", "id": f"{element}-evidence"}
-    drawn |= {"chart": chart(diagram.picture(), found.sentence), "summary": found.sentence}
+    drawn |= {"chart": chart(found.picture(), found.sentence), "summary": found.sentence}
     periods = [period.cells() for period in found.periods[-MOST_ROWS:]]
     return {"over_time": drawn, "period_header": PERIOD_HEADER, "periods": periods}
 

@@ -105,8 +105,9 @@ def _print_repeated(data: "Predictions | Scan") -> None:
     if found is not None:
         say(
             f"The groups of {found[0]} are adjusted for each other, for one look at all of them. A"
-            " test that is repeated with each new period rejects ever more calibrated models; to"
-            " look again and again, use calibrant watch, whose alarm allows for it."
+            " test that is repeated with each new period rejects ever more calibrated models; an"
+            f" alarm that allows for it has calibrant report, with --by {found[0]}, and calibrant"
+            " watch for rows that are still to come."
         )
         typer.echo()
 

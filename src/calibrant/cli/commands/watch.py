@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrant import words
 from calibrant.checks.files import check_writable
 from calibrant.cli import options
 from calibrant.cli.commands.draw import write_picture
@@ -35,34 +36,50 @@ Watched = Annotated[
     ),
 ]
 State = Annotated[
-    Path, typer.Option("--state", help="File that keeps what is known and read; made if missing.")
+    Path,
+    typer.Option(
+        "--state",
+        metavar="FILE",
+        help="File that keeps what is known and read; made if missing.",
+    ),
 ]
 LensTexts = Annotated[
     list[str] | None,
     typer.Option("--lens", help=f"{options.LENSES}; may be repeated. Set when a state begins."),
 ]
 Alpha = Annotated[
-    float, typer.Option(min=1e-9, max=0.5, help="Probability of a false alarm, ever.")
+    float | None,
+    typer.Option(
+        min=1e-9, max=0.5, show_default="0.05", help="Probability of a false alarm, ever."
+    ),
 ]
 RunLength = Annotated[
-    float,
-    typer.Option(min=0.0, help="Mean rows to a false alarm of the change detector; 0: none."),
+    float | None,
+    typer.Option(
+        min=0.0,
+        metavar="ROWS",
+        show_default="1,000,000",
+        help="Mean rows to a false alarm of the change detector; 0: none.",
+    ),
 ]
 Chart = Annotated[
-    Path | None, typer.Option("--chart", help="Draw the evidence over time: .png, .svg or .html.")
+    Path | None,
+    typer.Option(
+        "--chart", metavar="FILE", help="Draw the evidence over time: .png, .svg or .html."
+    ),
 ]
 Follow = Annotated[
     bool, typer.Option("--follow", help="Go on watching, until the alarm or the end of the input.")
 ]
 
 
-@takes_inputs()
+@takes_inputs(draws=False)
 def watch(
     files: Watched,
     state: State,
     lens: LensTexts = None,
-    alpha: Alpha = 0.05,
-    run_length: RunLength = 1e6,
+    alpha: Alpha = None,
+    run_length: RunLength = None,
     chart: Chart = None,
     follow: Follow = False,
     *,
@@ -77,10 +94,16 @@ def watch(
     journal = _open(state, {"lens": lens, "alpha": alpha, "run_length": run_length})
     look = _follow_input if from_input else _look
     while True:
+        sources = 0
         for source, rows in look(journal, files, inputs):
+            sources += 1
             _tell(journal.monitor, source, rows, inputs.json)
-            if chart is not None:
-                write_picture(journal.monitor, chart)
+            if follow:
+                _draw(journal.monitor, chart)
+        if not follow:
+            if not sources:
+                _tell(journal.monitor, None, 0, inputs.json)
+            _draw(journal.monitor, chart)
         if _alarmed(journal.monitor):
             raise typer.Exit(REJECTED)
         if from_input or not follow:
@@ -88,13 +111,35 @@ def watch(
         time.sleep(EVERY)
 
 
+def _draw(monitor: "Monitor", chart: Path | None) -> None:
+    if chart is not None:
+        write_picture(monitor, chart)
+
+
 def _open(state: Path, settings: dict[str, Any]) -> "Journal":
-    """Continue with a state, or begin one with these settings."""
+    """Continue with a state, or begin one with these settings, of which None is the default."""
     from calibrant.monitor import Monitor
     from calibrant.monitor.journal import Journal
 
-    chosen: dict[str, Any] = {name: value or None for name, value in settings.items()}
-    return Journal.open(state, lambda: Monitor(**chosen))
+    given = {name: value for name, value in settings.items() if value is not None}
+    chosen = {name: value or None for name, value in given.items()}
+    begun = Monitor(**chosen)
+    journal = Journal.open(state, lambda: begun)
+    for name in given:
+        was, asked = getattr(journal.monitor, name), getattr(begun, name)
+        if str(was) != str(asked):
+            raise mistake(
+                f"--{name.replace('_', '-')}",
+                f"is settled when a state begins, and {state} has {_plain(was)}; found"
+                f" {_plain(asked)}. Leave it out, or begin another state.",
+            )
+    return journal
+
+
+def _plain(setting: Any) -> str:
+    """Write a setting as it is given."""
+    several = setting if isinstance(setting, tuple) else (setting,)
+    return ", ".join("none" if each is None else str(each) for each in several)
 
 
 def _check(files: list[Path], chart: Path | None, follow: bool) -> None:
@@ -111,10 +156,10 @@ def _alarmed(monitor: "Monitor") -> bool:
 
 
 def _look(journal: "Journal", files: list[Path], inputs: Inputs) -> Any:
-    """Yield each file with new rows, and how many; say so once if there are none."""
+    """Yield each file with new rows, and how many."""
     from calibrant.monitor.journal import files_in
 
-    found = files_in(files)
+    found = [file for file in files_in(files) if file.absolute() != journal.path.absolute()]
     if not found:
         raise mistake("FILE…", "must name a file, or a folder with files of predictions.")
     for file in found:
@@ -137,8 +182,8 @@ def _follow_input(journal: "Journal", _files: list[Path], inputs: Inputs) -> Any
             return
 
 
-def _tell(monitor: "Monitor", source: str, rows: int, as_json: bool) -> None:
-    """Write one line about a batch."""
+def _tell(monitor: "Monitor", source: str | None, rows: int, as_json: bool) -> None:
+    """Write one line about a batch, or about none."""
     from calibrant.monitor.journal import summary
 
     if as_json:
@@ -147,7 +192,8 @@ def _tell(monitor: "Monitor", source: str, rows: int, as_json: bool) -> None:
         told = {**body, **summary(monitor)}
         typer.echo(json.dumps({name: _finite(value) for name, value in told.items()}))
     else:
-        typer.echo(f"{source}: {rows:,} new rows; {monitor}")
+        new = "no new rows" if source is None else f"{source}: {words.many(rows, 'new row')}"
+        typer.echo(f"{new}; {monitor}")
 
 
 def _finite(value: Any) -> Any:

@@ -59,7 +59,7 @@ def _plain_chart(picture: Picture, frame: Frame, label: str, keys: tuple[DrawnKe
         vertical += f" ({', '.join(picture.summary)})" * (picture.corner is None)
     if frame.above:
         parts += [svg.text((x(at), TOP - 6), told, class_="small") for at, told in frame.above]
-        vertical += " (above: predicted probability)"
+        vertical += f" (above: {frame.above_name})"
     return Chart(
         drawing="".join(parts),
         label=label,

@@ -151,7 +151,7 @@ def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
         above = ax.secondary_xaxis("top")
         above.set_xticks(*map(list, zip(*frame.above, strict=True)))
         above.tick_params(labelsize="x-small", color=parts.GREY, labelcolor=parts.MUTED)
-        above.set_xlabel("predicted probability", fontsize="x-small", color=parts.MUTED)
+        above.set_xlabel(frame.above_name, fontsize="x-small", color=parts.MUTED)
 
 
 def _most_ticks(frame: Frame, ax: Axes) -> int:
