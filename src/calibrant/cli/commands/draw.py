@@ -22,9 +22,10 @@ from calibrant.cli.output import (
 
 if TYPE_CHECKING:
     from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
-    from calibrant.diagrams import DecisionCurve, FlexibleDiagram
+    from calibrant.diagrams import ClassDiagram, DecisionCurve, FlexibleDiagram
 
-    Diagram = CurveDiagram | DecisionCurve | FlexibleDiagram | ReliabilityDiagram
+    Bins = ClassDiagram | ReliabilityDiagram
+    Diagram = Bins | CurveDiagram | DecisionCurve | FlexibleDiagram
 
 
 class Kind(StrEnum):
@@ -36,6 +37,7 @@ class Kind(StrEnum):
     isotonic = "isotonic"
     flexible = "flexible"
     decision = "decision"
+    classes = "classes"
 
 
 class Style(StrEnum):
@@ -47,8 +49,13 @@ class Style(StrEnum):
     attributes = "attributes"
 
 
-MADE_BY = {Kind.bins: "reliability_diagram", Kind.decision: "decision_curve"}  # or KIND_diagram
+MADE_BY = {  # or KIND_diagram
+    Kind.bins: "reliability_diagram",
+    Kind.decision: "decision_curve",
+    Kind.classes: "class_diagram",
+}
 CLINICAL = {Kind.flexible, Kind.decision}  # the pictures of clinical papers, which draw nothing
+OF_ONE = {Kind.flexible, Kind.classes}  # which show one model
 OPTIONS = {  # that only some kinds have
     Kind.bins: ("--partition", "--style", "--regions"),
     Kind.isotonic: ("--confidence",),
@@ -59,7 +66,7 @@ KindOption = Annotated[
     typer.Option(
         "--kind",
         help="Bins, or for two outcomes a curve that needs none: isotonic is CORP; flexible and"
-        " decision are those of clinical papers.",
+        " decision are those of clinical papers; classes compares accuracy and confidence of each.",
     ),
 ]
 LensText = Annotated[
@@ -84,7 +91,7 @@ Regions = Annotated[
 Table = Annotated[
     bool,
     typer.Option(
-        "--table", help="Print the numbers as a table: of bins with counts, limits and p."
+        "--table", help="Print the numbers, of bins or classes: counts, means, limits and p."
     ),
 ]
 Confidence = Annotated[
@@ -119,7 +126,7 @@ def plot(
 
     make = getattr(cal, MADE_BY.get(kind, f"{kind}_diagram"))
     models = inputs.load_all(files, paired=False)
-    _check_clinical(kind, models, lens)
+    _check_kind(kind, models, lens)
     _check_event(style, models, lens)
     settings = _settings(models, lens, partition, style is not None)
     data = models if len(models) > 1 else next(iter(models.values()))
@@ -127,6 +134,8 @@ def plot(
         settings |= {**inputs.draws, "progress": progress}
         if kind in CLINICAL:
             settings = {"lens": settings["lens"] or "canonical"}
+        if kind is Kind.classes:
+            del settings["lens"]
         diagram: Diagram = make(data, **settings)
     write_picture(diagram, output, **_look(kind, style, regions, confidence))
     if inputs.json:
@@ -159,17 +168,19 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
 
 def _look(kind: Kind, style: Style | None, regions: bool, confidence: bool) -> dict[str, Any]:
     """Return the options of a picture, which each kind has its own of."""
-    if kind in CLINICAL:
+    if kind in CLINICAL | OF_ONE:
         return {}
     if kind is not Kind.bins:
         return {"confidence": confidence}
     return {"style": style or Style.deviations, "regions": regions}
 
 
-def _check_clinical(kind: Kind, models: "dict[str, Predictions]", lens: str | None) -> None:
-    """Refuse what the pictures of clinical papers cannot show."""
-    if kind is Kind.flexible and len(models) > 1:
-        raise mistake("--kind", f"flexible shows one model; found {len(models)}.")
+def _check_kind(kind: Kind, models: "dict[str, Predictions]", lens: str | None) -> None:
+    """Refuse what a kind of picture cannot show."""
+    if kind in OF_ONE and len(models) > 1:
+        raise mistake("--kind", f"{kind.value} shows one model; found {len(models)}.")
+    if kind is Kind.classes and lens is not None:
+        raise mistake("--lens", "is not for --kind classes, which shows every predicted class.")
     if kind in CLINICAL and lens is None and any(model.m > 2 for model in models.values()):
         raise mistake("--lens", f"is needed for --kind {kind.value}, such as class:NAME.")
 
