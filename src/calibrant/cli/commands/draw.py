@@ -80,9 +80,9 @@ StyleOption = Annotated[
     Style | None,
     typer.Option(
         "--style",
-        help="Deviations, the default; bars with gaps, as in papers; a line, as scikit-learn draws;"
-        " attributes: a line with climatology and no skill, as forecasters draw. The last three say"
-        " the ECE.",
+        help="Deviations, the default; bars of 15 bins with gaps, as in papers; a line, as"
+        " scikit-learn draws; attributes: a line with climatology and no skill, as forecasters"
+        " draw. The last three say the ECE.",
     ),
 ]
 Regions = Annotated[
@@ -128,7 +128,7 @@ def plot(
     models = inputs.load_all(files, paired=False)
     _check_kind(kind, models, lens)
     _check_event(style, models, lens)
-    settings = _settings(models, lens, partition, style is not None)
+    settings = _settings(models, lens, partition, style)
     data = models if len(models) > 1 else next(iter(models.values()))
     with progress_after(1.0, "resampling") as progress:
         settings |= {**inputs.draws, "progress": progress}
@@ -153,7 +153,11 @@ def _tell(diagram: "Diagram", table: bool) -> None:
     say(diagram.sentence)
     if table:
         header, rows = diagram.lines()
-        print_table("\nNumbers", header, rows)
+        typer.echo()
+        if "gap" in header:  # of classes; what occurred instead is left to --json, for want of room
+            say("Gap: accuracy minus confidence.")
+            header, rows = header[:-1], [row[:-1] for row in rows]
+        print_table("Numbers", header, rows)
 
 
 def _check_options(kind: Kind, given: dict[str, Any]) -> None:
@@ -197,15 +201,18 @@ def _check_event(style: Style | None, models: "dict[str, Predictions]", lens: st
 
 
 def _settings(
-    models: "dict[str, Predictions]", lens: str | None, partition: str | None, styled: bool
+    models: "dict[str, Predictions]", lens: str | None, partition: str | None, style: Style | None
 ) -> dict[str, Any]:
     """Return the lens and the bins that were asked for; styles are those of two outcomes."""
     from calibrant.cli.parsing import parse_lens, parse_partition
     from calibrant.diagrams.diagram import chosen_lens
+    from calibrant.statistics.calibration_errors import BINS
 
-    chosen = chosen_lens(models, None) if styled else None
+    chosen = chosen_lens(models, None) if style is not None else None
     if lens is not None:
         chosen = parse_lens(lens, next(iter(models.values())))
+    if partition is None and style is Style.bars:
+        partition = f"width:{BINS}"  # as in papers, and in `evaluate`
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
 
 

@@ -19,6 +19,7 @@ OTHERS = "others"
 LACKING = "missing"
 MISSING = ("", "nan", "NaN", "None", "NaT", "<NA>")
 MOST = 12  # different numbers or dates that make a group each
+FEW = 50  # whole numbers that may be names of groups
 QUANTILES = 4
 NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*|(?=\.))(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
 WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
@@ -61,15 +62,15 @@ def rule(counts: Mapping[str, int], column: str) -> str:
     Examples
     --------
     >>> print(rule(dict.fromkeys(map(str, range(1, 21)), 100), "ward"))
-    ward: quantiles of 20 different numbers; a name such as ward_id makes each a group
+    ward in quantiles of its 20 different numbers (in a column called ward_id each is a group)
     """
     present = _present(counts)
     if _cut(present, column) is not _quantiles:
         return ""
-    told = f"{column}: quantiles of {len(present):,} different numbers"
-    if not all(WHOLE.fullmatch(value) for value in present):
+    told = f"{column} in quantiles of its {len(present):,} different numbers"
+    if len(present) > FEW or not all(WHOLE.fullmatch(value) for value in present):
         return told
-    return f"{told}; a name such as {column}_id makes each a group"
+    return f"{told} (in a column called {column}_id each is a group)"
 
 
 def _present(counts: Mapping[str, int]) -> dict[str, int]:

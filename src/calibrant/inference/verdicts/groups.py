@@ -109,7 +109,7 @@ class Slices(tables.Tabular):
         off = sum(row.verdict.rejected for row in self.rows)
         unclear = sum(not row.verdict.clusters_tell for row in self.rows)
         told = f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
-        return ". ".join((told + words.too_few_for(unclear, "group", "groups"), *self.cut))
+        return "; ".join((told + words.too_few_for(unclear, "group", "groups"), *self.cut))
 
 
 @takes_arrays
