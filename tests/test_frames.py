@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import calibrant as cal
-from calibrant.inference.verdicts.gathering import gathered
+from calibrant.inference.verdicts.gathering import gathered, rule
 
 NAMES = np.array(["cat", "dog", "bird"])
 
@@ -122,6 +122,73 @@ def test_gathering_by_hand(counts, wanted):
     found = list(gathered(counts, 50))
     assert [(name, n) for name, _, n in found] == wanted
     assert sorted(value for _, values, _ in found for value in values) == sorted(counts)
+
+
+@pytest.mark.parametrize("name", ["hospital_id", "Hospital ID", "id", "siteId", "icd-code"])
+def test_numbers_that_are_names_stay_apart(name):
+    counts = {str(j): 60 for j in range(101, 121)}
+    assert [group for group, _, _ in gathered(counts, 50, name)] == list(counts)
+    assert rule(counts, name) == ""
+
+
+@pytest.mark.parametrize("name", ["age", "paid", "covid", "Humid", "hospital"])
+def test_numbers_that_are_cut_are_said(name):
+    counts = {str(j): 60 for j in range(101, 121)}
+    assert len(list(gathered(counts, 50, name))) == 4
+    told = f"{name} in quantiles of its 20 different numbers (in a column called {name}_id each is"
+    assert rule(counts, name).startswith(told)
+    assert rule({f"{j}.5": 1 for j in range(13)}, name).endswith("of its 13 different numbers")
+    assert rule({f"{j}": 1 for j in range(51)}, name).endswith("of its 51 different numbers")
+    assert rule({str(j): 60 for j in range(12)}, name) == ""
+
+
+def test_slices_say_which_columns_they_cut(rows):
+    probs, labels = rows
+    n = len(labels)
+    by = {"age": np.arange(n) % 40, "ward": np.arange(n) % 12, "ward_id": np.arange(n) % 40}
+    found = cal.slices(probs, labels, by, least=2, n_resamples=19, rng=0)
+    assert str(found).endswith("of 56 groups are miscalibrated at 5 % (adjusted); " + found.cut[0])
+    (told,) = found.cut
+    assert told.startswith("age in quantiles of its 40 different numbers")
+
+
+def test_models_of_a_long_frame_are_compared_by_their_names():
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = (rng.random(300) < p).astype(int)
+    columns = {"model": ["a"] * 300, "question": range(300), "prob": p, "y": y}
+    back = {"model": ["b"] * 300, "question": range(299, -1, -1), "prob": p[::-1] ** 2}
+    names = {"label": "y", "model": "model", "id": "question"}
+    models = {"a": cal.Predictions(p, y), "b": cal.Predictions(p**2, y)}
+    wanted = cal.compare(models, n_resamples=19, rng=0)
+    frame = pd.concat([pd.DataFrame(columns), pd.DataFrame({**back, "y": y[::-1]})])
+    for long in (frame, pl.from_pandas(frame)):
+        found = cal.compare(long, **names, n_resamples=19, rng=0)
+        assert list(found.evaluations) == ["a", "b"]
+        assert found.differences[0].value == pytest.approx(wanted.differences[0].value, rel=1e-12)
+        assert found.scores == wanted.scores
+    drawn = cal.reliability_diagram(frame, label="y", model="model", n_resamples=19, rng=0)
+    assert [series.name for series in drawn.series] == ["a", "b"]
+    with pytest.raises(ValueError, match="`models` must have the same labels row by row"):
+        cal.compare(frame, label="y", model="model", n_resamples=19)
+
+
+@pytest.mark.parametrize(
+    ("verb", "name", "sentence"),
+    [
+        (cal.evaluate, "by", r"`by` is no argument of `evaluate`\. .* `cal\.slices\(data, by=…\)`"),
+        (cal.evaluate, "model", r"`model` is no argument of `evaluate`\. `cal\.load_models"),
+        (cal.evaluate, "lens", "`lens` must be called `lenses` in `evaluate`"),
+        (cal.evaluate, "statistic", "`statistic` must be called `statistics` in `evaluate`"),
+        (cal.calibration_test, "lenses", "`lenses` must be called `lens` in `calibration_test`"),
+        (cal.ece, "lens", "unexpected keyword argument 'lens'"),
+    ],
+)
+def test_settings_of_other_verbs_are_refused_by_the_right_name(rows, verb, name, sentence):
+    probs, labels = rows
+    for given in ((probs, labels), (cal.Predictions(probs, labels),)):
+        with pytest.raises(TypeError, match=sentence):
+            verb(*given, **{name: "x"})
 
 
 @pytest.mark.parametrize("swapped", [lambda p, y: (y[:, 0], p[:, 0]), lambda p, y: (y[:, 0], p)])

@@ -9,7 +9,7 @@ Regions of the simplex: ``dog > 0.1 and max < 0.9``.
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce, wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
@@ -22,7 +22,7 @@ from calibrant.checks.parameters import brief, function
 from calibrant.distances import Distance
 from calibrant.lenses import Lens
 from calibrant.lenses.lens import check_lens
-from calibrant.loading import from_frame
+from calibrant.loading import from_frame, load_models
 from calibrant.partitions import Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
@@ -38,6 +38,13 @@ COLUMNS = (  # of `load`
     *("label", "probs", "classes", "weight", "values", "cluster", "keep"),
     *("percent", "decimal_comma", "drop_missing"),
 )
+OF_MODELS = ("model", "id", "ignore")  # of `load_models` besides
+ALIKE = {"lens": "lenses", "lenses": "lens", "statistic": "statistics", "statistics": "statistic"}
+ELSEWHERE = {  # settings that people look for in verbs that have none of this name
+    "by": "Groups of rows are judged by `cal.slices(data, by=…)`",
+    "model": "`cal.load_models(frame, model=…)` gives the models of a frame by their names, and"
+    " `cal.compare(frame, model=…, id=…)` compares them",
+}
 KEPT = ("by", "columns")  # settings of verbs that name columns to be kept beside the predictions
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
@@ -97,24 +104,30 @@ def takes_arrays(
     >>> takes_arrays(lambda data: data.classes)(frame, label="y")
     ('cat', 'dog')
     """
-    return cast(Verb[Data_contra, ArrayLike, P, Result_co], _wrapped(verb))
+    return cast(Verb[Data_contra, ArrayLike, P, Result_co], _wrapped(verb, several=False))
 
 
 def takes_models(
     verb: Callable[Concatenate[Data_contra, P], Result_co],
 ) -> Verb[Data_contra, ArrayLike | Mapping[str, ArrayLike], P, Result_co]:
-    """Do so for a function of one or more models: probabilities by name, and labels of all."""
-    found = _wrapped(verb)
+    """Do so for a function of one or more models: probabilities by name, and labels of all.
+
+    A long data frame has them, too: ``verb(frame, label="y", model="model", id="question")``, by
+    the rules of `load_models`.
+    """
+    found = _wrapped(verb, several=True)
     return cast(Verb[Data_contra, ArrayLike | Mapping[str, ArrayLike], P, Result_co], found)
 
 
-def _wrapped(verb: Callable[..., Any]) -> Callable[..., Any]:
-    first = next(iter(signature(verb).parameters))
+def _wrapped(verb: Callable[..., Any], *, several: bool) -> Callable[..., Any]:
+    first, *others = signature(verb).parameters
+    known = {*others, *(OF_MODELS if several else ())}
 
     @wraps(verb)
     def call(*given: Any, **settings: Any) -> Any:
         if first in settings:
             given = (settings.pop(first), *given)
+        _refuse_others(verb.__name__, settings, known)
         if not given or isinstance(given[0], Predictions | Scan):
             return verb(*given, **settings)
         data, *rest = given
@@ -123,10 +136,21 @@ def _wrapped(verb: Callable[..., Any]) -> Callable[..., Any]:
         elif rest and _are_labels(rest[0]):
             data = _with_labels(data, rest.pop(0))
         elif _of_frames(data):
-            data = _from_frames(data, settings)
+            data = _from_frames(data, settings, known)
         return verb(data, *rest, **settings)
 
     return call
+
+
+def _refuse_others(verb: str, settings: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse a setting that this verb has under another name, or that another verb has."""
+    for name in settings:
+        if name in known:
+            continue
+        if ALIKE.get(name) in known:
+            raise TypeError(f"`{name}` must be called `{ALIKE[name]}` in `{verb}`.")
+        if name in ELSEWHERE:
+            raise TypeError(f"`{name}` is no argument of `{verb}`. {ELSEWHERE[name]}.")
 
 
 def _are_labels(value: Any) -> bool:
@@ -140,8 +164,8 @@ def _of_frames(data: Any) -> bool:
     return bool(models) and all(is_frame(each) for each in models)
 
 
-def _from_frames(data: Any, settings: dict[str, Any]) -> Any:
-    """Return predictions by the rules of files; of a mapping, those of each model by its name.
+def _from_frames(data: Any, settings: dict[str, Any], known: Collection[str]) -> Any:
+    """Return predictions by the rules of files; of several models, those of each by its name.
 
     What `settings` say of the columns is taken out of them. Columns that `by` or `columns` name are
     kept.
@@ -152,6 +176,9 @@ def _from_frames(data: Any, settings: dict[str, Any]) -> Any:
     columns = {name: settings.pop(name) for name in COLUMNS if name in settings}
     if isinstance(data, Mapping):
         return {name: from_frame(frame, **columns) for name, frame in data.items()}
+    if "model" in settings:
+        columns |= {name: settings.pop(name) for name in OF_MODELS if name in settings}
+        return load_models(data, paired=settings.get("paired", "paired" in known), **columns)
     return from_frame(data, **columns)
 
 

@@ -7,6 +7,8 @@ from html import unescape
 import pytest
 from command import run, run_process, write
 
+import calibrant as cal
+
 PROVENANCE = re.compile(r"<pre[^>]*>(.*?)</pre>", re.DOTALL)
 COLOUR = re.compile(r"\x1b\[")
 QUICK = ("--resamples", "19")
@@ -227,6 +229,7 @@ def test_plot_a_confidence_band(good, tmp_path):
         (["--kind", "isotonic", "--partition", "width:5"], "is for --kind bins"),
         (["--confidence"], "is for --kind isotonic; found --kind bins."),
         (["--kind", "smooth", "--style", "bars"], "is for --kind bins; found --kind smooth."),
+        (["--kind", "classes", "--lens", "top"], "is not for --kind classes, which shows every"),
         (["--style", "bars", "--regions"], "is for two outcomes, --regions for three"),
     ],
 )
@@ -243,6 +246,20 @@ def test_a_plotted_page_is_small_and_asks_for_nothing(good, tmp_path):
     assert len(page) < 50_000
 
 
+def test_plot_compares_classes(good, bad, tmp_path):
+    output = tmp_path / "classes.png"
+    words = ("plot", good, "--kind", "classes", "-o", output, *QUICK)
+    wanted = cal.class_diagram(cal.load(good), n_resamples=19, rng=0)
+    told = run(*words, "--table")
+    assert told.exit_code == 0, told.output
+    assert "class" in told.stdout.split("Numbers")[1].split("confidence")[0]
+    assert wanted.lines()[1][0][0] in told.stdout
+    assert output.stat().st_size > 1000
+    found = read(run(*words, "--json"))
+    assert found["classes"][0]["deviation"] == wanted.records()[0]["deviation"]
+    assert "classes shows one model; found 2" in run(*words[:2], bad, *words[2:]).output
+
+
 def test_plot_ways_to_draw(good, tmp_path):
     output = tmp_path / "d.png"
     told = run("plot", good, "-o", output, "--lens", "top", "--table", *QUICK)
@@ -253,7 +270,9 @@ def test_plot_ways_to_draw(good, tmp_path):
     for style in ("bars", "line"):
         page = tmp_path / f"{style}.html"
         assert run("plot", good, "-o", page, "--style", style, *QUICK).exit_code == 0
-        assert "ECE 0." in page.read_text("utf-8")
+        bins = {"bars": 15, "line": 10}[style]
+        error = cal.ece(cal.load(good), bins=bins)
+        assert f"ECE {error:.3f} ({bins} bins)" in page.read_text("utf-8")
     words = ("--lens", "canonical", "--regions", "--partition", "simplex:3")
     assert run("plot", good, "-o", output, *words, *QUICK).exit_code == 0
 

@@ -46,10 +46,14 @@ def test_the_keys_say_mean_confidence_and_accuracy(confident):
     assert rate == pytest.approx(cal.accuracy(data))
 
 
-def test_the_corner_has_the_error_of_the_usual_bins(confident):
-    shown = confident.picture(style="line")
-    error = cal.ece(cal.datasets.cifar10("resnet"))
-    assert shown.summary[0] == f"ECE {error:.3f} (15 bins)"
+def test_the_corner_has_the_error_of_the_bins_that_are_drawn(confident):
+    data = cal.datasets.cifar10("resnet")
+    error = cal.ece(data, bins=10)
+    assert confident.picture(style="line").summary[0] == f"ECE {error:.3f} (10 bins)"
+    masses = cal.reliability_diagram(data, lens="top", partition="mass:7", n_resamples=19, rng=0)
+    error = cal.ece(data, bins=7), cal.ace(data, bins=7)
+    assert f"{error[0]:.3f}" != f"{error[1]:.3f}"
+    assert masses.picture(style="bars").summary[0] == f"ECE {error[1]:.3f} (7 equal masses)"
 
 
 @pytest.mark.parametrize("style", ["bars", "line"])

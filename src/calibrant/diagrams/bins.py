@@ -1,5 +1,6 @@
 """What is drawn of a reliability diagram: bins over one axis, or arrows on a simplex."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -9,7 +10,6 @@ import numpy as np
 from calibrant.diagrams import picture
 from calibrant.diagrams.picture import Arrows, Floats, Key, Label, Lines, Marks, Mask, Part, Picture
 from calibrant.lenses import TopLabel
-from calibrant.statistics.calibration_errors import BINS
 from calibrant.words import capital, percent, pvalue, rows_of
 
 if TYPE_CHECKING:
@@ -135,15 +135,14 @@ def of_model(
 
 
 def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
-    """Say the ECE of a model, its number of rows, and the p-value of its bins: not that of the ECE.
+    """Say the ECE on the bins that are drawn, the number of rows, and the p-value of the bins.
 
-    Several models have a line each.
-
-    Of scanned rows, whose ECE on the usual bins is not known, it is that on the bins drawn.
+    Several models have a line each. The p-value is not that of the ECE.
     """
+    bins = re.sub(r"^(\d+) equal widths$", r"\1 bins", str(diagram.settings["partition"]))
     told = [
         (
-            _told_error(series),
+            f"ECE {series.miscalibration:.3f} ({bins})",
             f"n = {series.function.counts.sum():,.12g}",
             f"bins: {pvalue(series.pvalue, series.cells.largest.size)}",
         )
@@ -153,12 +152,6 @@ def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
         error, n, p = told[0]
         return [error, f"{n}, {p}"]
     return [f"{s.name}: {', '.join(each)}" for s, each in zip(diagram.series, told, strict=True)]
-
-
-def _told_error(series: "Series") -> str:
-    if series.ece is None:
-        return f"ECE {series.miscalibration:.3f} (these bins)"
-    return f"ECE {series.ece:.3f} ({BINS} bins)"
 
 
 def holds_enough(shares: Floats) -> Mask:

@@ -33,7 +33,7 @@ FEW = 20  # classes that a table tells of one by one
 LETTERS = 26  # of a name in a picture
 APART = 0.06  # of the height, between names
 ASIDE = 0.02  # of the width, from a mark to its name
-HEADER = ("predicted class", "n", "confidence", "accuracy", "accuracy − confidence")
+HEADER = ("class", "n", "confidence", "accuracy", "gap")  # accuracy minus confidence
 
 
 @final
@@ -187,7 +187,10 @@ class ClassDiagram(Diagram):
         ]
 
     def lines(self) -> tables.Lines:
-        """Return header and lines of the table: all classes, the most overconfident first."""
+        """Return header and lines of the table: all classes, the most overconfident first.
+
+        The gap is accuracy minus confidence.
+        """
         header = [*HEADER, f"{percent(LEVEL)} interval", "adjusted p", "when wrong, mostly"]
         return header, [_line(record) for record in self.records()]
 

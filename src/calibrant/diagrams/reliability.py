@@ -22,7 +22,6 @@ from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import Lens
 from calibrant.partitions import EqualMass, EqualWidth, Partition, SimplexBins
 from calibrant.resampling import Exact, Resampler
-from calibrant.statistics.calibration_errors import ECE
 from calibrant.words import ALPHA, NEEDED, be, many, percent, too_few
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ class ReliabilityDiagram(Diagram):
             allows. "bars": the frequency of each bin and its gap to the mean prediction, as papers
             draw them, of one model. "line": points that a line joins, as scikit-learn draws them.
             "attributes": the line of one model with climatology and no skill, as forecasters draw
-            it. The last three have a diagonal, and the ECE in a corner.
+            it. The last three have a diagonal, and the ECE on the bins that are drawn in a corner.
         truth : function, optional
             The true calibration function of the event, which is drawn as a curve; for two
             outcomes, not with bars.
@@ -276,7 +275,7 @@ def reliability_diagram(
         histogram = _histogram(problem, edges)
         cells = of_problem(problem, cut, mine, fraction("level", level))
         corners = cut.vertices(cells.function.fitted) if isinstance(cut, SimplexBins) else None
-        series.append(Series(name, cells, histogram(), corners, _ece(problem)))
+        series.append(Series(name, cells, histogram(), corners))
     shown = _shown(looked, series)
     if shown != UNIT:
         edges = np.linspace(*shown, OTHER_BINS + 1)
@@ -368,8 +367,3 @@ def _histogram(problem: Problem, edges: Floats) -> Callable[[], Floats | None]:
         return out
 
     return shares
-
-
-def _ece(problem: Problem) -> float | None:
-    """Return the expected calibration error of two outcomes, of rows at hand."""
-    return ECE()(problem.seen) if problem.rows.held and problem.view.m == 2 else None

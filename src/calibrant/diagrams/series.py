@@ -20,7 +20,6 @@ class Series:
     cells: Binwise  # the deviations of all bins, with limits and adjusted p-values
     histogram: Floats | None  # (bins,) of two outcomes: share of the predictions of the event
     corners: Floats | None  # (bins, m, m) of each bin, where the bins are simplices
-    ece: float | None = None  # of two outcomes at hand, on 15 bins, whatever bins are drawn
 
     @property
     def function(self) -> CalibrationFunction:

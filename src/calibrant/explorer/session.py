@@ -28,7 +28,7 @@ from calibrant.inference import (
     slices,
 )
 from calibrant.inference.replicates.problem import Progress
-from calibrant.inference.verdicts.groups import LEAST, members
+from calibrant.inference.verdicts.groups import LEAST, Texts
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.monitor.periods import OverTime, over_time
 from calibrant.predictions import Predictions
@@ -136,7 +136,7 @@ class Session:
         data = self.model(state)
         question = "group_rows", state.model, state.by
         return self._answers.get(
-            question, lambda: list(members(state.by, data.columns[state.by], data.n, LEAST))
+            question, lambda: list(Texts.of(state.by, data.columns[state.by], data.n).groups(LEAST))
         )
 
     def data(self, state: State) -> Predictions:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from calibrant.checks.convert import is_frame
 from calibrant.checks.files import as_path
 from calibrant.checks.parameters import brief, listed
 from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence
@@ -149,7 +150,7 @@ def from_frame(
 
 
 def load_models(
-    paths: Paths,
+    paths: Any,
     *,
     model: str | None = None,
     id: str | None = None,
@@ -160,8 +161,8 @@ def load_models(
 
     Parameters
     ----------
-    paths : path, or sequence of paths
-        The files, as in `load`.
+    paths : path, sequence of paths, or data frame
+        The files, as in `load`; or a long frame of pandas, polars or Arrow.
     model : str, optional
         Name of the column that says which model a row is of. ``model=NAME`` takes one of them.
     id : str, optional
@@ -203,14 +204,15 @@ def load_models(
     return {name: table.predictions() for name, table in tables.items()}
 
 
-def _read_models(paths: Paths, options: Options) -> "dict[str, Table]":
+def _read_models(paths: Any, options: Options) -> "dict[str, Table]":
     """Return the models of files by their names; a file that does not tell them has one."""
-    from calibrant.loading.formats import read_file  # noqa: PLC0415
+    from calibrant.loading.formats import read_file, read_frame  # noqa: PLC0415
 
     tables: dict[str, Table] = {}
-    for name, file in _named(paths).items():
-        with one_sentence(name_of(file)):
-            table = read_file(file, options)
+    frames = {"`frame`": paths} if is_frame(paths) else {}
+    for name, file in (frames or _named(paths)).items():
+        with one_sentence(name if frames else name_of(file)):
+            table = read_frame(file, options) if frames else read_file(file, options)
             column = table.reading.model
             parts = {name: table} if column is None else table.models(column)
             for key, part in parts.items():

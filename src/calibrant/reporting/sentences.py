@@ -65,9 +65,10 @@ def classes_verdict(found: Classwise) -> Line:
         lead = "The classes are off when each is looked at alone, all of them taken together"
         mean, expected = words.apart(found.mean, float(found.null.mean()))
         facts = (
-            f"{mean} in the mean of {m:,} classes, where {expected} would be expected of"
-            f" calibrated ones; {pvalue(found.mean_pvalue, n_resamples)}. No single class is shown"
-            f" to be off; {strongest}"
+            f"{mean} in the mean of {m:,} classes on {found.settings['partition']}, where"
+            f" {expected} would be expected of calibrated ones;"
+            f" {pvalue(found.mean_pvalue, n_resamples)}. No single class is shown to be off;"
+            f" {strongest}"
         )
         return Line(lead, facts + (f"; {words.too_few()}" if undecided else ""), off=True)
     if undecided:
@@ -88,8 +89,8 @@ def _some_classes(found: Classwise) -> Line:
     value, expected = words.apart(float(found.values[j]), float(found.null[j].mean()))
     p = pvalue(float(found.adjusted_pvalues[j]), found.null.shape[1])
     facts = (
-        f"most of all “{found.classes[j]}” by {value} on average, where {expected} would be"
-        " expected of a calibrated one;"
+        f"most of all “{found.classes[j]}” by {value} on average of {found.settings['partition']},"
+        f" where {expected} would be expected of a calibrated one;"
         f" {p}, adjusted for all tests of the page"
     )
     return Line(lead, facts, off=True)

@@ -43,8 +43,7 @@ def flexible_curve(risks: Risks) -> FlexibleCurve:
     off = np.abs(curve.interpolated(fits[:, None])[:, 0] - values)
     rows = 1.0 / np.maximum((curve.weights**2) @ mass, 1e-12)
     z = risks.stretched(risks.weights * (risks.y - risks.p))
-    ends = [limits_of_share(y, n, z) for y, n in zip(fits.clip(0, 1), rows, strict=True)]
-    low, high = np.array(ends).T
+    low, high = limits_of_share(fits.clip(0, 1), rows, z)
     e50, e90 = (_quantile(off, mass, share, weighted=risks.weighted) for share in (0.5, 0.9))
     return FlexibleCurve(
         x=curve.at,

@@ -170,7 +170,7 @@ def limits_of_count(rows: Bin, z: float) -> Interval:
     return -np.inf if few else ends[0], np.inf if many else ends[1]
 
 
-def limits_of_share(shares: Any, rows: float, z: float) -> tuple[Any, Any]:
+def limits_of_share(shares: Any, rows: Any, z: float) -> tuple[Any, Any]:
     r"""Return limits of shares of so many rows, by the mid-p of the binomial distribution.
 
     Examples

@@ -22,9 +22,10 @@ from calibrant.cli.output import (
 
 if TYPE_CHECKING:
     from calibrant import CurveDiagram, Predictions, ReliabilityDiagram
-    from calibrant.diagrams import DecisionCurve, FlexibleDiagram
+    from calibrant.diagrams import ClassDiagram, DecisionCurve, FlexibleDiagram
 
-    Diagram = CurveDiagram | DecisionCurve | FlexibleDiagram | ReliabilityDiagram
+    Bins = ClassDiagram | ReliabilityDiagram
+    Diagram = Bins | CurveDiagram | DecisionCurve | FlexibleDiagram
 
 
 class Kind(StrEnum):
@@ -36,6 +37,7 @@ class Kind(StrEnum):
     isotonic = "isotonic"
     flexible = "flexible"
     decision = "decision"
+    classes = "classes"
 
 
 class Style(StrEnum):
@@ -47,8 +49,13 @@ class Style(StrEnum):
     attributes = "attributes"
 
 
-MADE_BY = {Kind.bins: "reliability_diagram", Kind.decision: "decision_curve"}  # or KIND_diagram
+MADE_BY = {  # or KIND_diagram
+    Kind.bins: "reliability_diagram",
+    Kind.decision: "decision_curve",
+    Kind.classes: "class_diagram",
+}
 CLINICAL = {Kind.flexible, Kind.decision}  # the pictures of clinical papers, which draw nothing
+OF_ONE = {Kind.flexible, Kind.classes}  # which show one model
 OPTIONS = {  # that only some kinds have
     Kind.bins: ("--partition", "--style", "--regions"),
     Kind.isotonic: ("--confidence",),
@@ -59,7 +66,7 @@ KindOption = Annotated[
     typer.Option(
         "--kind",
         help="Bins, or for two outcomes a curve that needs none: isotonic is CORP; flexible and"
-        " decision are those of clinical papers.",
+        " decision are those of clinical papers; classes compares accuracy and confidence of each.",
     ),
 ]
 LensText = Annotated[
@@ -73,9 +80,9 @@ StyleOption = Annotated[
     Style | None,
     typer.Option(
         "--style",
-        help="Deviations, the default; bars with gaps, as in papers; a line, as scikit-learn draws;"
-        " attributes: a line with climatology and no skill, as forecasters draw. The last three say"
-        " the ECE.",
+        help="Deviations, the default; bars of 15 bins with gaps, as in papers; a line, as"
+        " scikit-learn draws; attributes: a line with climatology and no skill, as forecasters"
+        " draw. The last three say the ECE.",
     ),
 ]
 Regions = Annotated[
@@ -83,7 +90,9 @@ Regions = Annotated[
 ]
 Table = Annotated[
     bool,
-    typer.Option("--table", help="Print the numbers: bins with counts, limits and p-values."),
+    typer.Option(
+        "--table", help="Print the numbers, of bins or classes: counts, means, limits and p."
+    ),
 ]
 Confidence = Annotated[
     bool, typer.Option("--confidence", help="Draw the confidence band of an isotonic curve.")
@@ -117,14 +126,16 @@ def plot(
 
     make = getattr(cal, MADE_BY.get(kind, f"{kind}_diagram"))
     models = inputs.load_all(files, paired=False)
-    _check_clinical(kind, models, lens)
+    _check_kind(kind, models, lens)
     _check_event(style, models, lens)
-    settings = _settings(models, lens, partition, style is not None)
+    settings = _settings(models, lens, partition, style)
     data = models if len(models) > 1 else next(iter(models.values()))
     with progress_after(1.0, "resampling") as progress:
         settings |= {**inputs.draws, "progress": progress}
         if kind in CLINICAL:
             settings = {"lens": settings["lens"] or "canonical"}
+        if kind is Kind.classes:
+            del settings["lens"]
         diagram: Diagram = make(data, **settings)
     write_picture(diagram, output, **_look(kind, style, regions, confidence))
     if inputs.json:
@@ -142,7 +153,11 @@ def _tell(diagram: "Diagram", table: bool) -> None:
     say(diagram.sentence)
     if table:
         header, rows = diagram.lines()
-        print_table("\nNumbers", header, rows)
+        typer.echo()
+        if "gap" in header:  # of classes; what occurred instead is left to --json, for want of room
+            say("Gap: accuracy minus confidence.")
+            header, rows = header[:-1], [row[:-1] for row in rows]
+        print_table("Numbers", header, rows)
 
 
 def _check_options(kind: Kind, given: dict[str, Any]) -> None:
@@ -157,17 +172,19 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
 
 def _look(kind: Kind, style: Style | None, regions: bool, confidence: bool) -> dict[str, Any]:
     """Return the options of a picture, which each kind has its own of."""
-    if kind in CLINICAL:
+    if kind in CLINICAL | OF_ONE:
         return {}
     if kind is not Kind.bins:
         return {"confidence": confidence}
     return {"style": style or Style.deviations, "regions": regions}
 
 
-def _check_clinical(kind: Kind, models: "dict[str, Predictions]", lens: str | None) -> None:
-    """Refuse what the pictures of clinical papers cannot show."""
-    if kind is Kind.flexible and len(models) > 1:
-        raise mistake("--kind", f"flexible shows one model; found {len(models)}.")
+def _check_kind(kind: Kind, models: "dict[str, Predictions]", lens: str | None) -> None:
+    """Refuse what a kind of picture cannot show."""
+    if kind in OF_ONE and len(models) > 1:
+        raise mistake("--kind", f"{kind.value} shows one model; found {len(models)}.")
+    if kind is Kind.classes and lens is not None:
+        raise mistake("--lens", "is not for --kind classes, which shows every predicted class.")
     if kind in CLINICAL and lens is None and any(model.m > 2 for model in models.values()):
         raise mistake("--lens", f"is needed for --kind {kind.value}, such as class:NAME.")
 
@@ -184,15 +201,18 @@ def _check_event(style: Style | None, models: "dict[str, Predictions]", lens: st
 
 
 def _settings(
-    models: "dict[str, Predictions]", lens: str | None, partition: str | None, styled: bool
+    models: "dict[str, Predictions]", lens: str | None, partition: str | None, style: Style | None
 ) -> dict[str, Any]:
     """Return the lens and the bins that were asked for; styles are those of two outcomes."""
     from calibrant.cli.parsing import parse_lens, parse_partition
     from calibrant.diagrams.diagram import chosen_lens
+    from calibrant.statistics.calibration_errors import BINS
 
-    chosen = chosen_lens(models, None) if styled else None
+    chosen = chosen_lens(models, None) if style is not None else None
     if lens is not None:
         chosen = parse_lens(lens, next(iter(models.values())))
+    if partition is None and style is Style.bars:
+        partition = f"width:{BINS}"  # as in papers, and in `evaluate`
     return {"lens": chosen, **({"partition": parse_partition(partition)} if partition else {})}
 
 

@@ -126,7 +126,8 @@ class Classwise(tables.Tabular):
         return f"<classes: {self}>"
 
     def __str__(self) -> str:
-        text = f"mean miscalibration of {len(self.classes)} classes: {self.mean:.4g}"
+        bins = self.settings["partition"]
+        text = f"mean miscalibration of {len(self.classes)} classes on {bins}: {self.mean:.4g}"
         if not self.null.size:
             return text
         text = f"{text}, {words.pvalue(self.mean_pvalue, self.null.shape[1], ' ')}"

@@ -2,7 +2,8 @@
 
 Values come as texts with their numbers of rows, as files and scans have them. A column of more than
 `MOST` different numbers is cut into quantiles, one of as many dates into periods. Values that are
-no numbers, and codes such as 017, make a group each, and those of few rows are one group.
+no numbers, codes such as 017, and numbers of a column whose name ends in id or code make a group
+each, and those of few rows are one group.
 """
 
 import re
@@ -18,8 +19,11 @@ OTHERS = "others"
 LACKING = "missing"
 MISSING = ("", "nan", "NaN", "None", "NaT", "<NA>")
 MOST = 12  # different numbers or dates that make a group each
+FEW = 50  # whole numbers that may be names of groups
 QUANTILES = 4
 NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*|(?=\.))(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
+WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
+CODES = re.compile(r"(?i:(^|[\W_])(id|ids|code|codes))$|[a-z0-9](Id|ID)$")  # hospital_id, siteID
 DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})([T ].*)?")
 Period = Callable[[date], str]
 PERIODS: tuple[Period, ...] = (  # from the finest
@@ -30,7 +34,7 @@ PERIODS: tuple[Period, ...] = (  # from the finest
 )
 
 
-def gathered(counts: Mapping[str, int], least: int) -> Iterator[Gathered]:
+def gathered(counts: Mapping[str, int], least: int, column: str = "") -> Iterator[Gathered]:
     """Yield the groups of a column, of at least so many rows each where there are as many.
 
     Examples
@@ -41,8 +45,8 @@ def gathered(counts: Mapping[str, int], least: int) -> Iterator[Gathered]:
     >>> [(name, n) for name, _, n in gathered({"a": 60, "b": 70, "c": 1, "d": 2}, 50)]
     [('a', 60), ('b', 70), ('others', 3)]
     """
-    present = {value: n for value, n in counts.items() if value not in MISSING}
-    cut = _cut(present)
+    present = _present(counts)
+    cut = _cut(present, column)
     if cut is None:
         yield from _large({value: (value,) for value in counts}, counts, least)
         return
@@ -52,12 +56,33 @@ def gathered(counts: Mapping[str, int], least: int) -> Iterator[Gathered]:
         yield LACKING, lacking, _rows(lacking, counts)
 
 
-def _cut(counts: Mapping[str, int]) -> Cut | None:
+def rule(counts: Mapping[str, int], column: str) -> str:
+    """Say that numbers of a column were cut, and how they would have stayed apart; else nothing.
+
+    Examples
+    --------
+    >>> print(rule(dict.fromkeys(map(str, range(1, 21)), 100), "ward"))
+    ward in quantiles of its 20 different numbers (in a column called ward_id each is a group)
+    """
+    present = _present(counts)
+    if _cut(present, column) is not _quantiles:
+        return ""
+    told = f"{column} in quantiles of its {len(present):,} different numbers"
+    if len(present) > FEW or not all(WHOLE.fullmatch(value) for value in present):
+        return told
+    return f"{told} (in a column called {column}_id each is a group)"
+
+
+def _present(counts: Mapping[str, int]) -> dict[str, int]:
+    return {value: n for value, n in counts.items() if value not in MISSING}
+
+
+def _cut(counts: Mapping[str, int], column: str) -> Cut | None:
     """Return how a column is cut: into quantiles or periods; None if values stay as they are."""
     if len(counts) <= MOST:
         return None
     if all(NUMBER.fullmatch(value) for value in counts):
-        return _quantiles
+        return None if CODES.search(column) else _quantiles
     return None if days(counts) is None else _periods
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from calibrant.checks.parameters import Rng, listed, whole
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import Evidence
 from calibrant.inference.verdicts.evaluation import EvaluationRow, judged, sizes_of
-from calibrant.inference.verdicts.gathering import gathered
+from calibrant.inference.verdicts.gathering import gathered, rule
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
@@ -76,12 +76,15 @@ class Slices(tables.Tabular):
         The tests of all groups, which see the same draws.
     evidence : float and array of shape (n_resamples,)
         As in `Evaluation`.
+    cut : tuple of str
+        What is said of columns of numbers that were cut into quantiles.
     """
 
     rows: tuple[Slice, ...]
     settings: Settings
     tests: tuple[EvaluationRow, ...]
     evidence: Evidence
+    cut: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -106,7 +109,7 @@ class Slices(tables.Tabular):
         off = sum(row.verdict.rejected for row in self.rows)
         unclear = sum(not row.verdict.clusters_tell for row in self.rows)
         told = f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
-        return told + words.too_few_for(unclear, "group", "groups")
+        return "; ".join((told + words.too_few_for(unclear, "group", "groups"), *self.cut))
 
 
 @takes_arrays
@@ -132,9 +135,9 @@ def slices(
         groups are is not worked out.
     by : mapping of str to sequence of length n, data frame, or names
         Columns that are known before the outcome, such as sex or hospital; rows of equal values
-        make a group. Of more than 12 different numbers, quartiles do; of as many dates, days,
-        months, quarters or years. Names are of columns that `load` kept beside the data, of the
-        frame that `data` is, or of scanned files.
+        make a group. Of more than 12 different numbers, quartiles do, unless the name of the
+        column ends in id or code; of as many dates, days, months, quarters or years. Names are of
+        columns that `load` kept beside the data, of the frame that `data` is, or of scanned files.
     lens : Lens, optional
         Default: the event of two classes, else the top label.
     least : int, default 50
@@ -161,7 +164,7 @@ def slices(
     fewest = whole("least", least, least=1)
     plan = Plan.of(data, Exact(), n_resamples, rng, progress)
     rows = as_rows(data)
-    names, found = _at_hand(data, by, fewest) if rows.held else _elsewhere(data, by, fewest)
+    names, found, cut = _at_hand(data, by, fewest) if rows.held else _elsewhere(data, by, fewest)
     problems = [plan.look(one.rows, chosen, distributions=True) for one in found]
     tests = judged(problems, None, plan, sizes_of(problems))
     slices_found = tuple(
@@ -169,7 +172,7 @@ def slices(
         for one, verdict in zip(found, tests.verdicts, strict=True)
     )
     made_with = plan.settings(by=names, lens=chosen, least=least)
-    return Slices(slices_found, made_with, tests.rows, tests.evidence)
+    return Slices(slices_found, made_with, tests.rows, tests.evidence, cut)
 
 
 def kept_columns(data: Predictions | Scan) -> list[str]:
@@ -186,43 +189,56 @@ class Found(NamedTuple):
     rows: Rows
 
 
-def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
-    """Return the columns, and the groups of rows in memory.
+def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[Found], tuple[str, ...]]:
+    """Return the columns, the groups of rows in memory, and what is said of columns that were cut.
 
     Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
     """
-    columns, found = named_columns(data, by, "by"), []
+    columns, found, cut = named_columns(data, by, "by"), [], []
     for column, values in columns.items():
-        for name, rows, n in members(str(column), values, data.n, least):
+        texts = Texts.of(str(column), values, data.n)
+        cut.append(rule(texts.counts, str(column)))
+        for name, rows, n in texts.groups(least):
             found.append(Found(str(column), name, n, Memory(data.weighted_by(rows))))
-    return list(columns), found
+    return list(columns), found, tuple(filter(None, cut))
 
 
-def members(
-    column: str, values: Any, n: int, least: int
-) -> Iterator[tuple[str, NDArray[np.bool_], int]]:
-    """Yield the groups of a column: the name, which rows (n,) belong to it, and how many."""
-    texts = np.array([str(value) for value in np.atleast_1d(values)])
-    if texts.shape != (n,):
-        raise ValueError(
-            f"`by` must have a value for each of the {n:,} rows; column {column!r} has"
-            f" {texts.size:,}."
-        )
-    names, of_rows, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    known = dict(zip(names.tolist(), counts.tolist(), strict=True))
-    for name, shared, count in gathered(known, least):
-        yield name, np.isin(names, shared)[of_rows], count
+class Texts(NamedTuple):
+    """The values of a column of rows at hand, as texts."""
+
+    column: str
+    names: NDArray[Any]  # (k,) the different values
+    places: NDArray[np.intp]  # (n,) which of them rows have
+    counts: dict[str, int]  # of rows
+
+    @classmethod
+    def of(cls, column: str, values: Any, n: int) -> Self:
+        """Gather the values of n rows."""
+        texts = np.array([str(value) for value in np.atleast_1d(values)])
+        if texts.shape != (n,):
+            raise ValueError(
+                f"`by` must have a value for each of the {n:,} rows; column {column!r} has"
+                f" {texts.size:,}."
+            )
+        names, places, counts = np.unique(texts, return_inverse=True, return_counts=True)
+        return cls(column, names, places, dict(zip(names.tolist(), counts.tolist(), strict=True)))
+
+    def groups(self, least: int) -> Iterator[tuple[str, NDArray[np.bool_], int]]:
+        """Yield groups: the name, which rows (n,) belong to it, and how many."""
+        for name, shared, count in gathered(self.counts, least, self.column):
+            yield name, np.isin(self.names, shared)[self.places], count
 
 
-def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found]]:
-    """Return the columns, and the groups of scanned rows; one pass counts them."""
-    names, found = _names(by, "by"), []
+def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found], tuple[str, ...]]:
+    """Return the same of scanned rows; one pass counts them."""
+    names, found, cut = _names(by, "by"), [], []
     scan = scan.keeping(names)
     counted: list[Counter[str]] = scan.fold([scan.part(Values(tuple(names)))])[0]
     for column, counts in zip(names, counted, strict=True):
-        for name, shared, n in gathered(counts, least):
+        cut.append(rule(counts, column))
+        for name, shared, n in gathered(counts, least, column):
             found.append(Found(column, name, n, scan.only(Group(column, shared), n)))
-    return names, found
+    return names, found, tuple(filter(None, cut))
 
 
 def named_columns(data: Predictions, given: Any, argument: str) -> Mapping[str, Any]:
