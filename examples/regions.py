@@ -24,7 +24,7 @@ from scipy.special import ndtr
 import calibrant as cal
 from calibrant.engine import threads
 from calibrant.inference.replicates.problem import Plan
-from calibrant.regions.columns import distinct_values
+from calibrant.cuts.columns import distinct_values
 from calibrant.regions.evidence import search_replicates
 from calibrant.regions.leaks import DETERMINED, SUSPECT, told
 from calibrant.regions.searching import look

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calibrant import engine
 from calibrant.engine.arrays import Ints
 from calibrant.engine.regions import Layout
-from calibrant.regions.columns import Codes, Column, Cut, Span
+from calibrant.cuts.columns import Codes, Column, Cut, Span
 
 Mask = NDArray[np.bool_]
 

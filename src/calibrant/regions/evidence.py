@@ -23,7 +23,7 @@ from calibrant.engine.regions import Family
 from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.inference.testing.families import rounding
 from calibrant.regions.candidates import Candidates
-from calibrant.regions.columns import Codes
+from calibrant.cuts.columns import Codes
 
 VARIANCE = 5.0  # the least sum of p (1 - p) of a region
 CLUSTERS = 20  # the fewest clusters of a region

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
-from calibrant.regions.columns import Distinct
+from calibrant.cuts.columns import Distinct
 
 Floats = NDArray[np.float64]
 

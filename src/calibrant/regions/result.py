@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant import tables, words
 from calibrant.inference.replicates.problem import Settings, fields
-from calibrant.regions.columns import LeftOut
+from calibrant.cuts.columns import LeftOut
 from calibrant.words import ALPHA, BIAS
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from calibrant.inference.verdicts.groups import named_columns
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.regions.candidates import Candidates
-from calibrant.regions.columns import Column, LeftOut, cut_columns, distinct_values
+from calibrant.cuts.columns import Column, LeftOut, cut_columns, distinct_values
 from calibrant.regions.evidence import VARIANCE, Event, Evidence, Rows, Searched, search_replicates
 from calibrant.regions.findings import Finding, critical, findings, interval
 from calibrant.regions.leaks import check_columns
