@@ -22,12 +22,13 @@ import numpy as np
 from scipy.special import ndtr
 
 import calibrant as cal
+from calibrant.cuts.columns import distinct_values
 from calibrant.engine import threads
 from calibrant.inference.replicates.problem import Plan
-from calibrant.cuts.columns import distinct_values
 from calibrant.regions.evidence import search_replicates
 from calibrant.regions.leaks import DETERMINED, SUSPECT, told
-from calibrant.regions.searching import look
+from calibrant.regions.rows import Seen
+from calibrant.regions.searching import How, look
 from calibrant.resampling import Exact
 
 RESAMPLES = 199
@@ -182,8 +183,8 @@ def one_power(name, factor, seed):
     top = (found.rows or (found.strongest,))[0]
     jaccard = (top.mask & rows).sum() / (top.mask | rows).sum()
     bias = (data.probs[:, 1] - truth)[top.mask].mean()
-    looked = look(data, columns, plan, (None, 2, 40))
-    every = search_replicates(looked.evidence, looked.rows, looked.problem, plan)
+    looked = look(data, columns, plan, How())
+    every = search_replicates(looked.evidence, looked.rows, plan)
     shared = every.evidence.candidates.sums(looked.rows.codes, rows.astype(int)[:, None])[:, 0]
     false = bool((every.pvalues[shared == 0] <= 0.05).any())
     half = rng.random(N) < 0.5
@@ -284,7 +285,7 @@ def one_leak(kind, seed):
     values = columns_of(kind, rng, p, y)
     data = cal.Predictions(p, y)
     distinct = distinct_values({"x": values}, n)["x"]
-    return told(distinct, data, [data.labels])
+    return told(distinct, Seen({}, {}, [data.labels], p, np.zeros(n, np.int64)))
 
 
 def columns_of(kind, rng, p, y):

@@ -12,7 +12,8 @@ from calibrant.checks.parameters import make_key
 from calibrant.inference.replicates.problem import Plan
 from calibrant.regions.evidence import search_replicates
 from calibrant.regions.findings import critical, interval
-from calibrant.regions.searching import look
+from calibrant.regions.measures import as_measure
+from calibrant.regions.searching import How, look
 from calibrant.resampling import Exact
 
 RNG = np.random.default_rng(0)
@@ -27,14 +28,14 @@ CALIBRATED = cal.Predictions(P, RNG.random(N) < P)
 MANY = cal.Predictions(RNG.dirichlet(np.ones(4), N), RNG.integers(0, 4, N), classes=list("wxyz"))
 
 
-def looked(data, columns=None, lens=None, resamples=39):
+def looked(data, columns=None, lens=None, resamples=39, measure="bias"):
     """Return all regions, and what replicates say of them."""
     plan = Plan.of(data, Exact(), resamples, 3, None)
-    found = look(data, columns or COLUMNS, plan, (lens, 2, 40))
-    return found, search_replicates(found.evidence, found.rows, found.problem, plan)
+    found = look(data, columns or COLUMNS, plan, How(lens, as_measure(measure)))
+    return found, search_replicates(found.evidence, found.rows, plan)
 
 
-def plain(data, found, ranked, resamples=39):
+def plain(data, found, ranked, measure, resamples=39):
     """Return z of the data and of every replicate (regions, 1 + B), in plain loops."""
     sets = [data, *(Exact().draw(data, make_key(3), b) for b in range(resamples))]
     lens = found.problem.lens
@@ -43,28 +44,33 @@ def plain(data, found, ranked, resamples=39):
         mask = ranked.candidates.mask(g, found.rows.codes)
         event = found.rows.events[int(ranked.event[g])]
         p = event.probs[mask]
-        counts = [(lens(one).labels[mask] == event.outcome).sum() for one in sets]
-        rows.append((np.array(counts) - p.sum()) / np.sqrt((p * (1 - p)).sum()))
+        occurred = np.array([lens(one).labels[mask] == event.outcome for one in sets])
+        v, x = p * (1 - p), np.ones(p.size)
+        if measure == "slope":
+            x = np.round(1024 * np.clip(np.log(p / (1 - p)), -8, 8)) / 1024
+            x -= (v * x).sum() / v.sum()
+        rows.append((occurred - p) @ x / np.sqrt((v * x**2).sum()))
         codes.append(mask.sum())
     assert codes == ranked.n.tolist()
     return np.abs(np.array(rows))
 
 
+@pytest.mark.parametrize("measure", ["bias", "slope"])
 @pytest.mark.parametrize(
     ("data", "lens"),
     [(DATA, None), (MANY, None), (MANY, "class:y"), (MANY, "classes"), (MANY, "groups:0,1|2,3")],
     ids=str,
 )
-def test_the_plain_definition(data, lens):
+def test_the_plain_definition(data, lens, measure):
     """Counts of masks in data sets that are drawn row by row; a step-down maximum by its text."""
-    found, searched = looked(data, lens=lens)
-    z = plain(data, found, searched.evidence)
+    found, searched = looked(data, lens=lens, measure=measure)
+    z = plain(data, found, searched.evidence, measure)
     assert np.abs(searched.evidence.z) == pytest.approx(z[:, 0], rel=1e-8)
     assert (np.diff(z[:, 0]) <= 1e-9).all()
     assert searched.largest == pytest.approx(z[:, 1:].max(axis=0), rel=1e-8)
     steps = [((z[g:].max(axis=0) >= z[g, 0] * (1 - 1e-10)).mean()) for g in range(len(z))]
     assert searched.pvalues == pytest.approx(np.maximum.accumulate(steps), rel=1e-12)
-    sizes = searched.evidence.n, searched.evidence.variance
+    sizes = searched.evidence.n, searched.evidence.found.variance
     at_least = {(n >= 40, v >= 5) for n, v in zip(*sizes, strict=True)}
     assert at_least == {(True, True)}
 
@@ -171,7 +177,7 @@ def test_intervals_and_p_values_agree():
         low, high = interval(searched.evidence, g, limit, False)
         outside = not low <= 0 <= high
         assert outside == (abs(searched.evidence.z[g]) > limit)
-        assert low <= -searched.evidence.residual[g] / searched.evidence.n[g] <= high
+        assert low <= -searched.evidence.found.residual[g] / searched.evidence.n[g] <= high
 
 
 def test_clusters_are_flipped():

@@ -283,7 +283,7 @@ def _levels(name: str, texts: Sequence[str], counts: Array, whole: bool) -> Cut:
 
 
 def _levels_coder(name: str, kept: Sequence[str], rest: int, period: Any = "") -> Levels:
-    """Return what codes levels, and after them the others, if these have a code, and the missing."""
+    """Return what codes levels, then the others if these have a code, then the missing."""
     return Levels(name, tuple(kept), len(kept) if rest else NOWHERE, len(kept) + rest, period)
 
 
