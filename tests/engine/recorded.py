@@ -100,8 +100,7 @@ def work_with_regions(n):
         corners = layout.corners(
             np.zeros(2, int), np.zeros((2, 2), int), np.array([[3, 2], [1, 1]])
         )
-        centre, scale = np.array([9.5, 2.5]), np.array([0.5, 1.0])
-        family = engine.regions.Family(corners, centre, scale, corners[::-1], np.array([0.0, 0.5]))
+        family = engine.regions.Family(corners, np.array([9.5, 2.5]), np.array([0.5, 1.0]))
         engine.regions.step_down(family, np.array([2.0, 1.0]), table)
 
 

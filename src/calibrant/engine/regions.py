@@ -51,14 +51,12 @@ class Layout(NamedTuple):
 class Family(NamedTuple):
     """Regions, the strongest first, and how what is counted in them becomes evidence.
 
-    |counted - mean · also counted - centre| · scale
+    |counted - centre| · scale
     """
 
     corners: Annotated[Ints, i8["regions 4"]]
     centre: Annotated[Floats, f8["regions"]]
     scale: Annotated[Floats, f8["regions"]]
-    also: Annotated[Ints, i8["regions 4"]]  # corners in a further table, or the same
-    mean: Annotated[Floats, f8["regions"]]  # by which that is multiplied
 
 
 def tables(codes: NDArray[np.uint8], layout: Layout, values: Array) -> Array:
@@ -90,13 +88,12 @@ def _add(codes, layout, values, table):
                 sums[t] += here[t]
 
 
-def accumulate(layout: Layout, table: Array) -> Array:
+def accumulate(layout: Layout, table: Array) -> None:
     """Let every cell hold the sum over all smaller codes of both columns, in place."""
     if len(table) % layout.cells:
         raise IndexError(f"`table` must have a multiple of {layout.cells} cells.")
     for start in range(0, len(table), layout.cells):
         _accumulate(layout, table[start : start + layout.cells])
-    return table
 
 
 @kernel(Layout, out(index["_ size"]))
@@ -125,7 +122,6 @@ def step_down(family: Family, limits: Floats, table: Array) -> tuple[Ints, Float
     Returns the hits (regions,), and the largest evidence of all regions in each replicate (size,).
     """
     arrays.within("corners", family.corners, len(table))
-    arrays.within("also", family.also, len(table))
     hits, largest = np.zeros(limits.size, np.int64), np.zeros(table.shape[1])
     _step_down(family, limits, table, hits, largest)
     return hits, largest
@@ -137,13 +133,10 @@ def _step_down(family, limits, table, hits, largest):
         g = limits.shape[0] - 1 - k
         a, b = table[family.corners[g, 0]], table[family.corners[g, 1]]
         c, d = table[family.corners[g, 2]], table[family.corners[g, 3]]
-        e, f = table[family.also[g, 0]], table[family.also[g, 1]]
-        h, i = table[family.also[g, 2]], table[family.also[g, 3]]
-        mean, centre, scale, limit = family.mean[g], family.centre[g], family.scale[g], limits[g]
+        centre, scale, limit = family.centre[g], family.scale[g], limits[g]
         count = np.int64(0)
         for t in range(largest.shape[0]):
             counted = np.float64(a[t] - b[t] - c[t] + d[t])
-            counted -= mean * np.float64(e[t] - f[t] - h[t] + i[t])
             largest[t] = max(largest[t], abs(counted - centre) * scale)
             count += np.int64(largest[t] >= limit)
         hits[g] += count

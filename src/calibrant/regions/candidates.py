@@ -110,7 +110,12 @@ class Candidates:
 
     def sums(self, codes: Codes, values: Any) -> Any:
         """Return the sums of whole numbers (n, size) over the rows of each region."""
-        return self.read(accumulate(self.layout, tables(codes, self.layout, values)))
+        return self.read(self.accumulated(tables(codes, self.layout, values)))
+
+    def accumulated(self, table: Any) -> Any:
+        """Return tables in which each cell holds the sum over all smaller codes."""
+        accumulate(self.layout, table)
+        return table
 
     def read(self, table: Any) -> Any:
         """Return the sums over the rows of each region from accumulated tables: (regions, size)."""

@@ -17,17 +17,18 @@ from numpy.typing import NDArray
 
 from calibrant.engine import threads
 from calibrant.engine.arrays import Array, Floats, Ints, Replicates, zeros
-from calibrant.engine.regions import Family, Layout, accumulate, add, step_down, tables
+from calibrant.engine.regions import Family, Layout, add, rectangles, step_down, tables
 from calibrant.inference.replicates.problem import Plan, part
 from calibrant.inference.testing.families import rounding
 from calibrant.regions.candidates import Candidates
-from calibrant.regions.measures import Bias, Found, Measure
+from calibrant.regions.measures import STEPS, Bias, Found, Measure
 from calibrant.regions.rows import Elsewhere, Event, Rows
 
 CLUSTERS = 20  # the fewest clusters of a region
 TABLE = 1 << 23  # numbers of the tables of a block of replicates
 AWAY = 1 << 25  # the same, where each block is a pass over rows elsewhere
 SIDE = 64  # replicates of a block, at most
+FINER = 1024.0  # parts of a step of log-odds that mixed tables are rounded to
 ROWS = 1 << 16  # labels that are drawn at a time
 
 Searchable = Rows | Elsewhere
@@ -64,7 +65,7 @@ class Evidence:
         unit, layout = measure.unit(rows.n), candidates.layout
         ones, *events = rows.add_up(Sums(layout, measure, unit))
         for table in (ones, *events):
-            accumulate(layout, table)
+            candidates.accumulated(table)
         sizes = candidates.read(ones)[:, 0]
         enough = (sizes >= min_rows) & _differ(candidates, sizes, ones)
         known, n = candidates.keep(enough), sizes[enough]
@@ -171,13 +172,14 @@ def search_replicates(evidence: Evidence, rows: Searchable, plan: Plan) -> Searc
     ranked = evidence.keep(order)
     layout, measure, b = ranked.candidates.layout, ranked.measure, plan.n_resamples
     cells = layout.cells * len(rows.events) * measure.counts
-    family, limits = _family(ranked, rows)
+    corners = ranked.candidates.corners + ranked.event[:, None] * layout.cells
+    family, limits = _family(ranked, rows, corners)
     count = Counted(layout, measure, rows.n, Replicates(0, 0), max(1, min(SIDE, TABLE // cells)))
 
     def work(start: int, stop: int, progress: Any = None) -> tuple[Ints, Floats]:
         some = replace(count, some=Replicates(start, stop))
-        table = np.concatenate(rows.add_up(some, progress))
-        return step_down(family, limits, accumulate(layout, table))
+        table = ranked.candidates.accumulated(np.concatenate(rows.add_up(some, progress)))
+        return step_down(family, limits, _mixed(ranked, table, corners))
 
     if rows.held:
         parts = threads.run(work, threads.blocks(b, count.step), plan.progress)
@@ -190,18 +192,31 @@ def search_replicates(evidence: Evidence, rows: Searchable, plan: Plan) -> Searc
     return Searched(ranked, pvalues, np.concatenate([part[1] for part in parts]))
 
 
-def _family(ranked: Evidence, rows: Searchable) -> tuple[Family, Floats]:
+def _mixed(ranked: Evidence, table: Array, corners: Ints) -> Array:
+    """Return the table that regions are read from; of two tables their difference, by region."""
+    if ranked.measure.counts == 1:
+        return table
+    first, second = (rectangles(half, corners) for half in np.split(table, 2))
+    counted = first - ranked.found.mean[:, None] * second
+    found = zeros((len(counted) + 1, counted.shape[1]), np.dtype(np.int64))
+    np.rint(FINER * counted, out=found[1:], casting="unsafe")
+    return found
+
+
+def _family(ranked: Evidence, rows: Searchable, corners: Ints) -> tuple[Family, Floats]:
     """Return what the engine takes of regions, and the evidence that each has."""
-    found, cells = ranked.found, ranked.candidates.layout.cells
-    unit, centre = ranked.measure.step, found.centre
+    found, measure = ranked.found, ranked.measure
+    unit, centre = 1.0, found.centre
     if rows.clusters is not None:
-        unit = ranked.measure.unit(rows.n)
+        unit = measure.unit(rows.n)
         centre = found.residual / unit
+    elif measure.counts == 2:  # tables are mixed: a row for each region, behind one of zeros
+        unit, centre = 1.0 / (STEPS * FINER), FINER * centre
+        corners = np.zeros_like(corners)
+        corners[:, 0] = np.arange(1, len(corners) + 1)
     scale = np.divide(unit, found.spread, out=np.zeros(centre.size), where=found.spread > 0)
-    corners = ranked.candidates.corners + ranked.event[:, None] * cells
-    also = corners + (ranked.measure.counts - 1) * len(rows.events) * cells
     strength = np.abs(ranked.z)
-    return Family(corners, centre, scale, also, found.mean), strength - rounding(strength)
+    return Family(corners, centre, scale), strength - rounding(strength)
 
 
 @final

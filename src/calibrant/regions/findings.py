@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from calibrant.engine.arrays import Array, Floats, Ints
-from calibrant.engine.regions import accumulate, tables
+from calibrant.engine.regions import tables
 from calibrant.regions.candidates import Candidates
 from calibrant.regions.evidence import Evidence, Searchable, Searched
 from calibrant.regions.measures import Found, Measure, Slope
@@ -98,7 +98,7 @@ class Overlaps:
         work = Shared(picked, some.event[places].tolist(), some.measure, unit)
         tables = self._rows.add_up(work)
         for g, table in zip(places, tables, strict=True):
-            sums = some.candidates.read(accumulate(picked.layout, table))
+            sums = some.candidates.read(picked.accumulated(table))
             same, means = some.event == some.event[g], some.found.mean
             rows, *shares = np.where(same, sums.T, 0)
             common = some.measure.common(rows, np.array(shares) * unit, (means[g], means))

@@ -44,7 +44,6 @@ class Bias:
 
     name = "bias"
     counts = 1  # tables of a replicate
-    step = 1.0  # unit of what they count
 
     def unit(self, n: int) -> float:
         """Return the power of two that values of n rows are multiples of, to be added up."""
@@ -90,7 +89,6 @@ class Slope:
 
     name = "slope"
     counts = 2
-    step = 1.0 / STEPS
 
     def unit(self, n: int) -> float:
         """Return the power of two that values of n rows are multiples of, to be added up."""

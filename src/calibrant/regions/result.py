@@ -119,11 +119,8 @@ class Region:
         """What predictions are that are off in either direction."""
         subject = self.subject
         if self.extreme is not None:
-            over, under = ("overconfident: ", "underconfident: ") if not subject else ("", "")
-            return (
-                f"{over}{subject} too extreme".replace(":  ", ": "),
-                f"{under}{subject} not extreme enough".replace(":  ", ": "),
-            )
+            kinds = ("overconfident,", "underconfident,") if not subject else (subject, subject)
+            return f"{kinds[0]} too extreme", f"{kinds[1]} not extreme enough"
         if subject == CONFIDENCE:
             return "overconfident", "underconfident"
         return f"{subject} too high".strip(), f"{subject} too low".strip()
