@@ -128,10 +128,8 @@ class Distinct(NamedTuple):
         array = _array(column)
         if array.dtype.kind in "iuf":
             return cls(*np.unique(array.astype(float), return_inverse=True, return_counts=True))
-        if array.dtype.kind == "M":
-            array = array.astype("datetime64[D]").astype(str)
         known: dict[str, int] = {}
-        texts = map(_text, array.tolist())
+        texts = texts_of(array).tolist()
         of_rows = np.array([known.setdefault(text, len(known)) for text in texts], np.intp)
         return cls(_numbers_or_texts(known), of_rows, np.bincount(of_rows, minlength=len(known)))
 
@@ -144,6 +142,14 @@ def _array(column: Any) -> Array:
         return np.atleast_1d(np.asarray(column))
     except ValueError:  # lists of several lengths
         return np.array([str(value) for value in column], object)
+
+
+def texts_of(column: Any) -> Array:
+    """Return the values of a column as texts (n,); of dates, the days."""
+    array = _array(column)
+    if array.dtype.kind == "M":
+        array = array.astype("datetime64[D]").astype(str)
+    return np.array([_text(value) for value in array.tolist()], object)
 
 
 def _text(value: Any) -> str:
