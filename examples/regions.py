@@ -3,6 +3,8 @@
     python examples/regions.py level --sets 1000 --jobs 16
     python examples/regions.py power --sets 400 --jobs 16
     python examples/regions.py clusters --sets 1000 --jobs 16
+    python examples/regions.py slopes --sets 250 --jobs 16
+    python examples/regions.py maps --sets 200 --jobs 16
     python examples/regions.py leaks --sets 10000 --jobs 16
     python examples/regions.py speed
 
@@ -10,7 +12,9 @@
 that are planted in 12 settings, in and outside the candidates; how often the search rejects, and a
 split does: the strongest region, or leaf of a tree, of one half of the rows, tested on the other.
 Then how near the region is, whether its interval covers, and how often a region is rejected that
-lies beside the planted one. `clusters`: correlated rows. `leaks`: columns that know the label.
+lies beside the planted one. `slopes`: the level of the slope, and regions whose predictions are too
+extreme, as the slope and the bias find them. `maps`: calibrators by region, of calibrated models
+and where a region is planted. `clusters`: correlated rows. `leaks`: columns that know the label.
 """
 
 import argparse
@@ -22,12 +26,14 @@ import numpy as np
 from scipy.special import ndtr
 
 import calibrant as cal
+from calibrant.cross_fitting.by_region import beside
+from calibrant.cuts.columns import distinct_values
 from calibrant.engine import threads
 from calibrant.inference.replicates.problem import Plan
-from calibrant.regions.columns import distinct_values
 from calibrant.regions.evidence import search_replicates
 from calibrant.regions.leaks import DETERMINED, SUSPECT, told
-from calibrant.regions.searching import look
+from calibrant.regions.rows import Seen
+from calibrant.regions.searching import How, look
 from calibrant.resampling import Exact
 
 RESAMPLES = 199
@@ -122,12 +128,13 @@ LEVELS = (independent, correlated, rare, extreme, predicted_by_columns, tied, fe
 LEVELS += (many_columns, dates, three_classes, every_class, thousand_classes)
 
 
-def one_level(make, seed):
+def one_level(make, seed, statistic="bias"):
     """Return the p-value of one calibrated data set."""
     rng = np.random.default_rng(seed)
     probs, columns, how = make(rng)
     data = cal.Predictions(probs, drawn(probs, rng))
-    return cal.search(data, columns, n_resamples=RESAMPLES, rng=seed, **how).pvalue
+    how |= {"n_resamples": RESAMPLES, "rng": seed, "statistic": statistic}
+    return cal.search(data, columns, **how).pvalue
 
 
 def quantiles(values):
@@ -182,8 +189,8 @@ def one_power(name, factor, seed):
     top = (found.rows or (found.strongest,))[0]
     jaccard = (top.mask & rows).sum() / (top.mask | rows).sum()
     bias = (data.probs[:, 1] - truth)[top.mask].mean()
-    looked = look(data, columns, plan, (None, 2, 40))
-    every = search_replicates(looked.evidence, looked.rows, looked.problem, plan)
+    looked = look(data, columns, plan, How())
+    every = search_replicates(looked.evidence, looked.rows, plan)
     shared = every.evidence.candidates.sums(looked.rows.codes, rows.astype(int)[:, None])[:, 0]
     false = bool((every.pvalues[shared == 0] <= 0.05).any())
     half = rng.random(N) < 0.5
@@ -253,6 +260,82 @@ def grow(features, residual, half, depth, rows=None):
     return [leaf for part in parts for leaf in grow(features, residual, half, depth - 1, part)]
 
 
+# By what log-odds are multiplied in these rows.
+TILTED = {"one level": 0.6, "level and half": 0.4, "two halves": 0.5, "tail": 2.5}
+
+
+def one_slope(name, seed):
+    """Return, of data too extreme in a region: what both find; Jaccard, cover, naively."""
+    rng = np.random.default_rng([seed, 4])
+    columns, p = plain_columns(rng), rng.beta(2, 3, N)
+    rows, odds = planted(name, columns | {"p": p}), np.log(p / (1 - p))
+    factor, middle = TILTED[name], odds[rows].mean()
+    truth = np.where(rows, 1 / (1 + np.exp(-(middle + factor * (odds - middle)))), p)
+    data = cal.Predictions(p, drawn(truth, rng))
+    how = {"n_resamples": RESAMPLES, "rng": seed}
+    bias = cal.search(data, columns, **how)
+    found = cal.search(data, columns, statistic="slope", **how)
+    top = found.strongest
+    jaccard = (top.mask & rows).sum() / (top.mask | rows).sum()
+    x, v = odds[top.mask], (p * (1 - p))[top.mask]
+    away = x - v @ x / v.sum()
+    norm = np.sqrt(x.size * (away**2).sum())
+    off = (p - truth)[top.mask] @ away / norm
+    naive = abs(top.off - off) <= 1.96 * np.sqrt(v @ away**2) / norm
+    covers = top.interval[0] <= off <= top.interval[1]
+    return found.pvalue <= 0.05, bias.pvalue <= 0.05, jaccard, covers, naive
+
+
+def slopes(sets, jobs):
+    """Print the level of slopes, and how often planted ones are found by slope and by bias."""
+    print(f"slopes, calibrated, {sets} sets each: rejected at 5 %")
+    for make in (independent, rare, extreme, correlated, few_rows, three_classes):
+        work = partial(one_level, make, statistic="slope")
+        p = np.array(in_processes(work, sets, jobs))
+        print(f"{make.__name__:22} {100 * (p <= 0.05).mean():5.1f} %", flush=True)
+    print("planted: rejected by slope, by bias; Jaccard of one half, interval covers, naive one")
+    for name in TILTED:
+        found = in_processes(partial(one_slope, name), max(1, sets // 2), jobs)
+        slope, bias, jaccard, covers, naive = np.array(found, float).T
+        numbers = [slope, bias, jaccard >= 0.5, covers, naive]
+        print(f"{name:22}", *(f"{100 * each.mean():6.1f}" for each in numbers), flush=True)
+
+
+def one_map(name, seed):
+    """Return what is recommended, and the change of the log loss of fresh rows by it."""
+    rng = np.random.default_rng([seed, 5])
+
+    def rows():
+        if name == "none":
+            columns, p = plain_columns(rng), rng.beta(2, 3, N)
+            return cal.Predictions(p, drawn(p, rng)), columns
+        return shifted(name, 1.5, rng)[:2]
+
+    data, columns = rows()
+    found = cal.recalibrate(data, by=columns, n_resamples=99, rng=seed)
+    fresh, beside_them = rows()
+    fresh = beside(fresh, beside_them)
+    after = found.map()(fresh)
+    change = cal.log_score(after) - cal.log_score(fresh)
+    return found.recommended != "as it is", found.recommended == "by region", change
+
+
+def maps(sets, jobs):
+    """Print how often calibrators by region are recommended, and what they do to fresh rows."""
+    print(
+        f"calibrators by region, {sets} sets each: any recommended, by region; change of log loss"
+    )
+    for name in ("none", "one level", "level and half", "tail"):
+        found = np.array(in_processes(partial(one_map, name), sets, jobs), float)
+        some, regional, change = found.T
+        worse = (change[regional > 0] > 0).mean() if regional.any() else 0.0
+        print(
+            f"{name:16} {100 * some.mean():6.1f} % {100 * regional.mean():6.1f} %"
+            f" {change.mean():+.4f} on average, worse in {100 * worse:.0f} % of those by region",
+            flush=True,
+        )
+
+
 def one_cluster(by_cluster, share, seed):
     """Return the p-values with and without clusters of data whose rows are correlated."""
     rng = np.random.default_rng([seed, 2])
@@ -284,7 +367,7 @@ def one_leak(kind, seed):
     values = columns_of(kind, rng, p, y)
     data = cal.Predictions(p, y)
     distinct = distinct_values({"x": values}, n)["x"]
-    return told(distinct, data, [data.labels])
+    return told(distinct, Seen({}, {}, [data.labels], p, np.zeros(n, np.int64)))
 
 
 def columns_of(kind, rng, p, y):
@@ -383,7 +466,7 @@ def speed(sets, jobs):  # noqa: ARG001
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = {each.__name__: each for each in (level, power, clusters, leaks, speed)}
+    parts = {each.__name__: each for each in (level, power, slopes, maps, clusters, leaks, speed)}
     parser.add_argument("part", choices=parts)
     parser.add_argument("--sets", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=1)

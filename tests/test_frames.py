@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import calibrant as cal
-from calibrant.inference.verdicts.gathering import gathered, rule
+from calibrant.cuts.gathering import gathered, rule
 
 NAMES = np.array(["cat", "dog", "bird"])
 

@@ -167,3 +167,28 @@ def test_a_map_of_other_classes_leaves_the_file_that_was_there(train, tmp_path):
     (folder / "out.csv").write_text("here before")
     assert run("apply", saved, train, "-o", folder / "out.csv").exit_code == 1
     assert (folder / "out.csv").read_text() == "here before"
+
+
+def test_by_region(tmp_path):
+    """A calibrator of regions is found, saved and applied; its columns must be there."""
+    rng = np.random.default_rng(0)
+    p, site = rng.beta(2, 3, 2000), rng.choice(["A", "B", "C"], 2000)
+    y = (rng.random(2000) < np.where(site == "B", p**2, p)).astype(int)
+    frame = pl.DataFrame({"label": y, "prob": p, "site": site, "age": rng.integers(20, 80, 2000)})
+    old, new, fitted = (tmp_path / name for name in ("old.csv", "new.csv", "map.json"))
+    frame.write_csv(old)
+    words = ["--by", "site,age", "--resamples", "99", "--save", fitted, "--json"]
+    body = json.loads(run("recalibrate", old, *words).stdout)
+    assert body["recommended"] == "by region"
+    result = run("apply", fitted, old, "-o", new)
+    assert result.exit_code == 0
+    after = pl.read_csv(new)
+    changed = (after["prob"] != frame["prob"]).to_numpy()
+    assert (changed == (site == "B")).all()
+    data = cal.load(old, keep=["site", "age"])
+    expected = cal.recalibration.load_map(fitted)(data).probs[:, 1]
+    assert (after["prob"].to_numpy() == expected).all()
+    frame.drop("site").write_csv(old)
+    result = run("apply", fitted, old, "-o", tmp_path / "other.csv")
+    assert result.exit_code != 0
+    assert "found no 'site'" in " ".join((result.stdout + result.stderr).split())

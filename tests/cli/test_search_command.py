@@ -104,3 +104,23 @@ def test_the_report_says_why_not(wards, tmp_path):
     words = ["--by", "after", "--label", "y", "--resamples", "19", "-o", path]
     assert run("report", tmp_path / "after.csv", *words).exit_code == 0
     assert "Regions were not searched: columns must be known before" in path.read_text("utf-8")
+
+
+def test_slopes_and_folders(wards, tmp_path):
+    """A folder is loaded, or read in batches where somebody asks for it: the same answer."""
+    pytest.importorskip("pyarrow")
+    pl.read_csv(wards).write_parquet(tmp_path / "part.parquet")
+    words = ["--json", "--resamples", "99", "--statistic", "slope", "--columns", "age,ward"]
+    bodies = [
+        json.loads(run("search", path, *words, *more).stdout)
+        for path, more in ((wards, ()), (tmp_path, ()), (tmp_path, ("--engine", "local")))
+    ]
+    for body in bodies[1:]:
+        assert body["rows"] == bodies[0]["rows"]
+        assert body["strongest"] == bodies[0]["strongest"]
+    assert bodies[0]["settings"]["statistic"] == "slope"
+    assert " extreme" in bodies[0]["strongest"]["sentence"]
+    every = run("search", tmp_path, "--resamples", "19", "--engine", "local")
+    assert "Left out: note (text: none of its 900 values has 30 rows)." in every.stdout
+    wrong = run("search", wards, "--statistic", "size")
+    assert "must be bias or slope; found 'size'" in " ".join((wrong.stdout + wrong.stderr).split())

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from calibrant.cuts.columns import cut_columns, distinct_values
 from calibrant.regions.candidates import Candidates
-from calibrant.regions.columns import cut_columns, distinct_values
 
 RNG = np.random.default_rng(0)
 

@@ -12,7 +12,8 @@ from calibrant.checks.parameters import make_key
 from calibrant.inference.replicates.problem import Plan
 from calibrant.regions.evidence import search_replicates
 from calibrant.regions.findings import critical, interval
-from calibrant.regions.searching import look
+from calibrant.regions.measures import Slope, as_measure
+from calibrant.regions.searching import How, look
 from calibrant.resampling import Exact
 
 RNG = np.random.default_rng(0)
@@ -27,14 +28,14 @@ CALIBRATED = cal.Predictions(P, RNG.random(N) < P)
 MANY = cal.Predictions(RNG.dirichlet(np.ones(4), N), RNG.integers(0, 4, N), classes=list("wxyz"))
 
 
-def looked(data, columns=None, lens=None, resamples=39):
+def looked(data, columns=None, lens=None, resamples=39, measure="bias"):
     """Return all regions, and what replicates say of them."""
     plan = Plan.of(data, Exact(), resamples, 3, None)
-    found = look(data, columns or COLUMNS, plan, (lens, 2, 40))
-    return found, search_replicates(found.evidence, found.rows, found.problem, plan)
+    found = look(data, columns or COLUMNS, plan, How(lens, as_measure(measure)))
+    return found, search_replicates(found.evidence, found.rows, plan)
 
 
-def plain(data, found, ranked, resamples=39):
+def plain(data, found, ranked, measure, resamples=39):
     """Return z of the data and of every replicate (regions, 1 + B), in plain loops."""
     sets = [data, *(Exact().draw(data, make_key(3), b) for b in range(resamples))]
     lens = found.problem.lens
@@ -43,28 +44,34 @@ def plain(data, found, ranked, resamples=39):
         mask = ranked.candidates.mask(g, found.rows.codes)
         event = found.rows.events[int(ranked.event[g])]
         p = event.probs[mask]
-        counts = [(lens(one).labels[mask] == event.outcome).sum() for one in sets]
-        rows.append((np.array(counts) - p.sum()) / np.sqrt((p * (1 - p)).sum()))
+        occurred = np.array([lens(one).labels[mask] == event.outcome for one in sets])
+        v, x = p * (1 - p), np.ones(p.size)
+        if measure == "slope":
+            x = np.round(1024 * np.clip(np.log(p / (1 - p)), -8, 8)) / 1024
+            x -= (v * x).sum() / v.sum()
+        rows.append((occurred - p) @ x / np.sqrt((v * x**2).sum()))
         codes.append(mask.sum())
     assert codes == ranked.n.tolist()
     return np.abs(np.array(rows))
 
 
+@pytest.mark.parametrize("measure", ["bias", "slope"])
 @pytest.mark.parametrize(
     ("data", "lens"),
     [(DATA, None), (MANY, None), (MANY, "class:y"), (MANY, "classes"), (MANY, "groups:0,1|2,3")],
     ids=str,
 )
-def test_the_plain_definition(data, lens):
+def test_the_plain_definition(data, lens, measure):
     """Counts of masks in data sets that are drawn row by row; a step-down maximum by its text."""
-    found, searched = looked(data, lens=lens)
-    z = plain(data, found, searched.evidence)
-    assert np.abs(searched.evidence.z) == pytest.approx(z[:, 0], rel=1e-8)
+    found, searched = looked(data, lens=lens, measure=measure)
+    z = plain(data, found, searched.evidence, measure)
+    near = {"rel": 1e-8, "abs": 0 if measure == "bias" else 2**-20}  # what slopes are rounded to
+    assert np.abs(searched.evidence.z) == pytest.approx(z[:, 0], **near)
     assert (np.diff(z[:, 0]) <= 1e-9).all()
-    assert searched.largest == pytest.approx(z[:, 1:].max(axis=0), rel=1e-8)
+    assert searched.largest == pytest.approx(z[:, 1:].max(axis=0), **near)
     steps = [((z[g:].max(axis=0) >= z[g, 0] * (1 - 1e-10)).mean()) for g in range(len(z))]
     assert searched.pvalues == pytest.approx(np.maximum.accumulate(steps), rel=1e-12)
-    sizes = searched.evidence.n, searched.evidence.variance
+    sizes = searched.evidence.n, searched.evidence.found.variance
     at_least = {(n >= 40, v >= 5) for n, v in zip(*sizes, strict=True)}
     assert at_least == {(True, True)}
 
@@ -171,7 +178,7 @@ def test_intervals_and_p_values_agree():
         low, high = interval(searched.evidence, g, limit, False)
         outside = not low <= 0 <= high
         assert outside == (abs(searched.evidence.z[g]) > limit)
-        assert low <= -searched.evidence.residual[g] / searched.evidence.n[g] <= high
+        assert low <= -searched.evidence.found.residual[g] / searched.evidence.n[g] <= high
 
 
 def test_clusters_are_flipped():
@@ -308,14 +315,6 @@ def test_refusals():
         cal.search(few, COLUMNS)
 
 
-def test_scanned_rows_are_refused_in_their_own_sentence(tmp_path):
-    polars = pytest.importorskip("polars")
-    path = tmp_path / "rows.parquet"
-    polars.DataFrame({"prob": P, "label": DATA.labels}).write_parquet(path)
-    with pytest.raises(ValueError, match="`search` looks at rows, and scanned rows come in"):
-        cal.search(cal.scan(path))
-
-
 @pytest.mark.parametrize(("data", "lens"), [(DATA, None), (MANY, None), (MANY, "classes")], ids=str)
 def test_tensors_have_the_bits_of_arrays(data, lens):
     torch = pytest.importorskip("torch")
@@ -351,3 +350,76 @@ def test_the_same_seed_gives_the_same_answer():
     assert (one.largest == two.largest).all()
     other = cal.search(DATA, COLUMNS, n_resamples=99, rng=5)
     assert (one.largest != other.largest).any()
+
+
+def tilted(n, factor, rng):
+    """Return predictions that are too extreme at site B by a factor of log-odds, and columns."""
+    p, site = rng.beta(2, 2, n), rng.choice(list("ABC"), n)
+    odds = np.log(p / (1 - p))
+    truth = 1 / (1 + np.exp(-np.where(site == "B", factor * odds, odds)))
+    return p, truth, {"site": site, "x": rng.normal(size=n)}
+
+
+def test_a_slope_is_found_that_is_no_bias():
+    rng = np.random.default_rng(1)
+    p, truth, columns = tilted(4000, 0.4, rng)
+    data = cal.Predictions(p, rng.random(4000) < truth)
+    top = cal.search(data, columns, statistic="slope", n_resamples=199)[0]
+    assert top.conditions == "site = B"
+    odds, rows = np.log(p / (1 - p)), top.mask
+    v = (p * (1 - p))[rows]
+    away = odds[rows] - v @ odds[rows] / v.sum()
+    off = (p - data.labels)[rows] @ away / np.sqrt(rows.sum() * (away**2).sum())
+    assert top.off == top.extreme == pytest.approx(off, abs=1e-4)  # steps of 1/1024 of log-odds
+    assert top.amount.startswith(f"overconfident, too extreme by {100 * off:.1f} points (")
+    assert abs(top.bias) < 0.03
+    truth = tilted(4000, 2.5, np.random.default_rng(1))[1]
+    how = {"statistic": Slope(), "n_resamples": 199}
+    under = cal.search(p, rng.random(4000) < truth, columns, **how)
+    assert "underconfident, not extreme enough by" in under[0].sentence
+    assert under.lines()[0][4] == "too extreme by"
+    assert "too extreme by, percentage points" in under.figure().below
+    assert "too extreme by" in under.plot().get_xlabel()
+
+
+def test_the_level_of_slopes_and_what_their_intervals_cover():
+    """At most 5 % rejected and missed; a slope taken as if it were the only one is, often."""
+    rng = np.random.default_rng(9)
+    rejected = naive = missed = alone = 0
+    for seed in range(150):
+        p, truth, columns = tilted(300, 1.0, rng)
+        how = {"statistic": "slope", "n_resamples": 19, "rng": seed}
+        found = cal.search(p, rng.random(300) < p, columns, **how)
+        rejected += found.pvalue <= 0.05
+        naive += found.evidence > 1.96
+        p, truth, columns = tilted(600, 0.6, rng)
+        top = cal.search(p, rng.random(600) < truth, columns, **how | {"n_resamples": 99}).strongest
+        rows = top.mask
+        v, odds = (p * (1 - p))[rows], np.log(p / (1 - p))[rows]
+        away = odds - v @ odds / v.sum()
+        norm = np.sqrt(rows.sum() * (away**2).sum())
+        off = (p - truth)[rows] @ away / norm
+        missed += not top.interval[0] <= off <= top.interval[1]
+        alone += abs(top.off - off) > 1.96 * np.sqrt(v @ away**2) / norm
+    assert rejected <= most(150, 0.05)
+    assert missed <= most(150, 0.05)
+    assert naive > most(150, 0.05)
+    assert alone > most(150, 0.05)
+
+
+def test_odds_of_sure_predictions_are_clipped():
+    p = np.concatenate([np.zeros(200), np.ones(200), RNG.beta(2, 2, 600)])
+    labels = RNG.random(1000) < p
+    found = cal.search(p, labels, {"x": RNG.normal(size=1000)}, statistic="slope", n_resamples=99)
+    assert np.isfinite(found.largest).all()
+    assert np.isfinite(found.strongest.interval).all()
+
+
+def test_refusals_of_slopes():
+    with pytest.raises(ValueError, match="`statistic` must be bias or slope; found 'level'"):
+        cal.search(DATA, COLUMNS, statistic="level")
+    data = cal.Predictions(P, DATA.labels, clusters=np.arange(N) // 5)
+    with pytest.raises(ValueError, match="`statistic` must be bias where rows have clusters"):
+        cal.search(data, COLUMNS, statistic="slope")
+    with pytest.raises(ValueError, match="times the squared distance of log-odds adds up to"):
+        cal.search(np.full(600, 0.5), DATA.labels, COLUMNS, statistic="slope")

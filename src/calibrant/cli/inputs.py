@@ -52,13 +52,13 @@ class Inputs:
 
     def open(self, file: Path) -> "Predictions | Scan":
         """Load the only model of a file or folder, or look at what is read in batches."""
-        return self._opened(file) if self._streams(file) else self.load(file)
+        return self._opened(file) if self.streams(file) else self.load(file)
 
     def open_all(
         self, files: list[Path], *, paired: bool = True
     ) -> Mapping[str, "Predictions | Scan"]:
         """Load the models of files, or look at the only one if it is read in batches."""
-        if not any(self._streams(file) for file in files):
+        if not any(self.streams(file) for file in files):
             return self.load_all(files, paired=paired)
         from calibrant.arguments import as_rows
 
@@ -88,7 +88,7 @@ class Inputs:
             raise mistake("FILE", f"must fit into memory here; {file} has {found.n:,} rows.")
         return found
 
-    def _streams(self, file: Path) -> bool:
+    def streams(self, file: Path) -> bool:
         """Whether rows are read in batches: of folders, patterns, addresses, or if asked for."""
         several = any(mark in str(file) for mark in "*?[") and not file.exists()
         asked = self.row is not None or self.engine is not None
@@ -138,7 +138,7 @@ class Inputs:
         """Load the models of files under their names, and keep the rows of the region."""
         from calibrant.loading import load_models
 
-        if any(map(self._streams, files)):
+        if any(map(self.streams, files)):
             return dict(zip(map(str, files), map(self._whole, files), strict=True))
 
         if len({file.resolve() for file in files}) < len(files):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.arguments import check_data, takes_arrays
 from calibrant.checks.parameters import Rng, brief, derive, generator, is_list, whole
+from calibrant.cross_fitting.by_region import ByRegion, beside
 from calibrant.cross_fitting.change import Change, Floats, foreseen
 from calibrant.cross_fitting.result import (
     AS_IT_IS,
@@ -34,6 +35,7 @@ from calibrant.recalibration import (
     Vector,
 )
 from calibrant.recalibration.map import present_rows
+from calibrant.regions import search
 from calibrant.resampling import Exact
 from calibrant.scores import all_scores, row_scores
 from calibrant.statistics import SquaredMiscalibration
@@ -52,6 +54,7 @@ def recalibrate(
     data: Predictions,
     methods: Sequence[Method] | None = None,
     *,
+    by: Any = None,
     folds: int = 5,
     n_resamples: int = 999,
     rng: Rng = None,
@@ -78,6 +81,10 @@ def recalibrate(
         if there are ten rows for each number that they fit, and `Dirichlet` up to 20 classes.
         `Isotonic` needs 100 rows for each class. Those whose `prior` is None get one that is worth
         60 rows.
+    by : mapping of str to sequence of length n, data frame, or names, optional
+        Columns that are known before the outcome, as in `search`. Then `ByRegion` is tried last: it
+        searches regions, without each fold in turn, and shifts log-odds in those found. Calibration
+        must then be rejected at 2.5 %, by the test or by the search.
     folds : int, default 5
         Number of folds, at least 2.
     n_resamples : int, default 999
@@ -106,7 +113,15 @@ def recalibrate(
     ('temperature', <temperature 2.167>)
     """
     check_data(data)
-    return recalibrated(data, methods, folds, Plan.of(data, Exact(), n_resamples, rng, progress))
+    plan = Plan.of(data, Exact(), n_resamples, rng, progress)
+    if by is None:
+        return recalibrated(data, methods, folds, plan)
+    data = beside(data, by)
+    regional = ByRegion(plan.n_resamples, plan.seed)
+    searched = search(data, n_resamples=plan.n_resamples, rng=plan.seed).pvalue
+    chosen = default_methods(data) if methods is None else methods
+    tried = [*chosen, regional] if is_list(chosen) else chosen
+    return recalibrated(data, tried, folds, plan, searched=searched)
 
 
 def recalibrated(
@@ -115,8 +130,10 @@ def recalibrated(
     folds: int,
     plan: Plan,
     test: CalibrationTest | None = None,
+    *,
+    searched: float | None = None,
 ) -> Recalibration:
-    """Do what `recalibrate` does; the test of the model as it is may be known."""
+    """Do what `recalibrate` does; the test of the model as it is, and a search, may be known."""
     chosen = _named(default_methods(data) if methods is None else methods)
     prior = PRIOR_ROWS / effective_rows(data)
     chosen = {name: with_prior(method, prior) for name, method in chosen.items()}
@@ -133,8 +150,9 @@ def recalibrated(
         rows.append(_row(name, after, changes, replace(plan, progress=judge), method, maps))
         logs.append(row_scores(after)[0])
     made_with = plan.settings(methods=list(chosen), folds=int(dealt.max()) + 1)
-    best = _recommended(np.stack(logs), data.weights, data.clusters) if refuted(rows[0]) else 0
-    return Recalibration(data, tuple(rows), rows[best].name, dealt, made_with)
+    off = refuted(rows[0], searched)
+    best = _recommended(np.stack(logs), data.weights, data.clusters) if off else 0
+    return Recalibration(data, tuple(rows), rows[best].name, dealt, made_with, searched)
 
 
 def default_methods(data: Predictions) -> tuple[Method, ...]:

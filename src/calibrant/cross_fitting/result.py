@@ -100,9 +100,13 @@ class RecalibrationRow:
         return f"<{', '.join(cell for cell in self.cells() if cell)}>"
 
 
-def refuted(model: RecalibrationRow) -> bool:
-    """Whether a model is shown to be miscalibrated: by its test, or by an impossible outcome."""
-    return model.pvalue <= ALPHA or bool(np.isinf(model.log_score))
+def refuted(model: RecalibrationRow, searched: float | None = None) -> bool:
+    """Whether a model is shown to be miscalibrated: by its test, or by an impossible outcome.
+
+    searched : p-value of a search of regions, if there was one; the smaller of both is doubled
+    """
+    pvalue = model.pvalue if searched is None else 2 * min(model.pvalue, searched)
+    return pvalue <= ALPHA or bool(np.isinf(model.log_score))
 
 
 def apply_to_folds(data: Predictions, maps: tuple[Map, ...], folds: Folds) -> Predictions:
@@ -124,6 +128,7 @@ class Recalibration(tables.Tabular):
     recommended: str  # name of the row that the rule chooses
     folds: Folds  # (n,) the fold of each row
     settings: Settings  # what it was made with
+    searched: float | None = None  # p-value of a search of regions, if there was one
 
     def row(self, name: str | None = None) -> RecalibrationRow:
         """Return the row of a method, or the recommended one."""
@@ -148,7 +153,7 @@ class Recalibration(tables.Tabular):
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         found = fields(self.data, "n", "m")
-        found |= fields(self, "rows", "recommended", "recommendation")
+        found |= fields(self, "rows", "recommended", "recommendation", "searched")
         return found | {"rule": RULE, "map": self.map().to_dict(), "settings": dict(self.settings)}
 
     def lines(self) -> tables.Lines:
@@ -182,7 +187,9 @@ class Recalibration(tables.Tabular):
         if not any(np.isfinite(row.log_score) for row in self.rows):
             return "every log loss is infinite, so none can be preferred"
         pvalue = f"p = {self.rows[0].pvalue:.3g}"
-        if refuted(self.rows[0]):
+        if self.searched is not None:
+            pvalue += f", of a search of regions p = {self.searched:.3g}"
+        if refuted(self.rows[0], self.searched):
             unseen = "the log loss of rows that it has not seen"
             return f"it is miscalibrated ({pvalue}), but no method improves {unseen}"
         few = ", but resamples are few" if self.settings["n_resamples"] < ENOUGH else ""

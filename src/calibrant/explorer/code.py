@@ -5,9 +5,9 @@ from pathlib import Path
 from shlex import quote
 
 from calibrant.arguments import CONDITION, named_class
+from calibrant.cuts.gathering import NUMBER
 from calibrant.explorer.session import SEED, Session
 from calibrant.explorer.state import State
-from calibrant.inference.verdicts.gathering import NUMBER
 from calibrant.recalibration.spelled import WHOLE
 
 FEW = 4  # values that are named one by one

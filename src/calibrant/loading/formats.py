@@ -118,6 +118,17 @@ def _compare(
         )
 
 
+def _beside(change: Any, store: ColumnStore) -> Callable[[Any], Floats]:
+    """Return what changes probabilities, with the columns of the file that it needs."""
+    needs = [name for name in getattr(change, "needs", ()) if name in store.kinds]
+    if not needs:
+        return change
+    columns = {
+        name: column.to_list() for name, column in zip(needs, store.read([], needs), strict=True)
+    }
+    return lambda probs: change.shifted(probs, columns)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Rewriting:
@@ -151,7 +162,7 @@ class Rewriting:
                 column=lambda j: f"column {chosen.columns[0 if chosen.lists else j]!r}",
                 rounded_hint=f"{FILE.hint} Were they rounded? Divide each row by its sum.",
             )
-            changed = self._changed(matrix, source, change)
+            changed = self._changed(matrix, source, _beside(change, store))
             columns = [changed] if chosen.lists else list(changed.T)
             with whole_file(output) as temporary:
                 store.write(temporary, dict(zip(chosen.columns, columns, strict=True)))

@@ -7,10 +7,17 @@ from calibrant.checks.parameters import brief, listed
 from calibrant.recalibration.histogram import HistogramMap
 from calibrant.recalibration.isotonic import IsotonicMap
 from calibrant.recalibration.map import SCHEMA, Chain, Fields, Map, checked_classes, read
+from calibrant.recalibration.regional import RegionMap
 from calibrant.recalibration.scaling import LogLinearMap
 from calibrant.recalibration.temperature import TemperatureMap
 
-SINGLE: tuple[type[Map], ...] = (TemperatureMap, LogLinearMap, IsotonicMap, HistogramMap)
+SINGLE: tuple[type[Map], ...] = (
+    TemperatureMap,
+    LogLinearMap,
+    IsotonicMap,
+    HistogramMap,
+    RegionMap,
+)
 KINDS = {each.kind: each for each in SINGLE}
 
 

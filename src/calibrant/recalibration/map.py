@@ -5,6 +5,7 @@ The file is a JSON object with a schema, written whole or not at all.
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -71,14 +72,17 @@ class Map(ABC):
                 "`data` must have the classes that the map was fitted to,"
                 f" {listed(self.classes)}; found {listed(data.classes)}."
             )
-        return data.with_probs(self._apply(data.probs))
+        return data.with_probs(self._apply(data.probs, data.columns))
 
-    def _apply(self, probs: Array) -> Floats:
+    def _check_width(self, probs: Array) -> None:
         if probs.shape[1] != self.m:
             raise ValueError(
                 f"`probs` must have a column for each of the {self.m} classes that the map was"
                 f" fitted to; found {probs.shape[1]}."
             )
+
+    def _apply(self, probs: Array, columns: Mapping[str, Any] | None = None) -> Floats:  # noqa: ARG002
+        self._check_width(probs)
         out = np.empty(probs.shape)
 
         def work(start: int, stop: int) -> None:

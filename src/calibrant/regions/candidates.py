@@ -12,10 +12,10 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import engine
+from calibrant.cuts.coders import Codes
+from calibrant.cuts.columns import Column, Cut, Span
 from calibrant.engine.arrays import Ints
-from calibrant.engine.regions import Layout
-from calibrant.regions.columns import Codes, Column, Cut, Span
+from calibrant.engine.regions import Layout, accumulate, rectangles, tables
 
 Mask = NDArray[np.bool_]
 
@@ -110,9 +110,16 @@ class Candidates:
 
     def sums(self, codes: Codes, values: Any) -> Any:
         """Return the sums of whole numbers (n, size) over the rows of each region."""
-        table = engine.regions.tables(codes, self.layout, values)
-        engine.regions.accumulate(self.layout, table)
-        return engine.regions.rectangles(table, self.corners)
+        return self.read(self.accumulated(tables(codes, self.layout, values)))
+
+    def accumulated(self, table: Any) -> Any:
+        """Return tables in which each cell holds the sum over all smaller codes."""
+        accumulate(self.layout, table)
+        return table
+
+    def read(self, table: Any) -> Any:
+        """Return the sums over the rows of each region from accumulated tables: (regions, size)."""
+        return rectangles(table, self.corners)
 
 
 def _pairs(columns: Sequence[Column], depth: int) -> list[tuple[int, int]]:

@@ -9,47 +9,29 @@ rows of a cluster were equally correlated, if that is larger: squares say too li
 outcomes did not occur.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import engine
 from calibrant.engine import threads
-from calibrant.engine.arrays import Array, Floats, Ints, Replicates
-from calibrant.engine.regions import Family
-from calibrant.inference.replicates.problem import Plan, Problem
+from calibrant.engine.arrays import Array, Floats, Ints, Replicates, zeros
+from calibrant.engine.regions import Family, Layout, add, rectangles, step_down, tables
+from calibrant.inference.replicates.problem import Plan, part
 from calibrant.inference.testing.families import rounding
 from calibrant.regions.candidates import Candidates
-from calibrant.regions.columns import Codes
+from calibrant.regions.measures import STEPS, Bias, Found, Measure
+from calibrant.regions.rows import Elsewhere, Event, Rows
 
-VARIANCE = 5.0  # the least sum of p (1 - p) of a region
 CLUSTERS = 20  # the fewest clusters of a region
 TABLE = 1 << 23  # numbers of the tables of a block of replicates
+AWAY = 1 << 25  # the same, where each block is a pass over rows elsewhere
 SIDE = 64  # replicates of a block, at most
+FINER = 1024.0  # parts of a step of log-odds that mixed tables are rounded to
 ROWS = 1 << 16  # labels that are drawn at a time
-BITS = 40  # of probabilities, which are added up as whole numbers
 
-Draw = Callable[[tuple[int, int], Replicates], Array]
-
-
-class Event(NamedTuple):
-    """What may occur in a row: its probability, whether it did, and the outcome that it is."""
-
-    name: str  # that sentences give its probability
-    probs: Floats  # (n,)
-    occurred: NDArray[np.bool_]  # (n,)
-    outcome: int
-
-
-class Rows(NamedTuple):
-    """Rows with their codes, the events that are looked at, and their clusters."""
-
-    codes: Codes  # (n, columns)
-    events: Sequence[Event]
-    clusters: NDArray[np.int32] | None
+Searchable = Rows | Elsewhere
 
 
 @final
@@ -61,76 +43,81 @@ class Evidence:
     ----------
     candidates : Candidates
         The regions.
+    measure : Bias or Slope
+        What is measured.
     event : array of shape (regions,)
         The event of each.
     n : array of shape (regions,)
         Their numbers of rows.
-    expected, variance : array of shape (regions,)
-        Sums of p, and of p (1 - p).
-    residual : array of shape (regions,)
-        How much more often the event occurred than expected.
-    spread : array of shape (regions,)
-        What the residual is compared with.
+    found : Found
+        What is known of them.
     """
 
     candidates: Candidates
+    measure: Measure
     event: Ints
     n: Ints
-    expected: Floats
-    variance: Floats
-    residual: Floats
-    spread: Floats
+    found: Found
 
     @classmethod
-    def of(cls, candidates: Candidates, rows: Rows, min_rows: int) -> Self:
+    def of(cls, candidates: Candidates, rows: Searchable, measure: Measure, min_rows: int) -> Self:
         """Look at all regions that have rows enough, and say more than one condition would."""
-        unit = unit_of(len(rows.codes))
-        sizes = candidates.sums(rows.codes, np.ones((len(rows.codes), 1), np.int64))[:, 0]
-        enough = (sizes >= min_rows) & _differ(candidates, sizes, rows.codes)
-        known = candidates.keep(enough)
-        found = []
-        for number, event in enumerate(rows.events):
-            p = event.probs
-            values = np.stack((p, p * (1.0 - p), event.occurred - p), axis=1)
-            whole = np.rint(values / unit).astype(np.int64)
-            expected, variance, residual = (known.sums(rows.codes, whole) * unit).T
-            spread, tell = np.sqrt(variance), variance >= VARIANCE
-            if rows.clusters is not None:
-                spread, count = of_clusters(known, rows, event, variance)
-                tell &= count >= CLUSTERS
-            sums = np.stack((expected, variance, residual, spread))[:, tell]
+        unit, layout = measure.unit(rows.n), candidates.layout
+        ones, *events = rows.add_up(Sums(layout, measure, unit))
+        for table in (ones, *events):
+            candidates.accumulated(table)
+        sizes = candidates.read(ones)[:, 0]
+        enough = (sizes >= min_rows) & _differ(candidates, sizes, ones)
+        known, n = candidates.keep(enough), sizes[enough]
+        parts = []
+        for number, table in enumerate(events):
+            found, tell = measure.found((known.read(table) * unit).T, n)
+            if isinstance(rows, Rows) and rows.clusters is not None:
+                spread, count = of_clusters(known, rows, rows.events[number], found.variance)
+                found, tell = found._replace(spread=spread), tell & (count >= CLUSTERS)
             places = np.flatnonzero(tell)
-            found.append((places, np.full(places.size, number), sums))
-        places, events, sums = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
-        return cls(known.keep(places), events, sizes[enough][places], *sums)
+            parts.append((places, np.full(places.size, number), *found.keep(places)))
+        places, event, *sums = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return cls(known.keep(places), measure, event, n[places], Found(*sums))
 
     @property
     def z(self) -> Floats:
         """The standardised residuals (regions,)."""
-        return np.divide(
-            self.residual, self.spread, out=np.zeros(self.n.size), where=self.spread > 0
-        )
+        residual, spread = self.found.residual, self.found.spread
+        return np.divide(residual, spread, out=np.zeros(self.n.size), where=spread > 0)
 
     def keep(self, some: Any) -> "Evidence":
         """Return some of the regions."""
-        parts = (self.event, self.n, self.expected, self.variance, self.residual, self.spread)
-        return Evidence(self.candidates.keep(some), *(part[some] for part in parts))
+        kept = self.candidates.keep(some), self.measure, self.event[some], self.n[some]
+        return Evidence(*kept, self.found.keep(some))
 
 
-def unit_of(n: int) -> float:
-    """Return the power of two that probabilities of n rows are multiples of, to be added up."""
-    return float(2.0 ** -min(BITS, 61 - n.bit_length()))
+@final
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The work of adding up what is measured, in every pair of columns."""
+
+    layout: Layout
+    measure: Measure
+    unit: float
+
+    def __call__(self, rows: Rows) -> list[Array]:
+        """Return tables of rows (cells, 1), and of what is measured of each event (cells, k)."""
+        found = [tables(rows.codes, self.layout, np.ones((rows.n, 1), np.int64))]
+        for event in rows.events:
+            whole = np.rint(self.measure.values(event) / self.unit).astype(np.int64)
+            found.append(tables(rows.codes, self.layout, whole))
+        return found
 
 
-def _differ(candidates: Candidates, sizes: Ints, codes: Codes) -> NDArray[np.bool_]:
+def _differ(candidates: Candidates, sizes: Ints, ones: Array) -> NDArray[np.bool_]:
     """Return which regions have fewer rows than with one condition less."""
-    ones = np.ones((len(codes), 1), np.int64)
     new = np.ones(len(candidates), np.bool_)
     for side in range(2):
         wider = candidates.wider(side)
         narrower = (wider.low != candidates.low).any(axis=1)
         narrower |= (wider.high != candidates.high).any(axis=1)
-        new &= ~narrower | (wider.sums(codes, ones)[:, 0] != sizes)
+        new &= ~narrower | (wider.read(ones)[:, 0] != sizes)
     return new
 
 
@@ -142,7 +129,7 @@ def of_clusters(
     variance : (G,) what it would be if rows were independent
     """
     assert rows.clusters is not None
-    clusters, unit, p = rows.clusters, unit_of(len(rows.codes)), event.probs
+    clusters, unit, p = rows.clusters, Bias().unit(rows.n), event.probs
     order = np.argsort(clusters, kind="stable")
     ranked = clusters[order]
     off, root = event.occurred - p, np.sqrt(p * (1.0 - p))
@@ -179,78 +166,95 @@ class Searched(NamedTuple):
     largest: Floats  # (n_resamples,) of all regions
 
 
-def search_replicates(evidence: Evidence, rows: Rows, problem: Problem, plan: Plan) -> Searched:
+def search_replicates(evidence: Evidence, rows: Searchable, plan: Plan) -> Searched:
     """Repeat the search in every replicate: a step-down maximum over all regions."""
     order = np.argsort(-np.abs(evidence.z), kind="stable")
     ranked = evidence.keep(order)
-    draw, whole = _draws(rows, problem)
-    cells = ranked.candidates.layout.cells
-    family, limits = _family(ranked, rows, cells)
-    size = max(1, min(SIDE, TABLE // (cells * len(rows.events))))
+    layout, measure, b = ranked.candidates.layout, ranked.measure, plan.n_resamples
+    cells = layout.cells * len(rows.events) * measure.counts
+    corners = ranked.candidates.corners + ranked.event[:, None] * layout.cells
+    family, limits = _family(ranked, rows, corners)
+    count = Counted(layout, measure, rows.n, Replicates(0, 0), max(1, min(SIDE, TABLE // cells)))
 
-    def work(start: int, stop: int) -> tuple[Ints, Floats]:
-        table = _counted(ranked, rows, whole, lambda span: draw(span, Replicates(start, stop)))
-        return engine.regions.step_down(family, limits, table)
+    def work(start: int, stop: int, progress: Any = None) -> tuple[Ints, Floats]:
+        some = replace(count, some=Replicates(start, stop))
+        table = ranked.candidates.accumulated(np.concatenate(rows.add_up(some, progress)))
+        return step_down(family, limits, _mixed(ranked, table, corners))
 
-    parts = threads.run(work, threads.blocks(plan.n_resamples, size), plan.progress)
+    if rows.held:
+        parts = threads.run(work, threads.blocks(b, count.step), plan.progress)
+    else:
+        passes = list(threads.blocks(b, max(1, AWAY // cells)))
+        shown = [part(plan.progress, k, len(passes)) for k in range(len(passes))]
+        parts = [work(*span, one) for span, one in zip(passes, shown, strict=True)]
     hits = sum(part[0] for part in parts)
-    pvalues = np.maximum.accumulate((1 + hits) / (plan.n_resamples + 1))
+    pvalues = np.maximum.accumulate((1 + hits) / (b + 1))
     return Searched(ranked, pvalues, np.concatenate([part[1] for part in parts]))
 
 
-def _family(ranked: Evidence, rows: Rows, cells: int) -> tuple[Family, Floats]:
+def _mixed(ranked: Evidence, table: Array, corners: Ints) -> Array:
+    """Return the table that regions are read from; of two tables their difference, by region."""
+    if ranked.measure.counts == 1:
+        return table
+    first, second = (rectangles(half, corners) for half in np.split(table, 2))
+    counted = first - ranked.found.mean[:, None] * second
+    found = zeros((len(counted) + 1, counted.shape[1]), np.dtype(np.int64))
+    np.rint(FINER * counted, out=found[1:], casting="unsafe")
+    return found
+
+
+def _family(ranked: Evidence, rows: Searchable, corners: Ints) -> tuple[Family, Floats]:
     """Return what the engine takes of regions, and the evidence that each has."""
-    unit = 1.0 if rows.clusters is None else unit_of(len(rows.codes))
-    centre = ranked.expected if rows.clusters is None else ranked.residual / unit
-    scale = np.divide(unit, ranked.spread, out=np.zeros(centre.size), where=ranked.spread > 0)
-    corners = ranked.candidates.corners + ranked.event[:, None] * cells
-    family = Family(corners, centre, scale)
+    found, measure = ranked.found, ranked.measure
+    unit, centre = 1.0, found.centre
+    if rows.clusters is not None:
+        unit = measure.unit(rows.n)
+        centre = found.residual / unit
+    elif measure.counts == 2:  # tables are mixed: a row for each region, behind one of zeros
+        unit, centre = 1.0 / (STEPS * FINER), FINER * centre
+        corners = np.zeros_like(corners)
+        corners[:, 0] = np.arange(1, len(corners) + 1)
+    scale = np.divide(unit, found.spread, out=np.zeros(centre.size), where=found.spread > 0)
     strength = np.abs(ranked.z)
-    return family, strength - rounding(strength)
+    return Family(corners, centre, scale), strength - rounding(strength)
 
 
-def _draws(rows: Rows, problem: Problem) -> tuple[Draw, Sequence[Ints] | None]:
-    """Return what draws outcomes, and what rows count where they draw an event; None for once."""
-    if rows.clusters is None:
-        drawing = problem.draws.drawing
-        return lambda span, some: engine.draws.draw_rows(drawing, np.arange(*span), some), None
-    clusters, key = rows.clusters, problem.redraw.key
-    unit = unit_of(len(rows.codes))
+@final
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The work of drawing outcomes and counting them, in every pair of columns."""
 
-    of_rows = engine.draws.row_keys(key, (0, int(clusters.max()) + 1))[clusters]
+    layout: Layout
+    measure: Measure
+    n: int  # of all rows
+    some: Replicates
+    step: int  # replicates at a time
 
-    def draw(span: tuple[int, int], some: Replicates) -> Array:
-        """Return whether each row keeps its sign: the highest bit of what its cluster draws."""
-        replicates = engine.draws.replicate_keys(key, some)
-        bits = engine.draws.mix(of_rows[slice(*span), None] + replicates)
-        return np.asarray(bits >> np.uint64(63) == 1)
+    def __call__(self, rows: Rows) -> list[Array]:
+        """Return tables of all events, those of one kind after the other: (cells, size)."""
+        blocks = threads.blocks(self.some.size, self.step)
+        first = self.some.start
+        parts = [self._counted(rows, Replicates(first + a, first + b)) for a, b in blocks]
+        if len(parts) == 1:
+            return parts[0]
+        return [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
 
-    doubled = [
-        2 * np.rint((event.occurred - event.probs) / unit).astype(np.int64) for event in rows.events
-    ]
-    return draw, doubled
+    def _counted(self, rows: Rows, some: Replicates) -> list[Array]:
+        found: list[Array] = []
+        for span in threads.blocks(rows.n, max(1, ROWS // SIDE)):
+            drawn, codes = rows.draw(span, some), rows.codes[slice(*span)]
+            each = [self._values(rows, e, span, drawn) for e in range(len(rows.events))]
+            values = [one for kind in zip(*each, strict=True) for one in kind]
+            if not found:
+                found = [zeros((self.layout.cells, some.size), one.dtype) for one in values]
+            for one, table in zip(values, found, strict=True):
+                add(codes, self.layout, one, table)
+        return found
 
-
-def _counted(
-    ranked: Evidence,
-    rows: Rows,
-    whole: Sequence[Ints] | None,
-    draw: Callable[[tuple[int, int]], Array],
-) -> Array:
-    """Return the accumulated tables of all events, one after the other: (cells, size)."""
-    layout = ranked.candidates.layout
-    tables: list[Array] = []
-    for span in threads.blocks(len(rows.codes), max(1, ROWS // SIDE)):
-        drawn, codes = draw(span), rows.codes[slice(*span)]
-        for e, event in enumerate(rows.events):
-            if whole is None:
-                values = (drawn == event.outcome).astype(np.int32)
-            else:
-                values = np.where(drawn, whole[e][slice(*span), None], 0)
-            if len(tables) <= e:
-                shape = layout.cells, values.shape[1]
-                tables.append(engine.arrays.zeros(shape, values.dtype))
-            engine.regions.add(codes, layout, values, tables[e])
-    table = tables[0] if len(tables) == 1 else np.concatenate(tables)
-    engine.regions.accumulate(layout, table)
-    return table
+    def _values(self, rows: Rows, e: int, span: tuple[int, int], drawn: Array) -> list[Array]:
+        """Return what rows add to the tables of an event: (k, size) each."""
+        event = rows.events[e]
+        if rows.flips is not None:
+            return [np.where(drawn, rows.flips.doubled[e][slice(*span), None], 0)]
+        part = event._replace(probs=event.probs[slice(*span)])
+        return self.measure.counted(part, drawn == event.outcome, self.n)

@@ -1,13 +1,13 @@
 """Columns that know the outcome, and so must not be searched."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.predictions import Predictions
-from calibrant.regions.columns import Distinct
+from calibrant.cuts.columns import Distinct
+from calibrant.regions.rows import Seen
 
 Floats = NDArray[np.float64]
 
@@ -21,14 +21,9 @@ SUSPECT = 0.3
 BEFORE = "columns must be known before the outcome"
 
 
-def check_columns(
-    columns: Mapping[str, Distinct], data: Predictions, labels: Sequence[NDArray[Any]]
-) -> list[str]:
-    """Refuse columns that the outcome determines; return those that half know it.
-
-    labels : (n,) each, outcomes of the data and of the lens
-    """
-    share = {name: told(distinct, data, labels) for name, distinct in columns.items()}
+def check_columns(columns: Mapping[str, Distinct], seen: Seen) -> list[str]:
+    """Refuse columns that the outcome determines; return those that half know it."""
+    share = {name: told(distinct, seen) for name, distinct in columns.items()}
     knows = [name for name, found in share.items() if found >= DETERMINED]
     if knows:
         raise ValueError(
@@ -39,13 +34,14 @@ def check_columns(
     return [name for name, found in share.items() if found >= SUSPECT]
 
 
-def told(distinct: Distinct, data: Predictions, labels: Sequence[NDArray[Any]]) -> float:
+def told(distinct: Distinct, seen: Seen) -> float:
     """Return how much of the outcomes a column tells, alone or in bins of equal predictions."""
-    alone = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST))))
-    bins, strata = _predicted_cells(data, BINS), _predicted_cells(data, STRATA)
+    n, labels = seen.confidence.size, seen.labels
+    alone = _cells(distinct, max(1, min(BINS, n // (2 * FEWEST))))
+    bins, strata = _predicted_cells(seen, BINS), _predicted_cells(seen, STRATA)
     if any(determined(alone, each) and not determined(bins, each) for each in labels):
         return 1.0
-    several = _cells(distinct, max(1, min(BINS, data.n // (2 * FEWEST * STRATA))))
+    several = _cells(distinct, max(1, min(BINS, n // (2 * FEWEST * STRATA))))
     within = np.unique(several * (int(strata.max()) + 1) + strata, return_inverse=True)[1]
     return max(explained(cells, bins, each) for each in labels for cells in (alone, within))
 
@@ -88,14 +84,11 @@ def _variances(cells: NDArray[Any], labels: NDArray[Any]) -> Floats:
     return np.asarray(np.where(n > 1, found, 1.0 - (share**2).sum())[cells])
 
 
-def _predicted_cells(data: Predictions, most: int) -> NDArray[Any]:
+def _predicted_cells(seen: Seen, most: int) -> NDArray[Any]:
     """Return bins of rows of about equal predictions: by confidence within the predicted class."""
-    top = data.top
-    confidence = np.asarray(top.probs if data.m > 2 else data.probs[:, 1], float)
-    classes = np.asarray(top.classes if data.m > 2 else np.zeros(data.n), np.int64)
-    present = np.unique(classes).size
-    bins = max(1, min(most, data.n // (2 * FEWEST * present)))
-    return np.asarray(classes * bins + _quantiles(confidence, bins))
+    classes = seen.classes
+    bins = max(1, min(most, classes.size // (2 * FEWEST * np.unique(classes).size)))
+    return np.asarray(classes * bins + _quantiles(seen.confidence, bins))
 
 
 def _cells(distinct: Distinct, bins: int) -> NDArray[Any]:

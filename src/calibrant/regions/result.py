@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import tables, words
+from calibrant.cuts.columns import LeftOut
 from calibrant.inference.replicates.problem import Settings, fields
-from calibrant.regions.columns import LeftOut
+from calibrant.rows.rows import refuse_rows
 from calibrant.words import ALPHA, BIAS
 
 if TYPE_CHECKING:
     from calibrant.diagrams.charts import Chart
     from calibrant.diagrams.static import Axes
 
-HEADER = ("region", "rows", "predicted", "observed", BIAS, "95 % interval", "adjusted p")
+EXTREME = "too extreme by"  # heads a column, whose sign it says
 ALONE = 1.96  # what a region that was chosen before has to reach
 POWER = 0.84  # beyond that, to be found in 80 % of the data sets
 MOST = 10  # findings that are told
@@ -52,8 +53,11 @@ class Region:
         How many more rejected regions say the same.
     family : str
         What the p-value is adjusted for.
-    mask : array of bool of shape (n,)
-        Which rows these are.
+    rows : array of bool of shape (n,), optional
+        Which rows these are; None of scanned rows.
+    extreme : float, optional
+        How much too extreme predictions are, where a slope is searched for; interval and
+        `by_chance` are then of this.
     """
 
     conditions: str
@@ -68,12 +72,28 @@ class Region:
     n_resamples: int
     same: int
     family: str
-    mask: NDArray[np.bool_]
+    rows: NDArray[np.bool_] | None
+    extreme: float | None = None
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Which rows these are (n,)."""
+        return refuse_rows("the mask of a region") if self.rows is None else self.rows
 
     @property
     def bias(self) -> float:
         """Mean prediction minus how often the event occurred."""
         return self.predicted - self.observed
+
+    @property
+    def off(self) -> float:
+        """How far predictions are off: their bias, or how much too extreme they are."""
+        return self.bias if self.extreme is None else self.extreme
+
+    @property
+    def measured(self) -> str:
+        """What `off` is called at the head of a column."""
+        return BIAS if self.extreme is None else EXTREME
 
     @property
     def rejected(self) -> bool:
@@ -89,13 +109,21 @@ class Region:
     @property
     def amount(self) -> str:
         """How far off it is, in a few words."""
-        sign = 1.0 if self.bias > 0 else -1.0
-        kinds = ("overconfident", "underconfident")
-        if self.subject != CONFIDENCE:
-            kinds = (f"{self.subject} too high".strip(), f"{self.subject} too low".strip())
+        sign = 1.0 if self.off > 0 else -1.0
         low, high = (f"{100 * end:.1f}" for end in sorted(sign * end for end in self.interval))
-        by = f"{words.points(abs(self.bias))} ({low.replace('-', '−')} to {high})"
-        return f"{kinds[self.bias <= 0]} by {by}"
+        by = f"{words.points(abs(self.off))} ({low.replace('-', '−')} to {high})"
+        return f"{self._kinds[self.off <= 0]} by {by}"
+
+    @property
+    def _kinds(self) -> tuple[str, str]:
+        """What predictions are that are off in either direction."""
+        subject = self.subject
+        if self.extreme is not None:
+            kinds = ("overconfident,", "underconfident,") if not subject else (subject, subject)
+            return f"{kinds[0]} too extreme", f"{kinds[1]} not extreme enough"
+        if subject == CONFIDENCE:
+            return "overconfident", "underconfident"
+        return f"{subject} too high".strip(), f"{subject} too low".strip()
 
     @property
     def sentence(self) -> str:
@@ -108,14 +136,14 @@ class Region:
         """Return the texts of a line of the table."""
         low, high = (words.signed(100 * end, 1) for end in self.interval)
         rates = (words.decimal(rate, 3) for rate in (self.predicted, self.observed))
-        bias = words.signed(100 * self.bias, 1)
+        off = words.signed(100 * self.off, 1)
         p = f"{self.pvalue:.3g}"
-        return [self.name, f"{self.n:,}", *rates, bias, f"{low} to {high}", p]
+        return [self.name, f"{self.n:,}", *rates, off, f"{low} to {high}", p]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         names = ("conditions", "subject", "n", "predicted", "observed", "bias", "interval")
-        return fields(self, *names, "pvalue", "rejected", "same", "sentence")
+        return fields(self, *names, "extreme", "pvalue", "rejected", "same", "sentence")
 
     def __repr__(self) -> str:
         return f"<{self.sentence}>"
@@ -243,7 +271,8 @@ class Regions(tables.Tabular, Sequence[Region]):
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table."""
-        return HEADER, [row.cells() for row in self.shown]
+        head = ("region", "rows", "predicted", "observed", self.strongest.measured)
+        return (*head, "95 % interval", "adjusted p"), [row.cells() for row in self.shown]
 
     def figure(self) -> "Chart":
         """Return the picture as an SVG chart, for notebooks and pages."""

@@ -1,22 +1,26 @@
 """The worst regions, with p-values and intervals that have paid for the search."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibrant import engine
 from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
-from calibrant.checks.parameters import Rng, whole
+from calibrant.checks.parameters import Rng, brief, is_list, whole
+from calibrant.cuts.columns import Column, LeftOut, cut_columns, distinct_values
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.inference.verdicts.groups import named_columns
 from calibrant.lenses import Canonical, Lens, TopLabel
-from calibrant.predictions import Predictions
+from calibrant.predictions import CONFIDENCES, Predictions
 from calibrant.regions.candidates import Candidates
-from calibrant.regions.columns import Column, LeftOut, cut_columns, distinct_values
-from calibrant.regions.evidence import VARIANCE, Event, Evidence, Rows, Searched, search_replicates
+from calibrant.regions.evidence import Evidence, Searchable, Searched, search_replicates
 from calibrant.regions.findings import Finding, critical, findings, interval
 from calibrant.regions.leaks import check_columns
+from calibrant.regions.measures import VARIANCE, Bias, Measure, Slope, as_measure
 from calibrant.regions.result import CONFIDENCE, Price, Region, Regions
+from calibrant.regions.rows import Aspect, Elsewhere, Flips, Rows, Sampled, Seen, seen_of
 from calibrant.resampling import Exact
 from calibrant.rows import Scan
 from calibrant.words import CLUSTERS, NEEDED, many
@@ -29,6 +33,7 @@ def search(
     data: Predictions | Scan,
     columns: Mapping[str, Sequence[Any]] | Sequence[str] | str | Any = None,
     *,
+    statistic: Measure | str = "bias",
     depth: int = 2,
     lens: Lens | str | None = None,
     min_rows: int = 40,
@@ -50,13 +55,17 @@ def search(
 
     Parameters
     ----------
-    data : Predictions
+    data : Predictions or Scan
         Predictions and outcomes, without weights. Of rows in clusters the signs of the clusters are
-        flipped, which holds approximately; scanned rows are refused.
+        flipped, which holds approximately. Columns of more than 65,536 scanned rows are cut by a
+        sample of as many, chosen by row numbers.
     columns : mapping of str to sequence of length n, data frame, or names, optional
         Columns that are known before the outcome; names are of columns that `load` kept beside the
-        data. Default: all of these. Predictions, and the predicted class of several, are searched
-        as columns, too.
+        data, or of scanned files. Default: all that were kept. Predictions, and the predicted
+        class of several, are searched as columns, too.
+    statistic : {"bias", "slope"}, default "bias"
+        "bias": how much too high predictions are. "slope": how much too extreme, whatever their
+        mean; see `Slope`.
     depth : {1, 2}, default 2
         How many conditions a region has at most.
     lens : Lens, optional
@@ -85,10 +94,10 @@ def search(
     'age < 43 and site = B'
     """
     check_data(data, scans=True)
-    given = as_rows(data).at_hand("`search`").given
-    plan = Plan.of(given, Exact(), n_resamples, rng, progress, least=NEEDED)
-    looked = look(given, columns, plan, (lens, depth, min_rows))
-    found = search_replicates(looked.evidence, looked.rows, looked.problem, plan)
+    plan = Plan.of(data, Exact(), n_resamples, rng, progress, least=NEEDED)
+    how = How(lens, as_measure(statistic), depth, min_rows)
+    looked = look(data, columns, plan, how)
+    found = search_replicates(looked.evidence, looked.rows, plan)
     limit = critical(found.largest)
     told = [_region(one, found, looked.rows, limit) for one in findings(found, looked.rows)]
     return Regions(
@@ -96,7 +105,7 @@ def search(
         strongest=_region(Finding(0, 0), found, looked.rows, limit),
         evidence=float(np.abs(found.evidence.z[0])),
         largest=found.largest,
-        price=_price(found, given.n, min_rows, limit),
+        price=_price(found, data.n, min_rows, limit),
         left_out=tuple(looked.left_out),
         suspect=tuple(looked.suspect),
         settings=plan.settings(
@@ -104,134 +113,175 @@ def search(
             depth=depth,
             lens=CLASSES if lens == CLASSES else looked.problem.lens,
             min_rows=min_rows,
+            statistic=how.measure,
         ),
     )
+
+
+class How(NamedTuple):
+    """How regions are searched."""
+
+    lens: Lens | str | None = None
+    measure: Measure = Bias()
+    depth: int = 2
+    min_rows: int = 40
 
 
 class Looked(NamedTuple):
     """What is known before anything is drawn."""
 
     evidence: Evidence
-    rows: Rows
+    rows: Searchable
     problem: Problem
     left_out: list[LeftOut]
     suspect: list[str]
 
 
-def look(data: Predictions, columns: Any, plan: Plan, how: tuple[Any, int, int]) -> Looked:
-    """Look at all regions of rows; how : lens, depth and fewest rows."""
-    lens, depth, min_rows = how
+def look(data: Predictions | Scan, columns: Any, plan: Plan, how: How) -> Looked:
+    """Look at all regions of rows."""
     if data.weighted:
         raise ValueError("`data` must have no weights here: regions are counted in rows.")
-    whole("depth", depth, least=1, most=2)
-    whole("min_rows", min_rows, least=1)
-    problem, events = _events(data, lens, plan)
+    whole("depth", how.depth, least=1, most=2)
+    whole("min_rows", how.min_rows, least=1)
+    rows = as_rows(data)
+    if not rows.held:
+        data = _with_columns(data, columns)
+    problem, events = _events(data, how.lens, plan)
+    if problem.clusters_worth is not None and isinstance(how.measure, Slope):
+        raise ValueError("`statistic` must be bias where rows have clusters; found slope.")
     if not problem.tells:
         raise ValueError(f"`data` must have clusters worth at least {CLUSTERS} equal ones.")
-    kept = dict(data.columns)
-    named = kept if columns is None else named_columns(data, columns, "columns")
-    known = distinct_values(named, data.n)
-    made = distinct_values(_predictions(data, events, named), data.n)
-    cut, left_out = cut_columns(known | made, made)
-    used = {name: known[name] for name in known if name not in dict(left_out)}
-    suspect = check_columns(used, data, [data.labels, *_occurred(data, events)])
-    rows = Rows(_codes(cut, data.n), events, problem.seen.clusters)
-    evidence = Evidence.of(Candidates.of(cut, depth), rows, min_rows)
-    _check_some(evidence, min_rows)
-    return Looked(evidence, rows, problem, left_out, suspect)
+    given = _columns(data, columns)
+    aspect = Aspect(problem.redraw, events, _made(data, events, given))
+    seen = _seen(problem, aspect, given)
+    known = distinct_values(seen.columns, seen.confidence.size)
+    made = distinct_values(seen.made, seen.confidence.size)
+    size = seen.confidence.size
+    cut, left_out = cut_columns(known | made, made, whole=size == data.n)
+    suspect = check_columns({k: known[k] for k in known if k not in dict(left_out)}, seen)
+    cuts = tuple(one.cut for one in cut)
+    place = (
+        _in_memory(cut, aspect, problem)
+        if rows.held
+        else Elsewhere(data, replace(aspect, cuts=cuts))
+    )
+    evidence = Evidence.of(Candidates.of(cut, how.depth), place, how.measure, how.min_rows)
+    _check_some(evidence, how.min_rows)
+    return Looked(evidence, place, problem, left_out, suspect)
 
 
-def _events(data: Predictions, lens: Any, plan: Plan) -> tuple[Problem, list[Event]]:
+def _columns(data: Any, columns: Any) -> Mapping[str, Any]:
+    """Return the columns that are searched, beside those that predictions make."""
+    if isinstance(data, Scan):  # batches have them
+        return dict.fromkeys(data.kept)
+    return dict(data.columns) if columns is None else named_columns(data, columns, "columns")
+
+
+def _with_columns(scan: Any, columns: Any) -> Any:
+    """Return scanned rows with the columns that are searched beside them."""
+    if columns is None:
+        return scan
+    if isinstance(columns, Mapping) or (not is_list(columns) and not isinstance(columns, str)):
+        raise TypeError(
+            "`columns` must be names of columns of the files where rows are scanned; found"
+            f" {brief(columns)}."
+        )
+    return scan.keeping(columns)
+
+
+def _events(
+    data: Predictions | Scan, lens: Any, plan: Plan
+) -> tuple[Problem, tuple[tuple[str, int], ...]]:
     """Return the problem, and what may occur in it: one event, or every class."""
     if isinstance(lens, str) and lens == CLASSES:
-        problem = plan.look(data, Canonical())
-        return problem, [_event(problem, j, f"P({name})") for j, name in enumerate(data.classes)]
+        names = tuple((f"P({name})", j) for j, name in enumerate(data.classes))
+        return plan.look(data, Canonical()), names
     chosen = as_lens((Canonical() if data.m == 2 else TopLabel()) if lens is None else lens, data)
     problem = plan.look(data, chosen)
-    event = problem.seen.event
+    event = problem.view.event
     if event is None or not chosen.rowwise:
         raise ValueError(
             f"`lens` must show two outcomes of each row, or be {CLASSES!r}; {chosen} does not."
         )
-    return problem, [_event(problem, event, _name(problem, event))]
+    of_top = chosen.subject == TopLabel().subject or problem.view.classes == CONFIDENCES
+    of_top = of_top or getattr(data.reading, "correct", False)
+    return problem, ((CONFIDENCE if of_top else f"P({problem.view.classes[event]})", event),)
 
 
-def _name(problem: Problem, event: int) -> str:
-    """Return what the probability of an event is called."""
-    if problem.lens.subject == TopLabel().subject or problem.seen.of_confidences:
-        return CONFIDENCE
-    return f"P({problem.seen.classes[event]})"
-
-
-def _event(problem: Problem, outcome: int, name: str) -> Event:
-    seen = problem.seen
-    probs = seen.probs[:, outcome].astype(np.float64)
-    return Event(name, probs, seen.labels == outcome, outcome)
-
-
-def _occurred(data: Predictions, events: Sequence[Event]) -> list[Any]:
-    """Return outcomes beside the classes: whether the event occurred, if there is one of many."""
-    return [events[0].occurred.astype(np.int32)] if data.m > 2 and len(events) == 1 else []
-
-
-def _predictions(
-    data: Predictions, events: Sequence[Event], named: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the columns that predictions make, by names that no other has."""
-    made: dict[str, Any] = {}
-    if len(events) == 1:
-        made[events[0].name] = events[0].probs
-    else:
-        made[CONFIDENCE] = np.asarray(data.top.probs, float)
+def _made(data: Any, events: Sequence[Any], named: Mapping[str, Any]) -> dict[str, str]:
+    """Return what predictions make columns of, by names that no other has."""
+    single = len(events) == 1
+    made = {"event": events[0][0]} if single else {"confidence": CONFIDENCE}
     if data.m > 2:
-        made["predicted class"] = np.array(data.classes)[data.top.classes]
-    return {name if name not in named else f"model's {name}": made[name] for name in made}
+        made["class"] = "predicted class"
+    return {what: name if name not in named else f"model's {name}" for what, name in made.items()}
 
 
-def _codes(columns: Sequence[Column], n: int) -> Any:
-    """Return the codes of all columns, behind one of zeros: (n, columns)."""
-    nothing = np.zeros(n, np.uint8)
-    return np.ascontiguousarray(np.stack([nothing, *(one.codes for one in columns)], axis=1))
+def _seen(problem: Problem, aspect: Aspect, given: Mapping[str, Any]) -> Seen:
+    """Return the rows by which columns are cut: all, or of rows elsewhere a sample."""
+    if problem.rows.held:
+        return seen_of(problem.view.batch, given, aspect)
+    problem.rows.numbered()
+    part = problem.rows.part(Sampled(aspect), problem.lens)
+    found: tuple[Any, Seen] = problem.rows.fold([part])[0]
+    return found[1]
+
+
+def _in_memory(cut: Sequence[Column], aspect: Aspect, problem: Problem) -> Rows:
+    """Return rows at hand with their codes."""
+    events, n = aspect.events_in(problem.seen), problem.rows.n
+    codes = np.stack([np.zeros(n, np.uint8), *(one.codes for one in cut)], axis=1)
+    clusters, flips = problem.seen.clusters, None
+    drawing = problem.draws.drawing if clusters is None else None
+    if clusters is not None:
+        key, unit = problem.redraw.key, Bias().unit(n)
+        of_rows = engine.draws.row_keys(key, (0, int(clusters.max()) + 1))[clusters]
+        off = [np.rint((one.occurred - one.probs) / unit).astype(np.int64) for one in events]
+        flips = Flips(key, of_rows, [2 * each for each in off])
+    return Rows(np.ascontiguousarray(codes), events, drawing, clusters, flips)
 
 
 def _check_some(evidence: Evidence, fewest: int) -> None:
     if not evidence.n.size:
+        of = {"bias": "p (1 - p)", "slope": "p (1 - p) times the squared distance of log-odds"}
         raise ValueError(
-            f"`data` must have a region of {fewest} rows or more in which p (1 - p) adds up to at"
-            f" least {VARIANCE:g}; found none."
+            f"`data` must have a region of {fewest} rows or more in which"
+            f" {of[evidence.measure.name]} adds up to at least {VARIANCE:g}; found none."
         )
 
 
-def _region(one: Finding, found: Searched, rows: Rows, limit: float) -> Region:
+def _region(one: Finding, found: Searched, rows: Searchable, limit: float) -> Region:
     """Return a region with all that is said about it."""
     g, evidence = one.place, found.evidence
-    n = int(evidence.n[g])
-    predicted = float(evidence.expected[g]) / n
+    known, n = evidence.found.keep(g), int(evidence.n[g])
+    predicted, norm = float(known.expected) / n, float(known.norm)
+    at_hand = rows if isinstance(rows, Rows) else None
     return Region(
         conditions=evidence.candidates.told(g),
         subject=_subject(rows, int(evidence.event[g])),
         n=n,
         predicted=predicted,
-        observed=predicted + float(evidence.residual[g]) / n,
+        observed=predicted + float(known.excess) / n,
         pvalue=float(found.pvalues[g]),
         interval=interval(evidence, g, limit, rows.clusters is not None),
-        by_chance=limit * float(evidence.spread[g]) / n,
+        by_chance=limit * float(known.spread) / norm,
         n_regions=evidence.n.size,
         n_resamples=found.largest.size,
         same=one.same,
         family=many(evidence.n.size, "region"),
-        mask=evidence.candidates.mask(g, rows.codes),
+        rows=at_hand and evidence.candidates.mask(g, at_hand.codes),
+        extreme=-float(known.residual) / norm if isinstance(evidence.measure, Slope) else None,
     )
 
 
-def _subject(rows: Rows, event: int) -> str:
+def _subject(rows: Searchable, event: int) -> str:
     """Return whose probability is looked at, where that is not plain."""
-    name = rows.events[event].name
+    name = rows.events[event][0]
     return name if name == CONFIDENCE or len(rows.events) > 1 else ""
 
 
 def _price(found: Searched, n: int, fewest: int, limit: float) -> Price:
     """Return what a region of a tenth of the rows has to be off by."""
-    evidence = found.evidence
-    variance = float((evidence.spread**2 / evidence.n).mean())
+    known, size = found.evidence.found, found.evidence.n
+    variance = float((known.spread**2 / known.norm * (size / known.norm)).mean())
     return Price.of(max(fewest, n // 10), limit, variance)

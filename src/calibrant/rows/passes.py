@@ -238,9 +238,13 @@ class RowNumbers:
         return Sample(_first(numbers, KEPT), _first(twice, 1))
 
 
+def smallest_hashes(numbers: NDArray[np.int64], count: int) -> NDArray[np.intp]:
+    """Return where the numbers with the smallest hashes are, in the order of these."""
+    return np.argsort(_hash(numbers), kind="stable")[:count]
+
+
 def _first(numbers: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return those with the smallest hashes, in the order of these."""
-    return numbers[np.argsort(_hash(numbers), kind="stable")[:count]]
+    return numbers[smallest_hashes(numbers, count)]
 
 
 def _hash(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:

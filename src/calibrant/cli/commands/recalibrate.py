@@ -48,7 +48,7 @@ NewOutput = Annotated[
 ]
 
 
-@takes_inputs()
+@takes_inputs("by")
 def recalibrate(
     file: options.File,
     method: MethodTexts = None,
@@ -67,7 +67,8 @@ def recalibrate(
     data = inputs.load(file)
     methods = distinct("--method", method, lambda text: parse_method(text, data))
     with progress_after(1.0, "recalibrating") as progress:
-        found = cal.recalibrate(data, methods, folds=folds, **inputs.draws, progress=progress)
+        how = {**inputs.draws, "folds": folds, "by": split(inputs.by)}
+        found = cal.recalibrate(data, methods, **how, progress=progress)
     saved = found.rows[1].name if len(found.rows) == 2 else found.recommended
     if save is not None:
         found.map(saved).save(save)

@@ -22,7 +22,7 @@ from calibrant.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from calibrant import Predictions
+    from calibrant import Predictions, Scan
 
 Columns = Annotated[
     str | None,
@@ -40,15 +40,20 @@ SearchLens = Annotated[
         help="Aspect of two outcomes: top, class:NAME, groups:0-4|5-9; or classes, each of them.",
     ),
 ]
+Statistic = Annotated[
+    str,
+    typer.Option(help="bias: how much too high probabilities are; slope: how much too extreme."),
+]
 Picture = Annotated[
     Path | None, typer.Option("--output", "-o", help="Picture: PNG, SVG, PDF or HTML.")
 ]
 
 
-@takes_inputs()
+@takes_inputs("row", "engine")
 def search(
     file: options.File,
     columns: Columns = None,
+    statistic: Statistic = "bias",
     lens: SearchLens = None,
     depth: Depth = 2,
     min_rows: MinRows = 40,
@@ -66,7 +71,8 @@ def search(
 
     data = _load(file, columns, inputs)
     chosen = lens if lens in (None, CLASSES) else parse_lens(str(lens), data)
-    how = {"lens": chosen, "depth": depth, "min_rows": min_rows, **inputs.draws}
+    how = {"statistic": statistic, "lens": chosen, "depth": depth, "min_rows": min_rows}
+    how |= inputs.draws
     with progress_after(1.0, "searching") as progress:
         found = cal.search(data, **how, progress=progress)
     if output is not None:
@@ -87,12 +93,15 @@ def search(
     print_readings(data)
 
 
-def _load(file: Path, columns: str | None, inputs: Inputs) -> "Predictions":
-    """Load a file with the columns that are to be searched: those named, or all others."""
+def _load(file: Path, columns: str | None, inputs: Inputs) -> "Predictions | Scan":
+    """Load or look at rows with the columns to be searched: those named, or all others."""
     if columns is not None:
         _check_names(columns)
-        return replace(inputs, by=columns).load(file)
-    return inputs.load(file, columns=True)
+        return replace(inputs, by=columns).open(file)
+    if not inputs.streams(file):
+        return inputs.load(file, columns=True)
+    others = inputs.scan(file).reading.left_out
+    return replace(inputs, by=",".join(others) or None).open(file)
 
 
 def _check_names(columns: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from calibrant.diagrams.charts import svg
 from calibrant.diagrams.charts.svg import WIDTH, Chart, Scale, element
 from calibrant.diagrams.picture import round_ticks
-from calibrant.words import BIAS, many
+from calibrant.words import many
 
 LEFT, RIGHT = 14.0, WIDTH - 14.0
 UPPER, STEP = 4.0, 42.0  # where regions begin, and how far apart they are
@@ -21,7 +21,7 @@ CHANCE = "95\N{NO-BREAK SPACE}% consistency bar, for all regions at once"
 def bias_chart(rows: Sequence[Any], label: str) -> Chart:
     """Draw the bias of regions; filled where it is shown.
 
-    rows : of which each has `name`, `n`, `bias`, `interval`, `by_chance` and `rejected`
+    rows : of which each has `name`, `n`, `off`, `interval`, `by_chance`, `rejected` and `measured`
     """
     ends = [end for row in rows for end in (*row.interval, row.by_chance, -row.by_chance)]
     reach = 1.03 * min(ends), 1.03 * max(ends)
@@ -39,7 +39,7 @@ def bias_chart(rows: Sequence[Any], label: str) -> Chart:
         (element("g", svg.line((2, 7), (26, 7), "join"), class_="off"), INTERVAL),
         (svg.box(2, 26, 12, 2, "band"), CHANCE),
     )
-    below = f"{BIAS}, percentage points"
+    below = f"{rows[0].measured}, percentage points"
     return Chart("".join(parts), label, 0.0, bottom + 22, keys, below=below)
 
 
@@ -56,7 +56,7 @@ def _row(row: Any, top: float, x: Scale) -> list[str]:
     name = name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
     y, (low, high) = top + MIDDLE, row.interval
     mark = svg.mark(
-        "circle", (x(row.bias), y), RADIUS, "mark off" if row.rejected else "mark", str(row)
+        "circle", (x(row.off), y), RADIUS, "mark off" if row.rejected else "mark", str(row)
     )
     line = svg.line((x(low), y), (x(high), y), "join")
     return [

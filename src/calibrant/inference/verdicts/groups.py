@@ -12,10 +12,10 @@ from calibrant import tables, words
 from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
 from calibrant.checks.convert import columns_of
 from calibrant.checks.parameters import Rng, listed, whole
+from calibrant.cuts.gathering import gathered, rule
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import Evidence
 from calibrant.inference.verdicts.evaluation import EvaluationRow, judged, sizes_of
-from calibrant.inference.verdicts.gathering import gathered, rule
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions

@@ -127,18 +127,20 @@ def _span(group: Sequence[str]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def day_of(value: str) -> date | None:
+    """Return the day that a text names, if it does."""
+    match = DATE.fullmatch(value)
+    try:
+        return date(*map(int, match.groups()[:3])) if match else None
+    except ValueError:  # such as the 30th of February
+        return None
+
+
 def days(counts: Mapping[str, int]) -> dict[str, date] | None:
     """Return the day of each value; None if some are no dates."""
-    found = {}
-    for value in counts:
-        match = DATE.fullmatch(value)
-        try:
-            found[value] = date(*map(int, match.groups()[:3])) if match else None
-        except ValueError:  # such as the 30th of February
-            return None
-        if match is None:
-            return None
-    return {value: day for value, day in found.items() if day is not None}
+    found = {value: day_of(value) for value in counts}
+    known = {value: day for value, day in found.items() if day is not None}
+    return known if len(known) == len(found) else None
 
 
 def _periods(counts: Mapping[str, int], least: int) -> Iterator[Gathered]:

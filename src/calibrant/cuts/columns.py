@@ -11,27 +11,16 @@ from datetime import date
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.inference.verdicts.gathering import (
-    LACKING,
-    MISSING,
-    MOST,
-    NUMBER,
-    OTHERS,
-    PERIODS,
-    days,
-)
+from calibrant.cuts.coders import NOWHERE, SPELLED, Array, Coder, Codes, Levels, Numbers
+from calibrant.cuts.gathering import LACKING, MISSING, MOST, NUMBER, OTHERS, days
 
-Array = NDArray[Any]
-Codes = NDArray[np.uint8]
 Span = tuple[int, int]  # codes from, and below
 
 BINS = 8  # quantiles of a column of numbers
 FINE = 16  # the same, where a condition stands alone
 FEW = 15  # different numbers that have a code each, and levels that have one
 LEVEL = 30  # the fewest rows of a level
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @final
@@ -48,6 +37,8 @@ class Cut:
     edges : tuple of str
         Of each code that is in order: what its values reach, and those of codes before it do not.
         As many codes, the first ones, are in order; others are levels.
+    coder : Numbers or Levels, optional
+        What gives values their codes.
     predicted : bool
         Whether the column is made of predictions.
     """
@@ -55,7 +46,13 @@ class Cut:
     name: str
     names: tuple[str, ...]
     edges: tuple[str, ...] = ()
+    coder: Coder | None = None
     predicted: bool = False
+
+    def codes(self, distinct: "Distinct") -> Codes:
+        """Return the code of each row (n,)."""
+        assert self.coder is not None
+        return self.coder.codes(distinct.values)[distinct.of_rows]
 
     @property
     def intervals(self) -> list[Span]:
@@ -131,10 +128,8 @@ class Distinct(NamedTuple):
         array = _array(column)
         if array.dtype.kind in "iuf":
             return cls(*np.unique(array.astype(float), return_inverse=True, return_counts=True))
-        if array.dtype.kind == "M":
-            array = array.astype("datetime64[D]").astype(str)
         known: dict[str, int] = {}
-        texts = map(_text, array.tolist())
+        texts = texts_of(array).tolist()
         of_rows = np.array([known.setdefault(text, len(known)) for text in texts], np.intp)
         return cls(_numbers_or_texts(known), of_rows, np.bincount(of_rows, minlength=len(known)))
 
@@ -147,6 +142,14 @@ def _array(column: Any) -> Array:
         return np.atleast_1d(np.asarray(column))
     except ValueError:  # lists of several lengths
         return np.array([str(value) for value in column], object)
+
+
+def texts_of(column: Any) -> Array:
+    """Return the values of a column as texts (n,); of dates, the days."""
+    array = _array(column)
+    if array.dtype.kind == "M":
+        array = array.astype("datetime64[D]").astype(str)
+    return np.array([_text(value) for value in array.tolist()], object)
 
 
 def _text(value: Any) -> str:
@@ -173,19 +176,28 @@ def distinct_values(given: Mapping[str, Any], n: int) -> dict[str, Distinct]:
 
 
 def cut_columns(
-    given: Mapping[str, Distinct], predicted: Collection[str] = ()
+    given: Mapping[str, Distinct], predicted: Collection[str] = (), *, whole: bool = True
 ) -> tuple[list[Column], list[LeftOut]]:
-    """Cut columns, some of which are predictions; leave out those that conditions cannot be on."""
+    """Cut columns, some of which are predictions; leave out those that conditions cannot be on.
+
+    whole : whether these are all rows; else others may have values that these lack
+    """
     found: list[Column] = []
     left_out: list[LeftOut] = []
     for name, distinct in given.items():
-        some = [column for column in _columns(name, distinct) if len(column.cut.names) > 1]
-        for cut, codes, *use in some:
+        some = [each for each in _cuts(name, distinct, whole) if len(each[0].names) > 1]
+        for cut, *use in some:
             told = replace(cut, predicted=name in predicted)
-            found.append(Column(told, codes[distinct.of_rows], *use))
+            found.append(Column(told, told.codes(distinct), *use))
         if not some:
             left_out.append(LeftOut(name, _why(distinct)))
     return found, left_out
+
+
+def code_rows(cuts: Sequence[Cut], given: Mapping[str, Distinct], n: int) -> Codes:
+    """Return the codes of all columns, behind one of zeros: (n, columns)."""
+    of_columns = [cut.codes(given[cut.coder.column]) for cut in cuts if cut.coder is not None]
+    return np.ascontiguousarray(np.stack([np.zeros(n, np.uint8), *of_columns], axis=1))
 
 
 def _why(distinct: Distinct) -> str:
@@ -195,29 +207,29 @@ def _why(distinct: Distinct) -> str:
     return f"text: none of its {len(distinct.values):,} values has {LEVEL} rows"
 
 
-def _columns(name: str, distinct: Distinct) -> Iterator[Column]:
-    """Yield the ways in which a column is cut, with the code of each of its values."""
+def _cuts(name: str, distinct: Distinct, whole: bool) -> Iterator[tuple[Any, ...]]:
+    """Yield the ways in which a column is cut, and how conditions on each are used."""
     if distinct.values.dtype.kind == "f":
         few = int((~np.isnan(distinct.values)).sum()) <= FEW
         if not few:
-            yield Column(*_numbers(name, distinct, FINE), paired=False)
-        yield Column(*_numbers(name, distinct, BINS), alone=few)
+            yield _numbers(name, distinct, FINE, whole), True, False
+        yield _numbers(name, distinct, BINS, whole), few
         return
     texts = distinct.values.tolist()
     of_texts = days({text: 0 for text in texts if text not in MISSING})
     if of_texts:
         dates = [of_texts.get(text) for text in texts]
-        yield Column(*_periods(name, dates))
-        yield Column(*_levels(f"weekday of {name}", list(map(_weekday, dates)), distinct.counts))
+        yield (_periods(name, dates, whole),)
+        weekdays = ["" if day is None else SPELLED["weekday"](day) for day in dates]
+        cut = _levels(f"weekday of {name}", weekdays, distinct.counts, whole)
+        if isinstance(cut.coder, Levels):
+            cut = replace(cut, coder=replace(cut.coder, column=name, period="weekday"))
+        yield (cut,)
     else:
-        yield Column(*_levels(name, texts, distinct.counts))
+        yield (_levels(name, texts, distinct.counts, whole),)
 
 
-def _weekday(day: date | None) -> str:
-    return "" if day is None else WEEKDAYS[day.weekday()]
-
-
-def _numbers(name: str, distinct: Distinct, bins: int) -> tuple[Cut, Codes]:
+def _numbers(name: str, distinct: Distinct, bins: int, whole: bool) -> Cut:
     """Cut numbers into quantiles; few different ones have a code each."""
     values, counts = distinct.values, distinct.counts
     known = ~np.isnan(values)
@@ -229,14 +241,16 @@ def _numbers(name: str, distinct: Distinct, bins: int) -> tuple[Cut, Codes]:
         places = np.unique((bins * middles).astype(int), return_inverse=True)[1]
     starts = np.flatnonzero(np.diff(places, prepend=-1))
     ends = np.append(starts, ranked.size)[1:] - 1
-    names = [f"{ranked[a]:.12g}" if a == b else "" for a, b in zip(starts, ends, strict=True)]
+    names = [
+        f"{ranked[a]:.12g}" if a == b and whole else "" for a, b in zip(starts, ends, strict=True)
+    ]
     edges = [
         roundest(float(ranked[start - 1]) if start else -math.inf, float(ranked[start]))
         for start in starts
     ]
-    codes = np.full(values.size, starts.size)
-    codes[np.flatnonzero(known)[order]] = places
-    return Cut(name, (*names, *[LACKING] * (not known.all())), tuple(edges)), codes.astype(np.uint8)
+    lacking = [LACKING] * (not (known.all() and whole))
+    coder = Numbers(name, tuple(map(float, edges[1:])))
+    return Cut(name, (*names, *lacking), tuple(edges), coder)
 
 
 def roundest(low: float, high: float) -> str:
@@ -250,7 +264,7 @@ def roundest(low: float, high: float) -> str:
     if low < 0 <= high:
         return "0"
     if not (math.isfinite(low) and math.isfinite(high)):
-        return f"{high:.12g}"
+        return f"{high:.17g}"
     size = math.floor(math.log10(max(abs(low), abs(high))))
     for digits in range(1, 17):
         text = (
@@ -261,16 +275,22 @@ def roundest(low: float, high: float) -> str:
     return f"{high:.17g}"
 
 
-def _levels(name: str, texts: Sequence[str], counts: Array) -> tuple[Cut, Codes]:
+def _levels(name: str, texts: Sequence[str], counts: Array, whole: bool) -> Cut:
     """Give the levels of most rows a code each; the others share one, and the missing another."""
     rows = _rows_of(texts, counts)
-    lacking = rows.pop("", 0) > 0
+    lacking = rows.pop("", 0) > 0 or not whole
     kept = sorted(text for text, n in rows.most_common(FEW) if n >= LEVEL)
     others = [text for text in rows if text not in kept]
-    code = {text: k for k, text in enumerate(kept)} | dict.fromkeys(others, len(kept))
-    names = kept + [_others(others)] * bool(others) + [LACKING] * lacking
-    codes = np.array([code.get(text, len(names) - 1) for text in texts])
-    return Cut(name, tuple(names) if kept else ()), codes.astype(np.uint8)
+    if not kept:
+        return Cut(name, ())
+    rest = [_others(others) if whole else OTHERS] * (bool(others) or not whole)
+    names = (*kept, *rest, *[LACKING] * lacking)
+    return Cut(name, names, (), _levels_coder(name, kept, len(rest)))
+
+
+def _levels_coder(name: str, kept: Sequence[str], rest: int, period: Any = "") -> Levels:
+    """Return what codes levels, then the others if these have a code, then the missing."""
+    return Levels(name, tuple(kept), len(kept) if rest else NOWHERE, len(kept) + rest, period)
 
 
 def _rows_of(texts: Sequence[str], counts: Array) -> Counter[str]:
@@ -285,21 +305,13 @@ def _others(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else OTHERS
 
 
-def _periods(name: str, dates: Sequence[date | None]) -> tuple[Cut, Codes]:
+def _periods(name: str, dates: Sequence[date | None], whole: bool) -> Cut:
     """Cut dates into days, months, quarters or years: the finest of which there are few enough."""
     known = sorted({day for day in dates if day is not None})
-    spelled = [list(map(period, known)) for period in (*PERIODS, _decade, _century)]
-    chosen = next(each for each in spelled if len(set(each)) <= MOST or each is spelled[-1])
-    names = list(dict.fromkeys(chosen))
-    place: dict[date | None, int] = {None: len(names)}
-    place.update(zip(known, map(names.index, chosen), strict=True))
-    codes = np.array([place[day] for day in dates])
-    return Cut(name, (*names, *[LACKING] * (None in dates)), tuple(names)), codes.astype(np.uint8)
-
-
-def _decade(day: date) -> str:
-    return f"{day.year // 10}0s"
-
-
-def _century(day: date) -> str:
-    return f"{day.year // 100}00s"
+    periods = list(SPELLED)[:-1]
+    spelled = {period: list(dict.fromkeys(map(SPELLED[period], known))) for period in periods}
+    chosen = next(each for each in periods if len(spelled[each]) <= MOST or each == periods[-1])
+    names = tuple(spelled[chosen])
+    rest, lacking = [OTHERS] * (not whole), [LACKING] * (None in dates or not whole)
+    coder = _levels_coder(name, names, len(rest), chosen)
+    return Cut(name, (*names, *rest, *lacking), names, coder)

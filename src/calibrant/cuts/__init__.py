@@ -1,0 +1,1 @@
+"""Columns beside predictions: their values gathered into groups, or cut into codes."""
