@@ -365,3 +365,32 @@ def test_refusals():
 def test_a_notebook_shows_the_page(models):
     assert models.address in models._repr_html_()
     assert models.address in repr(models)
+
+
+def test_before_and_after_are_judged_each(models):
+    data = tempered(900, 10, 2.0)
+    after = cal.recalibrate(data, [cal.recalibration.Temperature()], rng=0)
+    both = data, after.predictions("temperature")
+    shown = unescape(text(models, "panel/verdict?model=sure&repair=temperature"))
+    for name, one in zip(("As it is", "After temperature"), both, strict=True):
+        sentence = cal.evaluate(one, lenses="top", **DRAWS).verdicts[0].sentence
+        assert f"{name}: {sentence}" in shown
+
+
+@pytest.mark.parametrize("lens", ["class:3", "groups:0-2|3-5|6-9"])
+def test_the_worst_bin_leads_to_its_rows(models, lens):
+    data = tempered(900, 10, 2.0)
+    records = cal.reliability_diagram(data, lens=lens, **DRAWS).records()
+    least = min(records, key=lambda one: (one["adjusted_pvalue"], -abs(one["deviation"])))
+    found = text(models, f"panel/diagram?model=sure&lens={lens}")
+    link = re.search(r'href="(\?[^"]*)">Rows of the worst bin', found)[1]
+    assert f"{least['n']:,} rows in bin" in text(models, f"panel/below{unescape(link)}")
+    other = text(models, f"panel/diagram?other=sure&lens={lens}")
+    assert ("worst bin" in other) == ("groups" in lens)
+
+
+def test_the_class_that_is_furthest_off_is_named(models):
+    found = cal.classwise(tempered(900, 10, 2.0), **DRAWS)
+    worst = found.classes[found.ranked[0]]
+    shown = text(models, "panel/below?model=sure&tab=classes")
+    assert re.search(rf"Furthest off.*?lens=class%3A{worst}\">{worst}</a>", shown)

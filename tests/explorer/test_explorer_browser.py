@@ -5,6 +5,7 @@ from importlib.resources import files
 import pytest
 from browser import complaints, count, requests, until
 from explorer.opened import explorer, hostile, written
+from models import tempered
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -173,3 +174,61 @@ def test_everybody_can_use_it(browser, page, scheme):
             assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")]
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_a_column_leads_to_its_groups(browser, page):
+    opened(browser, page)
+    Select(browser.find_element(By.NAME, "by")).select_by_visible_text("shift")
+    settled(browser)
+    assert until(lambda: "tab=groups" in browser.current_url)
+    assert until(lambda: "night" in shown(browser, "#below"))
+
+
+def test_a_bin_of_a_triangle_leads_to_its_rows(browser):
+    page = explorer(tempered(400, 3, 2.0))
+    try:
+        opened(browser, page)
+        browser.find_elements(By.CSS_SELECTOR, "#marks .cell")[1].send_keys(Keys.ENTER)
+        settled(browser)
+        assert until(lambda: "in bin 2" in shown(browser, "#below"))
+        browser.find_element(By.LINK_TEXT, "Rows of the worst bin").click()
+        settled(browser)
+        assert "bin=" in browser.current_url
+        assert not complaints(browser)
+    finally:
+        page.close()
+
+
+def test_a_tetrahedron_turns(browser):
+    page = explorer(tempered(400, 4, 2.0))
+    try:
+        opened(browser, page)
+        svg = browser.find_element(By.CSS_SELECTOR, "#marks [data-turn]")
+        before = svg.get_attribute("innerHTML")
+        svg.send_keys(Keys.ARROW_RIGHT)
+        assert until(lambda: svg.get_attribute("innerHTML") != before)
+    finally:
+        page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_how_calibration_works(browser, page, width):
+    opened(browser, page, "", width)
+    browser.find_element(By.LINK_TEXT, "How calibration works").click()
+    settled(browser)
+    assert until(lambda: "No evidence" in shown(browser, "#verdict"))
+    browser.find_element(By.NAME, "beta1").send_keys(Keys.ARROW_RIGHT)
+    settled(browser)
+    assert until(lambda: "beta1=-1.75" in browser.current_url)
+    assert until(lambda: "No evidence" not in shown(browser, "#verdict"))
+    browser.find_element(By.LINK_TEXT, "Next step").click()
+    settled(browser)
+    assert "lesson=2" in browser.current_url
+    assert browser.execute_script(OVERFLOW) <= 0
+    browser.execute_script(AXE)
+    found = browser.execute_async_script(RUN)["violations"]
+    assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")]
+    browser.find_element(By.LINK_TEXT, "Back to the data").click()
+    settled(browser)
+    assert "lesson" not in browser.current_url
+    assert not complaints(browser)

@@ -6,6 +6,7 @@ from shlex import quote
 
 from calibrant.arguments import CONDITION, named_class
 from calibrant.cuts.gathering import NUMBER
+from calibrant.explorer import lessons
 from calibrant.explorer.session import SEED, Session
 from calibrant.explorer.state import State
 from calibrant.recalibration.spelled import WHOLE
@@ -54,11 +55,13 @@ def _answers(session: Session, state: State, drawn: str) -> list[str]:
     if not session.two(state):
         drawn, partition = judged, ""
     verdict = f"cal.evaluate({judged}, lenses={lens}, {draws})"
+    before = [f"print(cal.evaluate(data, lenses={lens}, {draws}))"] if state.repair else []
     if state.other and not state.repair:
         verdict = f"cal.compare({drawn}, lenses={lens}, {draws})"
     return [
         f"diagram = cal.reliability_diagram({drawn}, lens={lens}{partition}, {draws})",
         "print(diagram.sentence)",
+        *before,
         f"print({verdict})",
         *_tested(session, state, judged, f"lens={lens}, {draws}"),
     ]
@@ -74,6 +77,8 @@ def _tested(session: Session, state: State, judged: str, settings: str) -> list[
 def _model(session: Session, state: State, name: str) -> list[str]:
     """Return the lines that read a model."""
     keep = f", keep={state.by!r}" if state.group else ""
+    if state.lesson:
+        return [lessons.program(state)]
     if not session.files:
         return [f"# {name}: the Predictions that were handed to cal.explore"]
     if len(session.files) == len(session.models):
@@ -122,6 +127,8 @@ def _file(session: Session, state: State) -> Path:
 
 def command(session: Session, state: State) -> str:
     """Return the command that prints the verdict of a state, and the one that draws it."""
+    if state.lesson:
+        return "# the data are drawn in Python"
     if not session.files:
         return "# the data were handed over in Python: write them to a file first"
     file = str(_file(session, state))

@@ -3,6 +3,8 @@
 document.body.classList.add("scripted");
 const form = () => document.getElementById("form");
 const trouble = document.getElementById("trouble");
+const MARKS = "#marks[data-one='1']:is([data-kind='2'], [data-kind='3']) > svg :is(.mark, .cell)";
+const BELOW = ["bin", "low", "high", "page", "tab"]; // what changes nothing but the panel below
 const PANELS = ["controls", "diagram", "verdict", "below"];
 const tab = Math.random().toString(36).slice(2, 12);
 const running = {}; // what each panel waits for
@@ -81,6 +83,7 @@ function go(query, only) {
     if (own === "bins") where.delete("tab"); else where.set("tab", own);
     link.href = `?${where}`;
   });
+  if (only) document.getElementById("tabs").scrollIntoView({behavior: "smooth", block: innerWidth < 1000 ? "start" : "nearest"});
   return load(query, only);
 }
 
@@ -90,13 +93,14 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     const before = new URLSearchParams(location.search);
     const after = new URLSearchParams(link.search);
-    const same = ["model", "other", "lens", "bins", "mass", "style", "statistic", "region", "by", "group", "repair"].every((name) => (before.get(name) || "") === (after.get(name) || ""));
-    go(link.search || "?", same ? ["controls", "below"] : undefined);
+    for (const each of [before, after]) for (const name of BELOW) each.delete(name);
+    before.sort(), after.sort();
+    go(link.search || "?", `${before}` === `${after}` ? ["controls", "below"] : undefined);
     return;
   }
   const chip = event.target.closest(".chip");
   if (chip) return regroup(chip);
-  const mark = event.target.closest("#marks .mark");
+  const mark = event.target.closest(MARKS);
   if (mark) choose(mark);
 });
 
@@ -114,8 +118,7 @@ function regroup(chip) {
 }
 
 function choose(mark) {
-  const marks = [...document.querySelectorAll("#marks > svg .mark")];
-  if (document.getElementById("marks").dataset.kind !== "2") return;
+  const marks = [...document.querySelectorAll(MARKS)];
   const query = new URLSearchParams(location.search);
   for (const name of ["low", "high", "page"]) query.delete(name);
   query.set("bin", marks.indexOf(mark));
@@ -127,11 +130,16 @@ document.addEventListener("submit", (event) => { event.preventDefault(); go(addr
 document.addEventListener("change", (event) => {
   if (!event.target.closest("#form")) return;
   form().dataset.changed = event.target.name;
-  if (event.target.name === "by") { const group = form().elements.group; if (group) group.value = ""; }
+  if (event.target.name === "by") {
+    const {group, tab: chosen} = form().elements;
+    if (group) group.value = "";
+    if (event.target.value) chosen.value = "groups";
+  }
   go(address());
 });
 document.addEventListener("input", (event) => {
-  if (event.target.name === "bins") event.target.previousElementSibling.value = event.target.value === "0" ? "default" : event.target.value;
+  const {type, name, value, previousElementSibling: told} = event.target;
+  if (type === "range") told.value = name === "bins" && value === "0" ? "default" : value;
 });
 addEventListener("popstate", () => load(location.search || "?"));
 
@@ -143,15 +151,16 @@ function prepare(place) {
   }
   place.querySelectorAll("[data-turn]").forEach(turnable);
   const figure = place.querySelector("#marks");
-  if (!figure || figure.dataset.kind !== "2") return;
+  if (!figure || figure.dataset.kind === "4") return;
   const svg = figure.querySelector(":scope > svg");
-  svg.querySelectorAll(".mark").forEach((mark) => {
+  place.querySelectorAll(MARKS).forEach((mark) => {
     mark.setAttribute("tabindex", "0");
     mark.setAttribute("role", "button");
     mark.setAttribute("aria-label", mark.dataset.note || "bin");
     mark.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(mark); } });
   });
   svg.setAttribute("role", "group");
+  if (figure.dataset.kind === "3") return;
   svg.dataset.brush = "1";
   brush(svg, figure.dataset.axis.split(" ").map(Number));
 }

@@ -15,9 +15,9 @@ from calibrant.diagrams.charts import chart, forest
 from calibrant.diagrams.charts.svg import asset, policy
 from calibrant.diagrams.listed import bin_records
 from calibrant.diagrams.null import null_picture
-from calibrant.explorer import code
-from calibrant.explorer.session import MOST_DRAWN, Session
-from calibrant.explorer.state import MOST_BINS, STYLES, TABS, State
+from calibrant.explorer import code, lessons
+from calibrant.explorer.session import Session
+from calibrant.explorer.state import MOST_BINS, STEEPEST, STYLES, TABS, State
 from calibrant.inference.replicates.problem import Progress
 from calibrant.monitor.periods import HEADER as PERIODS
 from calibrant.predictions import Predictions
@@ -104,13 +104,15 @@ class Pages:
 
     def controls(self, state: State) -> str:
         """Return the form on the left."""
+        if state.lesson:
+            return self._lesson(state)
         session, data = self.session, self.session.model(state)
         return self._part(
             "controls",
             state=state,
             data=data,
             models=list(session.models),
-            lenses=_lenses(state, data),
+            lenses=_lenses(state, data, session),
             bins=state.bins or 10,
             most_bins=MOST_BINS,
             styles=STYLES,
@@ -121,7 +123,22 @@ class Pages:
             if state.by in data.columns
             else [],
             chips=_chips(state, data),
+            teach=lessons.address(1),
             repairs=[name for name in WHOLE if data.m == 2 or name != "beta"],
+        )
+
+    def _lesson(self, state: State) -> str:
+        """Return the form of a step of how calibration works."""
+        found, last = lessons.lesson(state), len(lessons.LESSONS)
+        return self._part(
+            "lesson",
+            state=state,
+            lesson=found,
+            sliders=lessons.sliders(state),
+            steps=[(k, lessons.address(k), one.title) for k, one in enumerate(lessons.LESSONS, 1)],
+            following=lessons.address(state.lesson + 1) if state.lesson < last else "",
+            lenses=_lenses(state, self.session.model(state), self.session),
+            steepest=STEEPEST,
         )
 
     def diagram(self, state: State, progress: Progress | None = None) -> str:
@@ -133,7 +150,7 @@ class Pages:
         beside = None
         if test is not None:
             beside = chart(null_picture(test, str(test.settings["statistic"])))
-        frame = picture.frame
+        frame, marks = picture.frame, _marks(found)
         return self._part(
             "diagram",
             state=state,
@@ -141,6 +158,10 @@ class Pages:
             drawn=drawn.figure,
             axis="" if frame is None else f"{frame.x[0]} {frame.x[1]} {int(frame.square)}",
             kind=len(found.classes),
+            one=len(found.series) == 1,
+            worst=state.query(bin=_worst(found, marks), tab="rows", page=0, low=0.0, high=1.0)
+            if marks
+            else "",
             title=capital(found.subject or f"P({found.classes[found.event]})")
             if len(found.classes) == 2
             else ", ".join(found.classes),
@@ -152,15 +173,17 @@ class Pages:
     def verdict(self, state: State, progress: Progress | None = None) -> str:
         """Return what may be concluded about the lens, of one model or two."""
         if state.other and not state.repair:
-            found = self.session.comparison(state, progress)
-            lines = [(False, line) for line in str(found).splitlines()]
-            header, rows = found.lines()
+            compared = self.session.comparison(state, progress)
+            lines = [(False, line) for line in str(compared).splitlines()]
+            header, rows = compared.lines()
         else:
-            evaluation = self.session.evaluation(state, progress)
-            lines = [(v.rejected, v.sentence) for v in evaluation.verdicts]
-            if evaluation.ece is not None:
-                lines.append((False, f"{str(evaluation).splitlines()[-1]}"))
-            header, rows = evaluation.lines()
+            lines = []
+            for name, found in self.session.evaluations(state, progress).items():
+                before = f"{capital(name)}: " if state.repair else ""
+                lines += [(v.rejected, f"{before}{v.sentence}") for v in found.verdicts]
+                if found.ece is not None:
+                    lines.append((False, f"{before}{str(found).splitlines()[-1]}"))
+                header, rows = found.lines()
         return self._part("verdict", lines=lines, table=tables.cards(header, rows, 2))
 
     def below(self, state: State, progress: Progress | None = None) -> str:
@@ -171,8 +194,7 @@ class Pages:
         found = self.session.diagram(state, progress)
         header, lines = found.lines()
         links = [state.query(bin=mark, tab="rows", page=0) for mark in _marks(found)]
-        one = len(found.series) == 1
-        return self._part("bins", header=header, lines=lines, links=links if one else None)
+        return self._part("bins", header=header, lines=lines, links=links)
 
     def _rows(self, state: State, progress: Progress | None) -> str:
         found = self.session.diagram(state, progress)
@@ -205,6 +227,8 @@ class Pages:
         return self._part(
             "classes",
             told=capital(str(found)),
+            worst=found.classes[found.ranked[0]],
+            why=next(iter(diagrams.values())).sentence,
             sparks=small,
             header=header,
             lines=lines,
@@ -263,12 +287,12 @@ class Pages:
         return str(getattr(self._parts, name)(values))
 
 
-def _lenses(state: State, data: Predictions) -> list[Choice]:
-    """Return the lenses that are offered by name."""
-    top = Choice("top", "predicted class")
+def _lenses(state: State, data: Predictions, session: Session) -> list[Choice]:
+    """Return the lenses that are offered by name, the default first."""
+    top, usual = Choice("top", "predicted class"), str(session.lens(replace(state, lens="")))
     if data.m == 2:
         found = [Choice("", f"P({data.classes[1]})"), top]
-    elif data.m <= MOST_DRAWN:
+    elif usual == "canonical":
         found = [Choice("", "all classes"), top]
     else:
         found = [Choice("", "predicted class"), Choice("top:3", "top 3 classes")]
@@ -299,16 +323,29 @@ def _chips(state: State, data: Predictions) -> list[tuple[str, int]]:
 def look(state: State, found: ReliabilityDiagram) -> dict[str, Any]:
     """Return how a diagram is drawn: styles are for two outcomes, and bars for one model."""
     fits = len(found.classes) == 2 and not (state.style == "bars" and len(found.series) > 1)
-    return {"style": state.style} if state.style and fits else {}
+    told: dict[str, Any] = {"style": state.style} if state.style and fits else {}
+    true = lessons.truth(state)
+    return told if true is None or len(found.classes) > 2 else told | {"truth": true}
 
 
 def _marks(found: ReliabilityDiagram) -> list[int]:
-    """Return the number of the mark that each line of the table of bins is about."""
+    """Return the number of the mark that each line of the table of bins is about, of one model."""
+    if len(found.series) > 1:
+        return []
     series = found.series[0]
     if len(found.classes) > 2:
         return [record["bin"] - 1 for record in bin_records(found)]
     predicted = series.function.predicted[series.shown, found.event]
     return [int(place) for place in np.argsort(predicted, kind="stable")]
+
+
+def _worst(found: ReliabilityDiagram, marks: Sequence[int]) -> int:
+    """Return the mark with the strongest evidence against it; of equal ones, the furthest off."""
+
+    def evidence(pair: tuple[dict[str, Any], int]) -> tuple[float, float]:
+        return pair[0]["adjusted_pvalue"], -abs(pair[0]["deviation"])
+
+    return min(zip(bin_records(found), marks, strict=True), key=evidence)[1]
 
 
 def selected_rows(session: Session, state: State, found: ReliabilityDiagram) -> Any:

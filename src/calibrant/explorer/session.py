@@ -14,6 +14,7 @@ from calibrant.arguments import as_lens, as_region
 from calibrant.checks.parameters import listed
 from calibrant.cross_fitting import recalibrate
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
+from calibrant.explorer import lessons
 from calibrant.explorer.state import State
 from calibrant.inference import (
     CalibrationTest,
@@ -94,6 +95,9 @@ class Session:
 
     def model(self, state: State) -> Predictions:
         """Return the model of a state, with all rows."""
+        if state.lesson:
+            drawn = State(lesson=state.lesson, beta0=state.beta0, beta1=state.beta1)
+            return self._answers.get(("lesson", drawn), lambda: lessons.rows(drawn))
         name = state.model or self.first
         if name not in self.models:
             raise ValueError(f"`model` must be one of {listed(self.models)}; found {name!r}.")
@@ -104,7 +108,8 @@ class Session:
         data = self.model(state)
         if state.lens:
             return as_lens(state.lens, data)
-        return Canonical() if data.m <= (2 if state.other else MOST_DRAWN) else TopLabel()
+        most = 2 if state.other or state.repair else MOST_DRAWN
+        return Canonical() if data.m <= most else TopLabel()
 
     def two(self, state: State) -> bool:
         """Whether the lens shows two outcomes."""
@@ -134,15 +139,14 @@ class Session:
     def group_rows(self, state: State) -> list[tuple[str, NDArray[np.bool_], int]]:
         """Return the groups of the column of a state: name, rows (n,), number of rows."""
         data = self.model(state)
-        question = "group_rows", state.model, state.by
+        question = "group_rows", State(model=state.model, by=state.by, lesson=state.lesson)
         return self._answers.get(
             question, lambda: list(Texts.of(state.by, data.columns[state.by], data.n).groups(LEAST))
         )
 
     def data(self, state: State) -> Predictions:
         """Return the rows that are looked at, recalibrated if that was chosen."""
-        question = "data", state.model, state.region, state.by, state.group, state.repair
-        return self._answers.get(question, lambda: self._data(state))
+        return self._answers.get(("data", state.source), lambda: self._data(state))
 
     def _data(self, state: State) -> Predictions:
         whole = self.model(state)
@@ -200,10 +204,17 @@ class Session:
         name = state.statistic or "ece"
         return f"{name}:{state.bins or BINS}" if name in BINNED else name
 
-    def evaluation(self, state: State, progress: Progress | None = None) -> Evaluation:
-        """Return the verdict on the lens of a state."""
-        data, lens = self.data(state), self.lens(state)
-        return self._ask(evaluate, state, data, lenses=lens, progress=progress)
+    def evaluations(
+        self, state: State, progress: Progress | None = None
+    ) -> Mapping[str, Evaluation]:
+        """Return the verdict on the lens of a state, before and after a calibrator."""
+        lens, alone = self.lens(state), replace(state, other="")
+        before = [replace(alone, repair="", lens=state.lens or str(lens))] if state.repair else []
+        names = self.pair(alone)
+        return {
+            name: self._ask(evaluate, one, self.data(one), lenses=lens, progress=progress)
+            for name, one in zip(names, [*before, alone], strict=True)
+        }
 
     def comparison(self, state: State, progress: Progress | None = None) -> Comparison:
         """Return what may be concluded about two models."""
@@ -227,5 +238,4 @@ class Session:
 
     def when(self, state: State) -> OverTime | None:
         """Return the rows watched in the order of their dates; None if there are none."""
-        question = "when", state.model, state.region, state.by, state.group, state.repair
-        return self._answers.get(question, lambda: over_time(self.data(state)))
+        return self._answers.get(("when", state.source), lambda: over_time(self.data(state)))

@@ -11,15 +11,16 @@ Tab = Literal["bins", "rows", "classes", "groups", "where", "when", "code"]
 TABS: dict[Tab, str] = {
     "bins": "Bins",
     "rows": "Rows",
-    "classes": "Classes",
-    "groups": "Groups",
-    "where": "Where",
-    "when": "When",
+    "classes": "Which class?",
+    "groups": "Which group?",
+    "where": "Where?",
+    "when": "When?",
     "code": "Reproduce",
 }
 STYLES = {"": "deviation", "line": "line", "bars": "bars"}
 MOST_BINS = 50
 LONGEST = 2_000  # letters of a field
+STEEPEST = 4  # what sliders of a lesson reach
 
 
 @final
@@ -43,6 +44,9 @@ class State:
     high: float = 1.0
     page: int = 0  # of the rows
     tab: str = "bins"
+    lesson: int = 0  # of how calibration works, from 1; 0: the data
+    beta0: float = 0.0  # of the model of a lesson
+    beta1: float = -2.0
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "State":
@@ -56,6 +60,10 @@ class State:
             raise ValueError(f"`bins` must be between 0 and {MOST_BINS}; found {self.bins}.")
         if self.style not in STYLES:
             raise ValueError(f"`style` must be line or bars; found {brief(self.style)}.")
+        if not (abs(self.beta0) <= STEEPEST and abs(self.beta1) <= STEEPEST):
+            raise ValueError(f"`beta0` and `beta1` must be from -{STEEPEST} to {STEEPEST}.")
+        if self.lesson < 0:
+            raise ValueError(f"`lesson` must be at least 0; found {self.lesson}.")
         if not 0.0 <= self.low <= self.high <= 1.0:
             raise ValueError(f"`low` and `high` must be in order; found {self.low}, {self.high}.")
         if self.tab not in TABS:
@@ -66,6 +74,12 @@ class State:
     def selected(self) -> bool:
         """Whether a mark or a range of predictions was chosen."""
         return self.bin >= 0 or (self.low, self.high) != (0.0, 1.0)
+
+    @property
+    def source(self) -> "State":
+        """What says which rows are looked at, and nothing else."""
+        names = ("model", "region", "by", "group", "repair", "lesson", "beta0", "beta1")
+        return State(**{name: getattr(self, name) for name in names})
 
     @property
     def partition(self) -> str | None:
