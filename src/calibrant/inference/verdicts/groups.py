@@ -14,8 +14,9 @@ from calibrant.checks.convert import columns_of
 from calibrant.checks.parameters import Rng, listed, whole
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import Evidence
-from calibrant.inference.verdicts.evaluation import EvaluationRow, judged, sizes_of
+from calibrant.inference.verdicts.evaluation import EvaluationRow, judged
 from calibrant.inference.verdicts.gathering import gathered
+from calibrant.inference.verdicts.judging import sizes_of
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
