@@ -14,9 +14,10 @@ from calibrant.calibration.function import (
     isotonic,
 )
 from calibrant.calibration.tables import Tabled
-from calibrant.calibration.view import Block, Draws, View, fill, observed
+from calibrant.calibration.view import Block, Draws, Talk, View, fill, finish, fold, observed
 
 __all__ = [
     "Block", "CalibrationFunction", "CellSums", "Cells", "Draws", "EventSums", "Gathered",
-    "IsotonicFunction", "Tabled", "View", "calibration_function", "fill", "isotonic", "observed",
+    "IsotonicFunction", "Tabled", "Talk", "View", "calibration_function", "fill", "finish", "fold",
+    "isotonic", "observed",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """What statistics see: rows as a lens shows them, with their cells, and blocks of replicates."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NoReturn, Self, cast, final
@@ -22,6 +22,52 @@ EventProbs = Callable[[Batch], Floats]
 
 
 @final
+class Talk:
+    """Questions to rows, each of which follows from the answers to those before.
+
+    questions : yields reductions, is sent what was added up, and returns what was found
+    lens : what rows are seen through
+    """
+
+    def __init__(
+        self, questions: Generator[Any, Any, Any], rows: Rows, lens: Lens | None = None
+    ) -> None:
+        self._questions, self._rows, self._lens = questions, rows, lens
+        self.open = True
+        self.found: Any = None
+        self._asked = next(questions)
+
+    @property
+    def part(self) -> Part:
+        """What is asked next, as a part of a pass."""
+        return self._rows.part(self._asked, self._lens)
+
+    def take(self, answer: Any) -> None:
+        """Take the answer, and ask on or be done."""
+        try:
+            self._asked = self._questions.send(answer)
+        except StopIteration as done:
+            self.found, self.open = done.value, False
+
+
+def fold(
+    talks: Iterable[Talk], parts: Sequence[Part], rows: Rows, progress: Progress | None = None
+) -> list[Any]:
+    """Add up the parts in one pass over rows, which also answers all who talk to them."""
+    waiting = [talk for talk in talks if talk.open]
+    states = rows.fold([*parts, *(talk.part for talk in waiting)], progress)
+    for talk, answer in zip(waiting, states[len(parts) :], strict=True):
+        talk.take(answer)
+    return states[: len(parts)]
+
+
+def finish(talks: Sequence[Talk], rows: Rows) -> None:
+    """Answer all questions, in as many passes as it takes."""
+    while any(talk.open for talk in talks):
+        fold(talks, (), rows)
+
+
+@final
 class View:
     """Rows, at hand or elsewhere, as a lens shows them, and their cells.
 
@@ -34,6 +80,7 @@ class View:
     ) -> None:
         self.rows, self.lens, self.event_probs = rows, lens, event_probs
         self._cells: list[Cells] = []
+        self.talks: list[Talk] = []  # whose questions are asked in passes that are made anyway
         self._known: dict[Any, Any] = {}
         if rows.held:
             seen = self.data
@@ -138,28 +185,23 @@ def fill(
     if not waiting:
         return
     _fit([(view, table) for view in waiting for table in view.open])
-    states = waiting[0].rows.fold([view.filling(most) for view in waiting], progress)
+    talks = [talk for view in views for talk in view.talks]
+    states = fold(talks, [view.filling(most) for view in waiting], views[0].rows, progress)
     for view, found in zip(waiting, states, strict=True):
         view.keep(found)
 
 
 def _fit(tables: Sequence[tuple[View, Tabled]]) -> None:
     """Find the bins that depend on rows: all at a time ask for what they need in each pass."""
-    asked = []
-    for view, table in tables:
-        if not table.partition.fixed:
-            talk = table.partition.fitting(view, view.rows.unit)  # type: ignore[attr-defined]
-            asked.append((view, table, talk, next(talk)))
-    while asked:
-        parts = [view.rows.part(reduction, view.lens) for view, _, _, reduction in asked]
-        states = asked[0][0].rows.fold(parts)
-        going = []
-        for (view, table, talk, _), state in zip(asked, states, strict=True):
-            try:
-                going.append((view, table, talk, talk.send(state)))
-            except StopIteration as done:
-                table.cut = done.value
-        asked = going
+    fitting = [(view, table) for view, table in tables if not table.partition.fixed]
+    talks = [
+        Talk(table.partition.fitting(view, view.rows.unit), view.rows, view.lens)  # type: ignore[attr-defined]
+        for view, table in fitting
+    ]
+    if talks:
+        finish(talks, fitting[0][0].rows)
+    for (_, table), talk in zip(fitting, talks, strict=True):
+        table.cut = talk.found
 
 
 Labels = Iterator[NDArray[np.int32]]

@@ -216,9 +216,14 @@ class Scan:
         """Refuse: rows come in batches."""
         refuse_rows(asker)
 
+    @property
+    def has_numbers(self) -> bool:
+        """Whether rows have numbers: by a column, or by their place."""
+        return self.columns.row is not None or self.workers.ordered
+
     def numbered(self) -> None:
         """Refuse rows without numbers, by which labels are drawn."""
-        if self.columns.row is None and not self.workers.ordered:
+        if not self.has_numbers:
             raise ValueError(
                 "`row` must name a column of unique whole numbers for this test: labels are redrawn"
                 " row by row, and a frame has no order. With two outcomes, Exact(draws='counts')"

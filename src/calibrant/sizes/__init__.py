@@ -2,6 +2,11 @@
 
 from calibrant.sizes.comparison import Further, compare
 from calibrant.sizes.cross_fit import CrossFit
-from calibrant.sizes.limits import LEVEL, Bias, Size, bias_of, size_of
+from calibrant.sizes.grades import Grades
+from calibrant.sizes.limits import LEVEL, Bias, Size, bias_of, bias_of_event, size_of
+from calibrant.sizes.scanned import fitting
 
-__all__ = ["LEVEL", "Bias", "CrossFit", "Further", "Size", "bias_of", "compare", "size_of"]
+__all__ = [
+    "LEVEL", "Bias", "CrossFit", "Further", "Grades", "Size", "bias_of", "bias_of_event", "compare",
+    "fitting", "size_of",
+]  # fmt: skip

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.sizes.cross_fit import CrossFit, Rows, combination
-from calibrant.sizes.directions import dot
+from calibrant.sizes.cross_fit import CrossFit, Rows
+from calibrant.sizes.lower_limit import combination
+from calibrant.sizes.samples import dot
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ class Further(NamedTuple):
 
 def compare(a: CrossFit, b: CrossFit, *, paired: bool) -> Further:
     """Compare two models, of the same rows if they are paired."""
-    evidence = zip(a.evidence(), b.evidence(), strict=True)
+    evidence = zip(a.learned.evidence(), b.learned.evidence(), strict=True)
     shares = [combination(x[0] + y[0], x[1] + y[1]) for x, y in evidence]
     first, second = a.rows(shares), b.rows(shares)
     value = first.brier - second.brier

@@ -12,6 +12,7 @@ two outcomes: deviations that no direction finds can be of any size.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations
 from math import sqrt
 from typing import Any, NamedTuple
@@ -21,7 +22,9 @@ from numpy.typing import NDArray
 
 from calibrant.checks.parameters import generator
 from calibrant.predictions import Predictions
-from calibrant.sizes.directions import Direction, Sample, dot, learn
+from calibrant.sizes.directions import Direction, learn
+from calibrant.sizes.lower_limit import NOTHING, Totals, combination
+from calibrant.sizes.samples import Sample, dot
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -30,21 +33,7 @@ FOLDS = 5
 LEARN = 1 << 18  # probabilities from which directions are learned, at most
 FEWEST, MOST = 1024, 1 << 16  # rows, even if these are more, and of few outcomes
 BLOCK = 1 << 18  # probabilities that are looked at together
-RIDGE = 0.1  # of the combination of directions, in units of their squared lengths
-SHARED = 0.7  # share of variance due to pairs of rows, at least, where nothing is off
 DIGITS = 12  # of predictions that say which row comes first
-NOTHING = 1e-16  # squared length below which there is no direction
-
-
-class LowerBound(NamedTuple):
-    """How far predictions are off, of which directions see a part."""
-
-    size: float
-    """An estimate of what they see: at least 0."""
-    low: float
-    """What it is at least, at the level that was asked for."""
-    reach: float = 0.0
-    """Up to where the estimate does not tell, where something is shown: no upper limit is below."""
 
 
 class Rows(NamedTuple):
@@ -85,9 +74,29 @@ class Rows(NamedTuple):
         It is seen from how gains (folds - 1, k) change as folds are left out.
         """
         squares = self.weights**2
-        changes = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+        changes = changes_of(without)
         gaps = gains - dot(self.weights, gains) / float(self.weights.sum())
         return dot(squares[self.learned], changes) / max(dot(squares, gaps**2), 1e-300)
+
+    def totals(self, clusters: Ints | None) -> Totals:
+        """Return what the lower limit follows from."""
+        mass, gain, length = float(self.weights.sum()), self.gain, self.length
+        if length < NOTHING:
+            return Totals(mass, gain, length, self.spread)
+        squares = self.weights**2
+        noise = min(1.0, self.noise(self.gains_without, self.gains))
+        uneven = dot(squares, (1 - self.lengths / length) ** 2)
+        return Totals(mass, gain, length, self.spread, noise, uneven, self._scatter(clusters))
+
+    def _scatter(self, clusters: Ints | None) -> float:
+        """Return the variance that the scatter of clusters shows, times the squared weight."""
+        if clusters is None:
+            return 0.0
+        root = sqrt(2 * self.length)
+        gaps = (self.gains - self.gain) / root
+        gaps -= self.gain / root * (self.lengths / self.length - 1) / 2
+        sums = np.bincount(clusters, self.weights * gaps)
+        return float((sums**2).sum() * sums.size / max(1, sums.size - 1))
 
     def learning(self) -> float:
         """Return the variance of the mean of `brier_gains` that is due to what all rows learned.
@@ -104,6 +113,53 @@ class Rows(NamedTuple):
             mass = max(float(weights[others].sum()), 1e-300)
             found.append(dot(weights[others], changes[place, others]) / mass)
         return float(np.var(found) * (FOLDS - 1))
+
+
+def changes_of(without: Floats) -> Floats:
+    """Return how gains change as folds are left out (k,), from gains (folds - 1, k)."""
+    return np.asarray(((without - without.mean(axis=0)) ** 2).sum(axis=0))
+
+
+class Learned:
+    """Directions that rows of each fold have not seen, learned from the parts of a sample."""
+
+    def __init__(self, parts: Sequence[Sample]) -> None:
+        self.parts = parts
+        self.without, self._seen = _learn(parts)
+
+    def shares(self) -> list[Floats]:
+        """Return how the directions of each fold are combined."""
+        return [combination(*evidence) for evidence in self.evidence()]
+
+    def evidence(self) -> list[tuple[Floats, Floats]]:
+        """Return, for each fold, gains (directions,) and products of directions on other folds.
+
+        Directions that were learned without two folds are looked at on one of them, and tell how
+        to combine those of the other.
+        """
+        return [self._evidence_without(k) for k in range(FOLDS)]
+
+    def _evidence_without(self, fold: int) -> tuple[Floats, Floats]:
+        count = len(self.without[fold])
+        gains, products = np.zeros(count), np.zeros((count, count))
+        for other in range(FOLDS):
+            if other != fold:
+                weights, seen = self.parts[other].weights, self._seen[other, fold]
+                gains += seen.gains @ weights
+                products += seen.products @ weights
+        return gains, products
+
+    def as_left_out(self, shares: Sequence[Floats]) -> list[Floats]:
+        """Return gains and lengths of learning rows as other folds are left out: (folds - 1, k)."""
+        parts = [self._without_pairs(fold, mine) for fold, mine in enumerate(shares)]
+        return [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
+
+    def _without_pairs(self, fold: int, shares: Floats) -> tuple[Floats, Floats]:
+        """Return gains and lengths of a fold as each other one is left out: (folds - 1, rows)."""
+        seen = [self._seen[fold, other] for other in range(FOLDS) if other != fold]
+        gains = np.stack([shares @ each.gains for each in seen])
+        lengths = [np.einsum("h,hki,k->i", shares, each.products, shares) for each in seen]
+        return gains, np.stack(lengths)
 
 
 class CrossFit:
@@ -137,7 +193,8 @@ class CrossFit:
         learning = np.zeros(self.sample.labels.size, bool)
         learning[some] = True
         self._parts = [np.flatnonzero(learning & (self.folds == k)) for k in range(FOLDS)]
-        self._without, self._seen = _learn([self.sample.take(rows) for rows in self._parts])
+        self.learned = Learned([self.sample.take(rows) for rows in self._parts])
+        self.m: int = self.sample.probs.shape[1]
 
     @property
     def count(self) -> int:
@@ -145,53 +202,39 @@ class CrossFit:
         numbers = self.clusters
         return int(self.sample.labels.size if numbers is None else numbers.max() + 1)
 
-    def evidence(self) -> list[tuple[Floats, Floats]]:
-        """Return, for each fold, gains (directions,) and products of directions on other folds.
-
-        Directions that were learned without two folds are looked at on one of them, and tell how
-        to combine those of the other.
-        """
-        return [self._evidence_without(k) for k in range(FOLDS)]
-
-    def _evidence_without(self, fold: int) -> tuple[Floats, Floats]:
-        count = len(self._without[fold])
-        gains, products = np.zeros(count), np.zeros((count, count))
-        for other in range(FOLDS):
-            if other != fold:
-                weights, seen = self.sample.weights[self._parts[other]], self._seen[other, fold]
-                gains += seen.gains @ weights
-                products += seen.products @ weights
-        return gains, products
+    @cached_property
+    def totals(self) -> Totals:
+        """What the lower limit follows from."""
+        return self.rows(self.learned.shares()).totals(self.clusters)
 
     def rows(self, shares: Sequence[Floats]) -> Rows:
         """Return what rows say if directions are combined by these shares, for each fold."""
         gains, lengths = np.zeros((2, self.sample.weights.size))
         spread = np.zeros(3)
         for rows, some, h in self.directions(shares):
-            gains[rows], lengths[rows], variances = _moments(some, h)
+            gains[rows], lengths[rows], variances = moments(some, h)
             spread += np.einsum("ij,j->i", variances, some.weights**2)
         learned = np.concatenate(self._parts)
-        parts = [self._without_pairs(fold, mine) for fold, mine in enumerate(shares)]
-        without = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        without = self.learned.as_left_out(shares)
         sizes = [part.size for part in self._parts]
         return Rows(self.sample.weights, gains, lengths, spread, learned, sizes, *without)
 
-    def _without_pairs(self, fold: int, shares: Floats) -> tuple[Floats, Floats]:
-        """Return gains and lengths of a fold as each other one is left out: (folds - 1, rows)."""
-        seen = [self._seen[fold, other] for other in range(FOLDS) if other != fold]
-        gains = np.stack([shares @ each.gains for each in seen])
-        lengths = [np.einsum("h,hki,k->i", shares, each.products, shares) for each in seen]
-        return gains, np.stack(lengths)
-
     def directions(self, shares: Sequence[Floats]) -> Iterator[tuple[Ints, Sample, Floats]]:
         """Yield numbers of rows, the rows, and their directions (k, m), a block at a time."""
-        size = max(1, BLOCK // self.sample.probs.shape[1])
         for fold, mine in enumerate(shares):
-            all_rows = np.flatnonzero(self.folds == fold)
-            for start in range(0, all_rows.size, size):
-                rows = all_rows[start : start + size]
-                some = self.sample.take(rows)
-                yield rows, some, _combined(self._without[fold], mine, some)
+            rows = np.flatnonzero(self.folds == fold)
+            yield from along(self.sample, rows, self.learned.without[fold], mine)
+
+
+def along(
+    sample: Sample, rows: Ints, directions: Sequence[Direction], shares: Floats
+) -> Iterator[tuple[Ints, Sample, Floats]]:
+    """Yield some rows of a sample with their combined directions (k, m), a block at a time."""
+    size = max(1, BLOCK // sample.probs.shape[1])
+    for start in range(0, rows.size, size):
+        block = rows[start : start + size]
+        some = sample.take(block)
+        yield block, some, _combined(directions, shares, some)
 
 
 class Seen(NamedTuple):
@@ -225,79 +268,6 @@ def _look(
     return found
 
 
-def at_least(fit: CrossFit, z: float, loss: float = 1.0) -> LowerBound:
-    """Return how far predictions are off; the limit is that of z standard errors.
-
-    loss : rows that are worth one independent row, where rows come in clusters
-    """
-    rows = fit.rows([combination(*evidence) for evidence in fit.evidence()])
-    return bound(rows, fit.clusters, z, loss)
-
-
-def bound(rows: Rows, clusters: Ints | None, z: float, loss: float = 1.0) -> LowerBound:
-    r"""Return the estimate, and the smallest x that it does not speak against.
-
-    The variance is that of a truth p + t h of size x. A pair of rows counts twice, each in the
-    direction of the other, which doubles the variance where directions are noise. The share that
-    is noise is seen from how gains change as folds are left out; a truth of size 0 has at least
-    `SHARED` of it.
-    """
-    if rows.length < NOTHING:
-        return LowerBound(0.0, 0.0)
-    root = sqrt(2 * rows.length)
-    estimate = rows.gain / root
-    squares = rows.weights**2
-    noise = min(1.0, rows.noise(rows.gains_without, rows.gains))
-    uneven = dot(squares, (1 - rows.lengths / rows.length) ** 2)
-    least = _of_clusters(rows, clusters, estimate)
-
-    def error(x: float) -> float:
-        t = 2 * x / root
-        own = max(0.0, float(rows.spread[0] + t * (rows.spread[1] + t * rows.spread[2])))
-        variance = loss * (own / root**2 + x * x * uneven / 4)
-        shared = noise + max(0.0, SHARED - noise) * (1 - (x / estimate) ** 2)
-        return sqrt((1 + shared) * max(variance, least)) / float(rows.weights.sum())
-
-    if estimate <= z * error(0.0) if estimate > 0 else True:
-        return LowerBound(max(0.0, estimate), 0.0)
-    low, high = 0.0, estimate
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if estimate - middle <= z * error(middle) else (middle, high)
-    return LowerBound(estimate, high, estimate + z * error(estimate))
-
-
-def _of_clusters(rows: Rows, clusters: Ints | None, estimate: float) -> float:
-    """Return the variance that the scatter of clusters shows, times the squared weight of all."""
-    if clusters is None:
-        return 0.0
-    gaps = (rows.gains - rows.gain) / sqrt(2 * rows.length)
-    gaps -= estimate * (rows.lengths / rows.length - 1) / 2
-    sums = np.bincount(clusters, rows.weights * gaps)
-    return float((sums**2).sum() * sums.size / max(1, sums.size - 1))
-
-
-def combination(gains: Floats, products: Floats) -> Floats:
-    """Return shares v >= 0 of directions that sum to 1, along the least v'(G + ridge) v / 2 - A'v.
-
-    All subsets are tried: there are at most fifteen.
-    """
-    count = gains.size
-    matrix = products + RIDGE * np.diag(np.diag(products))
-    best, shares = 0.0, np.full(count, 1.0 / count)
-    for size in range(1, count + 1):
-        for some in map(list, combinations(range(count), size)):
-            part = matrix[np.ix_(some, some)]
-            if np.diag(part).min() <= 0:
-                continue
-            found = np.linalg.lstsq(part, gains[some], rcond=None)[0]
-            value = float(gains[some] @ found)
-            if (found > 0).all() and value > best:
-                best, shares = value, np.zeros(count)
-                shares[some] = found / found.sum()
-    return shares
-
-
 def sample_of(
     data: Predictions, clusters: NDArray[Any] | None = None
 ) -> tuple[Sample, Ints | None]:
@@ -306,8 +276,16 @@ def sample_of(
     Weights add up to the effective number of rows, (sum w)² / sum w²: their unit is no matter.
     """
     kept = np.flatnonzero(data.weights > 0)
-    weights = np.array(data.weights[kept], np.float64)
+    sample = present(data, kept)
+    weights = sample.weights
     weights *= weights.sum() / (weights**2).sum()
+    of_rows = data.clusters if clusters is None else clusters
+    numbers = None if of_rows is None else np.unique(of_rows[kept], return_inverse=True)[1]
+    return sample, numbers
+
+
+def present(data: Predictions, kept: Ints) -> Sample:
+    """Return sorted rows of positive weight, as they weigh; of two outcomes the event is last."""
     labels = data.labels if kept.size == data.n else data.labels[kept]
     if data.event is None:
         probs = data.probs if kept.size == data.n else data.probs[kept]
@@ -315,9 +293,7 @@ def sample_of(
         event = data.probs[kept, data.event].astype(np.float64)
         probs = np.stack((1.0 - event, event), axis=1)
         labels = (labels == data.event).astype(np.int32)
-    of_rows = data.clusters if clusters is None else clusters
-    numbers = None if of_rows is None else np.unique(of_rows[kept], return_inverse=True)[1]
-    return Sample(probs, labels, weights), numbers
+    return Sample(probs, labels, np.array(data.weights[kept], np.float64))
 
 
 def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.int8], Ints]:
@@ -326,7 +302,7 @@ def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.
     n, m = sample.probs.shape
     own, top = _likelihoods(sample)
     shuffled = _sorted_rows(sample, own, top)[rng.permutation(n)]
-    some = shuffled[: max(FEWEST, min(MOST, LEARN // m))].copy()
+    some = shuffled[: most_learned(m)].copy()
     folds = np.empty(n, np.int8)
     if clusters is None:
         folds[shuffled] = np.arange(n) % FOLDS
@@ -336,6 +312,11 @@ def _deal(sample: Sample, clusters: Ints | None, seed: int) -> tuple[NDArray[np.
     of_cluster = np.empty(count, np.int8)
     of_cluster[by_cluster[rng.permutation(count)]] = np.arange(count) % FOLDS
     return of_cluster[clusters], some
+
+
+def most_learned(m: int) -> int:
+    """Return how many rows of so many outcomes are learned from, at most."""
+    return max(FEWEST, min(MOST, LEARN // m))
 
 
 def _likelihoods(sample: Sample) -> tuple[Floats, Floats]:
@@ -363,7 +344,7 @@ def _sorted_rows(sample: Sample, own: Floats, top: Floats) -> Ints:
     return order
 
 
-def _combined(directions: list[Direction], shares: Floats, some: Sample) -> Floats:
+def _combined(directions: Sequence[Direction], shares: Floats, some: Sample) -> Floats:
     """Return the directions of rows, combined."""
     found, logs = np.zeros(some.probs.shape), some.logs
     for direction, share in zip(directions, shares, strict=True):
@@ -379,7 +360,7 @@ def _residuals(sample: Sample) -> Floats:
     return found
 
 
-def _moments(sample: Sample, h: Floats) -> tuple[Floats, Floats, Floats]:
+def moments(sample: Sample, h: Floats) -> tuple[Floats, Floats, Floats]:
     """Return gains, lengths, and coefficients of the variance of <e_y, h> at r = p + t h."""
     squares, products = h * h, sample.probs * h
     along, lengths = products.sum(axis=1), squares.sum(axis=1)

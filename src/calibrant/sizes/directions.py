@@ -13,28 +13,22 @@ of its parts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine import threads
-from calibrant.partitions import VarianceTree
+from calibrant.partitions import FittedPartition, VarianceTree
 from calibrant.predictions import Predictions
-from calibrant.recalibration.likelihood import (
-    ALONE,
-    OwnClass,
-    log_probabilities,
-    over_classes,
-    softmax,
-)
+from calibrant.recalibration.likelihood import ALONE, OwnClass, over_classes, softmax
+from calibrant.sizes.curves import OfEvent, OfTop, Sets, Table, fit_curves
+from calibrant.sizes.samples import NEARLY, Parts, Sample
 
 Floats = NDArray[np.float64]
 
-FLOOR = 1e-8  # smaller probabilities count as this one in logarithms
-PENALTIES_OF_CURVE = 0.25, 1.0, 2.0  # of the intercept, the slope and each hat
 HATS = 8  # of the curve
-VALUES = 256  # predictions that a curve tells apart
 SHRINKING = 20.0  # rows of no deviation that are added to each cell of the tree
 SMALLEST, SHARE = 80.0, 0.04  # nodes of a tree that are split: this weight, or share of all
 POWERS = np.geomspace(0.05, 20.0, 9)  # inverse temperatures at which sums are worked out; 1 is one
@@ -42,62 +36,10 @@ PENALTY_OF_POWER = 4.0
 PENALTIES = np.array([16.0, 4.0])  # of slopes and intercepts
 DENSE = 32  # classes up to which second derivatives between classes count
 STEPS = 1  # of Newton's method that are a set's own: nearly there is good enough
-NEARLY = 1e-9  # what rounding may change, relatively, where something is counted or cut
-
-
-class Sample(NamedTuple):
-    """Rows of positive weight."""
-
-    probs: NDArray[Any]  # (n, m); of two outcomes the event is the second
-    labels: NDArray[Any]  # (n,)
-    weights: Floats  # (n,) those of all rows add up to their effective number
-
-    def take(self, rows: NDArray[np.intp]) -> "Sample":
-        """Return some of the rows, in float64."""
-        probs = self.probs[rows].astype(np.float64, copy=False)
-        return Sample(probs, self.labels[rows], self.weights[rows])
-
-    @property
-    def likely(self) -> bool:
-        """Whether the event of two outcomes is predicted more than half the time."""
-        if self.probs.shape[1] > 2:
-            return False
-        return dot(self.weights, self.probs[:, 1]) > float(self.weights.sum()) / 2
-
-    def complement(self) -> "Sample":
-        """Return two outcomes the other way round, so that the rarer one can be the event."""
-        return self._replace(probs=self.probs[:, ::-1], labels=1 - self.labels)
-
-    @property
-    def logs(self) -> Floats:
-        """Logarithms of predictions (n, m)."""
-        return log_probabilities(self.probs, FLOOR)
 
 
 Direction = Callable[[Floats, Floats], Floats]  # of predictions (k, m), and their logarithms
-Sets = Sequence[Sequence[int]]  # numbers of parts
 Rows = tuple[Floats, NDArray[Any], Floats]  # log-probabilities (n, m), labels (n,), weights (n,)
-
-
-class Parts(NamedTuple):
-    """Rows of all parts, one part after the other."""
-
-    sample: Sample
-    numbers: NDArray[np.intp]  # (n,) of the part of each row
-    total: int  # number of parts
-
-    @classmethod
-    def of(cls, parts: Sequence[Sample]) -> "Parts":
-        """Put parts together."""
-        numbers = np.repeat(np.arange(len(parts)), [part.labels.size for part in parts])
-        sample = Sample(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-        return cls(sample, numbers, len(parts))
-
-    def add_up(self, groups: NDArray[Any], n_groups: int, values: Any = 1.0) -> Floats:
-        """Return weighted sums over the rows of each part and group: (parts, groups)."""
-        each = self.numbers * n_groups + groups
-        sums = np.bincount(each, self.sample.weights * values, self.total * n_groups)
-        return np.asarray(sums, np.float64).reshape(self.total, n_groups)
 
 
 def learn(parts: Sequence[Sample], sets: Sets) -> list[list[Direction]]:
@@ -106,24 +48,40 @@ def learn(parts: Sequence[Sample], sets: Sets) -> list[list[Direction]]:
     probs, labels, _ = every.sample
     if probs.shape[1] == 2:
         table = Table.of(probs[:, 1], labels == 1, every)
-        lines, curves = (map(_of_event, fit_curves(table, sets, hats)) for hats in (0, HATS))
+        lines, curves = (map(OfEvent, fit_curves(table, sets, hats)) for hats in (0, HATS))
         return [list(pair) for pair in zip(lines, curves, strict=True)]
     top = probs.argmax(axis=1)
     table = Table.of(probs[np.arange(top.size), top], labels == top, every)
     scaled = scale_classes([(part.logs, part.labels, part.weights) for part in parts], sets)
     others = zip(fit_curves(table, sets, HATS), fit_trees(every, sets), strict=True)
     return [
-        [_of_power(power), _of_classes(theta), _of_top(curve), tree]
+        [OfPower(power), OfClasses(theta), OfTop(curve), tree]
         for (power, theta), (curve, tree) in zip(scaled, others, strict=True)
     ]
 
 
-def _of_power(power: float) -> Direction:
-    return lambda probs, logs: softmax(power * logs) - probs
+@final
+@dataclass(frozen=True, slots=True)
+class OfPower:
+    """The direction of a temperature."""
+
+    power: float
+
+    def __call__(self, probs: Floats, logs: Floats) -> Floats:
+        """Return the directions of rows: (k, m)."""
+        return softmax(self.power * logs) - probs
 
 
-def _of_classes(theta: Floats) -> Direction:
-    return lambda probs, logs: softmax(theta[:, 0] * logs + theta[:, 1]) - probs
+@final
+@dataclass(frozen=True, slots=True)
+class OfClasses:
+    """The direction of a slope and an intercept of every class."""
+
+    theta: Floats  # (m, 2)
+
+    def __call__(self, probs: Floats, logs: Floats) -> Floats:
+        """Return the directions of rows: (k, m)."""
+        return softmax(self.theta[:, 0] * logs + self.theta[:, 1]) - probs
 
 
 class Sums(NamedTuple):
@@ -251,109 +209,18 @@ def _step(sums: Sums, away: Floats) -> Floats:
     return np.asarray(np.linalg.solve(matrices, gradient[:, :, None])[:, :, 0])
 
 
-class Table(NamedTuple):
-    """Predictions of an event, nearly alike ones together, and what occurred in each part."""
+@final
+@dataclass(frozen=True, slots=True)
+class OfCells:
+    """The direction that is constant on the cells of a tree."""
 
-    x: Floats  # (k,) their log-odds
-    mass: Floats  # (parts, k) weight of rows
-    events: Floats  # (parts, k) weight of those with the event
+    tree: FittedPartition
+    means: Floats  # (cells, m)
 
-    @classmethod
-    def of(cls, p: Floats, occurred: NDArray[np.bool_], parts: Parts) -> "Table":
-        """Gather equal predictions or, of very many, those of the same share of all rows."""
-        x = _logit(p)
-        values, of_value = np.unique(x, return_inverse=True)
-        if values.size > VALUES:
-            alike = np.bincount(of_value, parts.sample.weights)
-            middle = np.cumsum(alike) - alike / 2
-            share = np.floor(VALUES * middle / alike.sum() + NEARLY).astype(np.intp)
-            of_value = np.unique(share, return_inverse=True)[1][of_value]
-        k = int(of_value.max()) + 1
-        mass, events, sums = (parts.add_up(of_value, k, each) for each in (1.0, occurred, x))
-        return cls(sums.sum(axis=0) / mass.sum(axis=0), mass, events)
-
-
-class Curve(NamedTuple):
-    """A probability as a function of its prediction p: logit p plus a curve of it."""
-
-    middle: float  # of logit p
-    scale: float  # its standard deviation
-    knots: Floats  # of the hats, sorted
-    theta: Floats  # of intercept, slope and hats
-
-    def gap(self, p: Floats) -> Floats:
-        """Return how far it is above the prediction."""
-        x = _logit(p)
-        moved = x + self.theta[0] + self.theta[1] * (x - self.middle) / self.scale
-        if self.knots.size:
-            moved += np.interp(x, self.knots, self.theta[2:])
-        return np.asarray(_logistic(moved) - _logistic(x))
-
-    def inputs(self, x: Floats) -> Floats:
-        """Return what parameters multiply: (k, 2 + hats)."""
-        hats = [np.interp(x, self.knots, hat) for hat in np.eye(self.knots.size)]
-        return np.column_stack((np.ones(x.size), (x - self.middle) / self.scale, *hats))
-
-
-def fit_curves(table: Table, sets: Sets, hats: int) -> list[Curve]:
-    """Return the curve of least penalised log loss of each set of parts; without hats a line."""
-    mass = table.mass.sum(axis=0)
-    ranks = np.cumsum(mass) / mass.sum()
-    middle = float(np.average(table.x, weights=mass))
-    scale = max(0.1, float(np.sqrt(np.average((table.x - middle) ** 2, weights=mass))))
-    knots = np.unique(np.interp((np.arange(hats) + 0.5) / max(hats, 1), ranks, table.x))
-    curve = Curve(middle, scale, knots, np.zeros(2 + knots.size))
-    of_intercept, of_slope, of_hat = PENALTIES_OF_CURVE
-    penalty = np.array([of_intercept, of_slope, *[of_hat] * knots.size])
-    inputs = curve.inputs(table.x)
-    found = []
-    for mine in sets:
-        some = Table(table.x, *(sums[list(mine)].sum(axis=0) for sums in table[1:]))
-        found.append(curve._replace(theta=_logistic_fit(inputs, some, penalty)))
-    return found
-
-
-def _logistic_fit(inputs: Floats, table: Table, penalty: Floats) -> Floats:
-    """Return the parameters of least penalised log loss, by Newton's method; of one part."""
-    x, mass, events = table
-    theta = np.zeros(penalty.size)
-    for _ in range(25):
-        q = _logistic(x + inputs @ theta)
-        gradient = (mass * q - events) @ inputs + penalty * theta
-        curvature = (inputs.T * (mass * q * (1 - q))) @ inputs
-        curvature[np.diag_indices(penalty.size)] += penalty
-        step = np.linalg.solve(curvature, gradient)
-        step *= min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))  # far steps may overshoot
-        theta = theta - step
-        if np.abs(step).max() < 1e-4:
-            break
-    return theta
-
-
-def _of_event(curve: Curve) -> Direction:
-    """Return the direction of two outcomes."""
-
-    def direction(probs: Floats, _: Floats) -> Floats:
-        gap = curve.gap(probs[:, 1])
-        return np.stack((-gap, gap), axis=1)
-
-    return direction
-
-
-def _of_top(curve: Curve) -> Direction:
-    """Return the direction that gives to the most probable class and takes from all others alike.
-
-    So sizes are never below what the curve of the confidence shows.
-    """
-
-    def direction(probs: Floats, _: Floats) -> Floats:
-        rows, top = np.arange(len(probs)), probs.argmax(axis=1)
-        gap = curve.gap(probs[rows, top])
-        found = np.repeat(-gap[:, None] / (probs.shape[1] - 1), probs.shape[1], axis=1)
-        found[rows, top] = gap
+    def __call__(self, probs: Floats, _: Floats) -> Floats:
+        """Return the directions of rows: (k, m)."""
+        found: Floats = self.means[self.tree.assign(np.ascontiguousarray(probs))]
         return found
-
-    return direction
 
 
 def fit_trees(parts: Parts, sets: Sets) -> list[Direction]:
@@ -371,20 +238,6 @@ def fit_trees(parts: Parts, sets: Sets) -> list[Direction]:
     def of_set(mine: Sequence[int]) -> Direction:
         some = list(mine)
         means = sums[some].sum(axis=0) / (mass[some].sum(axis=0) + SHRINKING)[:, None]
-        return lambda probs, _: means[tree.assign(np.ascontiguousarray(probs))]
+        return OfCells(tree, means)
 
     return [of_set(mine) for mine in sets]
-
-
-def dot(a: Floats, b: Floats) -> float:
-    """Return the sum of products, without threads of BLAS: they wait for each other by spinning."""
-    return float(np.einsum("i,i->", a, b))
-
-
-def _logit(p: Floats) -> Floats:
-    inside = np.clip(p, FLOOR, 1 - FLOOR)
-    return np.asarray(np.log(inside) - np.log1p(-inside))
-
-
-def _logistic(x: Floats) -> Floats:
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -700.0, 700.0))))

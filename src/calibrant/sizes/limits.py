@@ -11,18 +11,20 @@ that the limits of the constant are exact, as those of Clopper and Pearson are, 
 counts. The same is done where there is one bin.
 """
 
-from itertools import chain
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.predictions import Predictions
-from calibrant.sizes.cross_fit import CrossFit, at_least, sample_of
-from calibrant.sizes.directions import FLOOR, NEARLY, Sample, dot
+from calibrant.sizes.cross_fit import sample_of
+from calibrant.sizes.grades import Grades
+from calibrant.sizes.lower_limit import LowerBound, Totals, bound
+from calibrant.sizes.samples import FLOOR, NEARLY, Sample, dot
 
 Floats = NDArray[np.float64]
+OfEvent = Sample | Grades  # rows, or groups of them whose sums are known
 
 LEVEL = 0.95
 Z = 1.96
@@ -50,7 +52,37 @@ class Size(NamedTuple):
     """What it is at most; None of more than two outcomes, of which there is no upper bound."""
 
 
-def size_of(fit: CrossFit, top: CrossFit | None = None) -> Size | None:
+class Fit(Protocol):
+    """Directions of rows, at hand or elsewhere, and what rows say of them."""
+
+    m: int
+
+    @property
+    def count(self) -> int:
+        """The number of rows, or of clusters."""
+
+    @property
+    def clusters(self) -> NDArray[np.intp] | None:
+        """The cluster of each row; None if rows are independent."""
+
+    @property
+    def sample(self) -> OfEvent:
+        """The rows; of two outcomes, the rarer one is the event."""
+
+    @property
+    def totals(self) -> Totals:
+        """What the lower limit follows from."""
+
+
+def at_least(fit: Fit, z: float, loss: float = 1.0) -> LowerBound:
+    """Return how far predictions are off; the limit is that of z standard errors.
+
+    loss : rows that are worth one independent row, where rows come in clusters
+    """
+    return bound(fit.totals, z, loss)
+
+
+def size_of(fit: Fit, top: Fit | None = None) -> Size | None:
     """Return how far predictions are off, with 95 % limits; None if there are too few rows.
 
     Of more than two outcomes it is never below what the most probable class implies: what that is
@@ -61,7 +93,7 @@ def size_of(fit: CrossFit, top: CrossFit | None = None) -> Size | None:
     """
     if fit.count < FEWEST:
         return None
-    m = fit.sample.probs.shape[1]
+    m = fit.m
     if top is not None:
         share, own, other = sqrt(m / (m - 1) / 2), at_least(fit, OF_TWO), at_least(top, OF_TWO)
         return Size(max(own.size, share * other.size), max(own.low, share * other.low), None)
@@ -97,14 +129,17 @@ def bias_of(data: Predictions, clusters: NDArray[Any] | None = None, level: floa
     predictions. The other moves all log-odds by a constant, with the exact distribution of the
     number of events: it holds where events, or their complements, are few.
     """
+    return bias_of_event(*sample_of(data, clusters), level)
+
+
+def bias_of_event(
+    sample: OfEvent, clusters: NDArray[np.intp] | None = None, level: float = LEVEL
+) -> Bias:
+    """Return the bias of rows, or of groups of rows whose sums are known."""
     from scipy.special import stdtrit  # noqa: PLC0415 (slow to import)
 
-    sample, clusters = sample_of(data, clusters)
-    p, occurred = sample.probs[:, 1], sample.labels == 1
-    mass = float(sample.weights.sum())
-    gaps = sample.weights * (p - occurred)
-    value = float(gaps.sum() / mass)
-    shown, implied = float((gaps**2).sum()), _implied(sample)
+    mass, gap, shown, implied = sample.residuals
+    value = gap / mass
     freedom, loss = np.inf, cluster_loss(sample, clusters)
     if clusters is not None:
         freedom = max(1, int(clusters.max()))
@@ -114,14 +149,14 @@ def bias_of(data: Predictions, clusters: NDArray[Any] | None = None, level: floa
     return Bias(value, min(value - half, low), max(value + half, high))
 
 
-def cluster_loss(sample: Sample, clusters: NDArray[np.intp] | None) -> float:
+def cluster_loss(sample: OfEvent, clusters: NDArray[np.intp] | None) -> float:
     """Return how many rows are worth an independent one, by the scatter of clusters' residuals.
 
     It is compared with the scatter that predictions imply of rows, and with that of the rows, which
     is small, too, where events are few. Residuals are taken about their mean as far as events, or
     their complements, are seen in many clusters: where there is none, clusters have one label each.
     """
-    if clusters is None:
+    if clusters is None or not isinstance(sample, Sample):
         return 1.0
     p, occurred = sample.probs[:, 1], sample.labels == 1
     gaps = sample.weights * (p - occurred)
@@ -130,25 +165,19 @@ def cluster_loss(sample: Sample, clusters: NDArray[np.intp] | None) -> float:
     gaps -= sample.weights * gaps.sum() / sample.weights.sum() * number / (number + 1)
     sums = np.bincount(clusters, gaps)
     together = float((sums**2).sum()) * sums.size / max(1, sums.size - 1)
-    return max(1.0, together / max(min(_implied(sample), float((gaps**2).sum())), 1e-300))
+    return max(1.0, together / max(min(sample.residuals.implied, float((gaps**2).sum())), 1e-300))
 
 
-def within_bins(sample: Sample, clusters: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+def within_bins(sample: OfEvent, clusters: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
     """Return the parts (n,) of clusters whose rows have about equal predictions: tenths of all."""
-    if clusters is None:
+    if clusters is None or not isinstance(sample, Sample):
         return None
     p = sample.probs[:, 1]
     tenths = 10 * np.searchsorted(np.sort(p), p) // p.size
     return np.unique(tenths * (clusters.max() + 1) + clusters, return_inverse=True)[1]
 
 
-def _implied(sample: Sample) -> float:
-    """Return the variance of the sum of residuals that predictions imply."""
-    p = sample.probs[:, 1]
-    return dot(sample.weights**2, p * (1 - p))
-
-
-def _bias_of_counts(sample: Sample, level: float, loss: float) -> tuple[float, float]:
+def _bias_of_counts(sample: OfEvent, level: float, loss: float) -> tuple[float, float]:
     """Return the limits that the number of events sets."""
     from scipy.special import ndtri  # noqa: PLC0415 (slow to import)
 
@@ -197,7 +226,7 @@ class Bins(NamedTuple):
     variance: float  # of all outcomes together
 
 
-def at_most(sample: Sample, z: float, loss: float = 1.0, within: float = 1.0) -> float:
+def at_most(sample: OfEvent, z: float, loss: float = 1.0, within: float = 1.0) -> float:
     """Return the upper limit of the root mean square deviation of an event.
 
     z : quantile of the normal distribution
@@ -213,18 +242,14 @@ def at_most(sample: Sample, z: float, loss: float = 1.0, within: float = 1.0) ->
     return float(np.sqrt(found))
 
 
-def _of_counts(sample: Sample, z: float, loss: float) -> float:
+def _of_counts(sample: OfEvent, z: float, loss: float) -> float:
     """Return the largest mean square that the number of events allows, of all rows as one bin.
 
     Log-odds are off by a constant, or by opposite ones on both sides of 1/2, as those of a model
     are that is too confident: then what was less probable in each row is counted.
     """
-    p = sample.probs[:, 1]
-    unlikely = np.where(p > 0.5, 1 - p, p)
-    occurred = (sample.labels == 1) != (p > 0.5)
-    flipped = Sample(np.stack((1 - unlikely, unlikely), axis=1), occurred, sample.weights)
     found = 0.0
-    for some in (sample, flipped):
+    for some in (sample, sample.flipped):
         whole = whole_bin(some, loss)
         squares = (whole.ends(z) - whole.p) ** 2 @ whole.counts / whole.rows
         found = max(found, float(squares.max()))
@@ -251,24 +276,22 @@ def _of_squares(bins: Bins, z: float, added: float) -> float:
     return max(0.0, middle + float(np.sqrt(max(0.0, middle**2 - value**2 + z * z * least))))
 
 
-def _bins(sample: Sample, loss: float) -> Bins:
+def _bins(sample: OfEvent, loss: float) -> Bins:
     """Cut rows, sorted by prediction, into bins; equal predictions stay together.
 
     Variances are at least what predictions imply. Where outcomes scatter more, as those of a model
     do that is sure and wrong, the rest counts for all rows alike, so that there are more bins.
     """
-    order = np.argsort(sample.probs[:, 1], kind="stable")
-    p, weights = sample.probs[order, 1], sample.weights[order]
-    implied, gaps = weights * p * (1 - p), p - (sample.labels[order] == 1)
-    rest = max(0.0, (dot(weights, gaps**2) - float(implied.sum())) / float(weights.sum()))
+    ranked = sample.ranked
+    p, weights, implied = ranked.p, ranked.weights, ranked.implied
+    rest = max(0.0, (ranked.scatter - float(implied.sum())) / float(weights.sum()))
     variance = np.cumsum(implied + weights * rest) / loss
     most = min(MOST, 1.5 * (weights.sum() / loss) ** (1 / 3), variance[-1] / LEAST)
     count = max(1, int(most + NEARLY))
     ends = variance[-1] * np.arange(1, count) / count * (1 - NEARLY)
     cuts = np.searchsorted(p, p[np.searchsorted(variance, ends)], "left")
-    starts, weighed = np.unique(np.append(0, cuts)), (weights * gaps**power for power in (1, 2))
-    columns = chain((weights, weights**2, implied), weighed)  # one after another: they are large
-    sums = np.stack([np.add.reduceat(column, starts) for column in columns])
+    starts = np.unique(np.append(0, cuts))
+    sums = np.stack([np.add.reduceat(column, starts) for column in ranked.columns()])
     mass, squares = sums[:2]
     rows = mass * mass / squares / loss
     expected, means, second = sums[2:] / mass
@@ -277,18 +300,15 @@ def _bins(sample: Sample, loss: float) -> Bins:
     return Bins(mass / mass.sum(), means**2, noise, rows, float(variance[-1]))
 
 
-def whole_bin(sample: Sample, loss: float) -> Bin:
+def whole_bin(sample: OfEvent, loss: float) -> Bin:
     """Return all rows as one bin; rows of unequal weight count as their effective number."""
-    p = np.clip(sample.probs[:, 1], FLOOR, 1 - FLOOR)
-    order = np.argsort(p, kind="stable")
-    p, events, weights = p[order], sample.labels[order] == 1, sample.weights[order]
+    p, weights, squares, events = sample.alike
     mass = float(weights.sum())
-    rows = mass * mass / float((weights**2).sum()) / loss
+    rows = mass * mass / squares / loss
     starts = _groups(p, weights)
     counts = np.add.reduceat(weights, starts)
     values = np.clip(np.add.reduceat(weights * p, starts) / counts, FLOOR, 1 - FLOOR)
-    occurred = dot(weights, events.astype(np.float64)) / mass * rows
-    return Bin(values, counts * rows / mass, occurred)
+    return Bin(values, counts * rows / mass, events / mass * rows)
 
 
 def _groups(p: Floats, weights: Floats) -> NDArray[np.intp]:

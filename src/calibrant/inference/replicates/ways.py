@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.calibration import Block, Gathered, Tabled, fill
+from calibrant.calibration import Block, Gathered, Tabled, fill, fold
 from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.engine import threads
 from calibrant.engine.arrays import Replicates
@@ -109,7 +109,8 @@ class Elsewhere:
                     drawn.append(problem)
                     parts.append(problem.rows.part(work, problem.lens))
             progress = part_of(self.plan, READING + start, some.size)
-            states = self.rows.fold(parts, progress) if parts else []
+            talks = [talk for problem in self.tables for talk in problem.view.talks]
+            states = fold(talks, parts, self.rows, progress) if parts else []
             found = dict(zip(drawn, states, strict=True))
             yield [
                 Block(one.away.over(dict(zip(mine, found.get(one, ()), strict=False)), some), some)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, starmap
 from math import erfc, sqrt
 from typing import Any, final
@@ -19,7 +20,7 @@ from calibrant.inference.verdicts.evaluation import (
     chosen_statistics,
     of_problems,
 )
-from calibrant.inference.verdicts.judging import cross_fit, fit_directions
+from calibrant.inference.verdicts.judging import Known, Sizes, cross_fit, fit_directions
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
@@ -257,7 +258,7 @@ def compare(
         rows = as_rows(data)
         problems = [mine.look(rows, lens, distributions=True) for lens in chosen]
         found = fit_directions(problems)
-        sizes = list(starmap(size_of, found))
+        sizes: Sizes = partial(list, [Known(size) for size in starmap(size_of, found)])
         evaluations[name] = of_problems(data, problems, tested, mine, sizes)
         fits[name] = [fit.own for fit in found]
         if paired and number:

@@ -28,9 +28,10 @@ from calibrant.inference.verdicts.ece import Ece
 from calibrant.inference.verdicts.judging import (
     CELLS,
     WHOLE,
+    Sizes,
     find_moments_away,
-    fit_directions,
     judge,
+    sizes_of,
 )
 from calibrant.inference.verdicts.power import detectable
 from calibrant.inference.verdicts.verdict import Verdict
@@ -39,7 +40,6 @@ from calibrant.partitions import Partition
 from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.rows import Scan
-from calibrant.sizes import Size, size_of
 from calibrant.statistics import Statistic
 from calibrant.statistics.calibration_errors import ECE
 from calibrant.statistics.spelled import as_statistic
@@ -194,7 +194,7 @@ def evaluate(
     ----------
     data : Predictions or Scan
         Predictions and outcomes. Of scanned rows, statistics on bins are tested if none are
-        chosen, and how far off they are is not worked out.
+        chosen.
     lenses : sequence of Lens, optional
         Default: canonical and, for more than two classes, top label.
     statistics : sequence of Statistic, optional
@@ -257,19 +257,12 @@ def through_all(
     return of_problems(data, problems, statistics, plan, sizes_of(problems))
 
 
-def sizes_of(problems: Sequence[Problem]) -> list[Size | None]:
-    """Return how far off rows at hand are, as lenses show them; nothing of others."""
-    if not problems[0].rows.held:
-        return [None] * len(problems)
-    return [size_of(*fits) for fits in fit_directions(problems)]
-
-
 def of_problems(
     data: Predictions | Scan,
     problems: Sequence[Problem],
     statistics: Sequence[Statistic] | None,
     plan: Plan,
-    sizes: Sequence[Size | None],
+    sizes: Sizes,
 ) -> Evaluation:
     """Test statistics of several views of the same data; the omnibus ones, if there are none."""
     found = judged(problems, statistics, plan, sizes, with_ece=True)
@@ -295,7 +288,7 @@ def judged(
     problems: Sequence[Problem],
     statistics: Sequence[Statistic] | None,
     plan: Plan,
-    sizes: Sequence[Size | None],
+    sizes: Sizes,
     *,
     with_ece: bool = False,
 ) -> Judged:
@@ -310,12 +303,13 @@ def judged(
     families = [(np.array(v), null, w) for (v, null), w in zip(found, weights, strict=True)]
     pvalues, evidence = together(families, _implies_all(problems))
     pvalues[[not problem.tells for problem in problems]] = 1.0
+    known = sizes()
     rows = _adjusted(problems, tested, found, pvalues)
     if pvalues.min() <= ALPHA:
-        find_moments_away(problems)
+        find_moments_away(problems, known)
     verdicts = tuple(
         judge(problem, mine, p, len(rows), plan.n_resamples)
-        for problem, mine, p in zip(problems, sizes, pvalues.tolist(), strict=True)
+        for problem, mine, p in zip(problems, known, pvalues.tolist(), strict=True)
     )
     return Judged(rows, verdicts, evidence, ece)
 

@@ -15,7 +15,8 @@ from calibrant.checks.parameters import Rng, listed, whole
 from calibrant.cuts.gathering import gathered, rule
 from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import Evidence
-from calibrant.inference.verdicts.evaluation import EvaluationRow, judged, sizes_of
+from calibrant.inference.verdicts.evaluation import EvaluationRow, judged
+from calibrant.inference.verdicts.judging import sizes_of
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions

@@ -1,11 +1,13 @@
 """How a verdict is reached: what tests, directions that were learned, biases and bins say."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.calibration import Talk, finish
 from calibrant.checks.parameters import derive
 from calibrant.inference.replicates.problem import Problem, find_moments
 from calibrant.inference.testing.binwise import standardise
@@ -15,7 +17,7 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.scores import Impossible, impossible
-from calibrant.sizes import CrossFit, Size, bias_of
+from calibrant.sizes import Bias, CrossFit, Grades, Size, bias_of, bias_of_event, fitting, size_of
 from calibrant.tables import visible
 from calibrant.words import ALPHA
 
@@ -26,23 +28,66 @@ CELLS, WHOLE = EqualWidth(10), EqualWidth(1)  # in which directions are looked f
 class Fits(NamedTuple):
     """Directions of what a lens shows, from which its size follows."""
 
-    own: CrossFit
-    top: CrossFit | None  # of the predicted class, if there are more than two outcomes
+    own: Any  # a CrossFit or, of rows elsewhere, a Talk that finds what directions show
+    top: Any  # of the predicted class; None of two outcomes
+
+
+class Known(NamedTuple):
+    """What is known of how far off predictions are, beside tests."""
+
+    size: Size | None
+    groups: Grades | None = None  # of rows elsewhere that have two outcomes
+
+
+Sizes = Callable[[], Sequence[Known | None]]  # asked for when tests have read the rows
 
 
 def fit_directions(problems: Sequence[Problem]) -> tuple[Fits, ...]:
-    """Learn the directions of rows at hand, as lenses show them."""
+    """Learn the directions of rows as lenses show them, or ask for them in passes to come."""
     found: list[Fits] = []
-    predicted: CrossFit | None = None  # directions of the predicted class
+    predicted: Any = None  # directions of the predicted class
     for problem in problems:
+        fit = cross_fit if problem.rows.held else partial(_ask, share=max(1, len(problems) // 4))
         own = predicted if problem.lens == TopLabel() else None
         top = None
         if problem.view.m > 2:
             of_all = problem.lens == Canonical()
-            top = cross_fit(problem, TopLabel() if of_all else problem.lens >> TopLabel())
+            top = fit(problem, TopLabel() if of_all else problem.lens >> TopLabel())
             predicted = top if of_all else predicted
-        found.append(Fits(own or cross_fit(problem, problem.lens), top))
+        found.append(Fits(own or fit(problem, problem.lens), top))
     return tuple(found)
+
+
+def sizes_of(problems: Sequence[Problem]) -> Sizes:
+    """Work out how far off rows at hand are; of others, ask what tests' passes can answer too.
+
+    Rows elsewhere need numbers, and lenses that leave each row one.
+    """
+    rows: Any = problems[0].rows
+    if rows.held:
+        found = [Known(size_of(*fits)) for fits in fit_directions(problems)]
+        return lambda: found
+    able = [one for one in problems if one.lens.rowwise and rows.has_numbers]
+    asked = dict(zip(able, fit_directions(able), strict=True))
+    return lambda: [_heard(asked.get(problem), rows) for problem in problems]
+
+
+def _ask(problem: Problem, lens: Lens, *, share: int) -> Talk:
+    """Ask for the directions of rows elsewhere, through a lens."""
+    key, m = derive(problem.redraw.key, SIZES), lens(problem.view.sample.given).m
+    talk = Talk(fitting(m, key, problem.rows.unit, share), problem.rows, lens)
+    problem.view.talks.append(talk)
+    return talk
+
+
+def _heard(fits: Fits | None, rows: Any) -> Known | None:
+    """Return what directions of rows elsewhere show; None if nobody asked."""
+    if fits is None:
+        return None
+    talks = [talk for talk in fits if talk is not None]
+    finish(talks, rows)
+    found = [talk.found for talk in talks]
+    return Known(size_of(*found), found[0].of_event)
 
 
 def cross_fit(problem: Problem, lens: Lens, like: CrossFit | None = None) -> CrossFit:
@@ -55,28 +100,29 @@ def cross_fit(problem: Problem, lens: Lens, like: CrossFit | None = None) -> Cro
     return CrossFit(seen, seed, clusters_of(given, lens), like)
 
 
-def judge(problem: Problem, size: Size | None, p: float, n_tests: int, n_resamples: int) -> Verdict:
+def judge(
+    problem: Problem, known: Known | None, p: float, n_tests: int, n_resamples: int
+) -> Verdict:
     """Say what tests through one lens mean, whose p-value together is adjusted for all.
 
-    size : of rows at hand; None of others
+    known : None if how far off predictions are is not worked out
     """
-    held = problem.rows.held
-    bias, bias_interval = _bias(problem)
+    held, size = problem.rows.held, None if known is None else known.size
+    groups = None if known is None else known.groups
+    bias, bias_interval = _bias(problem, groups)
     return Verdict(
         lens=problem.lens,
         subject=subject_of(problem),
         pvalue=p,
         n_tests=n_tests,
         n_resamples=n_resamples,
-        direction=(
-            _direction(problem, bias, bias_interval) if bias is not None and p <= ALPHA else None
-        ),
+        direction=_direction(problem, (bias, bias_interval), groups) if p <= ALPHA else None,
         bias=bias,
         bias_interval=bias_interval,
         size=None if size is None else size.value,
         interval=None if size is None else (size.low, size.high),
         balanced=held and balanced(problem.view.batch.given),
-        scanned=not held,
+        scanned=known is None,
         n_clusters=problem.n_clusters,
         clusters_worth=problem.clusters_worth,
         impossible=_impossible(problem) if held else None,
@@ -119,15 +165,23 @@ def subject_of(problem: Problem) -> str:
     return f"the probabilities of {problem.lens}"
 
 
-def _bias(problem: Problem) -> tuple[float | None, tuple[float, float] | None]:
+Told = tuple[float | None, tuple[float, float] | None]  # a bias and its interval
+
+
+def _bias(problem: Problem, groups: Grades | None) -> Told:
     """Return mean prediction minus rate, and its interval; None of more than two outcomes."""
     event = problem.view.event
     if event is None:
         return None, None
-    if not problem.rows.held:
+    if not problem.rows.held and groups is None:
         _, (predicted,), (observed,) = problem.view.cells(WHOLE).means()
         return float(predicted[event] - observed[event]), None
-    found = bias_of(problem.seen, _clusters(problem))
+    if groups is not None:
+        return _told(bias_of_event(groups))
+    return _told(bias_of(problem.seen, _clusters(problem)))
+
+
+def _told(found: Bias) -> Told:
     return found.value, (found.low, found.high)
 
 
@@ -143,23 +197,27 @@ def _clusters(problem: Problem) -> NDArray[Any] | None:
     return clusters_of(problem.view.batch.given, problem.lens)
 
 
-def _direction(
-    problem: Problem, bias: float, interval: tuple[float, float] | None
-) -> Direction | None:
+def _direction(problem: Problem, bias: Told, groups: Grades | None) -> Direction | None:
     """Return what bins show that are off in opposite ways, or the mean of all rows."""
+    value, interval = bias
+    if value is None:
+        return None
     if interval is None:
         if all(_off(problem, CELLS)):
             return "both"
-        return ("high" if bias > 0 else "low") if any(_off(problem, WHOLE)) else None
-    if {"high", "low"} <= _directions_of_bins(problem):
+        return ("high" if value > 0 else "low") if any(_off(problem, WHOLE)) else None
+    if {"high", "low"} <= _directions_of_bins(problem, groups):
         return "both"
     if interval[0] > 0:
         return "high"
     return "low" if interval[1] < 0 else None
 
 
-def _directions_of_bins(problem: Problem) -> set[str | None]:
+def _directions_of_bins(problem: Problem, groups: Grades | None) -> set[str | None]:
     """Return which ways bins are off on average, all of them at once at 5 %."""
+    if groups is not None:
+        tenths = groups.tenths()
+        return {bias_of_event(one, level=1 - ALPHA / len(tenths)).direction for one in tenths}
     cells, clusters = problem.view.cells(CELLS), _clusters(problem)
     level = 1 - ALPHA / cells.n_cells
     found = set()
@@ -172,12 +230,12 @@ def _directions_of_bins(problem: Problem) -> set[str | None]:
     return found
 
 
-def find_moments_away(problems: Sequence[Problem]) -> None:
-    """Find the moments that directions of rows elsewhere need, in one pass."""
+def find_moments_away(problems: Sequence[Problem], known: Sequence[Known | None]) -> None:
+    """Find the moments that directions of rows elsewhere need if no more is known, in one pass."""
     asked = [
         (problem, problem.view.cells(partition))
-        for problem in problems
-        if not problem.rows.held and problem.view.event is not None and not _counted(problem)
+        for problem, mine in zip(problems, known, strict=True)
+        if mine is None and problem.view.event is not None and not _counted(problem)
         for partition in (CELLS, WHOLE)
     ]
     find_moments(asked)

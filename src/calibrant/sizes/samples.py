@@ -1,0 +1,139 @@
+"""Rows as directions and limits see them: samples of them in parts, sorted ones, and their sums."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.recalibration.likelihood import log_probabilities
+
+Floats = NDArray[np.float64]
+
+FLOOR = 1e-8  # smaller probabilities count as this one in logarithms
+NEARLY = 1e-9  # what rounding may change, relatively, where something is counted or cut
+
+
+class Sample(NamedTuple):
+    """Rows of positive weight."""
+
+    probs: NDArray[Any]  # (n, m); of two outcomes the event is the second
+    labels: NDArray[Any]  # (n,)
+    weights: Floats  # (n,) those of all rows add up to their effective number
+
+    def take(self, rows: NDArray[np.intp]) -> "Sample":
+        """Return some of the rows, in float64."""
+        probs = self.probs[rows].astype(np.float64, copy=False)
+        return Sample(probs, self.labels[rows], self.weights[rows])
+
+    @property
+    def likely(self) -> bool:
+        """Whether the event of two outcomes is predicted more than half the time."""
+        if self.probs.shape[1] > 2:
+            return False
+        return dot(self.weights, self.probs[:, 1]) > float(self.weights.sum()) / 2
+
+    def complement(self) -> "Sample":
+        """Return two outcomes the other way round, so that the rarer one can be the event."""
+        return self._replace(probs=self.probs[:, ::-1], labels=1 - self.labels)
+
+    @property
+    def logs(self) -> Floats:
+        """Logarithms of predictions (n, m)."""
+        return log_probabilities(self.probs, FLOOR)
+
+    @property
+    def flipped(self) -> "Sample":
+        """Return two outcomes with what is less probable in each row as the event."""
+        p = self.probs[:, 1]
+        unlikely = np.where(p > 0.5, 1 - p, p)
+        occurred = (self.labels == 1) != (p > 0.5)
+        return Sample(np.stack((1 - unlikely, unlikely), axis=1), occurred, self.weights)
+
+    @property
+    def residuals(self) -> "Residuals":
+        """Sums of what two outcomes are off by."""
+        p, occurred = self.probs[:, 1], self.labels == 1
+        gaps = self.weights * (p - occurred)
+        implied = dot(self.weights**2, p * (1 - p))
+        mass = float(self.weights.sum())
+        return Residuals(mass, float(gaps.sum()), float((gaps**2).sum()), implied)
+
+    @property
+    def ranked(self) -> "Ranked":
+        """The rows of two outcomes, sorted by prediction."""
+        order = np.argsort(self.probs[:, 1], kind="stable")
+        p, weights = self.probs[order, 1], self.weights[order]
+        return Ranked(p, weights, weights * p * (1 - p), p - (self.labels[order] == 1))
+
+    @property
+    def alike(self) -> "Alike":
+        """Predictions of the event, sorted, away from 0 and 1, and sums that go with them."""
+        p = np.clip(self.probs[:, 1], FLOOR, 1 - FLOOR)
+        order = np.argsort(p, kind="stable")
+        p, events, weights = p[order], self.labels[order] == 1, self.weights[order]
+        return Alike(p, weights, float((weights**2).sum()), dot(weights, events.astype(np.float64)))
+
+
+class Residuals(NamedTuple):
+    """Sums of what two outcomes are off by."""
+
+    mass: float  # weight of all rows
+    gap: float  # of w (p - y)
+    shown: float  # of its squares
+    implied: float  # of w² p (1 - p)
+
+
+class Alike(NamedTuple):
+    """Sorted predictions of an event, and how often it occurred."""
+
+    p: Floats
+    weights: Floats
+    squares: float  # of all weights
+    events: float  # weight of rows with the event
+
+
+class Ranked(NamedTuple):
+    """Rows of two outcomes, sorted by prediction."""
+
+    p: Floats
+    weights: Floats
+    implied: Floats  # w p (1 - p)
+    gaps: Floats  # p - y
+
+    @property
+    def scatter(self) -> float:
+        """Sum of w (p - y)²."""
+        return dot(self.weights, self.gaps**2)
+
+    def columns(self) -> Iterator[Floats]:
+        """Yield w, w², w p (1 - p), w (p - y) and w (p - y)², one after another: they are large."""
+        weighed = (self.weights * self.gaps**power for power in (1, 2))
+        return chain((self.weights, self.weights**2, self.implied), weighed)
+
+
+class Parts(NamedTuple):
+    """Rows of all parts, one part after the other."""
+
+    sample: Sample
+    numbers: NDArray[np.intp]  # (n,) of the part of each row
+    total: int  # number of parts
+
+    @classmethod
+    def of(cls, parts: Sequence[Sample]) -> "Parts":
+        """Put parts together."""
+        numbers = np.repeat(np.arange(len(parts)), [part.labels.size for part in parts])
+        sample = Sample(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return cls(sample, numbers, len(parts))
+
+    def add_up(self, groups: NDArray[Any], n_groups: int, values: Any = 1.0) -> Floats:
+        """Return weighted sums over the rows of each part and group: (parts, groups)."""
+        each = self.numbers * n_groups + groups
+        sums = np.bincount(each, self.sample.weights * values, self.total * n_groups)
+        return np.asarray(sums, np.float64).reshape(self.total, n_groups)
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Return the sum of products, without threads of BLAS: they wait for each other by spinning."""
+    return float(np.einsum("i,i->", a, b))
