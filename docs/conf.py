@@ -93,7 +93,8 @@ def visit_math(translator, node):
     """Write a formula as MathML."""
     block = isinstance(node, nodes.math_block)
     text = re.sub(r"\\[Bb]igg?[lr]?\b", "", node.astext())  # browsers choose sizes themselves
-    translator.body.append(str(latex2mathml.tex2mathml(text, as_block=block)))
+    formula = str(latex2mathml.tex2mathml(text, as_block=block))
+    translator.body.append(f'<div class="formula">{formula}</div>' if block else formula)
     raise nodes.SkipNode
 
 
