@@ -115,7 +115,7 @@ def test_confidences_of_inspect_ai(tmp_path):
     ("log", "sentence"),
     [
         (inspected(), "the log must have samples; found none"),
-        (inspected(score("C", confidence=1), {}), "row 1 has none in column 'correct' "),
+        (inspected(score("C", confidence=1), {}), "row 1 has none in column"),
         (inspected(score("C")), "the log must say how sure the model was; nothing does"),
         (inspected(score("P", confidence=1)), "C or I, 1 or 0; row 0 has 'P'"),
     ],
