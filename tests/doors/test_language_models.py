@@ -78,7 +78,7 @@ def test_inspect_ai_with_choices(inspected, ending):
 
 def test_inspect_ai_with_epochs(inspected):
     log = letters(inspected, "eval", epochs=2)
-    with pytest.raises(ValueError, match="Was a case asked more than once. Say so with `cluster`"):
+    with pytest.raises(ValueError, match=r"asked more than once\? Say so with `cluster`"):
         cal.load(log.location)
     data = cal.load(log.location, cluster="id")
     assert data.n == 8
@@ -107,7 +107,7 @@ def test_inspect_ai_with_confidences(inspected, ending):
     log = inspected(ending, outputs, samples, generate(), sure(), fail_on_error=False)
     with pytest.raises(TypeError, match="column 'confidence' must hold numbers"):
         cal.load(log.location)
-    with pytest.raises(ValueError, match="row 2 has none .* `drop_missing=True`"):
+    with pytest.raises(ValueError, match=r"row 2 has none .* `drop_missing=True`"):
         cal.load(log.location, percent=True)
     data = cal.load(log.location, percent=True, drop_missing=True)
     assert data.probs[:, 1].tolist() == pytest.approx([0.9, 0.8, 0.7])

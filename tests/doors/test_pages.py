@@ -8,6 +8,7 @@ import subprocess
 
 import lightning
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import yaml
@@ -18,7 +19,14 @@ from transformers import Trainer
 import calibrant as cal
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the packages
-PAGES = ("pytorch", "language-models", "tracking")
+DOORS = {  # what people search for, and the page that has a recipe of it
+    "scikit-learn": "scikit-learn",
+    **dict.fromkeys(("PyTorch", "torchmetrics", "Lightning", "Hugging Face"), "pytorch"),
+    **dict.fromkeys(("lm-evaluation-harness", "inspect_ai", "HELM"), "language-models"),
+    **dict.fromkeys(("pytest", "GitHub Actions", "MLflow", "Weights & Biases"), "tracking"),
+    **dict.fromkeys(("Excel", "Stata", "SPSS", "decimal comma", "percentages"), "files"),
+}
+PAGES = sorted(set(DOORS.values()))
 DATA = cal.datasets.dirichlet(2000, 3, temperature=1, rng=1)
 
 
@@ -30,6 +38,14 @@ def recipes(page):
 def recipe(page, word):
     (found,) = (one for one in recipes(page) if word in one)
     return found
+
+
+@pytest.mark.parametrize(("name", "page"), DOORS.items())
+def test_a_search_for_its_name_finds_the_page(name, page):
+    headings = re.findall(
+        "^#+ (.*)", (ROOT / "docs" / f"{page}.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert name.lower() in " ".join(headings).lower()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -76,6 +92,15 @@ def test_language_models(tmp_path, monkeypatch, capsys):
     (folder / "samples_arc_easy_2026-01-02T03-04-05.jsonl").write_text(text)
     exec(recipe("language-models", "load_models"), {})
     assert capsys.readouterr().out.startswith("me/model: arc_easy No evidence")
+
+
+def test_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = {"outcome": [1, 0, 1, 0, 1], "risk": ["70,5 %", "20 %", "n/a", "1,5 %", "99 %"]}
+    pd.DataFrame(rows).to_excel("predictions.xlsx", index=False)
+    exec(recipe("files", "xlsx"), {})
+    told = capsys.readouterr().out
+    assert "percentages were divided by 100. Dropped 1 row with missing values: row 2" in told
 
 
 def test_pytest():

@@ -113,7 +113,7 @@ def validated(folder, **how):
 
 def test_lightning_on_two_processes_is_one_process(tmp_path):
     (one,) = validated(tmp_path / "one")
-    strategy = DDPStrategy(process_group_backend="gloo", start_method="spawn")
+    strategy = DDPStrategy(process_group_backend="gloo", start_method="fork")
     two = validated(tmp_path / "two", devices=2, strategy=strategy)
     assert [found["world"] for found in two] == [2, 2]
     assert set(one["logged"]) == {

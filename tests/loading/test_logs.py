@@ -1,6 +1,7 @@
 """Logs of language models as their packages write them; tests/doors has the packages."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,6 +115,7 @@ def test_confidences_of_inspect_ai(tmp_path):
     ("log", "sentence"),
     [
         (inspected(), "the log must have samples; found none"),
+        (inspected(score("C", confidence=1), {}), "row 1 has none in column"),
         (inspected(score("C")), "the log must say how sure the model was; nothing does"),
         (inspected(score("P", confidence=1)), "C or I, 1 or 0; row 0 has 'P'"),
     ],
@@ -138,6 +140,24 @@ def test_helm(tmp_path):
     data = cal.load(path)
     assert data.probs[:, 1].tolist() == [0.5, 0.6, 0.7]
     assert data.labels.tolist() == [0, 1, 0]
+    tie = instance(3, max_prob=0.5, exact_match=0.5)
+    path.write_text(json.dumps([*rows, tie]))
+    with pytest.raises(ValueError, match=r"row 3 has none in column 'correct'.*drop_missing=True"):
+        cal.load(path)
+    assert cal.load(path, drop_missing=True).reading.dropped_rows == ("row 3",)
     path.write_text(json.dumps([instance(0, exact_match=1)]))
     with pytest.raises(ValueError, match="instances must have 'max_prob' and 'exact_match'"):
         cal.load(path)
+
+
+def test_what_helm_itself_has_written():
+    path = Path(__file__).parent / "helm.json"  # by write_helm.py, with HELM 0.5.16
+    with pytest.raises(ValueError, match="row 0 has none in column 'correct'"):
+        cal.load(path, cluster="id")
+    data = cal.load(path, cluster="id", drop_missing=True)  # two trials
+    assert data.probs[:, 1].round(4).tolist() == [0.7076, 0.6206, 0.5972, 0.6122, 0.9667, 0.8964]
+    assert data.labels.tolist() == [1, 0, 1, 0, 0, 0]
+    assert data.clusters.tolist() == [0, 1, 2, 0, 1, 2]
+    assert data.reading.dropped_rows == ("row 0", "row 4")
+    with pytest.raises(ValueError, match=r"asked more than once\? Say so with `cluster`"):
+        cal.load(path, drop_missing=True)

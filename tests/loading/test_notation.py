@@ -4,6 +4,7 @@ import json
 
 import polars as pl
 import pytest
+from command import run
 
 import calibrant as cal
 
@@ -95,3 +96,40 @@ def test_refusals(write):
         cal.load(write("label,prob_a,prob_b\na,NA,0.3\n"), drop_missing=True)
     with pytest.raises(ValueError, match=r"has 'x' in column 'prob_b'\.$"):
         cal.load(write("label,prob_a,prob_b\na,70,30\nb,25,x\n"), percent=True)
+
+
+@pytest.mark.parametrize("gap", ["NA", "n/a", " ", "nan", "."])
+def test_labels_that_are_missing_among_numbers(write, gap):
+    data = cal.load(write(f"y,p\n1,0.7\n{gap},0.5\n0,0.25\n1,{gap}\n"), drop_missing=True)
+    assert data.probs[:, 1].tolist() == [0.7, 0.25]
+    assert data.labels.tolist() == [1, 0]
+    assert data.reading.dropped == 2
+
+
+def test_a_class_may_be_called_none(write):
+    data = cal.load(write("y,prob_a,prob_none\na,0.7,0.3\nnone,0.5,0.5\n"), drop_missing=True)
+    assert data.labels.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("lines", ["y,p\n1,0.7\n0,nan\n", "y,prob_0,prob_1\n1,0.7,0.3\n0,nan,1\n"])
+def test_a_number_that_is_none_is_missing(write, lines):
+    with pytest.raises(ValueError, match=r"must be finite; row 1 .* with `drop_missing=True`"):
+        cal.load(write(lines))
+    with pytest.raises(ValueError, match=r"must be finite; row 1 [^.]*\.?[^.]*\.$"):
+        cal.load(write(lines.replace("nan", "inf")))
+
+
+def test_percentages_above_100_are_no_logits(write):
+    with pytest.raises(ValueError, match=r"1\.005\. They were divided by 100, as"):
+        cal.load(write("y,p\n1,100.5\n0,20\n"), percent=True)
+
+
+@pytest.mark.parametrize("cell", ["70 %", '"0,7"', "", "nan", "70"])
+def test_what_is_written_again_is_plain(write, tmp_path, cell):
+    plain = write("y,p\n1,0.7\n0,0.2\n1,0.6\n0,0.4\n", "plain.csv")
+    fitted = cal.recalibration.Temperature().fit(cal.load(plain))
+    fitted.save(tmp_path / "map.json")
+    path = write(f"y,p\n1,{cell}\n0,0.2\n")
+    done = run("apply", tmp_path / "map.json", path, "-o", tmp_path / "new.csv")
+    assert done.exit_code == 1
+    assert "plain numbers" in done.output or "--" not in done.output

@@ -56,12 +56,13 @@ def main(path):
     ]
     window = SimpleNamespace(tokenize=str.split)
     basic_metrics.WindowServiceFactory.get_window_service = staticmethod(lambda *_: window)
-    spec = AdapterSpec(
-        method="multiple_choice_separate_original", num_train_trials=TRIALS, **MODEL
-    )
+    spec = AdapterSpec(method="multiple_choice_separate_original", num_train_trials=TRIALS, **MODEL)
     state = ScenarioState(adapter_spec=spec, request_states=states, annotator_specs=None)
     found = []
-    metrics = basic_metrics.BasicGenerationMetric(["exact_match"]), basic_metrics.BasicReferenceMetric()
+    metrics = (
+        basic_metrics.BasicGenerationMetric(["exact_match"]),
+        basic_metrics.BasicReferenceMetric(),
+    )
     for metric in metrics:
         metric.efficiency_metric = SimpleNamespace(compute_efficiency_metrics=lambda *_: [])
         found += metric.evaluate(state, None, "cache", 1).per_instance_stats

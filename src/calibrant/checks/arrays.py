@@ -168,7 +168,7 @@ def _binary(event: Array, source: Source) -> Array:
     bad = np.flatnonzero(~((event >= 0) & (event <= 1 + TOLERANCE)))
     if bad.size:
         value, where = event[bad[0]], source.row(int(bad[0]))
-        what, hint = "finite", ""
+        what, hint = "finite", source.gap_hint * bool(np.isnan(value))
         if np.isfinite(value):
             percentages = event.min() >= 0 and 2 < event.max() <= 100
             what = "between 0 and 1"
@@ -193,6 +193,7 @@ def _refuse(probs: Array, tolerance: float, source: Source) -> None:
         raise ValueError(
             f"{source.probs} must be finite; {source.row(int(bad[0]))} has {row[column]} in"
             f" {source.column(column)}{more(bad.size)}."
+            f"{source.gap_hint * bool(np.isnan(row[column]))}"
         )
     bad = np.flatnonzero((probs < 0).any(axis=1))
     if bad.size:

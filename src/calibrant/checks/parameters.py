@@ -170,6 +170,7 @@ class Source:
         " Were they rounded? Divide each row by its sum."
     )
     percent_hint: str = "Are these percentages? Divide them by 100."
+    gap_hint: str = ""
 
 
 ARRAYS = Source()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.checks import arrays
 from calibrant.checks.convert import to_polars
 from calibrant.checks.files import whole_file
-from calibrant.checks.parameters import Source, listed
+from calibrant.checks.parameters import ARRAYS, Source, listed
 from calibrant.loading import rules
 from calibrant.loading.columnar import Columnar, arrow, parquet
 from calibrant.loading.columns import Rewritable, load_matrix
@@ -153,7 +153,11 @@ class Rewriting:
                 )
             store = open_columns(plain)
             chosen = self._columns(store.kinds)
-            matrix = load_matrix(store, chosen.columns)
+            try:
+                matrix = load_matrix(store, chosen.columns)
+            except ValueError as error:
+                but = " What is written again must hold plain numbers." * ("=True`" in str(error))
+                raise ValueError(f"{error}{but}") from error
             if chosen.lists and matrix.shape[1] != len(self.classes):
                 raise ValueError(self._other([f"{matrix.shape[1]} entries in each list"]))
             source = replace(
@@ -161,6 +165,8 @@ class Rewriting:
                 row=store.where,
                 column=lambda j: f"column {chosen.columns[0 if chosen.lists else j]!r}",
                 rounded_hint=f"{FILE.hint} Were they rounded? Divide each row by its sum.",
+                percent_hint=ARRAYS.percent_hint,
+                gap_hint="",
             )
             changed = self._changed(matrix, source, _beside(change, store))
             columns = [changed] if chosen.lists else list(changed.T)

@@ -66,7 +66,10 @@ class Noted:
 
     def first_labels(self, label: str) -> list[str]:
         """Return the labels of the first rows."""
-        return self._store.first_labels(label)
+        found = self._store.first_labels(label)
+        if not self._options.drop_missing:
+            return found
+        return _numbered(pl.Series(found, dtype=pl.String)).drop_nulls().to_list()
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns, without rows that lack a value if these are to be dropped."""
@@ -75,7 +78,9 @@ class Noted:
         frame = self._store.read(plain, [*named, *texts])
         frame = frame.with_columns(self._parsed(frame[name]) for name in texts)
         frame = frame.select(*numeric, *named)
-        return self._complete(frame) if self._options.drop_missing else frame
+        if not self._options.drop_missing:
+            return frame
+        return self._complete(frame.with_columns(_numbered(frame[name]) for name in named[:1]))
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Return one group: which rows have gaps, all columns tell."""
@@ -128,3 +133,14 @@ class Noted:
         if frame.height and not self._kept.size:
             raise ValueError("some row must have a value in every column that is used; none has.")
         return frame.filter(there)
+
+
+def _numbered(labels: pl.Series) -> pl.Series:
+    """Return labels without words such as NA, where all others are numbers; these name classes."""
+    if labels.dtype != pl.String:
+        return labels
+    there = ~labels.str.strip_chars().str.to_lowercase().is_in(MISSING)
+    others = labels.filter(there)
+    numbers = others.str.strip_chars().cast(pl.Float64, strict=False)
+    named = numbers.null_count() > others.null_count() or not numbers.count()
+    return labels if named else labels.set(~there, None)

@@ -47,6 +47,7 @@ def _table(archive: zipfile.ZipFile, names: Sequence[str], options: Options) -> 
         probs=f"the array {probs_key!r}",
         logits=f"the array {probs_key!r}",
         labels=f"the array {roles.label!r}",
+        gap_hint="",
     )
     array = _numbers(archive, probs_key, "(n, m) or (n,)", (1, 2))
     probs = to_probabilities(array, options, source)

@@ -26,6 +26,7 @@ FILE = Source(  # how sentences speak of the numbers of a file
     hint="Are these logits? Then say so with `values='logits'`.",
     rounded_hint="Were they rounded? Then say so with `values='rounded'`.",
     percent_hint="Are these percentages? Then say so with `percent=True`.",
+    gap_hint=" Leave out rows without a value with `drop_missing=True`.",
 )
 
 
@@ -252,6 +253,7 @@ def to_probabilities(matrix: Array, options: Options, source: Source) -> Array:
             raise ValueError(
                 f"{source.probs} must be percentages, as `percent=True` says; none is above 1."
             )
+        source = replace(source, hint="They were divided by 100, as `percent=True` says.")
     if options.logits:
         return arrays.softmax(matrix, owned=True, source=source)
     return arrays.probabilities(matrix, owned=True, source=source, normalize=options.normalize)
