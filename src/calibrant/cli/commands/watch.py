@@ -122,7 +122,7 @@ def _open(state: Path, settings: dict[str, Any]) -> "Journal":
     from calibrant.monitor.journal import Journal
 
     given = {name: value for name, value in settings.items() if value is not None}
-    chosen = {name: value or None for name, value in given.items()}
+    chosen: dict[str, Any] = {name: value or None for name, value in given.items()}
     begun = Monitor(**chosen)
     journal = Journal.open(state, lambda: begun)
     for name in given:
