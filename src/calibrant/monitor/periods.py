@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant import words
 from calibrant.diagrams.picture import Picture
+from calibrant.engine.arrays import Floats
 from calibrant.lenses import TopLabel
 from calibrant.monitor.monitor import Monitor
 from calibrant.predictions import Predictions
@@ -100,17 +101,24 @@ def over_time(data: Predictions) -> OverTime | None:
     seen = rows if data.m == 2 else TopLabel()(rows)
     event = seen.event or 0
     residual = seen.probs[:, event] - (seen.labels == event)
-    monitor, seen_so_far = Monitor(), []
+    return OverTime(column, *_watched(rows, residual, names), dates)
+
+
+def _watched(
+    rows: Predictions, residual: Floats, names: NDArray[np.str_]
+) -> tuple[Monitor, tuple[Period, ...]]:
+    """Watch rows period by period."""
+    monitor, known = Monitor(), []
     for name in dict.fromkeys(names.tolist()):
         inside = np.flatnonzero(names == name)
         monitor.update(rows.take(inside))
-        seen_so_far.append((name, inside.size, float(residual[inside].mean()), monitor.log_evalue))
-    ends = np.cumsum([n for _, n, *_ in seen_so_far]).tolist()
-    periods = (
+        known.append((name, inside.size, float(residual[inside].mean()), monitor.log_evalue))
+    ends = np.cumsum([n for _, n, *_ in known]).tolist()
+    periods = [
         Period(*each, _found(monitor, end - each[1], end))
-        for each, end in zip(seen_so_far, ends, strict=True)
-    )
-    return OverTime(column, monitor, tuple(periods), dates)
+        for each, end in zip(known, ends, strict=True)
+    ]
+    return monitor, tuple(periods)
 
 
 def _found(monitor: Monitor, first: int, end: int) -> str:

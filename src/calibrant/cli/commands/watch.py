@@ -94,21 +94,28 @@ def watch(
     journal = _open(state, {"lens": lens, "alpha": alpha, "run_length": run_length})
     look = _follow_input if from_input else _look
     while True:
-        sources = 0
-        for source, rows in look(journal, files, inputs):
-            sources += 1
-            _tell(journal.monitor, source, rows, inputs.json)
-            if follow:
-                _draw(journal.monitor, chart)
-        if not follow:
-            if not sources:
-                _tell(journal.monitor, None, 0, inputs.json)
-            _draw(journal.monitor, chart)
+        _tell_all(journal.monitor, look(journal, files, inputs), chart, inputs.json, follow=follow)
         if _alarmed(journal.monitor):
             raise typer.Exit(REJECTED)
         if from_input or not follow:
             return
         time.sleep(EVERY)
+
+
+def _tell_all(
+    monitor: "Monitor", batches: Any, chart: Path | None, as_json: bool, *, follow: bool
+) -> None:
+    """Write one line about each batch, and draw: after each of them, or once."""
+    count = 0
+    for count, (source, rows) in enumerate(batches, 1):  # noqa: B007 (how many there were)
+        _tell(monitor, source, rows, as_json)
+        if follow:
+            _draw(monitor, chart)
+    if follow:
+        return
+    if not count:
+        _tell(monitor, None, 0, as_json)
+    _draw(monitor, chart)
 
 
 def _draw(monitor: "Monitor", chart: Path | None) -> None:
@@ -122,7 +129,7 @@ def _open(state: Path, settings: dict[str, Any]) -> "Journal":
     from calibrant.monitor.journal import Journal
 
     given = {name: value for name, value in settings.items() if value is not None}
-    chosen = {name: value or None for name, value in given.items()}
+    chosen: dict[str, Any] = {name: value or None for name, value in given.items()}
     begun = Monitor(**chosen)
     journal = Journal.open(state, lambda: begun)
     for name in given:
