@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overloa
 from numpy.typing import ArrayLike
 
 from calibrant import distances, lenses, partitions
-from calibrant.checks.convert import columns_of, is_frame
+from calibrant.checks.convert import column_names, columns_of, is_frame
 from calibrant.checks.parameters import brief, function
 from calibrant.distances import Distance
 from calibrant.lenses import Lens
@@ -131,6 +131,8 @@ def _wrapped(verb: Callable[..., Any], *, several: bool) -> Callable[..., Any]:
         if not given or isinstance(given[0], Predictions | Scan):
             return verb(*given, **settings)
         data, *rest = given
+        if rest and others[:1] and others[0] in KEPT and _are_columns(rest[0], data, settings):
+            settings[others[0]] = rest.pop(0)
         if "labels" in settings:
             data = _with_labels(data, settings.pop("labels"))
         elif rest and _are_labels(rest[0]):
@@ -156,6 +158,16 @@ def _refuse_others(verb: str, settings: Mapping[str, Any], known: Collection[str
 def _are_labels(value: Any) -> bool:
     """Whether what follows the probabilities has a length, as labels have and settings have not."""
     return hasattr(value, "__len__") and not isinstance(value, str)
+
+
+def _are_columns(value: Any, data: Any, settings: Mapping[str, Any]) -> bool:
+    """Whether what follows a frame are columns, since its labels are told or these are names."""
+    names = column_names(data) if _are_labels(value) else None
+    if names is None:
+        return False
+    if "label" in settings:
+        return True
+    return len(value) != len(data) and all(isinstance(n, str) and n in names for n in value)
 
 
 def _of_frames(data: Any) -> bool:
