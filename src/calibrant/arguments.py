@@ -128,20 +128,27 @@ def _wrapped(verb: Callable[..., Any], *, several: bool) -> Callable[..., Any]:
         if first in settings:
             given = (settings.pop(first), *given)
         _refuse_others(verb.__name__, settings, known)
-        if not given or isinstance(given[0], Predictions | Scan):
-            return verb(*given, **settings)
-        data, *rest = given
-        if rest and others[:1] and others[0] in KEPT and _are_columns(rest[0], data, settings):
-            settings[others[0]] = rest.pop(0)
-        if "labels" in settings:
-            data = _with_labels(data, settings.pop("labels"))
-        elif rest and _are_labels(rest[0]):
-            data = _with_labels(data, rest.pop(0))
-        elif _of_frames(data):
-            data = _from_frames(data, settings, known)
-        return verb(data, *rest, **settings)
+        if given and not isinstance(given[0], Predictions | Scan):
+            given = _read(given, settings, [first, *others], known)
+        return verb(*given, **settings)
 
     return call
+
+
+def _read(
+    given: Sequence[Any], settings: dict[str, Any], names: Sequence[str], known: Collection[str]
+) -> tuple[Any, ...]:
+    """Return positional arguments, of these names, whose first has become predictions."""
+    data, *rest = given
+    if _columns_follow(given, settings, names):
+        settings[names[1]] = rest.pop(0)
+    if "labels" in settings:
+        data = _with_labels(data, settings.pop("labels"))
+    elif rest and _are_labels(rest[0]):
+        data = _with_labels(data, rest.pop(0))
+    elif _of_frames(data):
+        data = _from_frames(data, settings, known)
+    return data, *rest
 
 
 def _refuse_others(verb: str, settings: Mapping[str, Any], known: Collection[str]) -> None:
@@ -160,14 +167,16 @@ def _are_labels(value: Any) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str)
 
 
-def _are_columns(value: Any, data: Any, settings: Mapping[str, Any]) -> bool:
-    """Whether what follows a frame are columns, since its labels are told or these are names."""
-    names = column_names(data) if _are_labels(value) else None
-    if names is None:
+def _columns_follow(
+    given: Sequence[Any], settings: Mapping[str, Any], names: Sequence[str]
+) -> bool:
+    """Whether columns follow a frame: its labels are told of, or these are names of columns."""
+    if len(given) < 2 or not {*names[1:2]} & {*KEPT} or not _are_labels(given[1]):
         return False
-    if "label" in settings:
-        return True
-    return len(value) != len(data) and all(isinstance(n, str) and n in names for n in value)
+    known = column_names(given[0])
+    if known is None or "label" in settings:
+        return known is not None
+    return len(given[1]) != len(given[0]) and set(map(str, given[1])) <= set(known)
 
 
 def _of_frames(data: Any) -> bool:
@@ -185,13 +194,18 @@ def _from_frames(data: Any, settings: dict[str, Any], known: Collection[str]) ->
     for name in KEPT:
         if _names_columns(settings.get(name)):
             settings.setdefault("keep", settings[name])
-    columns = {name: settings.pop(name) for name in COLUMNS if name in settings}
+    columns = _taken(settings, COLUMNS)
     if isinstance(data, Mapping):
         return {name: from_frame(frame, **columns) for name, frame in data.items()}
     if "model" in settings:
-        columns |= {name: settings.pop(name) for name in OF_MODELS if name in settings}
-        return load_models(data, paired=settings.get("paired", "paired" in known), **columns)
+        paired = settings.get("paired", "paired" in known)
+        return load_models(data, paired=paired, **columns, **_taken(settings, OF_MODELS))
     return from_frame(data, **columns)
+
+
+def _taken(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Take the settings of these names out of all."""
+    return {name: settings.pop(name) for name in names if name in settings}
 
 
 def _names_columns(by: Any) -> bool:
