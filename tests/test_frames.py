@@ -152,6 +152,19 @@ def test_slices_say_which_columns_they_cut(rows):
     assert told.startswith("age in quantiles of its 40 different numbers")
 
 
+@pytest.mark.parametrize(
+    "by",
+    [["hospital", "age"], ("hospital", "age"), {"hospital": 1, "age": 2}],
+    ids=["list", "tuple", "dict"],
+)
+def test_columns_of_a_frame_may_follow_it(frame, by):
+    columns = {name: frame[name] for name in by} if isinstance(by, dict) else by
+    wanted = cal.slices(frame, by=["hospital", "age"], label="y", **settings())
+    assert cal.slices(frame, columns, label="y", **settings()).table() == wanted.table()
+    if not isinstance(by, dict):  # the column y holds the labels without being named
+        assert cal.slices(frame, columns, **settings()).table() == wanted.table()
+
+
 def test_models_of_a_long_frame_are_compared_by_their_names():
     rng = np.random.default_rng(0)
     p = rng.random(300)

@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overloa
 from numpy.typing import ArrayLike
 
 from calibrant import distances, lenses, partitions
-from calibrant.checks.convert import columns_of, is_frame
+from calibrant.checks.convert import column_names, columns_of, is_frame
 from calibrant.checks.parameters import brief, function
 from calibrant.distances import Distance
 from calibrant.lenses import Lens
@@ -128,18 +128,27 @@ def _wrapped(verb: Callable[..., Any], *, several: bool) -> Callable[..., Any]:
         if first in settings:
             given = (settings.pop(first), *given)
         _refuse_others(verb.__name__, settings, known)
-        if not given or isinstance(given[0], Predictions | Scan):
-            return verb(*given, **settings)
-        data, *rest = given
-        if "labels" in settings:
-            data = _with_labels(data, settings.pop("labels"))
-        elif rest and _are_labels(rest[0]):
-            data = _with_labels(data, rest.pop(0))
-        elif _of_frames(data):
-            data = _from_frames(data, settings, known)
-        return verb(data, *rest, **settings)
+        if given and not isinstance(given[0], Predictions | Scan):
+            given = _read(given, settings, [first, *others], known)
+        return verb(*given, **settings)
 
     return call
+
+
+def _read(
+    given: Sequence[Any], settings: dict[str, Any], names: Sequence[str], known: Collection[str]
+) -> tuple[Any, ...]:
+    """Return positional arguments, of these names, whose first has become predictions."""
+    data, *rest = given
+    if _columns_follow(given, settings, names):
+        settings[names[1]] = rest.pop(0)
+    if "labels" in settings:
+        data = _with_labels(data, settings.pop("labels"))
+    elif rest and _are_labels(rest[0]):
+        data = _with_labels(data, rest.pop(0))
+    elif _of_frames(data):
+        data = _from_frames(data, settings, known)
+    return data, *rest
 
 
 def _refuse_others(verb: str, settings: Mapping[str, Any], known: Collection[str]) -> None:
@@ -158,6 +167,18 @@ def _are_labels(value: Any) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str)
 
 
+def _columns_follow(
+    given: Sequence[Any], settings: Mapping[str, Any], names: Sequence[str]
+) -> bool:
+    """Whether columns follow a frame: its labels are told of, or these are names of columns."""
+    if len(given) < 2 or not {*names[1:2]} & {*KEPT} or not _are_labels(given[1]):
+        return False
+    known = column_names(given[0])
+    if known is None or "label" in settings:
+        return known is not None
+    return len(given[1]) != len(given[0]) and set(map(str, given[1])) <= set(known)
+
+
 def _of_frames(data: Any) -> bool:
     """Whether these are data frames: one, or one for each model."""
     models = list(data.values()) if isinstance(data, Mapping) else [data]
@@ -173,13 +194,18 @@ def _from_frames(data: Any, settings: dict[str, Any], known: Collection[str]) ->
     for name in KEPT:
         if _names_columns(settings.get(name)):
             settings.setdefault("keep", settings[name])
-    columns = {name: settings.pop(name) for name in COLUMNS if name in settings}
+    columns = _taken(settings, COLUMNS)
     if isinstance(data, Mapping):
         return {name: from_frame(frame, **columns) for name, frame in data.items()}
     if "model" in settings:
-        columns |= {name: settings.pop(name) for name in OF_MODELS if name in settings}
-        return load_models(data, paired=settings.get("paired", "paired" in known), **columns)
+        paired = settings.get("paired", "paired" in known)
+        return load_models(data, paired=paired, **columns, **_taken(settings, OF_MODELS))
     return from_frame(data, **columns)
+
+
+def _taken(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Take the settings of these names out of all."""
+    return {name: settings.pop(name) for name in names if name in settings}
 
 
 def _names_columns(by: Any) -> bool:

@@ -5,7 +5,8 @@ Every fault is one sentence. What loads polars is imported when something is rea
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -206,13 +207,10 @@ def load_models(
 
 def _read_models(paths: Any, options: Options) -> "dict[str, Table]":
     """Return the models of files by their names; a file that does not tell them has one."""
-    from calibrant.loading.formats import read_file, read_frame  # noqa: PLC0415
-
     tables: dict[str, Table] = {}
-    frames = {"`frame`": paths} if is_frame(paths) else {}
-    for name, file in (frames or _named(paths)).items():
-        with one_sentence(name if frames else name_of(file)):
-            table = read_frame(file, options) if frames else read_file(file, options)
+    for name, words, read in _sources(paths):
+        with one_sentence(words):
+            table = read(options)
             column = table.reading.model
             parts = {name: table} if column is None else table.models(column)
             for key, part in parts.items():
@@ -221,6 +219,17 @@ def _read_models(paths: Any, options: Options) -> "dict[str, Table]":
                     raise ValueError(f"models must have different names; found {brief(key)} twice.")
                 tables[key] = part
     return tables
+
+
+def _sources(paths: Any) -> "Iterator[tuple[str, str, Callable[[Options], Table]]]":
+    """Yield the name of each file, or of a frame, the words for it, and what reads it."""
+    from calibrant.loading.formats import read_file, read_frame  # noqa: PLC0415
+
+    if is_frame(paths):
+        yield "the frame", "`frame`", partial(read_frame, paths)
+        return
+    for name, file in _named(paths).items():
+        yield name, name_of(file), partial(read_file, file)
 
 
 def _named(paths: Paths) -> dict[str, Path]:

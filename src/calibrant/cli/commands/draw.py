@@ -127,16 +127,13 @@ def plot(
     make = getattr(cal, MADE_BY.get(kind, f"{kind}_diagram"))
     models = inputs.load_all(files, paired=False)
     _check_kind(kind, models, lens)
+    _check_lens(kind, lens)
     _check_event(style, models, lens)
     settings = _settings(models, lens, partition, style)
     data = models if len(models) > 1 else next(iter(models.values()))
     with progress_after(1.0, "resampling") as progress:
-        settings |= {**inputs.draws, "progress": progress}
-        if kind in CLINICAL:
-            settings = {"lens": settings["lens"] or "canonical"}
-        if kind is Kind.classes:
-            del settings["lens"]
-        diagram: Diagram = make(data, **settings)
+        drawing = {**inputs.draws, "progress": progress}
+        diagram: Diagram = make(data, **_taken(kind, settings, drawing))
     write_picture(diagram, output, **_look(kind, style, regions, confidence))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
@@ -183,10 +180,21 @@ def _check_kind(kind: Kind, models: "dict[str, Predictions]", lens: str | None) 
     """Refuse what a kind of picture cannot show."""
     if kind in OF_ONE and len(models) > 1:
         raise mistake("--kind", f"{kind.value} shows one model; found {len(models)}.")
-    if kind is Kind.classes and lens is not None:
-        raise mistake("--lens", "is not for --kind classes, which shows every predicted class.")
     if kind in CLINICAL and lens is None and any(model.m > 2 for model in models.values()):
         raise mistake("--lens", f"is needed for --kind {kind.value}, such as class:NAME.")
+
+
+def _check_lens(kind: Kind, lens: str | None) -> None:
+    """Refuse a lens where every class is shown."""
+    if kind is Kind.classes and lens is not None:
+        raise mistake("--lens", "is not for --kind classes, which shows every predicted class.")
+
+
+def _taken(kind: Kind, settings: dict[str, Any], drawing: dict[str, Any]) -> dict[str, Any]:
+    """Return what a kind of picture takes of the settings, and of what is told of the draws."""
+    if kind in CLINICAL:
+        return {"lens": settings["lens"] or "canonical"}
+    return drawing if kind is Kind.classes else {**settings, **drawing}
 
 
 def _check_event(style: Style | None, models: "dict[str, Predictions]", lens: str | None) -> None:
