@@ -70,7 +70,7 @@ Cluster = Annotated[
 ]
 By = Annotated[
     str | None,
-    typer.Option(help="Columns whose groups are looked at, such as sex,age; separated by commas."),
+    typer.Option(help="Columns by which rows are looked at, such as sex,age; separated by commas."),
 ]
 Region = Annotated[
     str | None, typer.Option(help='Only rows whose predictions fit, such as "dog > 0.1".')
