@@ -89,6 +89,7 @@ class View:
             seen = self.sample.seen
             self.n, self.weighted = rows.n * seen.n, rows.weighted
         self.classes, self.m, self.event = seen.classes, seen.m, seen.event
+        self.of_confidences = seen.of_confidences
         self.clusters = seen.clusters  # (n,) number of each row's; None if rows are independent
 
     @classmethod

@@ -70,7 +70,7 @@ Cluster = Annotated[
 ]
 By = Annotated[
     str | None,
-    typer.Option(help="Columns whose groups are evaluated, such as sex,age; separated by commas."),
+    typer.Option(help="Columns whose groups are used, such as sex,age; separated by commas."),
 ]
 Region = Annotated[
     str | None, typer.Option(help='Only rows whose predictions satisfy a condition: "dog > 0.1".')

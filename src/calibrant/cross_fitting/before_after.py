@@ -149,7 +149,8 @@ def recalibrated(
         changes = _changes(data, after, len(chosen))
         rows.append(_row(name, after, changes, replace(plan, progress=judge), method, maps))
         logs.append(row_scores(after)[0])
-    made_with = plan.settings(methods=list(chosen), folds=int(dealt.max()) + 1)
+    by = None if searched is None else list(data.columns)
+    made_with = plan.settings(methods=list(chosen), folds=int(dealt.max()) + 1, by=by)
     off = refuted(rows[0], searched)
     best = _recommended(np.stack(logs), data.weights, data.clusters) if off else 0
     return Recalibration(data, tuple(rows), rows[best].name, dealt, made_with, searched)

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from calibrant.cuts.columns import texts_of
+from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.problem import Plan
 from calibrant.inference.verdicts.groups import named_columns
 from calibrant.predictions import Beside, Predictions
@@ -16,7 +17,6 @@ from calibrant.recalibration.regional import (
     CLASS,
     PROBABILITY,
     Condition,
-    Floats,
     RegionMap,
     Shift,
     shift_odds,

@@ -218,15 +218,21 @@ def _cuts(name: str, distinct: Distinct, whole: bool) -> Iterator[tuple[Any, ...
     texts = distinct.values.tolist()
     of_texts = days({text: 0 for text in texts if text not in MISSING})
     if of_texts:
-        dates = [of_texts.get(text) for text in texts]
-        yield (_periods(name, dates, whole),)
-        weekdays = ["" if day is None else SPELLED["weekday"](day) for day in dates]
-        cut = _levels(f"weekday of {name}", weekdays, distinct.counts, whole)
-        if isinstance(cut.coder, Levels):
-            cut = replace(cut, coder=replace(cut.coder, column=name, period="weekday"))
-        yield (cut,)
+        yield from _dates(name, [of_texts.get(text) for text in texts], distinct.counts, whole)
     else:
         yield (_levels(name, texts, distinct.counts, whole),)
+
+
+def _dates(
+    name: str, dates: Sequence[date | None], counts: Array, whole: bool
+) -> Iterator[tuple[Cut]]:
+    """Yield the cuts of dates: into periods, and into weekdays."""
+    yield (_periods(name, dates, whole),)
+    weekdays = ["" if day is None else SPELLED["weekday"](day) for day in dates]
+    cut = _levels(f"weekday of {name}", weekdays, counts, whole)
+    if isinstance(cut.coder, Levels):
+        cut = replace(cut, coder=replace(cut.coder, column=name, period="weekday"))
+    yield (cut,)
 
 
 def _numbers(name: str, distinct: Distinct, bins: int, whole: bool) -> Cut:
@@ -283,7 +289,7 @@ def _levels(name: str, texts: Sequence[str], counts: Array, whole: bool) -> Cut:
     others = [text for text in rows if text not in kept]
     if not kept:
         return Cut(name, ())
-    rest = [_others(others) if whole else OTHERS] * (bool(others) or not whole)
+    rest = _others(others) if whole else [OTHERS]
     names = (*kept, *rest, *[LACKING] * lacking)
     return Cut(name, names, (), _levels_coder(name, kept, len(rest)))
 
@@ -301,8 +307,9 @@ def _rows_of(texts: Sequence[str], counts: Array) -> Counter[str]:
     return rows
 
 
-def _others(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else OTHERS
+def _others(texts: Sequence[str]) -> list[str]:
+    """Return what other levels are called together, if there are any."""
+    return list(texts) if len(texts) <= 1 else [OTHERS]
 
 
 def _periods(name: str, dates: Sequence[date | None], whole: bool) -> Cut:

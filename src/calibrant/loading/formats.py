@@ -118,7 +118,7 @@ def _compare(
         )
 
 
-def _beside(change: Any, store: ColumnStore) -> Callable[[Any], Floats]:
+def _beside(change: Callable[[Any], Floats], store: ColumnStore) -> Callable[[Any], Floats]:
     """Return what changes probabilities, with the columns of the file that it needs."""
     needs = [name for name in getattr(change, "needs", ()) if name in store.kinds]
     if not needs:
@@ -126,7 +126,7 @@ def _beside(change: Any, store: ColumnStore) -> Callable[[Any], Floats]:
     columns = {
         name: column.to_list() for name, column in zip(needs, store.read([], needs), strict=True)
     }
-    return lambda probs: change.shifted(probs, columns)
+    return lambda probs: change.shifted(probs, columns)  # type: ignore[attr-defined]
 
 
 @final

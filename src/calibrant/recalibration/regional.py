@@ -45,8 +45,8 @@ class Condition(NamedTuple):
             edges = numbers("edges", np.array(fields["edges"], float), (None,))
             coder = Numbers(column, tuple(edges.tolist()))
         else:
-            places = (int(integers(name, fields[name], ())) for name in ("rest", "lacking"))
-            coder = Levels(column, tuple(map(str, fields["levels"])), *places, period)
+            rest, lacking = (int(integers(name, fields[name], ())) for name in ("rest", "lacking"))
+            coder = Levels(column, tuple(map(str, fields["levels"])), rest, lacking, period)
         return cls(str(fields["of"]), coder, low, high)
 
 

@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from calibrant import engine
-from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
+from calibrant.arguments import as_lens, check_data, takes_arrays
 from calibrant.checks.parameters import Rng, brief, is_list, whole
 from calibrant.cuts.columns import Column, LeftOut, cut_columns, distinct_values
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.inference.verdicts.groups import named_columns
 from calibrant.lenses import Canonical, Lens, TopLabel
-from calibrant.predictions import CONFIDENCES, Predictions
+from calibrant.predictions import Predictions
 from calibrant.regions.candidates import Candidates
 from calibrant.regions.evidence import Evidence, Searchable, Searched, search_replicates
 from calibrant.regions.findings import Finding, critical, findings, interval
@@ -28,18 +28,24 @@ from calibrant.words import CLUSTERS, NEEDED, many
 CLASSES = "classes"  # the lens of every class against the rest
 
 
+class Size(TypedDict, total=False):
+    """How large regions are: see `search`."""
+
+    depth: int
+    min_rows: int
+
+
 @takes_arrays
 def search(
     data: Predictions | Scan,
     columns: Mapping[str, Sequence[Any]] | Sequence[str] | str | Any = None,
     *,
     statistic: Measure | str = "bias",
-    depth: int = 2,
     lens: Lens | str | None = None,
-    min_rows: int = 40,
     n_resamples: int = 999,
     rng: Rng = 0,
     progress: Progress | None = None,
+    **regions: Unpack[Size],
 ) -> Regions:
     r"""Find the rows that are off: search thousands of regions, and adjust for the search.
 
@@ -66,15 +72,15 @@ def search(
     statistic : {"bias", "slope"}, default "bias"
         "bias": how much too high predictions are. "slope": how much too extreme, whatever their
         mean; see `Slope`.
-    depth : {1, 2}, default 2
-        How many conditions a region has at most.
     lens : Lens, optional
         A lens of two outcomes, or "classes" for every class. Default: the event of two classes,
         else the top label.
-    min_rows : int, default 40
-        The fewest rows of a region.
     n_resamples, rng, progress
         As in `calibration_test`; at least 19 resamples.
+    depth : {1, 2}, default 2
+        How many conditions a region has at most.
+    min_rows : int, default 40
+        The fewest rows of a region.
 
     Returns
     -------
@@ -95,7 +101,7 @@ def search(
     """
     check_data(data, scans=True)
     plan = Plan.of(data, Exact(), n_resamples, rng, progress, least=NEEDED)
-    how = How(lens, as_measure(statistic), depth, min_rows)
+    how = How(lens, as_measure(statistic), **regions)
     looked = look(data, columns, plan, how)
     found = search_replicates(looked.evidence, looked.rows, plan)
     limit = critical(found.largest)
@@ -105,14 +111,14 @@ def search(
         strongest=_region(Finding(0, 0), found, looked.rows, limit),
         evidence=float(np.abs(found.evidence.z[0])),
         largest=found.largest,
-        price=_price(found, data.n, min_rows, limit),
+        price=_price(found, data.n, how.min_rows, limit),
         left_out=tuple(looked.left_out),
         suspect=tuple(looked.suspect),
         settings=plan.settings(
             columns=list(dict.fromkeys(cut.name for cut in found.evidence.candidates.cuts[1:])),
-            depth=depth,
+            depth=how.depth,
             lens=CLASSES if lens == CLASSES else looked.problem.lens,
-            min_rows=min_rows,
+            min_rows=how.min_rows,
             statistic=how.measure,
         ),
     )
@@ -143,31 +149,35 @@ def look(data: Predictions | Scan, columns: Any, plan: Plan, how: How) -> Looked
         raise ValueError("`data` must have no weights here: regions are counted in rows.")
     whole("depth", how.depth, least=1, most=2)
     whole("min_rows", how.min_rows, least=1)
-    rows = as_rows(data)
-    if not rows.held:
-        data = _with_columns(data, columns)
-    problem, events = _events(data, how.lens, plan)
-    if problem.clusters_worth is not None and isinstance(how.measure, Slope):
+    data = _with_columns(data, columns)
+    problem, event = _problem(data, how.lens, plan)
+    _check_clusters(problem, how.measure)
+    given = _columns(data, columns)
+    events = _named(problem, event)
+    aspect = Aspect(problem.redraw, events, _made(data, events, given))
+    seen = _seen(problem, aspect, given)
+    size = seen.confidence.size
+    known, made = (distinct_values(each, size) for each in (seen.columns, seen.made))
+    cut, left_out = cut_columns(known | made, made, whole=size == data.n)
+    suspect = check_columns({k: known[k] for k in known if k not in dict(left_out)}, seen)
+    rows = _rows(data, cut, aspect, problem)
+    evidence = Evidence.of(Candidates.of(cut, how.depth), rows, how.measure, how.min_rows)
+    _check_some(evidence, how.min_rows)
+    return Looked(evidence, rows, problem, left_out, suspect)
+
+
+def _check_clusters(problem: Problem, measure: Measure) -> None:
+    if problem.clusters_worth is not None and isinstance(measure, Slope):
         raise ValueError("`statistic` must be bias where rows have clusters; found slope.")
     if not problem.tells:
         raise ValueError(f"`data` must have clusters worth at least {CLUSTERS} equal ones.")
-    given = _columns(data, columns)
-    aspect = Aspect(problem.redraw, events, _made(data, events, given))
-    seen = _seen(problem, aspect, given)
-    known = distinct_values(seen.columns, seen.confidence.size)
-    made = distinct_values(seen.made, seen.confidence.size)
-    size = seen.confidence.size
-    cut, left_out = cut_columns(known | made, made, whole=size == data.n)
-    suspect = check_columns({k: known[k] for k in known if k not in dict(left_out)}, seen)
-    cuts = tuple(one.cut for one in cut)
-    place = (
-        _in_memory(cut, aspect, problem)
-        if rows.held
-        else Elsewhere(data, replace(aspect, cuts=cuts))
-    )
-    evidence = Evidence.of(Candidates.of(cut, how.depth), place, how.measure, how.min_rows)
-    _check_some(evidence, how.min_rows)
-    return Looked(evidence, place, problem, left_out, suspect)
+
+
+def _rows(data: Any, cut: Sequence[Column], aspect: Aspect, problem: Problem) -> Searchable:
+    """Return rows with their codes, or what gives rows elsewhere theirs."""
+    if problem.rows.held:
+        return _in_memory(cut, aspect, problem)
+    return Elsewhere(data, replace(aspect, cuts=tuple(one.cut for one in cut)))
 
 
 def _columns(data: Any, columns: Any) -> Mapping[str, Any]:
@@ -178,8 +188,8 @@ def _columns(data: Any, columns: Any) -> Mapping[str, Any]:
 
 
 def _with_columns(scan: Any, columns: Any) -> Any:
-    """Return scanned rows with the columns that are searched beside them."""
-    if columns is None:
+    """Return scanned rows with the columns that are searched beside them; others as they are."""
+    if columns is None or not isinstance(scan, Scan):
         return scan
     if isinstance(columns, Mapping) or (not is_list(columns) and not isinstance(columns, str)):
         raise TypeError(
@@ -189,23 +199,27 @@ def _with_columns(scan: Any, columns: Any) -> Any:
     return scan.keeping(columns)
 
 
-def _events(
-    data: Predictions | Scan, lens: Any, plan: Plan
-) -> tuple[Problem, tuple[tuple[str, int], ...]]:
-    """Return the problem, and what may occur in it: one event, or every class."""
+def _problem(data: Predictions | Scan, lens: Any, plan: Plan) -> tuple[Problem, int | None]:
+    """Return the problem, and the event that may occur in it; None for every class."""
     if isinstance(lens, str) and lens == CLASSES:
-        names = tuple((f"P({name})", j) for j, name in enumerate(data.classes))
-        return plan.look(data, Canonical()), names
+        return plan.look(data, Canonical()), None
     chosen = as_lens((Canonical() if data.m == 2 else TopLabel()) if lens is None else lens, data)
     problem = plan.look(data, chosen)
-    event = problem.view.event
-    if event is None or not chosen.rowwise:
+    if problem.view.event is None or not chosen.rowwise:
         raise ValueError(
             f"`lens` must show two outcomes of each row, or be {CLASSES!r}; {chosen} does not."
         )
-    of_top = chosen.subject == TopLabel().subject or problem.view.classes == CONFIDENCES
-    of_top = of_top or getattr(data.reading, "correct", False)
-    return problem, ((CONFIDENCE if of_top else f"P({problem.view.classes[event]})", event),)
+    return problem, problem.view.event
+
+
+def _named(problem: Problem, event: int | None) -> tuple[tuple[str, int], ...]:
+    """Return the events with what their probabilities are called."""
+    classes = problem.view.classes
+    if event is None:
+        return tuple((f"P({name})", j) for j, name in enumerate(classes))
+    of_top = problem.lens.subject == TopLabel().subject or problem.view.of_confidences
+    of_top |= getattr(getattr(problem.rows, "reading", None), "correct", False)
+    return ((CONFIDENCE if of_top else f"P({classes[event]})", event),)
 
 
 def _made(data: Any, events: Sequence[Any], named: Mapping[str, Any]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -71,8 +71,8 @@ def search(
 
     data = _load(file, columns, inputs)
     chosen = lens if lens in (None, CLASSES) else parse_lens(str(lens), data)
-    how = {"statistic": statistic, "lens": chosen, "depth": depth, "min_rows": min_rows}
-    how |= inputs.draws
+    how: dict[str, Any] = {"statistic": statistic, "lens": chosen, "depth": depth}
+    how |= {"min_rows": min_rows, **inputs.draws}
     with progress_after(1.0, "searching") as progress:
         found = cal.search(data, **how, progress=progress)
     if output is not None:
