@@ -81,6 +81,15 @@ def test_files_that_cannot_be_read(name, tmp_path):
     check(run("evaluate", path, *QUICK), 1, name)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("command", ["evaluate", "compare", "recalibrate"])
+def test_links_in_a_circle_are_a_sentence(command, tmp_path):
+    (tmp_path / "a.csv").symlink_to("b.csv")
+    (tmp_path / "b.csv").symlink_to("a.csv")
+    others = [write(tmp_path / "good.csv")] if command == "compare" else []
+    check(run(command, tmp_path / "a.csv", *others, *QUICK), 1, "a.csv")
+
+
 def test_a_folder_is_no_file(tmp_path):
     check(run("evaluate", tmp_path, *QUICK), 1, tmp_path.name)
 

@@ -12,6 +12,8 @@ from calibrant import report
 from calibrant.checks import files
 from calibrant.checks.files import as_path, check_writable, whole_file
 
+unix = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights and devices")
+
 
 def test_a_file_is_whole_or_not_there(tmp_path):
     path = tmp_path / "a.txt"
@@ -47,6 +49,7 @@ def test_a_report_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert path.read_bytes() == b"old"
 
 
+@unix
 def test_a_device_is_not_replaced():
     with whole_file(Path("/dev/null")) as temporary:
         assert temporary == Path("/dev/null")
@@ -57,6 +60,7 @@ def written(path, text="new"):
         temporary.write_text(text)
 
 
+@unix
 @pytest.mark.parametrize("rights", [0o600, 0o640, 0o664, 0o777])
 def test_a_file_that_is_replaced_keeps_its_rights(tmp_path, rights):
     path = tmp_path / "r.html"
@@ -69,6 +73,7 @@ def test_a_file_that_is_replaced_keeps_its_rights(tmp_path, rights):
     assert path.read_text() == "new"
 
 
+@unix
 def test_a_new_file_has_the_rights_that_the_mask_leaves(tmp_path):
     """And nobody changes the mask, which belongs to all threads, to find out what it is."""
     before = os.umask(0o027)
@@ -99,6 +104,7 @@ def test_a_file_that_is_replaced_keeps_its_owner(tmp_path):
     assert (path.stat().st_uid, path.stat().st_gid) == (1234, 2345)
 
 
+@unix
 def test_what_may_not_be_given_away_is_written_all_the_same(tmp_path, monkeypatch):
     path = tmp_path / "r.html"
     path.write_text("old")
@@ -126,6 +132,7 @@ def test_links_stay_and_lead_to_the_new_file(tmp_path):
     assert (tmp_path / "real" / "later.html").read_text() == "new"
 
 
+@unix
 def test_a_loop_of_links_is_a_sentence(tmp_path):
     (tmp_path / "a.csv").symlink_to("b.csv")
     (tmp_path / "b.csv").symlink_to("a.csv")
@@ -142,6 +149,7 @@ def test_a_name_with_a_zero_byte_is_a_sentence(tmp_path):
         as_path(f"{tmp_path}/a\0b")
 
 
+@unix
 def test_contents_are_on_the_disk_before_the_name_changes(tmp_path, monkeypatch):
     """First the file, then its name, then the folder that has the name."""
     happened = []

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,22 @@ def test_the_best_level_that_the_processor_has_is_taken(folder):
     assert "The processor lacks what" in call(folder)
     with pytest.raises(ImportError, match=r"processor lacks .* needs: a feature that nobody has"):
         library.choose(folder)
+
+
+def test_what_old_versions_of_numpy_do_not_name_is_known_by_what_they_do(folder, monkeypatch):
+    """NumPy 2.0 knows AVX2, which no processor has without the others."""
+    names = import_module("numpy._core._multiarray_umath").__cpu_features__
+    for name in library.IMPLIED:
+        monkeypatch.delitem(names, name, raising=False)
+    needed = {**index(folder)["levels"][-1], "needs": ["AVX2", *library.IMPLIED]}
+    change(folder, levels=[needed])
+    for has in (True, False):
+        monkeypatch.setitem(names, "AVX2", has)
+        if has:
+            assert library.choose(folder) == folder / needed["file"]
+        else:
+            with pytest.raises(ImportError, match="processor lacks"):
+                library.choose(folder)
 
 
 def test_the_command_says_it_in_a_sentence(tmp_path):

@@ -195,7 +195,7 @@ def inside(given):
     shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
     shim.fault_kinds.restype = ctypes.c_char_p
     shim.fault_set.argtypes = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int]
-    wrong = []
+    wrong, total = [], 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         if not os.fork():  # polars starts threads, which no other process must inherit
@@ -206,6 +206,8 @@ def inside(given):
             kinds, count, found = inject(shim, folder, command, given)
             print(f"{command}: {count} of {len(kinds)} ({kinds[:60]})", file=sys.stderr, flush=True)
             wrong += found
+            total += count
+        print(f"{total} faults, {len(wrong)} of them wrong", file=sys.stderr)
     json.dump(wrong, sys.stdout)
     return 1 if wrong else 0
 

@@ -1,5 +1,6 @@
 """From the files and options of a command to predictions."""
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -141,7 +142,7 @@ class Inputs:
         if any(map(self.streams, files)):
             return dict(zip(map(str, files), map(self._whole, files), strict=True))
 
-        if len({file.resolve() for file in files}) < len(files):
+        if len(set(map(os.path.realpath, files))) < len(files):
             raise mistake("FILE…", "must differ from one another.")
         with progress_after(1.0, "reading"), without_panics():
             models = load_models(

@@ -7,6 +7,7 @@ host or come from a page of another origin are refused.
 
 import csv
 import io
+import os
 import re
 import threading
 from collections.abc import Callable
@@ -87,7 +88,7 @@ class Explorer:
         images: Path | None = None,
     ) -> None:
         self.session, self.pages = session, Pages(session, title)
-        self.images = None if images is None else images.resolve()
+        self.images = None if images is None else Path(os.path.realpath(images))
         self.token, self.tickets = token_urlsafe(24), Tickets()
         self.slots = threading.BoundedSemaphore(AT_ONCE)
         handler = type("ExplorerHandler", (Handler,), {"explorer": self})
@@ -257,7 +258,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def _picture(folder: Path, name: str) -> Path | None:
     """Return the file of a picture; None if it is none, is too large or lies elsewhere."""
-    path = (folder / name).resolve()
+    path = Path(os.path.realpath(folder / name))  # which follows links in a circle no further
     if not path.is_relative_to(folder) or path.suffix.lower() not in IMAGES or not path.is_file():
         return None
     return path if path.stat().st_size <= LARGEST_IMAGE else None

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, Gathered, View, observed
+from calibrant.checks.arrays import of_replicates
 from calibrant.checks.parameters import brief, short
 from calibrant.engine import threads
 from calibrant.engine.arrays import Replicates
@@ -67,21 +68,7 @@ class Statistic(ABC):
 
 def numbers(evaluate: Evaluate, block: Block) -> Floats:
     """Return what a statistic gives for each replicate of a block, or refuse it."""
-    return checked(np.asarray(evaluate(block)), block.size)
-
-
-def checked(found: Floats, size: int) -> Floats:
-    """Return numbers of so many replicates, or refuse what a statistic gave."""
-    if found.shape != (size,):
-        raise ValueError(
-            f"`statistic` must give a number for each of {size} replicates; it gave shape"
-            f" {found.shape}."
-        )
-    if found.dtype.kind not in "biuf":
-        raise TypeError(f"`statistic` must give numbers; it gave {found.dtype}.")
-    if np.isnan(found).any():
-        raise ValueError("`statistic` must give numbers; it gave nan.")
-    return found
+    return of_replicates(np.asarray(evaluate(block)), block.size)
 
 
 AnyStatistic = Statistic | str | Callable[[Predictions], float]

@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.calibration import Block, observed
+from calibrant.checks.arrays import of_replicates
 from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Replicates
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.partitions import Partition
 from calibrant.statistics import Statistic
-from calibrant.statistics.statistic import Drawn, Evaluate, Summed, add_up, checked, numbers
+from calibrant.statistics.statistic import Drawn, Evaluate, Summed, add_up, numbers
 
 Found = tuple[list[float], Floats]  # statistics of the data, and of every replicate (…, B)
 
@@ -167,7 +168,7 @@ def _by_rows(problem: Problem, tasks: Sequence[Task], plan: Plan) -> None:
         outcomes = Drawn(problem.draws.drawing, Replicates(start, stop), labels)
         found = dict(zip(sums, add_up(sums, outcomes, progress), strict=True))
         for task, statistic in statistics:
-            numbers = checked(statistic.finish(found[statistic.rows]), outcomes.size)
+            numbers = of_replicates(statistic.finish(found[statistic.rows]), outcomes.size)
             task.out[start:stop] = numbers[: stop - start]
             if labels is not None and task.value is not None:
                 task.value[:] = numbers[-1]
