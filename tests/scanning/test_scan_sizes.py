@@ -177,3 +177,24 @@ def test_top_labels_of_a_scan_have_both_ends(tmp_path):
     scan = cal.scan(write(tmp_path, table(*rows_of(500, 4)[:2])))
     low, high = cal.evaluate(scan, lenses=[TopLabel()], **DRAWS).verdicts[0].interval
     assert 0 <= low < high
+
+
+def test_calibration_errors_and_their_chance_level_are_those_in_memory(tmp_path):
+    probs, labels, _ = rows_of(600, 3)
+    scan = cal.scan(write(tmp_path, table(probs, labels)))
+    for error in (cal.ece, cal.mce, cal.rms):
+        here, there = (error(rows, **DRAWS) for rows in (predictions(probs, labels), scan))
+        assert float(there) == float(here)
+        assert there.expected == pytest.approx(here.expected, rel=1e-12)
+        assert there.pvalue == here.pvalue
+    with pytest.raises(ValueError, match="scanned rows come in batches"):
+        cal.classwise_ece(scan)
+
+
+def test_an_assertion_takes_scanned_rows(tmp_path):
+    data = draw(2_000, 3, 1.0)
+    scan = cal.scan(write(tmp_path, table(data.probs, data.labels)))
+    assert cal.assert_calibrated(scan, below=0.2, **DRAWS).interval[1] < 0.2
+    with pytest.raises(ValueError, match="`lens`: how far off they are is not worked out") as said:
+        cal.assert_calibrated(scan, below=0.2, lens="pooled", **DRAWS)
+    assert "pooled or have no numbers" in str(said.value)
