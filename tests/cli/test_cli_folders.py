@@ -107,11 +107,20 @@ def test_a_report_on_a_folder(folder, tmp_path):
     assert not (tmp_path / "two.html").exists()
 
 
+def test_gates_of_a_size(folder):
+    parts, _ = folder
+    asked = ("test", parts, "--lens", "top", *BATCHES, *QUICK)
+    for limit, closed in (("0.0001", 3), ("0.9", 0)):
+        assert run(*asked, "--require-below", limit).exit_code == closed
+    assert run(*asked, "--fail-above", "0.9").exit_code == 0
+    found = run("test", parts, "--lens", "pooled", "--fail-above", "0.1", *BATCHES, *QUICK)
+    assert found.exit_code == 2
+    assert "is not worked out for scanned rows" in " ".join(found.output.split())
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--require-below", "0.1"), "--require-below: needs all rows at once"),
-        (("--fail-above", "0.1"), "--fail-above: needs all rows at once"),
         (("--region", "dog > 0.1"), "--region: is for single files"),
         (("--model", "label"), "--model: is for single files"),
         (("--ignore", "nr"), "--ignore: is for single files"),
