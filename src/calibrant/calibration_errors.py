@@ -4,9 +4,12 @@ from functools import cached_property
 from typing import Any, Self, final
 
 from calibrant.arguments import check_data, takes_arrays
+from calibrant.calibration import View
 from calibrant.checks.parameters import Rng
 from calibrant.inference import CalibrationTest, calibration_test
+from calibrant.lenses import Canonical
 from calibrant.predictions import Predictions
+from calibrant.rows import Scan
 from calibrant.statistics.calibration_errors import BINS, NAMED, CalibrationError
 
 
@@ -20,9 +23,9 @@ class MeasuredError(float):
     """
 
     statistic: CalibrationError  # what was measured
-    _asked: tuple[Predictions, dict[str, Any]]  # of what, and how to draw
+    _asked: tuple[Predictions | Scan, dict[str, Any]]  # of what, and how to draw
 
-    def __new__(cls, statistic: CalibrationError, data: Predictions, **draws: Any) -> Self:
+    def __new__(cls, statistic: CalibrationError, data: Predictions | Scan, **draws: Any) -> Self:
         """Measure an error of data; `draws` are arguments of `calibration_test`."""
         self = super().__new__(cls, statistic(data))
         self.statistic, self._asked = statistic, (data, draws)
@@ -32,7 +35,10 @@ class MeasuredError(float):
     def test(self) -> CalibrationTest:
         """The exact test of calibration with this number: `calibration_test`."""
         data, draws = self._asked
-        return calibration_test(data, self.statistic, **draws)
+        if isinstance(data, Predictions):
+            return calibration_test(data, self.statistic, **draws)
+        lens = self.statistic.lens_of(View(data)) or Canonical()
+        return calibration_test(data, self.statistic.statistic, lens=lens, **draws)
 
     @property
     def expected(self) -> float:
@@ -68,7 +74,7 @@ class MeasuredError(float):
 
 def _measured(name: str, data: Any, bins: Any, n_bins: Any, **draws: Any) -> MeasuredError:
     """Measure an error on so many bins, by either name of their number."""
-    check_data(data)
+    check_data(data, scans=True)
     if n_bins is not None and bins is not None:
         raise ValueError("`bins` and `n_bins` are the same; give one of them.")
     count = BINS if bins is None and n_bins is None else (bins if n_bins is None else n_bins)
@@ -77,7 +83,7 @@ def _measured(name: str, data: Any, bins: Any, n_bins: Any, **draws: Any) -> Mea
 
 @takes_arrays
 def ece(
-    data: Predictions,
+    data: Predictions | Scan,
     *,
     bins: int | None = None,
     n_bins: int | None = None,
@@ -95,7 +101,7 @@ def ece(
 
     Parameters
     ----------
-    data : Predictions
+    data : Predictions or Scan
         Or probabilities, with labels after them.
     bins : int, default 15
         Number of bins; `n_bins` is the same.
@@ -121,7 +127,7 @@ def ece(
 
 @takes_arrays
 def mce(
-    data: Predictions,
+    data: Predictions | Scan,
     *,
     bins: int | None = None,
     n_bins: int | None = None,
@@ -152,7 +158,7 @@ def mce(
 
 @takes_arrays
 def ace(
-    data: Predictions,
+    data: Predictions | Scan,
     *,
     bins: int | None = None,
     n_bins: int | None = None,
@@ -183,7 +189,7 @@ def ace(
 
 @takes_arrays
 def rms(
-    data: Predictions,
+    data: Predictions | Scan,
     *,
     bins: int | None = None,
     n_bins: int | None = None,
@@ -214,7 +220,7 @@ def rms(
 
 @takes_arrays
 def classwise_ece(
-    data: Predictions,
+    data: Predictions | Scan,
     *,
     bins: int | None = None,
     n_bins: int | None = None,

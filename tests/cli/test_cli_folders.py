@@ -57,8 +57,8 @@ def test_a_small_folder_is_loaded(folder, monkeypatch):
     both = run("compare", parts, whole, *QUICK)
     assert both.exit_code == 0, both.output
     monkeypatch.setattr("calibrant.rows.scan.LOADED", 8 * 300 * 3 - 1)
-    found = run("evaluate", parts, *QUICK)
-    assert "not worked out for scanned rows" in " ".join(found.output.split())
+    found = run("evaluate", parts, *QUICK, "--json")
+    assert json.loads(found.stdout)["settings"]["statistics"] == "omnibus on bins"
     found = run("report", parts, whole, "-o", parts / "two.html", *QUICK)
     assert found.exit_code == 2
     assert "must be one folder, pattern or address" in " ".join(found.output.split())
@@ -70,7 +70,7 @@ def test_without_choices_statistics_on_cells_are_tested(folder):
         found = run(command, parts, *BATCHES, *QUICK)
         assert found.exit_code == 0, found.output
         assert "expected total variation on one cell" in found.output
-        assert "not worked out for scanned rows" in " ".join(found.output.split())
+        assert "not worked out" not in found.output
         assert "Left out: 'nr'" in " ".join(found.output.split())
     found = run("test", parts, "--distance", "euclidean", *BATCHES, *QUICK)
     assert "expected euclidean on 10 equal widths" in found.output
@@ -107,11 +107,20 @@ def test_a_report_on_a_folder(folder, tmp_path):
     assert not (tmp_path / "two.html").exists()
 
 
+def test_gates_of_a_size(folder):
+    parts, _ = folder
+    asked = ("test", parts, "--lens", "top", *BATCHES, *QUICK)
+    for limit, closed in (("0.0001", 3), ("0.9", 0)):
+        assert run(*asked, "--require-below", limit).exit_code == closed
+    assert run(*asked, "--fail-above", "0.9").exit_code == 0
+    found = run("test", parts, "--lens", "pooled", "--fail-above", "0.1", *BATCHES, *QUICK)
+    assert found.exit_code == 2
+    assert "is not worked out for scanned rows" in " ".join(found.output.split())
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--require-below", "0.1"), "--require-below: needs all rows at once"),
-        (("--fail-above", "0.1"), "--fail-above: needs all rows at once"),
         (("--region", "dog > 0.1"), "--region: is for single files"),
         (("--model", "label"), "--model: is for single files"),
         (("--ignore", "nr"), "--ignore: is for single files"),

@@ -12,6 +12,7 @@ import calibrant as cal
 from calibrant.distances import total_variation
 from calibrant.inference.replicates.problem import Plan
 from calibrant.inference.verdicts.evaluation import judged
+from calibrant.inference.verdicts.judging import sizes_of
 from calibrant.lenses import TopLabel
 from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
@@ -50,12 +51,13 @@ def test_groups_are_tested_as_those_in_memory(both):
     ]
     plan = Plan(Exact(), 39, 4)
     problems = [plan.look(data.weighted_by(mask), TopLabel()) for mask in masks]
-    verdicts = judged(problems, ON_CELLS, plan, [None] * len(problems)).verdicts
+    verdicts = judged(problems, ON_CELLS, plan, sizes_of(problems)).verdicts
     assert [row.verdict.pvalue for row in found.rows] == [one.pvalue for one in verdicts]
     for row, verdict in zip(found.rows, verdicts, strict=True):
         assert row.verdict.bias == pytest.approx(verdict.bias, abs=1e-13)
-        assert row.verdict.size is None
-        assert "not worked out for scanned rows" in row.verdict.sentence
+        assert row.verdict.bias_interval == pytest.approx(verdict.bias_interval, rel=1e-6)
+        assert row.verdict.interval[0] <= row.verdict.size <= row.verdict.interval[1]
+        assert "root mean square" in row.verdict.sentence
 
 
 def test_all_groups_and_lenses_are_read_in_three_passes(both, monkeypatch):
@@ -70,10 +72,9 @@ def test_all_groups_and_lenses_are_read_in_three_passes(both, monkeypatch):
         return reduce(workers, *arguments)
 
     monkeypatch.setattr(type(scan.workers), "reduce", counted)
-    weights = int(scan.weighted)  # for the directions of groups that are off
     found = cal.slices(scan, ["sex", "sure"], n_resamples=199, rng=4)
     assert all(row.verdict.rejected for row in found.rows)
-    assert len(passes) == 3 + weights
+    assert len(passes) == 3
     passes.clear()
     cal.evaluate(scan, n_resamples=9, rng=4)
     assert len(passes) == 2
@@ -167,7 +168,7 @@ def test_a_report(both, tmp_path):
         ">Confidence<",
         "Groups of classes",
         "Recalibration was not tried, since rows were read in batches",
-        "how far off they are is not worked out for scanned rows",
+        "calibrators would repair about",
         "groups are miscalibrated at 5 % (adjusted)",
     ):
         assert sentence in page, sentence

@@ -9,8 +9,9 @@ from scipy.stats import binom
 from calibrant import Predictions
 from calibrant.lenses import TopLabel
 from calibrant.sizes import bias_of, compare, size_of
-from calibrant.sizes.cross_fit import FOLDS, CrossFit, at_least, combination, sample_of
-from calibrant.sizes.limits import at_most, confidence, tails, whole_bin
+from calibrant.sizes.cross_fit import FOLDS, CrossFit, sample_of
+from calibrant.sizes.limits import at_least, at_most, confidence, tails, whole_bin
+from calibrant.sizes.lower_limit import combination
 
 SETS = 300 if IN_FULL else 60
 
@@ -239,9 +240,9 @@ def test_the_error_of_a_difference_counts_what_all_rows_learned():
     one = CrossFit(data, seed=0)
     other = CrossFit(data.with_probs(tempered(data.probs, 1.5)), seed=0, like=one)
     assert compare(one, other, paired=True).standard_error > 0
-    shares = [combination(*evidence) for evidence in one.evidence()]
+    shares = [combination(*evidence) for evidence in one.learned.evidence()]
     alone = compare(one, one, paired=False).standard_error ** 2 / 2
-    rows = one.rows([combination(2 * a, 2 * b) for a, b in one.evidence()])
+    rows = one.rows([combination(2 * a, 2 * b) for a, b in one.learned.evidence()])
     assert rows.brier == pytest.approx(one.rows(shares).brier)
     gaps = rows.brier_gains - rows.brier
     assert alone >= (gaps**2).sum() / gaps.size**2 + rows.learning()

@@ -65,7 +65,7 @@ def report(
     data : Predictions, Scan, or mapping of str to such
         The predictions; more than one model by name. Models of the same rows are compared. Columns
         that `load` kept beside them become groups of rows with a section of their own. Of scanned
-        rows there is everything but the curve, how far off they are, and recalibration.
+        rows there is everything but the curve and recalibration.
     path : str or Path
         File to write.
     title : str, optional

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, final
 
-from calibrant.calibration import Block, View
+from calibrant.calibration import Block, View, observed
 from calibrant.distances import total_variation
 from calibrant.lenses import Lens, TopLabel
 from calibrant.partitions import EqualMass, EqualWidth
 from calibrant.predictions import Predictions
+from calibrant.rows import Scan
 from calibrant.statistics.classwise import ClasswiseMiscalibration
 from calibrant.statistics.miscalibration import (
     ExpectedMiscalibration,
@@ -92,8 +93,11 @@ class CalibrationError(Statistic):
 
         return evaluate
 
-    def __call__(self, data: Predictions) -> float:
+    def __call__(self, data: Predictions | Scan) -> float:
         """Return the statistic of `data`."""
+        if isinstance(data, Scan):
+            view = View(data, self.lens_of(View(data)))
+            return float(self.statistic.prepare(view)(observed(None))[0])
         lens = self.lens_of(data)
         return self.statistic(data if lens is None else lens(data))
 

@@ -54,7 +54,6 @@ def run_test(
     from calibrant.cli.parsing import parse_lens
 
     data = inputs.open(file)
-    gates.check_rows(data)
     asked: dict[str, Any] = {"lenses": [parse_lens(lens, data)]}
     asked["statistics"] = _statistics(data, statistic, partition, distance, worst)
     with progress_after(1.0, "resampling") as progress:
@@ -133,16 +132,6 @@ class Gates:
             f" with {resamples} no p-value is below {limit:g}.",
         )
 
-    def check_rows(self, data: "Predictions | Scan") -> None:
-        """Refuse limits of the size for rows that are read in batches, of which it is not known."""
-        if hasattr(data, "fragments"):
-            for option in ("fail_above", "require_below"):
-                if getattr(self, option) is not None:
-                    raise mistake(
-                        f"--{option.replace('_', '-')}",
-                        "needs all rows at once; these are read in batches.",
-                    )
-
     def failures(self, verdict: "Verdict") -> list[str]:
         """Say why gates are closed."""
         from calibrant.words import points
@@ -152,6 +141,8 @@ class Gates:
         if limit is not None and verdict.pvalue < limit:
             why.append(f"Failed --fail-below: p is {verdict.pvalue:.3g}, below {limit:g}.")
         limit = self.fail_above
+        if limit is not None and verdict.scanned:
+            raise mistake("--fail-above", translated(verdict.why_not_below(limit)) + ".")
         if limit is not None and verdict.interval is not None and verdict.shown_above(limit):
             off = f"off by at least {points(verdict.interval[0])}, more than {points(limit)}"
             why.append(f"Failed --fail-above: shown to be {off}.")

@@ -6,12 +6,13 @@ from calibrant.inference.verdicts.evaluation import evaluate
 from calibrant.inference.verdicts.verdict import Verdict
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
+from calibrant.rows import Scan
 from calibrant.words import many, points
 
 
 @takes_arrays
 def assert_calibrated(
-    data: Predictions,
+    data: Predictions | Scan,
     *,
     below: float,
     lens: Lens | str | None = None,
@@ -26,7 +27,7 @@ def assert_calibrated(
 
     Parameters
     ----------
-    data : Predictions
+    data : Predictions or Scan
         Or probabilities, with labels after them.
     below : float
         The limit, between 0 and 1: 0.02 is two points.
@@ -53,11 +54,11 @@ def assert_calibrated(
     AssertionError: Not calibrated within 5.0 points: shown to be off by at least 12.7 points...
     """
     __tracebackhide__ = True  # pytest shows the line of the test instead
-    check_data(data)
+    check_data(data, scans=True)
     limit = fraction("below", below)
     chosen = ("canonical" if data.m == 2 else "top") if lens is None else lens
     found = evaluate(data, lenses=chosen, n_resamples=n_resamples, rng=rng).verdicts[0]
-    if found.interval is not None and found.interval[1] is None:
+    if found.scanned or (found.interval is not None and found.interval[1] is None):
         raise ValueError(f"`lens`: {found.why_not_below(limit)}.")
     if not found.shown_below(limit):
         raise AssertionError(_explained(found, limit, data.n))

@@ -132,8 +132,7 @@ def slices(
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes. Of scanned rows, statistics on bins are tested, and how far off
-        groups are is not worked out.
+        Predictions and outcomes. Of scanned rows, statistics on bins are tested.
     by : mapping of str to sequence of length n, data frame, or names
         Columns that are known before the outcome, such as sex or hospital; rows of equal values
         make a group. Of more than 12 different numbers, quartiles do, unless the name of the

@@ -14,6 +14,9 @@ Direction = Literal["high", "low", "both"]
 
 CONFIDENCES = "the confidences"  # what predictions of no class are about
 SMALLEST = 0.0005  # size that is told: below it, no more was seen than chance gives
+NOT_WORKED_OUT = (
+    "how far off they are is not worked out for scanned rows that are pooled or have no numbers"
+)
 BALANCED = (
     "the weights depend on the labels: they are the same within each class and differ between"
     " classes, which makes a calibrated model look miscalibrated"
@@ -43,7 +46,7 @@ class Verdict:
     bias : float or None
         Of two outcomes: mean prediction minus rate.
     bias_interval : tuple of float or None
-        95 % interval of it; None of scanned rows.
+        95 % interval of it; None of scanned rows whose size is not worked out.
     size : float or None
         The root mean square deviation, in units of the total variation of two outcomes: what
         directions show that were learned on other rows. None if there are fewer than 10 rows.
@@ -57,7 +60,8 @@ class Verdict:
         Where nothing was shown: by how much, as `size` measures it, a model would have to be too
         confident for these tests to show it in four of five data sets.
     scanned : bool
-        Whether rows were read in batches, so that their size was not worked out.
+        Whether rows were read in batches and their size was not worked out: they are pooled, or
+        have no numbers by which a sample is chosen.
     n_clusters : int or None
         Number of clusters of rows; None if rows are independent.
     impossible : Impossible or None
@@ -97,6 +101,8 @@ class Verdict:
 
     def why_not_below(self, limit: float) -> str:
         """Say why they are not shown to be off by less, after a subject such as "they"."""
+        if self.scanned:
+            return NOT_WORKED_OUT
         if self.interval is None:
             return "too few rows to say how far off they are"
         if self.interval[1] is None:
@@ -184,7 +190,7 @@ class Verdict:
     def _told_size(self) -> str:
         """Say how far off they are, or may be."""
         if self.scanned:
-            return "how far off they are is not worked out for scanned rows"
+            return NOT_WORKED_OUT
         if self.size is None or self.interval is None:
             return "too few rows to say how far off they are"
         low, high = self.interval
