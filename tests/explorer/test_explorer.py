@@ -393,4 +393,29 @@ def test_the_class_that_is_furthest_off_is_named(models):
     found = cal.classwise(tempered(900, 10, 2.0), **DRAWS)
     worst = found.classes[found.ranked[0]]
     shown = text(models, "panel/below?model=sure&tab=classes")
-    assert re.search(rf"Furthest off.*?lens=class%3A{worst}\">{worst}</a>", shown)
+    assert re.search(rf"Furthest off[^.]*lens=class%3A{worst}&[^.]*>{worst}</a>", shown)
+
+
+def test_a_file_that_changes_or_disappears_changes_nothing(tmp_path):
+    file = written(tmp_path)
+    (tmp_path / "a.png").write_bytes(b"\x89PNG")
+    page = Explorer(Session({"ward": cal.load(file, keep=["shift"])}, [file], 99), "ward").start()
+    try:
+        before = text(page, "bins.csv")
+        file.write_text("prob,label\n0.5,1\n")
+        assert text(page, "bins.csv?bins=15") != before == text(page, "bins.csv")
+        file.unlink()
+        assert text(page, "panel/below?tab=groups&by=shift")
+        assert len(text(page, "rows.csv?bins=7").splitlines()) == 901
+    finally:
+        page.close()
+
+
+def test_a_thousand_classes():
+    page = explorer(tempered(2000, 1000, 2.0), n_resamples=19)
+    try:
+        for where in ("", "panel/verdict", "panel/below?tab=classes", "panel/diagram?lens=class:7"):
+            assert len(text(page, where)) < 1_000_000
+        assert '"chip' not in text(page)
+    finally:
+        page.close()
