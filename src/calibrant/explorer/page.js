@@ -74,7 +74,7 @@ async function watch(place, ticket, signal) {
   }
 }
 
-function go(query, only) {
+function go(query, only, toTabs) {
   if (query !== location.search && !(query === "?" && location.search === "")) history.pushState(null, "", query);
   document.querySelectorAll("nav.tabs a").forEach((link) => {
     const where = new URLSearchParams(query);
@@ -83,7 +83,7 @@ function go(query, only) {
     if (own === "bins") where.delete("tab"); else where.set("tab", own);
     link.href = `?${where}`;
   });
-  if (only) document.getElementById("tabs").scrollIntoView({behavior: "smooth", block: innerWidth < 1000 ? "start" : "nearest"});
+  if (only || toTabs) document.getElementById("tabs").scrollIntoView();
   return load(query, only);
 }
 
@@ -95,7 +95,9 @@ document.addEventListener("click", (event) => {
     const after = new URLSearchParams(link.search);
     for (const each of [before, after]) for (const name of BELOW) each.delete(name);
     before.sort(), after.sort();
-    go(link.search || "?", `${before}` === `${after}` ? ["controls", "below"] : undefined);
+    const same = `${before}` === `${after}`;
+    if (!same) scrollTo(0, 0);
+    go(link.search || "?", same ? ["controls", "below"] : undefined);
     return;
   }
   const chip = event.target.closest(".chip");
@@ -135,7 +137,7 @@ document.addEventListener("change", (event) => {
     if (group) group.value = "";
     if (event.target.value) chosen.value = "groups";
   }
-  go(address());
+  go(address(), undefined, event.target.name === "by");
 });
 document.addEventListener("input", (event) => {
   const {type, name, value, previousElementSibling: told} = event.target;

@@ -59,6 +59,7 @@ class Tickets:
                 self._latest.clear()
                 self._shares.clear()
             self._latest[tab] = max(int(number), self._latest.get(tab, 0))
+            self._shares[tab] = 0.0
 
         def tell(done: int, total: int) -> None:
             if int(number) < self._latest.get(tab, 0):
