@@ -28,13 +28,16 @@ async function panel(name, query) {
   place.setAttribute("aria-busy", "true");
   place.classList.add("busy");
   const ticket = `${tab}${name}.${turn}`;
-  if (name === "verdict") watch(place, ticket, controller.signal);
+  const asked = new URLSearchParams(query).get("tab") || "bins";
+  if (name === "below" && asked !== place.dataset.tab) place.innerHTML = '<p class="wait soft">Working …</p>';
+  if (name === "verdict" || name === "below") watch(place, ticket, controller.signal);
   try {
     const answer = await fetch(`panel/${name}${query}${query.length > 1 ? "&" : ""}ticket=${ticket}`, {signal: controller.signal});
     const text = await answer.text();
     if (!answer.ok) throw new Error(text);
     const kept = place.contains(document.activeElement) ? document.activeElement.name : null;
     place.innerHTML = text;
+    place.dataset.tab = asked;
     if (kept) place.querySelector(`[name="${CSS.escape(kept)}"]`)?.focus();
     prepare(place);
   } finally {
@@ -66,7 +69,7 @@ async function watch(place, ticket, signal) {
     let bar = place.querySelector("progress");
     if (!bar) {
       bar = document.createElement("progress");
-      bar.setAttribute("aria-label", "Testing");
+      bar.setAttribute("aria-label", "Progress");
       place.prepend(bar);
     }
     bar.value = Number(await answer.text());
