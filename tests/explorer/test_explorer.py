@@ -8,6 +8,7 @@ import sys
 import threading
 from html import unescape
 
+import polars as pl
 import pytest
 from explorer.opened import QUICK, explorer, get, hostile, text, written
 from hypothesis import given
@@ -18,6 +19,7 @@ import calibrant as cal
 from calibrant.explorer.server import Explorer, OutdatedError, Tickets
 from calibrant.explorer.session import MOST_ANSWERS, Answers, Session
 from calibrant.explorer.state import State
+from calibrant.monitor.periods import over_time
 from calibrant.words import pvalue
 
 DRAWS = {**QUICK, "rng": 0}
@@ -301,6 +303,7 @@ def test_outdated_work_ends():
     old(1, 2)
     assert tickets.share("tab.1") == 0.5
     tickets.progress("tab.2")
+    assert tickets.share("tab.2") == 0.0
     with pytest.raises(OutdatedError):
         old(2, 2)
     assert tickets.progress("../etc.1") is None
@@ -395,4 +398,48 @@ def test_the_class_that_is_furthest_off_is_named(models):
     found = cal.classwise(tempered(900, 10, 2.0), **DRAWS)
     worst = found.classes[found.ranked[0]]
     shown = text(models, "panel/below?model=sure&tab=classes")
-    assert re.search(rf"Furthest off.*?lens=class%3A{worst}\">{worst}</a>", shown)
+    assert re.search(rf"Furthest off[^.]*lens=class%3A{worst}&[^.]*>{worst}</a>", shown)
+
+
+def test_a_file_that_changes_or_disappears_changes_nothing(tmp_path):
+    file = written(tmp_path)
+    (tmp_path / "a.png").write_bytes(b"\x89PNG")
+    page = Explorer(Session({"ward": cal.load(file, keep=["shift"])}, [file], 99), "ward").start()
+    try:
+        before = text(page, "bins.csv")
+        file.write_text("prob,label\n0.5,1\n")
+        assert text(page, "bins.csv?bins=15") != before == text(page, "bins.csv")
+        file.unlink()
+        assert text(page, "panel/below?tab=groups&by=shift")
+        assert len(text(page, "rows.csv?bins=7").splitlines()) == 901
+    finally:
+        page.close()
+
+
+def test_a_thousand_classes():
+    page = explorer(tempered(2000, 1000, 2.0), n_resamples=19)
+    try:
+        for where in ("", "panel/verdict", "panel/below?tab=classes", "panel/diagram?lens=class:7"):
+            assert len(text(page, where)) < 1_000_000
+        assert '"chip' not in text(page)
+    finally:
+        page.close()
+
+
+def test_where_and_when_are_those_of_the_library(tmp_path):
+    file = written(tmp_path, n=400)
+    days = [f"2026-{1 + i // 100:02d}-{1 + i % 28:02d}" for i in range(400)]
+    pl.read_csv(file).with_columns(pl.Series("day", days)).write_csv(file)
+    data = cal.load(file, keep=["shift", "day"])
+    page = explorer(data)
+    try:
+        found = cal.search(data, **DRAWS)
+        shown = unescape(text(page, "panel/below?tab=where"))
+        assert all(sentence in shown for sentence in found.sentences)
+        assert over_time(data).sentence in unescape(text(page, "panel/below?tab=when"))
+    finally:
+        page.close()
+
+
+def test_rows_without_dates_have_no_when(ward):
+    assert "has no column of dates" in text(ward, "panel/below?tab=when")

@@ -29,9 +29,16 @@ def test_refusals(tmp_path, words, told):
     assert told in " ".join(found.output.split())
 
 
-def test_it_serves_until_it_is_interrupted(tmp_path):
-    file = written(tmp_path)
-    words = ["explore", str(file), "--no-browser", "--port", "0", "--resamples", "99"]
+@pytest.mark.parametrize(
+    ("opened", "holds"),
+    [
+        ("FILE", ["ward.csv", '<option value="shift">shift</option>']),
+        ("--demo", ["Networks on CIFAR-10", '<option value="densenet">densenet</option>']),
+    ],
+)
+def test_it_serves_until_it_is_interrupted(tmp_path, opened, holds):
+    file = str(written(tmp_path)) if opened == "FILE" else opened
+    words = ["explore", file, "--no-browser", "--port", "0", "--resamples", "99"]
     with subprocess.Popen(
         [sys.executable, "-m", "calibrant", *words],
         stdout=subprocess.PIPE,
@@ -47,8 +54,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path):
         address = re.search(r"http://127\.0\.0\.1:\d+/\S+/", told)[0]
         with urlopen(address) as answer:
             page = answer.read().decode()
-        assert "ward.csv" in page
-        assert '<option value="shift">shift</option>' in page
+        assert all(one in page for one in holds)
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=30)
         assert "Ended." in rest

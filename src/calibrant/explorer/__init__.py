@@ -57,11 +57,9 @@ def explore(
     True
     >>> page.close()
     """
-    models = named(data)
+    models = {name or "data": model for name, model in named(data).items()}
     check_same_classes(models)
-    session = Session(
-        {name or "data": model for name, model in models.items()}, (), check_resamples(n_resamples)
-    )
+    session = Session(models, (), check_resamples(n_resamples))
     folder = None if images is None else Path(images)
     return Explorer(session, title, host, whole("port", port, least=0), folder).start()
 

@@ -28,13 +28,16 @@ async function panel(name, query) {
   place.setAttribute("aria-busy", "true");
   place.classList.add("busy");
   const ticket = `${tab}${name}.${turn}`;
-  if (name === "verdict") watch(place, ticket, controller.signal);
+  const asked = new URLSearchParams(query).get("tab") || "bins";
+  if (name === "below" && asked !== place.dataset.tab) place.innerHTML = '<p class="wait soft">Working …</p>';
+  if (name === "verdict" || name === "below") watch(place, ticket, controller.signal);
   try {
     const answer = await fetch(`panel/${name}${query}${query.length > 1 ? "&" : ""}ticket=${ticket}`, {signal: controller.signal});
     const text = await answer.text();
     if (!answer.ok) throw new Error(text);
     const kept = place.contains(document.activeElement) ? document.activeElement.name : null;
     place.innerHTML = text;
+    place.dataset.tab = asked;
     if (kept) place.querySelector(`[name="${CSS.escape(kept)}"]`)?.focus();
     prepare(place);
   } finally {
@@ -66,7 +69,7 @@ async function watch(place, ticket, signal) {
     let bar = place.querySelector("progress");
     if (!bar) {
       bar = document.createElement("progress");
-      bar.setAttribute("aria-label", "Testing");
+      bar.setAttribute("aria-label", "Progress");
       place.prepend(bar);
     }
     bar.value = Number(await answer.text());
@@ -74,7 +77,7 @@ async function watch(place, ticket, signal) {
   }
 }
 
-function go(query, only) {
+function go(query, only, toTabs) {
   if (query !== location.search && !(query === "?" && location.search === "")) history.pushState(null, "", query);
   document.querySelectorAll("nav.tabs a").forEach((link) => {
     const where = new URLSearchParams(query);
@@ -83,7 +86,7 @@ function go(query, only) {
     if (own === "bins") where.delete("tab"); else where.set("tab", own);
     link.href = `?${where}`;
   });
-  if (only) document.getElementById("tabs").scrollIntoView({behavior: "smooth", block: innerWidth < 1000 ? "start" : "nearest"});
+  if (only || toTabs) document.getElementById("tabs").scrollIntoView();
   return load(query, only);
 }
 
@@ -95,7 +98,9 @@ document.addEventListener("click", (event) => {
     const after = new URLSearchParams(link.search);
     for (const each of [before, after]) for (const name of BELOW) each.delete(name);
     before.sort(), after.sort();
-    go(link.search || "?", `${before}` === `${after}` ? ["controls", "below"] : undefined);
+    const same = `${before}` === `${after}`;
+    if (!same) scrollTo(0, 0);
+    go(link.search || "?", same ? ["controls", "below"] : undefined);
     return;
   }
   const chip = event.target.closest(".chip");
@@ -135,7 +140,7 @@ document.addEventListener("change", (event) => {
     if (group) group.value = "";
     if (event.target.value) chosen.value = "groups";
   }
-  go(address());
+  go(address(), undefined, event.target.name === "by");
 });
 document.addEventListener("input", (event) => {
   const {type, name, value, previousElementSibling: told} = event.target;

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from calibrant.explorer import code, lessons
 from calibrant.explorer.session import Session
 from calibrant.explorer.state import MOST_BINS, STEEPEST, STYLES, TABS, State
 from calibrant.inference.replicates.problem import Progress
+from calibrant.lenses import Canonical
 from calibrant.monitor.periods import HEADER as PERIODS
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import WHOLE
@@ -42,14 +43,8 @@ STATISTICS = {
     "log": "log loss",
 }
 OF_MANY = {"kernel:0.1": "kernel", "worst-class": "worst class", "classwise_ece": "classwise ECE"}
+MOST_LENSES = 1000  # classes that are offered one by one
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-
-
-class Choice(NamedTuple):
-    """One of several things that can be chosen."""
-
-    value: str
-    name: str
 
 
 class Pages:
@@ -67,7 +62,10 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.globals.update(raw=Markup, many=many)
+        environment.globals.update(
+            raw=Markup, many=many, session=session, lessons=lessons, styles=STYLES, tabs=TABS
+        )
+        environment.globals.update(most_bins=MOST_BINS, steepest=STEEPEST)
         self._page = environment.get_template("page.html.j2")
         self._parts = environment.get_template("parts.html.j2").module
         here = files("calibrant.explorer")
@@ -92,7 +90,6 @@ class Pages:
             controls=self.controls(state),
             diagram=self.diagram(state),
             below=self.below(state) if state.tab in ("bins", "rows", "code") else None,
-            tabs=TABS,
         )
 
     def alone(self, panel: str) -> str:
@@ -102,43 +99,19 @@ class Pages:
 
     # Panels: pieces of HTML
 
-    def controls(self, state: State) -> str:
+    def controls(self, state: State, _: Progress | None = None) -> str:
         """Return the form on the left."""
-        if state.lesson:
-            return self._lesson(state)
         session, data = self.session, self.session.model(state)
+        grouped = state.by in data.columns and not state.lesson
         return self._part(
-            "controls",
+            "lesson" if state.lesson else "controls",
             state=state,
             data=data,
-            models=list(session.models),
             lenses=_lenses(state, data, session),
-            bins=state.bins or 10,
-            most_bins=MOST_BINS,
-            styles=STYLES,
             statistics=_statistics(state, session.two(state)),
-            two=session.two(state),
-            columns=list(data.columns),
-            groups=[name for name, _, _ in session.group_rows(state)]
-            if state.by in data.columns
-            else [],
+            groups=[name for name, _, _ in session.group_rows(state)] if grouped else [],
             chips=_chips(state, data),
-            teach=lessons.address(1),
             repairs=[name for name in WHOLE if data.m == 2 or name != "beta"],
-        )
-
-    def _lesson(self, state: State) -> str:
-        """Return the form of a step of how calibration works."""
-        found, last = lessons.lesson(state), len(lessons.LESSONS)
-        return self._part(
-            "lesson",
-            state=state,
-            lesson=found,
-            sliders=lessons.sliders(state),
-            steps=[(k, lessons.address(k), one.title) for k, one in enumerate(lessons.LESSONS, 1)],
-            following=lessons.address(state.lesson + 1) if state.lesson < last else "",
-            lenses=_lenses(state, self.session.model(state), self.session),
-            steepest=STEEPEST,
         )
 
     def diagram(self, state: State, progress: Progress | None = None) -> str:
@@ -287,21 +260,17 @@ class Pages:
         return str(getattr(self._parts, name)(values))
 
 
-def _lenses(state: State, data: Predictions, session: Session) -> list[Choice]:
-    """Return the lenses that are offered by name, the default first."""
-    top, usual = Choice("top", "predicted class"), str(session.lens(replace(state, lens="")))
-    if data.m == 2:
-        found = [Choice("", f"P({data.classes[1]})"), top]
-    elif usual == "canonical":
-        found = [Choice("", "all classes"), top]
-    else:
-        found = [Choice("", "predicted class"), Choice("top:3", "top 3 classes")]
+def _lenses(state: State, data: Predictions, session: Session) -> dict[str, str]:
+    """Return the lenses that are offered, by name, the default first."""
+    usual = "predicted class" if data.m > 2 else f"P({data.classes[1]})"
+    if data.m > 2 and isinstance(session.lens(replace(state, lens="")), Canonical):
+        usual = "all classes"
+    found = {"": usual} | ({} if usual == "predicted class" else {"top": "predicted class"})
     if data.m > 2:
-        found += [Choice("top:2", "top 2 classes"), Choice("pooled", "all classes pooled")]
-        found += [Choice(f"class:{name}", f"class {shown(name)}") for name in data.classes[:1000]]
-    if state.lens not in {choice.value for choice in found}:
-        found.append(Choice(state.lens, state.lens))
-    return found
+        found |= {f"top:{k}": f"top {k} classes" for k in (2, 3) if k < data.m}
+        found |= {"pooled": "all classes pooled"}
+        found |= {f"class:{name}": f"class {shown(name)}" for name in data.classes[:MOST_LENSES]}
+    return found if state.lens in found else found | {state.lens: state.lens}
 
 
 def _statistics(state: State, two: bool) -> dict[str, str]:

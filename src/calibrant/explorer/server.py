@@ -28,6 +28,7 @@ from calibrant.reporting import report
 
 LOCAL = "127.0.0.1"
 AT_ONCE = 4  # requests that compute at the same time; others wait
+PANELS = "controls", "diagram", "verdict", "below"  # methods of `Pages`
 MOST_TICKETS = 256
 LARGEST_IMAGE = 20_000_000  # bytes
 MOST_CSV = 100_000  # rows
@@ -59,6 +60,7 @@ class Tickets:
                 self._latest.clear()
                 self._shares.clear()
             self._latest[tab] = max(int(number), self._latest.get(tab, 0))
+            self._shares[tab] = 0.0
 
         def tell(done: int, total: int) -> None:
             if int(number) < self._latest.get(tab, 0):
@@ -209,10 +211,12 @@ class Handler(BaseHTTPRequestHandler):
             return FILES[page](session, state), HTTPStatus.OK, kind, f"calibrant-{page}"
         if page == "":
             return pages.whole(state), HTTPStatus.OK, "text/html", ""
-        panel = _panels(pages).get(page.removeprefix("panel/"))
-        if panel is None:
+        panel = page.removeprefix("panel/")
+        if panel not in PANELS:
             return "There is no such panel.", HTTPStatus.NOT_FOUND, "text/plain", ""
-        found = panel(state, self.explorer.tickets.progress(given.get("ticket", "")))
+        found = getattr(pages, panel)(
+            state, self.explorer.tickets.progress(given.get("ticket", ""))
+        )
         return pages.alone(found) if given.get("alone") else found, HTTPStatus.OK, "text/html", ""
 
     def _image(self, given: dict[str, str]) -> None:
@@ -262,15 +266,6 @@ def _picture(folder: Path, name: str) -> Path | None:
     if not path.is_relative_to(folder) or path.suffix.lower() not in IMAGES or not path.is_file():
         return None
     return path if path.stat().st_size <= LARGEST_IMAGE else None
-
-
-def _panels(pages: Pages) -> dict[str, Callable[[State, Progress | None], str]]:
-    return {
-        "controls": lambda state, _: pages.controls(state),
-        "diagram": pages.diagram,
-        "verdict": pages.verdict,
-        "below": pages.below,
-    }
 
 
 def _svg(session: Session, state: State) -> str:
