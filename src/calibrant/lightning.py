@@ -70,7 +70,3 @@ def _gathered(trainer: Any, module: Any, parts: Any) -> Any:
     mine = torch.cat(parts)
     several = trainer.world_size > 1
     return module.all_gather(mine).transpose(0, 1).flatten(0, 1) if several else mine
-
-
-def __dir__() -> list[str]:
-    return __all__

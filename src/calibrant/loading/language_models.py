@@ -236,7 +236,8 @@ def _told(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping
 def _tokens(sample: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Return the tokens of the answer, with their log-probabilities if there are any."""
     said = (sample.get("output") or {}).get("choices") or [{}]
-    return (said[0].get("logprobs") or {}).get("content") or ()
+    tokens: Sequence[Any] = (said[0].get("logprobs") or {}).get("content") or ()
+    return tokens
 
 
 def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
