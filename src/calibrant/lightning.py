@@ -58,15 +58,15 @@ class CalibrationCallback(Callback):  # type: ignore[misc]
         if trainer.sanity_checking or not self._parts:
             return
         kinds, *found = zip(*self._parts, strict=True)
-        preds, labels = (torch.cat(parts) for parts in found)
-        if trainer.world_size > 1:
-            every = (pl_module.all_gather(one) for one in (preds, labels))
-            preds, labels = (one.transpose(0, 1).flatten(0, 1) for one in every)
+        preds, labels = (_gathered(trainer, pl_module, parts) for parts in found)
         self._parts = []
         make = Predictions.from_logits if kinds[0] == "logits" else Predictions
         row = self.trajectory.follow(trainer.global_step, make(preds, labels))
         pl_module.log_dict({f"val_{name}": value for name, value in row.logged().items()})
 
 
-def __dir__() -> list[str]:
-    return __all__
+def _gathered(trainer: Any, module: Any, parts: Any) -> Any:
+    """Return the rows of all batches and processes, as Lightning's sampler took them."""
+    mine = torch.cat(parts)
+    several = trainer.world_size > 1
+    return module.all_gather(mine).transpose(0, 1).flatten(0, 1) if several else mine

@@ -155,7 +155,3 @@ class CalibrationError(Metric):  # type: ignore[misc]
             "pvalue": found.pvalue,
         }
         return {name: torch.tensor(v, dtype=torch.float64) for name, v in values.items()}
-
-
-def __dir__() -> list[str]:
-    return __all__

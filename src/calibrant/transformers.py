@@ -52,7 +52,3 @@ class CalibrationCallback(TrainerCallback):  # type: ignore[misc]
         kept = places != IGNORED
         data = Predictions.from_logits(logits.reshape(places.size, -1)[kept], places[kept])
         return self.trajectory.follow(self._step, data).logged()
-
-
-def __dir__() -> list[str]:
-    return __all__

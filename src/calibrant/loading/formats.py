@@ -82,6 +82,15 @@ def _ending(file: Path) -> str:
     )
 
 
+def _plain_matrix(store: Rewritable, columns: Sequence[str]) -> NDArray[Any]:
+    """Return columns that are written again: what options of `load` would read is refused."""
+    try:
+        return load_matrix(store, columns)
+    except ValueError as error:
+        but = " What is written again must hold plain numbers." * ("=True`" in str(error))
+        raise ValueError(f"{error}{but}") from error
+
+
 def _logits(probs: Floats, single: bool) -> Floats:
     """Return logits (n, m) of probabilities, or (n, 1) of the second of two classes."""
     with np.errstate(divide="ignore"):
@@ -153,11 +162,7 @@ class Rewriting:
                 )
             store = open_columns(plain)
             chosen = self._columns(store.kinds)
-            try:
-                matrix = load_matrix(store, chosen.columns)
-            except ValueError as error:
-                but = " What is written again must hold plain numbers." * ("=True`" in str(error))
-                raise ValueError(f"{error}{but}") from error
+            matrix = _plain_matrix(store, chosen.columns)
             if chosen.lists and matrix.shape[1] != len(self.classes):
                 raise ValueError(self._other([f"{matrix.shape[1]} entries in each list"]))
             source = replace(

@@ -229,10 +229,15 @@ def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
 
 def _told(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """Return the tokens that might have stood where the last letter does, if they were logged."""
-    said = (sample.get("output") or {}).get("choices") or [{}]
-    tokens = (said[0].get("logprobs") or {}).get("content") or ()
-    answers = [one for one in tokens if one["token"].strip() in letters]
+    answers = [one for one in _tokens(sample) if one["token"].strip() in letters]
     return (answers[-1].get("top_logprobs") or ()) if answers else ()
+
+
+def _tokens(sample: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the tokens of the answer, with their log-probabilities if there are any."""
+    said = (sample.get("output") or {}).get("choices") or [{}]
+    tokens: Sequence[Any] = (said[0].get("logprobs") or {}).get("content") or ()
+    return tokens
 
 
 def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:

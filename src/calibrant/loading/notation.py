@@ -78,9 +78,7 @@ class Noted:
         frame = self._store.read(plain, [*named, *texts])
         frame = frame.with_columns(self._parsed(frame[name]) for name in texts)
         frame = frame.select(*numeric, *named)
-        if not self._options.drop_missing:
-            return frame
-        return self._complete(frame.with_columns(_numbered(frame[name]) for name in named[:1]))
+        return self._complete(frame, named[:1]) if self._options.drop_missing else frame
 
     def groups(self, numeric: Sequence[str]) -> list[Sequence[str]]:
         """Return one group: which rows have gaps, all columns tell."""
@@ -125,8 +123,9 @@ class Noted:
             )
         return numbers
 
-    def _complete(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _complete(self, frame: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
         """Leave out rows that lack a value in a column that must have one."""
+        frame = frame.with_columns(_numbered(frame[name]) for name in labels)
         used = cs.by_name(*(name for name in frame.columns if name not in self._gaps))
         there = frame.fill_nan(None).select(pl.all_horizontal(used.is_not_null())).to_series()
         self._n, self._kept = frame.height, there.arg_true().to_numpy()

@@ -220,11 +220,7 @@ class ReliabilityDisplay:
         from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
 
         others = [] if ax is None else _artists(ax)
-        before, artists = _drawn.get(ax, NOTHING) if others else NOTHING
-        mine = [artist for artist in artists if artist in others]  # of displays; none if cleared
-        diagram = _joined(before, self.diagram) if before and mine else self.diagram
-        for artist in mine:
-            artist.remove()
+        diagram = _with_earlier(self.diagram, ax, others)
         picture = diagram.picture(style=style)
         if not ref_line:
             kept = [part for part in picture.parts if getattr(part, "look", "") != "zero"]
@@ -255,6 +251,16 @@ def _artists(ax: "Axes") -> list[Any]:
     """Return what is drawn on an Axes and can be removed."""
     legend = filter(None, [ax.get_legend()])
     return [*ax.lines, *ax.collections, *ax.patches, *ax.texts, *legend]
+
+
+def _with_earlier(diagram: ReliabilityDiagram, ax: Any, there: list[Any]) -> ReliabilityDiagram:
+    """Return a diagram joined to what displays have drawn on an Axes, which is taken down."""
+    before, artists = _drawn.get(ax, NOTHING) if there else NOTHING
+    mine = [artist for artist in artists if artist in there]  # none if the Axes was cleared
+    joined = _joined(before, diagram) if before and mine else diagram
+    for artist in mine:
+        artist.remove()
+    return joined
 
 
 def _joined(before: ReliabilityDiagram, new: ReliabilityDiagram) -> ReliabilityDiagram:
