@@ -127,10 +127,14 @@ def _file(session: Session, state: State) -> Path:
 
 def command(session: Session, state: State) -> str:
     """Return the command that prints the verdict of a state, and the one that draws it."""
-    if state.lesson:
-        return "# the data are drawn in Python"
-    if not session.files:
-        return "# the data were handed over in Python: write them to a file first"
+    if state.lesson or not session.files:
+        return "# the data are Python's: write them to a file first"
+    note = "# of all rows as they are; the choice of a group or a calibrator is Python's\n"
+    return note * bool(state.group or state.repair) + "\n".join(_commands(session, state))
+
+
+def _commands(session: Session, state: State) -> list[str]:
+    """Return the commands about the file of a state."""
     file = str(_file(session, state))
     shared = ["--resamples", str(session.draws["n_resamples"]), "--seed", str(SEED)]
     shared += ["--region", state.region] if state.region else []
@@ -142,6 +146,4 @@ def command(session: Session, state: State) -> str:
         ["calibrant", "plot", file, *lens, *bins, *style, *shared, "-o", "diagram.png"],
         ["calibrant", "evaluate", file, "--by", state.by, *shared],
     ]
-    lines = [" ".join(map(quote, words)) for words in (told if state.by else told[:2])]
-    note = "# of all rows as they are; the choice of a group or a calibrator is Python's"
-    return "\n".join([note] * bool(state.group or state.repair) + lines)
+    return [" ".join(map(quote, words)) for words in (told if state.by else told[:2])]

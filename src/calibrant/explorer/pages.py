@@ -123,7 +123,7 @@ class Pages:
         beside = None
         if test is not None:
             beside = chart(null_picture(test, str(test.settings["statistic"])))
-        frame, marks = picture.frame, _marks(found)
+        frame = picture.frame
         return self._part(
             "diagram",
             state=state,
@@ -132,9 +132,7 @@ class Pages:
             axis="" if frame is None else f"{frame.x[0]} {frame.x[1]} {int(frame.square)}",
             kind=len(found.classes),
             one=len(found.series) == 1,
-            worst=state.query(bin=_worst(found, marks), tab="rows", page=0, low=0.0, high=1.0)
-            if marks
-            else "",
+            worst=_worst(found, state),
             title=capital(found.subject or f"P({found.classes[found.event]})")
             if len(found.classes) == 2
             else ", ".join(found.classes),
@@ -262,12 +260,13 @@ class Pages:
 
 def _lenses(state: State, data: Predictions, session: Session) -> dict[str, str]:
     """Return the lenses that are offered, by name, the default first."""
-    usual = "predicted class" if data.m > 2 else f"P({data.classes[1]})"
-    if data.m > 2 and isinstance(session.lens(replace(state, lens="")), Canonical):
-        usual = "all classes"
-    found = {"": usual} | ({} if usual == "predicted class" else {"top": "predicted class"})
-    if data.m > 2:
-        found |= {f"top:{k}": f"top {k} classes" for k in (2, 3) if k < data.m}
+    if data.m == 2:
+        found = {"": f"P({data.classes[1]})", "top": "predicted class"}
+    else:
+        whole = isinstance(session.lens(replace(state, lens="")), Canonical)
+        found = {"": "all classes"} if whole else {}
+        found |= {"top" if whole else "": "predicted class"}
+        found |= {f"top:{k}": f"top {k} classes" for k in range(2, min(4, data.m))}
         found |= {"pooled": "all classes pooled"}
         found |= {f"class:{name}": f"class {shown(name)}" for name in data.classes[:MOST_LENSES]}
     return found if state.lens in found else found | {state.lens: state.lens}
@@ -308,13 +307,17 @@ def _marks(found: ReliabilityDiagram) -> list[int]:
     return [int(place) for place in np.argsort(predicted, kind="stable")]
 
 
-def _worst(found: ReliabilityDiagram, marks: Sequence[int]) -> int:
-    """Return the mark with the strongest evidence against it; of equal ones, the furthest off."""
+def _worst(found: ReliabilityDiagram, state: State) -> str:
+    """Return the address of the rows of the bin with the strongest evidence against it.
+
+    Of equal ones, it is the one that is furthest off; there is none of two models.
+    """
 
     def evidence(pair: tuple[dict[str, Any], int]) -> tuple[float, float]:
         return pair[0]["adjusted_pvalue"], -abs(pair[0]["deviation"])
 
-    return min(zip(bin_records(found), marks, strict=True), key=evidence)[1]
+    pairs = list(zip(bin_records(found), _marks(found), strict=False))
+    return state.moved(bin=min(pairs, key=evidence)[1], tab="rows") if pairs else ""
 
 
 def selected_rows(session: Session, state: State, found: ReliabilityDiagram) -> Any:
