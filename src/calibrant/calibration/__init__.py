@@ -14,10 +14,20 @@ from calibrant.calibration.function import (
     isotonic,
 )
 from calibrant.calibration.tables import Tabled
-from calibrant.calibration.view import Block, Draws, Talk, View, fill, finish, fold, observed
+from calibrant.calibration.view import (
+    Block,
+    Draws,
+    Talk,
+    View,
+    fill,
+    finish,
+    fold,
+    observed,
+    talks_of,
+)
 
 __all__ = [
     "Block", "CalibrationFunction", "CellSums", "Cells", "Draws", "EventSums", "Gathered",
     "IsotonicFunction", "Tabled", "Talk", "View", "calibration_function", "fill", "finish", "fold",
-    "isotonic", "observed",
+    "isotonic", "observed", "talks_of",
 ]  # fmt: skip

@@ -173,6 +173,11 @@ class View:
         return self._known[key]
 
 
+def talks_of(views: Iterable[View]) -> list[Talk]:
+    """Return who talks to the rows of views."""
+    return [talk for view in views for talk in view.talks]
+
+
 def fill(
     views: Sequence[View],
     progress: Progress | None = None,
@@ -185,16 +190,18 @@ def fill(
     waiting = [view for view in views if view.open]
     if not waiting:
         return
-    _fit([(view, table) for view in waiting for table in view.open])
-    talks = [talk for view in views for talk in view.talks]
-    states = fold(talks, [view.filling(most) for view in waiting], views[0].rows, progress)
+    _fit(waiting)
+    states = fold(
+        talks_of(views), [view.filling(most) for view in waiting], views[0].rows, progress
+    )
     for view, found in zip(waiting, states, strict=True):
         view.keep(found)
 
 
-def _fit(tables: Sequence[tuple[View, Tabled]]) -> None:
+def _fit(views: Sequence[View]) -> None:
     """Find the bins that depend on rows: all at a time ask for what they need in each pass."""
-    fitting = [(view, table) for view, table in tables if not table.partition.fixed]
+    open_ = [(view, table) for view in views for table in view.open]
+    fitting = [(view, table) for view, table in open_ if not table.partition.fixed]
     talks = [
         Talk(table.partition.fitting(view, view.rows.unit), view.rows, view.lens)  # type: ignore[attr-defined]
         for view, table in fitting

@@ -132,6 +132,13 @@ class Gates:
             f" with {resamples} no p-value is below {limit:g}.",
         )
 
+    @staticmethod
+    def _shown_above(limit: float, verdict: "Verdict") -> bool:
+        """Whether a size is above a limit; refused if it is not worked out."""
+        if verdict.scanned:
+            raise mistake("--fail-above", translated(verdict.why_not_below(limit)) + ".")
+        return verdict.shown_above(limit)
+
     def failures(self, verdict: "Verdict") -> list[str]:
         """Say why gates are closed."""
         from calibrant.words import points
@@ -141,9 +148,8 @@ class Gates:
         if limit is not None and verdict.pvalue < limit:
             why.append(f"Failed --fail-below: p is {verdict.pvalue:.3g}, below {limit:g}.")
         limit = self.fail_above
-        if limit is not None and verdict.scanned:
-            raise mistake("--fail-above", translated(verdict.why_not_below(limit)) + ".")
-        if limit is not None and verdict.interval is not None and verdict.shown_above(limit):
+        if limit is not None and self._shown_above(limit, verdict):
+            assert verdict.interval is not None
             off = f"off by at least {points(verdict.interval[0])}, more than {points(limit)}"
             why.append(f"Failed --fail-above: shown to be {off}.")
         limit = self.require_below

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
-from calibrant.calibration import Block, Gathered, Tabled, fill, fold
+from calibrant.calibration import Block, Gathered, Tabled, Talk, fill, fold, talks_of
 from calibrant.calibration.tables import CellState, TableReduction
 from calibrant.engine import threads
 from calibrant.engine.arrays import Replicates
@@ -109,13 +109,15 @@ class Elsewhere:
                     drawn.append(problem)
                     parts.append(problem.rows.part(work, problem.lens))
             progress = part_of(self.plan, READING + start, some.size)
-            talks = [talk for problem in self.tables for talk in problem.view.talks]
-            states = fold(talks, parts, self.rows, progress) if parts else []
+            states = fold(self._talks(), parts, self.rows, progress) if parts else []
             found = dict(zip(drawn, states, strict=True))
             yield [
                 Block(one.away.over(dict(zip(mine, found.get(one, ()), strict=False)), some), some)
                 for one, mine in self.tables.items()
             ]
+
+    def _talks(self) -> list[Talk]:
+        return talks_of(problem.view for problem in self.tables)
 
     def _at_a_time(self) -> int:
         """Return how many replicates fit into the tables of one worker."""

@@ -258,7 +258,7 @@ def compare(
         rows = as_rows(data)
         problems = [mine.look(rows, lens, distributions=True) for lens in chosen]
         found = fit_directions(problems)
-        sizes: Sizes = partial(list, [Known(size) for size in starmap(size_of, found)])
+        sizes: Sizes = partial(list, list(map(Known, starmap(size_of, found))))
         evaluations[name] = of_problems(data, problems, tested, mine, sizes)
         fits[name] = [fit.own for fit in found]
         if paired and number:

@@ -203,14 +203,19 @@ def _direction(problem: Problem, bias: Told, groups: Grades | None) -> Direction
     if value is None:
         return None
     if interval is None:
-        if all(_off(problem, CELLS)):
-            return "both"
-        return ("high" if value > 0 else "low") if any(_off(problem, WHOLE)) else None
+        return _direction_of_tests(problem, value)
     if {"high", "low"} <= _directions_of_bins(problem, groups):
         return "both"
     if interval[0] > 0:
         return "high"
     return "low" if interval[1] < 0 else None
+
+
+def _direction_of_tests(problem: Problem, bias: float) -> Direction | None:
+    """Return the direction of rows elsewhere of which no more than tables is known."""
+    if all(_off(problem, CELLS)):
+        return "both"
+    return ("high" if bias > 0 else "low") if any(_off(problem, WHOLE)) else None
 
 
 def _directions_of_bins(problem: Problem, groups: Grades | None) -> set[str | None]:
