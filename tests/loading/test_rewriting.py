@@ -3,7 +3,7 @@
 import gzip
 import json
 import re
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import polars as pl
@@ -298,9 +298,9 @@ def test_a_line_of_many_cells_takes_time_that_grows_with_its_length():
         line = '"0.5"' + ",0.5" * cells
         times = []
         for _ in range(3):
-            begin = perf_counter()
+            begin = process_time()
             (record,) = records([line], ",")
-            times.append(perf_counter() - begin)
+            times.append(process_time() - begin)
             assert len(record.cells) == cells + 1
         return min(times)
 
