@@ -14,7 +14,7 @@ from calibrant.checks.files import whole_file
 from calibrant.checks.parameters import ARRAYS, Source, listed
 from calibrant.loading import rules
 from calibrant.loading.columnar import Columnar, arrow, parquet
-from calibrant.loading.columns import Rewritable, load_matrix
+from calibrant.loading.columns import ColumnStore, Rewritable, load_matrix
 from calibrant.loading.delimited import delimited
 from calibrant.loading.files import checked_path
 from calibrant.loading.language_models import open_json, open_lines, open_log
