@@ -11,7 +11,7 @@ from calibrant.lenses import TopLabel
 from calibrant.sizes import bias_of, compare, size_of
 from calibrant.sizes.cross_fit import FOLDS, CrossFit, sample_of
 from calibrant.sizes.limits import at_least, at_most, confidence, tails, whole_bin
-from calibrant.sizes.lower_limit import combination
+from calibrant.sizes.samples import combination
 
 SETS = 300 if IN_FULL else 60
 

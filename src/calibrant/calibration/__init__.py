@@ -23,11 +23,12 @@ from calibrant.calibration.view import (
     finish,
     fold,
     observed,
+    of_replicates,
     talks_of,
 )
 
 __all__ = [
     "Block", "CalibrationFunction", "CellSums", "Cells", "Draws", "EventSums", "Gathered",
     "IsotonicFunction", "Tabled", "Talk", "View", "calibration_function", "fill", "finish", "fold",
-    "isotonic", "observed", "talks_of",
+    "isotonic", "observed", "of_replicates", "talks_of",
 ]  # fmt: skip

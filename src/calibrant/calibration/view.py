@@ -338,6 +338,24 @@ class Block:
         """Yield each replicate as a data set."""
         return self.draws.data_sets(self.replicates)
 
+    def numbers(self, evaluate: Callable[["Block"], Any]) -> Floats:
+        """Return what a statistic gives for each replicate, or refuse it."""
+        return of_replicates(np.asarray(evaluate(self)), self.size)
+
+
+def of_replicates(found: Floats, size: int) -> Floats:
+    """Return numbers of so many replicates, or refuse what a statistic gave."""
+    if found.shape != (size,):
+        raise ValueError(
+            f"`statistic` must give a number for each of {size} replicates; it gave shape"
+            f" {found.shape}."
+        )
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"`statistic` must give numbers; it gave {found.dtype}.")
+    if np.isnan(found).any():
+        raise ValueError("`statistic` must give numbers; it gave nan.")
+    return found
+
 
 @final
 class Observed(Draws):

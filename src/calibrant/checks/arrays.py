@@ -249,17 +249,3 @@ def _softmax(logits: Array) -> None:
         logits[start:stop] = rows
 
     threads.run(work, threads.row_blocks(logits.shape))
-
-
-def of_replicates(found: Array, size: int) -> Array:
-    """Return numbers of so many replicates, or refuse what a statistic gave."""
-    if found.shape != (size,):
-        raise ValueError(
-            f"`statistic` must give a number for each of {size} replicates; it gave shape"
-            f" {found.shape}."
-        )
-    if found.dtype.kind not in "biuf":
-        raise TypeError(f"`statistic` must give numbers; it gave {found.dtype}.")
-    if np.isnan(found).any():
-        raise ValueError("`statistic` must give numbers; it gave nan.")
-    return found

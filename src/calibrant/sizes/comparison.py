@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.sizes.cross_fit import CrossFit, Rows
-from calibrant.sizes.lower_limit import combination
-from calibrant.sizes.samples import dot
+from calibrant.sizes.samples import combination, dot
 
 Floats = NDArray[np.float64]
 

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from calibrant.checks.parameters import generator
 from calibrant.predictions import Predictions
 from calibrant.sizes.directions import Direction, learn
-from calibrant.sizes.lower_limit import NOTHING, Totals, combination
-from calibrant.sizes.samples import Sample, dot
+from calibrant.sizes.samples import NOTHING, Sample, Totals, combination, dot
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from calibrant.predictions import Predictions
 from calibrant.sizes.cross_fit import sample_of
 from calibrant.sizes.grades import Grades
-from calibrant.sizes.lower_limit import LowerBound, Totals, bound
-from calibrant.sizes.samples import FLOOR, NEARLY, Sample, dot
+from calibrant.sizes.samples import FLOOR, NEARLY, LowerBound, Sample, Totals, bound, dot
 
 Floats = NDArray[np.float64]
 OfEvent = Sample | Grades  # rows, or groups of them whose sums are known

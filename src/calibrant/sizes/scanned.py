@@ -27,8 +27,7 @@ from calibrant.sizes.cross_fit import (
 )
 from calibrant.sizes.directions import Direction
 from calibrant.sizes.grades import Grades, add_grades, thresholds
-from calibrant.sizes.lower_limit import NOTHING, Totals
-from calibrant.sizes.samples import Sample, dot
+from calibrant.sizes.samples import NOTHING, Sample, Totals, dot
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -20,12 +20,16 @@ from calibrant.statistics.miscalibration import (
     WorstMiscalibration,
     grid,
 )
-from calibrant.statistics.of_score import ScoreMiscalibration, Spiegelhalter, Surprise
+from calibrant.statistics.row_sums import (
+    ScoreMiscalibration,
+    Spiegelhalter,
+    Surprise,
+    WorstClass,
+)
 from calibrant.statistics.score_tests import Cox, CoxFit, Neyman
 from calibrant.statistics.smooth import SmoothMiscalibration
 from calibrant.statistics.squared import SquaredMiscalibration
 from calibrant.statistics.statistic import OfFunction, Statistic
-from calibrant.statistics.worst_class import WorstClass
 
 __all__ = [
     "AveragedTwoBin",

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, Gathered, View, observed
-from calibrant.checks.arrays import of_replicates
 from calibrant.checks.parameters import brief, short
 from calibrant.engine import threads
 from calibrant.engine.arrays import Replicates
@@ -63,12 +62,7 @@ class Statistic(ABC):
 
     def __call__(self, data: Predictions) -> float:
         """Return the statistic of `data`."""
-        return float(numbers(self.prepare(View.of(data)), observed(data))[0])
-
-
-def numbers(evaluate: Evaluate, block: Block) -> Floats:
-    """Return what a statistic gives for each replicate of a block, or refuse it."""
-    return of_replicates(np.asarray(evaluate(block)), block.size)
+        return float(observed(data).numbers(self.prepare(View.of(data)))[0])
 
 
 AnyStatistic = Statistic | str | Callable[[Predictions], float]

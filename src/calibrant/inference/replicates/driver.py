@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.calibration import Block, observed
-from calibrant.checks.arrays import of_replicates
+from calibrant.calibration import Block, observed, of_replicates
 from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Replicates
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.partitions import Partition
 from calibrant.statistics import Statistic
-from calibrant.statistics.statistic import Drawn, Evaluate, Summed, add_up, numbers
+from calibrant.statistics.statistic import Drawn, Evaluate, Summed, add_up
 
 Found = tuple[list[float], Floats]  # statistics of the data, and of every replicate (…, B)
 
@@ -89,7 +88,7 @@ def _prepared(problem: Problem, statistics: Sequence[Statistic]) -> list[Evaluat
 
 def _values(prepared: Sequence[Evaluate], block: Block) -> list[float]:
     """Return the statistics of the data."""
-    return [float(numbers(evaluate, block)[0]) for evaluate in prepared]
+    return [float(block.numbers(evaluate)[0]) for evaluate in prepared]
 
 
 def replicates(
@@ -198,13 +197,13 @@ def _of_data(problem: Problem, tasks: Sequence[Task]) -> None:
     block = observed(problem.seen)
     for task in tasks:
         if task.value is not None:
-            task.value[:] = numbers(task.evaluate, block)
+            task.value[:] = block.numbers(task.evaluate)
 
 
 def _fill(block: Block, tasks: Sequence[Task]) -> None:
     """Write what statistics make of a block of replicates to their places."""
     for task in tasks:
-        task.out[block.replicates.start : block.replicates.stop] = numbers(task.evaluate, block)
+        task.out[block.replicates.start : block.replicates.stop] = block.numbers(task.evaluate)
 
 
 def _for_rows(problem: Problem, statistic: Statistic, prepared: Evaluate) -> Evaluate:

@@ -23,7 +23,7 @@ from calibrant.resampling.resamplers import as_resampler
 from calibrant.rows import Batch
 from calibrant.rows.rows import refuse_rows
 from calibrant.statistics.spelled import as_statistic
-from calibrant.statistics.statistic import AnyStatistic, numbers
+from calibrant.statistics.statistic import AnyStatistic
 
 
 class Added(NamedTuple):
@@ -167,9 +167,9 @@ class Tally:
             cells.state = part.cells
             tables[cells] = part.drawn
         block = Block(problem.away.over(tables, some), some)
-        value = float(numbers(evaluate, observed(None))[0])
+        value = float(observed(None).numbers(evaluate)[0])
         settings = self._plan.settings(statistic=self.statistic, lens=self.lens)
-        return CalibrationTest(value, numbers(evaluate, block), problem.calibrated, settings)
+        return CalibrationTest(value, block.numbers(evaluate), problem.calibrated, settings)
 
     @property
     def states(self) -> tuple[CellState, ...]:
