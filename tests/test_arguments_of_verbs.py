@@ -228,4 +228,4 @@ def test_probabilities_alone_are_refused(call):
 
 def test_signatures_stay():
     assert list(inspect.signature(cal.evaluate).parameters)[:2] == ["data", "lenses"]
-    assert cal.evaluate.__doc__.startswith("Say whether")
+    assert cal.evaluate.__doc__.startswith("Find out whether")

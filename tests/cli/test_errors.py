@@ -36,6 +36,11 @@ PYTHON_ONLY = {
     *("bins", "n_bins", "ece", "mce", "ace", "rms", "classwise_ece"),
     *("norm", "measure", "ECE", "smECE", "|Intercept|", "Hosmer-Lemeshow"),
     *("strategy", "split_strategy", "below", "thresholds"),
+    *(
+        "cal.slices(data, by=…)",
+        "cal.compare(frame, model=…, id=…)",
+        "cal.load_models(frame, model=…)",
+    ),
     *("ids", "others", "lead", "Monitor", "Monitor.to_dict", "search"),
 }
 

@@ -349,7 +349,7 @@ def test_a_line_is_in_a_square_and_carries_a_summary():
     series = found.series[0]
     data, _ = CASES["two outcomes"][0]
     sign = "≤" if series.pvalue < 1.5 / (series.cells.largest.size + 1) else "="
-    text = f"ECE {ece(data):.3f} (15 bins)\nn = 2,000, bins: p {sign} {series.pvalue:.3f}"
+    text = f"ECE {ece(data, bins=10):.3f} (10 bins)\nn = 2,000, bins: p {sign} {series.pvalue:.3f}"
     assert text in [each.get_text().replace("\N{NO-BREAK SPACE}", " ") for each in ax.texts]
 
 

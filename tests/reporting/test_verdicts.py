@@ -112,7 +112,12 @@ def test_many_classes_together():
 
 
 def test_classes_that_are_off_together_but_not_alone():
-    classes = Classwise(("a", "b"), np.ones(2), np.array([[0.0, 2.0] * 20, [2.0, 0.0] * 20]), {})
+    classes = Classwise(
+        ("a", "b"),
+        np.ones(2),
+        np.array([[0.0, 2.0] * 20, [2.0, 0.0] * 20]),
+        {"partition": EqualWidth(10)},
+    )
     found = sentences.classes_verdict(replace(classes, null=classes.null * 0.99))
     assert found.off
     assert found.lead.endswith("all of them taken together")

@@ -168,7 +168,6 @@ def test_rows_without_numbers(scan):
         cal.smooth_diagram,
         cal.cumulative_diagram,
         cal.score_plane,
-        cal.ece,
     ],
 )
 def test_verbs_that_need_all_rows(scan, verb):
