@@ -30,7 +30,7 @@ from calibrant.loading.plain_files import first_bytes, opened_text
 HARNESS = {"doc_id", "resps", "filtered_resps", "target"}  # keys of a sample
 HEAD = 1 << 16  # bytes that tell a log from other JSON
 DATED = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
-FIELD = r'"%s"\s*:\s*"((?:[^"\\]|\\.)*)"'
+SPEC = re.compile(r'"eval"\s*:\s*(?=\{)')
 ZSTD = 93  # how entries of a ZIP archive may be compressed
 RIGHT = {"C": 1, "I": 0, "N": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0, "True": 1, "False": 0}
 SURE = (
@@ -71,19 +71,20 @@ def title(path: Path) -> str | None:
         return f"{model}: {found['task']}" if model else found["task"]
     try:
         head = _head(path)
-    except (OSError, KeyError, zipfile.BadZipFile, ImportError):
+        start = SPEC.search(head)
+        spec = json.JSONDecoder().raw_decode(head, start.end())[0] if start else {}
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile, ImportError):
         return None  # whoever reads it says what is wrong
-    parts = filter(None, (re.search(FIELD % key, head) for key in ("model", "task")))
-    return ": ".join(json.loads(f'"{part[1]}"') for part in parts) or None
+    return ": ".join(str(spec[key]) for key in ("model", "task") if spec.get(key)) or None
 
 
 def _head(path: Path) -> str:
-    """Return the start of a log of inspect_ai; nothing of other files."""
+    """Return what says which evaluation a log of inspect_ai is of; nothing of other files."""
     if path.suffix.lower() == ".eval":
         with zipfile.ZipFile(path) as archive:
             return _entry(archive, "_journal/start.json").decode()
     head = first_bytes(path, HEAD) if path.suffix.lower() == ".json" else b""
-    return head.decode(errors="replace") if _is_log(head) else ""
+    return path.read_text("utf-8") if _is_log(head) else ""
 
 
 def _is_log(head: bytes) -> bool:
@@ -118,6 +119,8 @@ def _harness(path: Path) -> Columnar:
 def _scored(row: int, sample: Mapping[str, Any]) -> tuple[Sequence[float], int]:
     """Return the probabilities of the choices of a question, and the place of the right one."""
     answers = [_likelihood(answer) for answer in sample["filtered_resps"]]
+    if "acc_mutual_info" in sample:  # then all choices follow once more, without the question
+        answers = answers[: len(answers) // 2]
     if len(answers) < 2 or None in answers:
         raise ValueError(
             "samples must have log-likelihoods of at least two choices; row"
@@ -125,19 +128,13 @@ def _scored(row: int, sample: Mapping[str, Any]) -> tuple[Sequence[float], int]:
             " how sure the model was: columns 'confidence' and 'correct'."
         )
     logs = np.array(answers, float)
-    right = _place(sample, logs.size)
-    if right is None or _contradicted(sample, logs, right):
+    right = _places(sample, logs)
+    if len(right) != 1:
         raise ValueError(
             f"'target' must be the right choice, one of {logs.size}; row {row} has"
             f" {brief(sample['target'])}, where 'acc' is {sample.get('acc')}."
         )
-    return softmax(logs[None])[0].tolist(), right
-
-
-def _contradicted(sample: Mapping[str, Any], logs: Any, right: int) -> bool:
-    """Whether the accuracy of a question says otherwise, and no two choices are equally likely."""
-    best = np.flatnonzero(logs == logs.max())
-    return "acc" in sample and best.size == 1 and (best[0] == right) != sample["acc"]
+    return softmax(logs[None])[0].tolist(), right[0]
 
 
 def _likelihood(answer: Any) -> float | None:
@@ -148,14 +145,22 @@ def _likelihood(answer: Any) -> float | None:
         return None
 
 
-def _place(sample: Mapping[str, Any], n: int) -> int | None:
-    """Return the place of the right choice: told as such, or by its text."""
+def _places(sample: Mapping[str, Any], logs: Any) -> Sequence[int]:
+    """Return where the right choice may be: at a place, or where its text is.
+
+    Choices that precede one text have it in common. What the accuracy denies is left out, so that
+    it tells of two which is right.
+    """
     target = str(sample["target"]).strip()
-    if target.isdecimal():
-        return int(target) if int(target) < n else None
     asked = [one for one in (sample.get("arguments") or {}).values() if isinstance(one, dict)]
-    texts = [str(one.get("arg_1")).strip() for one in asked]
-    return texts.index(target) if target in texts else None
+    texts = [str(one.get("arg_1")).strip() for one in asked[: logs.size]]
+    places = [place for place, text in enumerate(texts) if text == target]
+    if target.isdecimal():
+        places = [int(target)] if int(target) < logs.size else []
+    best = np.flatnonzero(logs == logs.max())
+    if "acc" not in sample or best.size > 1:  # of equally likely ones, it counts any
+        return places
+    return [place for place in places if (place == best[0]) == sample["acc"]]
 
 
 def _choices(rows: Sequence[tuple[Sequence[float], int]], ids: Sequence[Any]) -> Columnar:
@@ -224,7 +229,7 @@ def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
         return None
     mass = [(one["token"].strip(), exp(one["logprob"])) for one in told]
     found = np.array([sum(p for token, p in mass if token == letter) for letter in letters])
-    return (found / found.sum()).tolist(), letters.index(sample["target"])
+    return ((found / found.sum()).tolist(), letters.index(sample["target"])) if any(found) else None
 
 
 def _told(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping[str, Any]]:
