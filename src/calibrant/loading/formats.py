@@ -56,9 +56,9 @@ def read_file(file: Path, options: Options) -> Table:
         open_columns = _format(plain)
         if open_columns is None:
             if options.decimal_comma or options.drop_missing:
-                raise ValueError("arrays have neither commas nor gaps: leave these options out.")
+                raise ValueError("`decimal_comma` and `drop_missing` are for columns, not arrays.")
             return npz(plain, options)
-        texts = open_columns is delimited
+        texts = open_columns in (delimited, open_lines)
         return read_columns(understood(open_columns(plain), options, texts=texts), options)
 
 

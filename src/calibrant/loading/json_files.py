@@ -22,6 +22,7 @@ from calibrant.checks.labels import written
 from calibrant.checks.parameters import listed
 from calibrant.loading.columns import FAILURES, MOST, SAMPLE, refuse_width
 from calibrant.loading.json_members import rest, scan, scan_object, spliced
+from calibrant.loading.notation import remedy
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
 from calibrant.loading.roles import Kind, repeated, spelled
 
@@ -99,8 +100,9 @@ class JsonLines:
                     fault = _fault(value, self.kinds[name])
                     if fault:
                         shown = str(value) if type(value) is float else json.dumps(value)[:60]
+                        hint = remedy(value) if isinstance(value, str) else ""
                         raise ValueError(
-                            f"{name!r} must be {fault}; row {row} (line {line}) has {shown}."
+                            f"{name!r} must be {fault}; row {row} (line {line}) has {shown}.{hint}"
                         )
 
     def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:

@@ -73,7 +73,8 @@ class Noted:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns, without rows that lack a value if these are to be dropped."""
-        texts = [n for n in numeric if self._texts or self._store.kinds[n] == "text"]
+        kinds = self._store.kinds
+        texts = [n for n in numeric if kinds[n] == "text" or (self._texts and kinds[n] != "list")]
         plain = [name for name in numeric if name not in texts]
         frame = self._store.read(plain, [*named, *texts])
         frame = frame.with_columns(self._parsed(frame[name]) for name in texts)
