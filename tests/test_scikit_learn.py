@@ -160,7 +160,7 @@ def test_several_displays_share_an_axes_and_one_legend():
     assert first.ax_ is second.ax_ is third.ax_
     assert first.ax_.get_title() == "kept"
     texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
-    assert [text.split(":")[0] for text in texts[:3]] == ["a", "b", "b (2)"]
+    assert [text.split(":")[0] for text in texts[:3]] == ["a", "b", "b"]
     assert len(third.prob_true) == 1
     assert repr(third).startswith("<ReliabilityDisplay of b: ")
     together = len(first.ax_.collections) + len(first.ax_.lines)

@@ -159,11 +159,15 @@ def test_percentages_above_100_are_no_logits(write):
 
 
 @pytest.mark.parametrize("cell", ["70 %", '"0,7"', "", "nan", "70"])
-def test_what_is_written_again_is_plain(write, tmp_path, cell):
+@pytest.mark.parametrize("ending", ["csv", "json", "jsonl"])
+def test_what_is_written_again_is_plain(write, tmp_path, cell, ending):
     plain = write("y,p\n1,0.7\n0,0.2\n1,0.6\n0,0.4\n", "plain.csv")
     fitted = cal.recalibration.Temperature().fit(cal.load(plain))
     fitted.save(tmp_path / "map.json")
-    path = write(f"y,p\n1,{cell}\n0,0.2\n")
-    done = run("apply", tmp_path / "map.json", path, "-o", tmp_path / "new.csv")
+    rows = [{"y": 1, "p": cell}, {"y": 0, "p": 0.2}]
+    texts = {"csv": f"y,p\n1,{cell}\n0,0.2\n", "json": json.dumps(rows)}
+    texts["jsonl"] = "\n".join(map(json.dumps, rows))
+    path = write(texts[ending], f"x.{ending}")
+    done = run("apply", tmp_path / "map.json", path, "-o", tmp_path / f"new.{ending}")
     assert done.exit_code == 1
     assert "plain numbers" in done.output or "--" not in done.output

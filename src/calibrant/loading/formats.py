@@ -86,9 +86,9 @@ def _plain_matrix(store: Rewritable, columns: Sequence[str]) -> NDArray[Any]:
     """Return columns that are written again: what options of `load` would read is refused."""
     try:
         return load_matrix(store, columns)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         but = " What is written again must hold plain numbers." * ("=True`" in str(error))
-        raise ValueError(f"{error}{but}") from error
+        raise type(error)(f"{error}{but}") from error
 
 
 def _logits(probs: Floats, single: bool) -> Floats:

@@ -215,10 +215,8 @@ def _right(row: int, sample: Mapping[str, Any]) -> int | None:
 
 def _confidence(sample: Mapping[str, Any]) -> Any:
     """Return the confidence that a scorer or a task noted, if any did."""
-    for place in (_score(sample).get("metadata"), sample.get("metadata")):
-        if place and place.get("confidence") is not None:
-            return place["confidence"]
-    return None
+    noted = ((place.get("metadata") or {}).get("confidence") for place in (_score(sample), sample))
+    return next((value for value in noted if value is not None), None)
 
 
 def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, Self, final
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 Strategy = Literal["uniform", "quantile"]
 STRATEGIES = {"uniform": EqualWidth, "quantile": EqualMass}
-KEYS = ("estimator", "indices")  # of what `cross_validate` returns
 
 # What displays have drawn on an Axes: a further one joins them, in one picture with one legend.
 _drawn: WeakKeyDictionary[Any, tuple[ReliabilityDiagram, WeakSet[Any]]] = WeakKeyDictionary()
@@ -167,7 +165,7 @@ class ReliabilityDisplay:
         """
         from sklearn.utils import _safe_indexing as rows_of  # noqa: PLC0415
 
-        missing = [key for key in KEYS if key not in cv_results]
+        missing = [key for key in ("estimator", "indices") if key not in cv_results]
         if missing:
             raise ValueError(
                 f"`cv_results` must have {listed(missing)}: call cross_validate with"
@@ -222,12 +220,10 @@ class ReliabilityDisplay:
         others = [] if ax is None else _artists(ax)
         diagram = _with_earlier(self.diagram, ax, others)
         picture = diagram.picture(style=style)
-        if not ref_line:
-            kept = [part for part in picture.parts if getattr(part, "look", "") != "zero"]
-            picture = replace(picture, parts=tuple(kept))
+        kept = (part for part in picture.parts if ref_line or getattr(part, "look", "") != "zero")
+        picture = replace(picture, parts=tuple(kept))
         self.ax_ = static.draw(picture, ax)
-        figure: Any = self.ax_.figure
-        self.figure_ = figure
+        self.figure_ = cast("Figure", self.ax_.figure)
         _drawn[self.ax_] = diagram, WeakSet(a for a in _artists(self.ax_) if a not in others)
         return self
 
@@ -238,13 +234,10 @@ class ReliabilityDisplay:
 
 
 def _classes(y_true: Any, probs: Any) -> Any:
-    """Return the sorted labels; of 0 and 1 both, also where only one occurs."""
+    """Return the sorted labels; of 0, …, m - 1 all, also where only some occur."""
     found = np.unique(np.asarray(y_true))
-    if probs.ndim == 2 and found.size < probs.shape[1] and found.dtype.kind in "iub":
-        return np.arange(probs.shape[1])
-    if found.size == 1 and found.dtype.kind in "iubf" and found[0] in (0, 1):
-        return np.array([0, 1], found.dtype)
-    return found
+    places = range(probs.shape[1] if probs.ndim == 2 else 2)
+    return np.array(places, found.dtype) if set(found.tolist()) <= set(places) else found
 
 
 def _artists(ax: "Axes") -> list[Any]:
@@ -264,7 +257,7 @@ def _with_earlier(diagram: ReliabilityDiagram, ax: Any, there: list[Any]) -> Rel
 
 
 def _joined(before: ReliabilityDiagram, new: ReliabilityDiagram) -> ReliabilityDiagram:
-    """Return the curves of both in one diagram; names that are there already are numbered.
+    """Return the curves of both in one diagram.
 
     Histograms between other edges cannot lie on each other: there are none then.
     """
@@ -274,13 +267,8 @@ def _joined(before: ReliabilityDiagram, new: ReliabilityDiagram) -> ReliabilityD
             f"displays on one Axes must be about the same outcome at the same level; found {a} and"
             f" {b}."
         )
-    joined = {series.name: series for series in before.series}
-    for series in new.series:
-        names = (f"{series.name}{f' ({i})' * (i > 1)}" for i in count(1))
-        name = next(name for name in names if name not in joined)
-        joined[name] = replace(series, name=name)
-    if np.array_equal(before.edges, new.edges):
-        return replace(new, series=tuple(joined.values()))
-    edges = np.array([min(before.edges[0], new.edges[0]), max(before.edges[-1], new.edges[-1])])
-    bare = tuple(replace(series, histogram=None) for series in joined.values())
-    return replace(new, series=bare, edges=edges)
+    series, edges = (*before.series, *new.series), new.edges
+    if not np.array_equal(before.edges, edges):
+        series = tuple(replace(one, histogram=None) for one in series)
+        edges = np.array([min(before.edges[0], edges[0]), max(before.edges[-1], edges[-1])])
+    return replace(new, series=series, edges=edges)
