@@ -91,12 +91,8 @@ class CalibrationError(Metric):  # type: ignore[misc]
         one_of("kind", kind, get_args(Kind))
         self._even = Predictions([[1.0 / num_classes] * num_classes], [0])  # knows nothing
         chosen = lens if lens is not None else ("canonical" if num_classes == 2 else "top")
-        self._settings: dict[str, Any] = {
-            "lens": as_lens(chosen, self._even),
-            "resampler": Exact(draws="counts"),
-            "n_resamples": n_resamples,
-            "rng": rng,
-        }
+        how = {"resampler": Exact(draws="counts"), "n_resamples": n_resamples, "rng": rng}
+        self._settings: dict[str, Any] = {"lens": as_lens(chosen, self._even)} | how
         self._statistic = NAMED[kind](n_bins).statistic
         self._tallied(self._even)  # refuses a lens of more than two outcomes
         for name, zero in FixedSums.zero(n_bins)._asdict().items():

@@ -60,6 +60,7 @@ def test_models_and_tasks_have_names(tmp_path):
 
 def test_targets_may_be_texts(tmp_path):
     rows = [sample(0, LOGS[0], "b", acc=0.0), sample(1, LOGS[1], "b", acc=1.0)]
+    rows[1]["arguments"] = [["q", " a"], ["q", " b"], ["q", " c"]]  # of older versions
     assert cal.load(write(tmp_path / "x.jsonl", rows)).labels.tolist() == [1, 1]
 
 

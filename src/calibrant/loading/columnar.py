@@ -13,9 +13,8 @@ import polars.selectors as cs
 from numpy.typing import NDArray
 
 from calibrant.loading.columns import FAILURES, SAMPLE, distinct
-from calibrant.loading.notation import remedy
 from calibrant.loading.plain_files import STREAM, damaged, first_bytes, refuse_other_formats
-from calibrant.loading.roles import Kind, spelled
+from calibrant.loading.roles import Kind, remedy, spelled
 from calibrant.loading.stated_sizes import ParquetSizes, check_arrow
 
 T = TypeVar("T")

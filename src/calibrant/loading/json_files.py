@@ -22,9 +22,8 @@ from calibrant.checks.labels import written
 from calibrant.checks.parameters import listed
 from calibrant.loading.columns import FAILURES, MOST, SAMPLE, refuse_width
 from calibrant.loading.json_members import rest, scan, scan_object, spliced
-from calibrant.loading.notation import remedy
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
-from calibrant.loading.roles import Kind, repeated, spelled
+from calibrant.loading.roles import Kind, remedy, repeated, spelled
 
 STEP = 1 << 24  # bytes that are searched at a time
 KEY = re.compile(rb'"([^"\\]*+)"\s*+:')  # a key that is written as it reads

@@ -33,10 +33,6 @@ DATED = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
 SPEC = re.compile(r'"eval"\s*:\s*(?=\{)')
 ZSTD = 93  # how entries of a ZIP archive may be compressed
 RIGHT = {"C": 1, "I": 0, "N": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0, "True": 1, "False": 0}
-SURE = (
-    "the log must say how sure the model was; nothing does. Ask for log-probabilities of the"
-    " choices, or write a confidence for each answer: columns 'confidence' and 'correct'."
-)
 
 
 def open_lines(path: Path) -> Rewritable:
@@ -148,19 +144,26 @@ def _likelihood(answer: Any) -> float | None:
 def _places(sample: Mapping[str, Any], logs: Any) -> Sequence[int]:
     """Return where the right choice may be: at a place, or where its text is.
 
-    Choices that precede one text have it in common. What the accuracy denies is left out, so that
-    it tells of two which is right.
+    A text may follow several contexts. What the accuracy denies is left out, so that it tells which
+    of two was right.
     """
     target = str(sample["target"]).strip()
-    asked = [one for one in (sample.get("arguments") or {}).values() if isinstance(one, dict)]
-    texts = [str(one.get("arg_1")).strip() for one in asked[: logs.size]]
-    places = [place for place, text in enumerate(texts) if text == target]
-    if target.isdecimal():
-        places = [int(target)] if int(target) < logs.size else []
+    told = map(str, range(logs.size)) if target.isdecimal() else _texts(sample)[: logs.size]
+    places = [place for place, one in enumerate(told) if one == target]
+    return [place for place in places if not _contradicted(sample, logs, place)]
+
+
+def _contradicted(sample: Mapping[str, Any], logs: Any, right: int) -> bool:
+    """Whether the accuracy of a question says otherwise, and no two choices are equally likely."""
     best = np.flatnonzero(logs == logs.max())
-    if "acc" not in sample or best.size > 1:  # of equally likely ones, it counts any
-        return places
-    return [place for place in places if (place == best[0]) == sample["acc"]]
+    return "acc" in sample and best.size == 1 and (best[0] == right) != sample["acc"]
+
+
+def _texts(sample: Mapping[str, Any]) -> list[str]:
+    """Return the texts whose likelihood was asked for; older versions write pairs."""
+    asked = sample.get("arguments") or ()
+    pairs = asked.values() if isinstance(asked, dict) else asked
+    return [str(one["arg_1"] if isinstance(one, dict) else one[1]).strip() for one in pairs]
 
 
 def _choices(rows: Sequence[tuple[Sequence[float], int]], ids: Sequence[Any]) -> Columnar:
@@ -190,7 +193,10 @@ def _inspected(samples: Sequence[Mapping[str, Any]]) -> Columnar:
         return _choices(chosen, ids)
     told = [(_confidence(sample), _right(row, sample)) for row, sample in enumerate(samples)]
     if {confidence for confidence, _ in told} == {None}:
-        raise ValueError(SURE)
+        raise ValueError(
+            "the log must say how sure the model was; nothing does. Ask for log-probabilities of the"
+            " choices, or write a confidence for each answer: columns 'confidence' and 'correct'."
+        )
     return _confidences(told, ids)
 
 
@@ -227,13 +233,14 @@ def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
         return None
     mass = [(one["token"].strip(), exp(one["logprob"])) for one in told]
     found = np.array([sum(p for token, p in mass if token == letter) for letter in letters])
-    return ((found / found.sum()).tolist(), letters.index(sample["target"])) if any(found) else None
+    return (found / found.sum()).tolist(), letters.index(sample["target"])
 
 
 def _told(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """Return the tokens that might have stood where the last letter does, if they were logged."""
     answers = [one for one in _tokens(sample) if one["token"].strip() in letters]
-    return (answers[-1].get("top_logprobs") or ()) if answers else ()
+    tops = (answers[-1].get("top_logprobs") or ()) if answers else ()
+    return [one for one in tops if one["token"].strip() in letters]
 
 
 def _tokens(sample: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -14,7 +14,6 @@ from calibrant.checks.convert import LOGIT_PREFIXES, PREFIXES, after_prefix, has
 from calibrant.checks.labels import Classes, Meaning, class_names, meaning, named_for, shown
 from calibrant.checks.parameters import listed
 from calibrant.loading import roles as usual
-from calibrant.loading.notation import MISSING, remedy
 from calibrant.loading.roles import Kind, Options, check_order, present, refuse_several
 from calibrant.predictions import CONFIDENCES
 
@@ -211,15 +210,20 @@ def _two_names(labels: Sequence[str], event: str | None, column: str) -> tuple[s
     names = _spoken(labels) if event is None else _named_for(event, found)
     if names is not None:
         return names
-    others = [label for label in labels if meaning(label) not in ZERO_AND_ONE]
-    if others:
-        gaps = all(label.lower() in MISSING for label in others)
-        raise ValueError(
-            "the labels beside one column of probabilities must be 0 and 1, or `classes` must name"
-            f" class 0 and class 1; found {listed(sorted(labels))}.{remedy(others[0]) * gaps}"
-        )
+    if not set(found) <= ZERO_AND_ONE:
+        raise _not_two(labels)
     names = _zero_and_one(found)
     return names if event is None else _of_event(event, names)
+
+
+def _not_two(labels: Sequence[str]) -> ValueError:
+    """Return the sentence for labels beside 0 and 1; those that are missing can be left out."""
+    others = [label for label in labels if meaning(label) not in ZERO_AND_ONE]
+    gaps = all(label.lower() in usual.MISSING for label in others)
+    return ValueError(
+        "the labels beside one column of probabilities must be 0 and 1, or `classes` must name"
+        f" class 0 and class 1; found {listed(sorted(labels))}.{usual.remedy(others[0]) * gaps}"
+    )
 
 
 def _spoken(labels: Sequence[str]) -> tuple[str, str] | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
+from sklearn.utils import _safe_indexing as rows_of
 
 from calibrant.checks.parameters import listed, one_of, whole
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
@@ -163,12 +164,9 @@ class ReliabilityDisplay:
         n_bins, strategy, pos_label, ax, **kwargs
             As in `from_estimator`.
         """
-        from sklearn.utils import _safe_indexing as rows_of  # noqa: PLC0415
-
-        missing = [key for key in ("estimator", "indices") if key not in cv_results]
-        if missing:
+        if not {"estimator", "indices"} <= set(cv_results):
             raise ValueError(
-                f"`cv_results` must have {listed(missing)}: call cross_validate with"
+                "`cv_results` must have 'estimator' and 'indices': call cross_validate with"
                 " return_estimator=True and return_indices=True."
             )
         folds = zip(cv_results["estimator"], cv_results["indices"]["test"], strict=True)
