@@ -249,7 +249,7 @@ def test_a_display_of_folds_has_a_curve_for_each():
         ReliabilityDisplay.from_cv_results(results, X, y, name=["a", "b"])
     with pytest.raises(ValueError, match="`n_bins` must be"):
         binary(EVENT, PROB, n_bins=0)
-    with pytest.raises(ValueError, match="must have 'estimator' and 'indices': call cross_validate"):
+    with pytest.raises(ValueError, match="must have 'estimator' and 'indices'"):
         ReliabilityDisplay.from_cv_results({"estimator": []}, X, y)
 
 
