@@ -194,8 +194,9 @@ def _inspected(samples: Sequence[Mapping[str, Any]]) -> Columnar:
     told = [(_confidence(sample), _right(row, sample)) for row, sample in enumerate(samples)]
     if {confidence for confidence, _ in told} == {None}:
         raise ValueError(
-            "the log must say how sure the model was; nothing does. Ask for probabilities of the"
-            " choices, or write a confidence for each answer: columns 'confidence' and 'correct'."
+            "the log must say how sure the model was; nothing does. Ask for log-probabilities of"
+            " the choices, or write a confidence for each answer: columns 'confidence' and"
+            " 'correct'."
         )
     return _confidences(told, ids)
 
