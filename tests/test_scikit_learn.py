@@ -1,6 +1,8 @@
 """Maps, displays and scorers in scikit-learn's world: its own checks, pipelines and searches."""
 
+import gc
 import warnings
+import weakref
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -158,7 +160,7 @@ def test_several_displays_share_an_axes_and_one_legend():
     assert first.ax_ is second.ax_ is third.ax_
     assert first.ax_.get_title() == "kept"
     texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
-    assert [text.split(":")[0] for text in texts[:3]] == ["a", "b", "b (2)"]
+    assert [text.split(":")[0] for text in texts[:3]] == ["a", "b", "b"]
     assert len(third.prob_true) == 1
     assert repr(third).startswith("<ReliabilityDisplay of b: ")
     together = len(first.ax_.collections) + len(first.ax_.lines)
@@ -167,6 +169,52 @@ def test_several_displays_share_an_axes_and_one_legend():
     assert len(first.ax_.collections) + len(first.ax_.lines) < together
     with pytest.raises(ValueError, match="displays on one Axes must be about the same outcome"):
         binary(np.where(EVENT, "x", "y"), PROB, ax=first.ax_)
+
+
+def test_displays_on_one_axes_may_have_other_bins_and_ranges():
+    rare = PROB / 20
+    for strategy, other in (("quantile", PROB), ("uniform", rare)):
+        first = binary(EVENT, PROB, name="a", n_bins=5)
+        second = binary(EVENT, other, name="b", strategy=strategy, ax=first.ax_)
+        assert second.ax_.get_xlim() == pytest.approx((-0.02, 1.02))  # all of both is seen
+        texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
+        assert "(5 bins)" in texts[0]
+        assert {"quantile": "(10 equal masses)", "uniform": "(10 bins)"}[strategy] in texts[1]
+    with pytest.raises(ValueError, match=r"at the same level; found .* at level 0\.9 and .* 0\.5"):
+        binary(EVENT, PROB, level=0.5, ax=first.ax_)
+
+
+def test_a_figure_that_is_closed_is_forgotten():
+    display = binary(EVENT, PROB)
+    axes = weakref.ref(display.ax_)
+    plt.close(display.figure_)
+    del display
+    gc.collect()
+    assert axes() is None
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (1, 2), (0.0, 2.0), (False, True), ("a", "b")])
+def test_labels_may_be_any_two_values(labels):
+    y = np.array(labels)[EVENT]
+    same = binary(EVENT, PROB)
+    assert np.array_equal(binary(y, PROB).prob_true[0], same.prob_true[0])
+    other = binary(y, PROB, pos_label=labels[0])
+    expected = calibration_curve(1 - EVENT, PROB, n_bins=10)
+    assert other.prob_true[0] == pytest.approx(expected[0], rel=1e-12)
+    model = GaussianNB().fit(PROB[:, None], y)
+    told = model.predict_proba(PROB[:, None])
+    how = {"n_resamples": 19, "pos_label": labels[0]}
+    first = ReliabilityDisplay.from_estimator(model, PROB[:, None], y, **how)
+    expected = calibration_curve(1 - EVENT, told[:, 0], n_bins=10)
+    assert first.prob_true[0] == pytest.approx(expected[0], rel=1e-12)
+    assert CalibrationScorer()(model, PROB[:, None], y) == -ece(told[:, 1], EVENT)
+
+
+def test_a_fold_may_lack_a_class():
+    y = np.array([1, 2, 3])[CODES]
+    model, rows = GaussianNB().fit(X, y), y > 1
+    found = -ece(model.predict_proba(X[rows]), y[rows] - 1)
+    assert CalibrationScorer()(model, X[rows], y[rows]) == found
 
 
 def test_a_display_of_an_estimator_draws_its_predictions():
@@ -197,7 +245,11 @@ def test_a_display_of_folds_has_a_curve_for_each():
     model, rows = results["estimator"][1], results["indices"]["test"][1]
     alone = binary(y[rows], model.predict_proba(X[rows])[:, 1])
     assert np.array_equal(display.prob_true[1], alone.prob_true[0])
-    with pytest.raises(ValueError, match="`cv_results` must have 'indices': call cross_validate"):
+    with pytest.raises(ValueError, match="`name` must name the 3 folds; found 'a', 'b'"):
+        ReliabilityDisplay.from_cv_results(results, X, y, name=["a", "b"])
+    with pytest.raises(ValueError, match="`n_bins` must be"):
+        binary(EVENT, PROB, n_bins=0)
+    with pytest.raises(ValueError, match="must have 'estimator' and 'indices'"):
         ReliabilityDisplay.from_cv_results({"estimator": []}, X, y)
 
 

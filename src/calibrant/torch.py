@@ -1,6 +1,6 @@
 """A calibration error that PyTorch's loops can add up; needs ``pip install 'calibrant[torch]'``."""
 
-from typing import Any, Literal, final
+from typing import Any, Literal, final, get_args
 
 from calibrant.checks.doors import needs
 
@@ -21,7 +21,6 @@ from calibrant.statistics.calibration_errors import NAMED  # noqa: E402
 __all__ = ["CalibrationError"]
 
 Kind = Literal["ece", "mce", "rms"]
-KINDS = ("ece", "mce", "rms")
 
 
 @final
@@ -89,22 +88,15 @@ class CalibrationError(Metric):  # type: ignore[misc]
         super().__init__(**kwargs)
         self.num_classes = whole("num_classes", num_classes, least=2)
         self.n_bins, self.logits = whole("n_bins", n_bins, least=1), logits
-        one_of("kind", kind, KINDS)
+        one_of("kind", kind, get_args(Kind))
+        self._even = Predictions([[1.0 / num_classes] * num_classes], [0])  # knows nothing
         chosen = lens if lens is not None else ("canonical" if num_classes == 2 else "top")
-        self._settings: dict[str, Any] = {
-            "lens": as_lens(chosen, self._even()),
-            "resampler": Exact(draws="counts"),
-            "n_resamples": n_resamples,
-            "rng": rng,
-        }
+        how = {"resampler": Exact(draws="counts"), "n_resamples": n_resamples, "rng": rng}
+        self._settings: dict[str, Any] = {"lens": as_lens(chosen, self._even)} | how
         self._statistic = NAMED[kind](n_bins).statistic
-        self._tallied(self._even())  # refuses a lens of more than two outcomes
+        self._tallied(self._even)  # refuses a lens of more than two outcomes
         for name, zero in FixedSums.zero(n_bins)._asdict().items():
             self.add_state(name, torch.from_numpy(zero), dist_reduce_fx="sum")
-
-    def _even(self) -> Predictions:
-        """Return a row that knows nothing."""
-        return Predictions([[1.0 / self.num_classes] * self.num_classes], [0])
 
     def _tallied(self, data: Predictions) -> Tally:
         """Return a tally of rows."""
@@ -143,15 +135,12 @@ class CalibrationError(Metric):  # type: ignore[misc]
         n = int(sums.rows[:, 0].sum())
         if not n:
             raise ValueError("`update` must have been called before there is a result.")
-        like = self._tallied(self._even())
+        like = self._tallied(self._even)
         return like.holding([sums.state(like.states[0])], n)
 
     def compute(self) -> dict[str, Any]:
         """Return the estimate, what a calibrated model would show, and the p-value."""
         found = self.test()
-        values = {
-            "estimate": found.statistic,
-            "expected": float(found.null.mean()),
-            "pvalue": found.pvalue,
-        }
-        return {name: torch.tensor(v, dtype=torch.float64) for name, v in values.items()}
+        values = (found.statistic, found.null.mean(), found.pvalue)
+        scalars = (torch.tensor(float(value), dtype=torch.float64) for value in values)
+        return dict(zip(("estimate", "expected", "pvalue"), scalars, strict=True))

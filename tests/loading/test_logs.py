@@ -14,7 +14,7 @@ LOGS = ([-1.0, -2.0, -3.0], [-4.0, -0.5, -2.5], [-1.5, -1.0])
 def sample(i, logs, target, **more):
     """Return a sample of lm-evaluation-harness: numbers are written as texts."""
     answers = [[str(log), "False"] for log in logs]
-    asked = {f"gen_args_{j}": {"arg_0": "q", "arg_1": f" {'abc'[j]}"} for j in range(len(logs))}
+    asked = {f"gen_args_{j}": {"arg_0": "q", "arg_1": f" {'abc'[j % 3]}"} for j in range(len(logs))}
     found = {"doc_id": i, "doc": {"query": "q"}, "target": str(target), "arguments": asked}
     found |= {"resps": [[answer] for answer in answers], "filtered_resps": answers}
     return found | {"filter": "none", "metrics": ["acc"], "doc_hash": "x"} | more
@@ -60,7 +60,27 @@ def test_models_and_tasks_have_names(tmp_path):
 
 def test_targets_may_be_texts(tmp_path):
     rows = [sample(0, LOGS[0], "b", acc=0.0), sample(1, LOGS[1], "b", acc=1.0)]
+    rows[1]["arguments"] = [["q", " a"], ["q", " b"], ["q", " c"]]  # of older versions
     assert cal.load(write(tmp_path / "x.jsonl", rows)).labels.tolist() == [1, 1]
+
+
+def test_several_contexts_may_precede_one_text(tmp_path):
+    """Those of winogrande: the target is the text, and the accuracy says which one was right."""
+    rows = [sample(i, LOGS[2], "it", acc=acc) for i, acc in enumerate((1.0, 0.0))]
+    for asked in (one for row in rows for one in row["arguments"].values()):
+        asked["arg_1"] = " it"
+    assert cal.load(write(tmp_path / "x.jsonl", rows)).labels.tolist() == [1, 0]
+    three = sample(0, LOGS[0], "it", acc=0.0)
+    for asked in three["arguments"].values():
+        asked["arg_1"] = " it"
+    with pytest.raises(ValueError, match="'target' must be the right choice, one of 3"):
+        cal.load(write(tmp_path / "x.jsonl", [three]))
+
+
+def test_choices_without_the_question_are_left_out(tmp_path):
+    rows = [sample(i, [*logs, *logs[::-1]], i % 2) for i, logs in enumerate(LOGS)]
+    path = write(tmp_path / "x.jsonl", [row | {"acc_mutual_info": 1.0} for row in rows])
+    assert (cal.load(path).probs == cal.load(write(tmp_path / "y.jsonl", samples())).probs).all()
 
 
 @pytest.mark.parametrize(
@@ -109,6 +129,27 @@ def test_confidences_of_inspect_ai(tmp_path):
     with pytest.raises(ValueError, match=r"Are these percentages\? .* `percent=True`"):
         cal.load(path)
     assert cal.load(path, percent=True).probs[:, 1].tolist() == [0.9, 0.4]
+
+
+def test_the_name_is_that_of_the_model_that_answered(tmp_path):
+    log = inspected(score("C", confidence=0.9), score("I", confidence=0.4))
+    log["eval"] = {"task": "t", "task_args": {"model": "grader"}, "model": "m"}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+    assert list(cal.load_models(path)) == ["m: t"]
+    path.write_text(json.dumps(log)[:90])
+    with pytest.raises(ValueError, match=r"log\.json: "):
+        cal.load_models(path)
+
+
+def test_letters_that_no_probability_names(tmp_path):
+    token = {"token": "A", "logprob": -0.1, "top_logprobs": [{"token": "x", "logprob": -0.1}]}
+    output = {"output": {"choices": [{"logprobs": {"content": [token]}}]}}
+    told = {"choices": ["yes", "no"], "target": "A"} | output | score("C")
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(inspected(told)))
+    with pytest.raises(ValueError, match="the log must say how sure the model was"):
+        cal.load(path)
 
 
 @pytest.mark.parametrize(

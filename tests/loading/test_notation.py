@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 from command import run
@@ -85,6 +86,27 @@ def test_frames_json_and_parquet(write, tmp_path):
     assert found == cal.ece(expected)
 
 
+@pytest.mark.parametrize(
+    ("cells", "options"),
+    [
+        (("70 %", "25 %"), {"percent": True}),
+        ((70, "25%"), {"percent": True}),
+        (("0,7", "0,25"), {"decimal_comma": True}),
+        ((0.7, 0.25, "NA"), {"drop_missing": True}),
+    ],
+)
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_texts_among_numbers_of_json(write, cells, options, ending):
+    rows = [{"y": i % 2, "p": cell} for i, cell in enumerate(cells)]
+    path = write("\n".join(map(json.dumps, rows)), "x.jsonl")
+    if ending == "json":
+        path = write(json.dumps(rows), "x.json")
+    with pytest.raises((ValueError, TypeError), match=f"`{next(iter(options))}=True`"):
+        cal.load(path)
+    data = cal.load(path, **options)
+    assert data.probs[:, 1].tolist() == pytest.approx([0.7, 0.25], rel=1e-15)
+
+
 def test_refusals(write):
     with pytest.raises(ValueError, match="must be percentages, as `percent=True` says; none is"):
         cal.load(write(PLAIN), percent=True)
@@ -98,9 +120,21 @@ def test_refusals(write):
         cal.load(write("label,prob_a,prob_b\na,70,30\nb,25,x\n"), percent=True)
 
 
+def test_arrays_may_hold_percentages(tmp_path):
+    np.savez(tmp_path / "x.npz", probs=[70.0, 25.0], labels=[1, 0])
+    data = cal.load(tmp_path / "x.npz", percent=True)
+    assert data.probs[:, 1].tolist() == [0.7, 0.25]
+    assert "percentages were divided by 100" in str(data.reading)
+    with pytest.raises(ValueError, match="are for columns, not arrays"):
+        cal.load(tmp_path / "x.npz", drop_missing=True)
+
+
 @pytest.mark.parametrize("gap", ["NA", "n/a", " ", "nan", "."])
 def test_labels_that_are_missing_among_numbers(write, gap):
-    data = cal.load(write(f"y,p\n1,0.7\n{gap},0.5\n0,0.25\n1,{gap}\n"), drop_missing=True)
+    path = write(f"y,p\n1,0.7\n{gap},0.5\n0,0.25\n1,{gap}\n")
+    with pytest.raises(ValueError, match="`drop_missing=True`"):
+        cal.load(path)
+    data = cal.load(path, drop_missing=True)
     assert data.probs[:, 1].tolist() == [0.7, 0.25]
     assert data.labels.tolist() == [1, 0]
     assert data.reading.dropped == 2
@@ -125,11 +159,15 @@ def test_percentages_above_100_are_no_logits(write):
 
 
 @pytest.mark.parametrize("cell", ["70 %", '"0,7"', "", "nan", "70"])
-def test_what_is_written_again_is_plain(write, tmp_path, cell):
+@pytest.mark.parametrize("ending", ["csv", "json", "jsonl"])
+def test_what_is_written_again_is_plain(write, tmp_path, cell, ending):
     plain = write("y,p\n1,0.7\n0,0.2\n1,0.6\n0,0.4\n", "plain.csv")
     fitted = cal.recalibration.Temperature().fit(cal.load(plain))
     fitted.save(tmp_path / "map.json")
-    path = write(f"y,p\n1,{cell}\n0,0.2\n")
-    done = run("apply", tmp_path / "map.json", path, "-o", tmp_path / "new.csv")
+    rows = [{"y": 1, "p": cell}, {"y": 0, "p": 0.2}]
+    texts = {"csv": f"y,p\n1,{cell}\n0,0.2\n", "json": json.dumps(rows)}
+    texts["jsonl"] = "\n".join(map(json.dumps, rows))
+    path = write(texts[ending], f"x.{ending}")
+    done = run("apply", tmp_path / "map.json", path, "-o", tmp_path / f"new.{ending}")
     assert done.exit_code == 1
     assert "plain numbers" in done.output or "--" not in done.output

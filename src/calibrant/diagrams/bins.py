@@ -139,10 +139,9 @@ def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
 
     Several models have a line each. The p-value is not that of the ECE.
     """
-    bins = re.sub(r"^(\d+) equal widths$", r"\1 bins", str(diagram.settings["partition"]))
     told = [
         (
-            f"ECE {series.miscalibration:.3f} ({bins})",
+            f"ECE {series.miscalibration:.3f} ({_named_bins(series)})",
             f"n = {series.function.counts.sum():,.12g}",
             f"bins: {pvalue(series.pvalue, series.cells.largest.size)}",
         )
@@ -152,6 +151,11 @@ def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
         error, n, p = told[0]
         return [error, f"{n}, {p}"]
     return [f"{s.name}: {', '.join(each)}" for s, each in zip(diagram.series, told, strict=True)]
+
+
+def _named_bins(series: "Series") -> str:
+    """Return the words for the bins of a model."""
+    return re.sub(r"^(\d+) equal widths$", r"\1 bins", str(series.cells.settings["partition"]))
 
 
 def holds_enough(shares: Floats) -> Mask:

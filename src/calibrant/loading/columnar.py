@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.loading.columns import FAILURES, SAMPLE, distinct
 from calibrant.loading.plain_files import STREAM, damaged, first_bytes, refuse_other_formats
-from calibrant.loading.roles import Kind, spelled
+from calibrant.loading.roles import Kind, remedy, spelled
 from calibrant.loading.stated_sizes import ParquetSizes, check_arrow
 
 T = TypeVar("T")
@@ -68,7 +68,11 @@ class Columnar:
         groups: dict[Any, list[str]] = {}
         for name in numeric:
             if self.kinds[name] in ("text", "other") and self.types[name] != pl.Null():
-                raise TypeError(f"column {name!r} must hold numbers; found {self.types[name]}.")
+                cells = self.first_labels(name) if self.kinds[name] == "text" else []
+                hint = next(filter(None, map(remedy, cells)), "")
+                raise TypeError(
+                    f"column {name!r} must hold numbers; found {self.types[name]}.{hint}"
+                )
             groups.setdefault(_target(self.types[name]), []).append(self.spelled[name])
         return [
             cs.by_name(*names) if target is None else cs.by_name(*names).cast(target)

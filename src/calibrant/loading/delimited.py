@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from calibrant.checks.labels import shown
 from calibrant.checks.parameters import listed, more
 from calibrant.loading.columns import FAILURES, SAMPLE, refuse_width
-from calibrant.loading.notation import remedy
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
 from calibrant.loading.records import QUOTE, Record, records, with_number
-from calibrant.loading.roles import WEIGHTS, Kind, repeated
+from calibrant.loading.roles import WEIGHTS, Kind, remedy, repeated
 
 SEPARATORS = (",", ";", "\t", "|")
 REST = "\n"  # whether all unused cells are empty; the names of columns have no space around them

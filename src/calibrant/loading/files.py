@@ -233,9 +233,11 @@ def _sources(paths: Any) -> "Iterator[tuple[str, str, Callable[[Options], Table]
 
 
 def _named(paths: Paths) -> dict[str, Path]:
-    """Return files by their names without ending, or by their paths where two names are equal."""
+    """Return files by what they tell or are called, or by their paths where that is the same."""
+    from calibrant.loading.language_models import title  # noqa: PLC0415
+
     files = [checked_path(path) for path in _several(paths)]
-    stems = [name_of(file) if file == STANDARD_INPUT else _stem(file) for file in files]
+    stems = ["standard input" if f == STANDARD_INPUT else title(f) or f.stem for f in files]
     counts = Counter(stems)
     named = {
         stem if counts[stem] == 1 else str(file): file
@@ -254,13 +256,6 @@ def _several(paths: Paths) -> Sequence[str | os.PathLike[str]]:
     if not several:
         raise ValueError("`paths` must name at least one file; found none.")
     return several
-
-
-def _stem(file: Path) -> str:
-    """Return the model and task of a log, or the name of a file without its ending."""
-    from calibrant.loading.language_models import title  # noqa: PLC0415
-
-    return title(file) or file.stem
 
 
 def _joined(tables: "Mapping[str, Table]") -> dict[str, Predictions]:

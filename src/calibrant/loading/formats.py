@@ -56,9 +56,9 @@ def read_file(file: Path, options: Options) -> Table:
         open_columns = _format(plain)
         if open_columns is None:
             if options.decimal_comma or options.drop_missing:
-                raise ValueError("arrays have neither commas nor gaps: leave these options out.")
+                raise ValueError("`decimal_comma` and `drop_missing` are for columns, not arrays.")
             return npz(plain, options)
-        texts = open_columns is delimited
+        texts = open_columns in (delimited, open_lines)
         return read_columns(understood(open_columns(plain), options, texts=texts), options)
 
 
@@ -86,9 +86,9 @@ def _plain_matrix(store: Rewritable, columns: Sequence[str]) -> NDArray[Any]:
     """Return columns that are written again: what options of `load` would read is refused."""
     try:
         return load_matrix(store, columns)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         but = " What is written again must hold plain numbers." * ("=True`" in str(error))
-        raise ValueError(f"{error}{but}") from error
+        raise type(error)(f"{error}{but}") from error
 
 
 def _logits(probs: Floats, single: bool) -> Floats:

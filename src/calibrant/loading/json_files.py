@@ -23,7 +23,7 @@ from calibrant.checks.parameters import listed
 from calibrant.loading.columns import FAILURES, MOST, SAMPLE, refuse_width
 from calibrant.loading.json_members import rest, scan, scan_object, spliced
 from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
-from calibrant.loading.roles import Kind, repeated, spelled
+from calibrant.loading.roles import Kind, remedy, repeated, spelled
 
 STEP = 1 << 24  # bytes that are searched at a time
 KEY = re.compile(rb'"([^"\\]*+)"\s*+:')  # a key that is written as it reads
@@ -99,8 +99,9 @@ class JsonLines:
                     fault = _fault(value, self.kinds[name])
                     if fault:
                         shown = str(value) if type(value) is float else json.dumps(value)[:60]
+                        hint = remedy(value) if isinstance(value, str) else ""
                         raise ValueError(
-                            f"{name!r} must be {fault}; row {row} (line {line}) has {shown}."
+                            f"{name!r} must be {fault}; row {row} (line {line}) has {shown}.{hint}"
                         )
 
     def write(self, output: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:

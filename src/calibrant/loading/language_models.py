@@ -30,13 +30,9 @@ from calibrant.loading.plain_files import first_bytes, opened_text
 HARNESS = {"doc_id", "resps", "filtered_resps", "target"}  # keys of a sample
 HEAD = 1 << 16  # bytes that tell a log from other JSON
 DATED = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
-FIELD = r'"%s"\s*:\s*"((?:[^"\\]|\\.)*)"'
+SPEC = re.compile(r'"eval"\s*:\s*(?=\{)')
 ZSTD = 93  # how entries of a ZIP archive may be compressed
 RIGHT = {"C": 1, "I": 0, "N": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0, "True": 1, "False": 0}
-SURE = (
-    "the log must say how sure the model was; nothing does. Ask for log-probabilities of the"
-    " choices, or write a confidence for each answer: columns 'confidence' and 'correct'."
-)
 
 
 def open_lines(path: Path) -> Rewritable:
@@ -71,19 +67,20 @@ def title(path: Path) -> str | None:
         return f"{model}: {found['task']}" if model else found["task"]
     try:
         head = _head(path)
-    except (OSError, KeyError, zipfile.BadZipFile, ImportError):
+        start = SPEC.search(head)
+        spec = json.JSONDecoder().raw_decode(head, start.end())[0] if start else {}
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile, ImportError):
         return None  # whoever reads it says what is wrong
-    parts = filter(None, (re.search(FIELD % key, head) for key in ("model", "task")))
-    return ": ".join(json.loads(f'"{part[1]}"') for part in parts) or None
+    return ": ".join(str(spec[key]) for key in ("model", "task") if spec.get(key)) or None
 
 
 def _head(path: Path) -> str:
-    """Return the start of a log of inspect_ai; nothing of other files."""
+    """Return what says which evaluation a log of inspect_ai is of; nothing of other files."""
     if path.suffix.lower() == ".eval":
         with zipfile.ZipFile(path) as archive:
             return _entry(archive, "_journal/start.json").decode()
     head = first_bytes(path, HEAD) if path.suffix.lower() == ".json" else b""
-    return head.decode(errors="replace") if _is_log(head) else ""
+    return path.read_text("utf-8") if _is_log(head) else ""
 
 
 def _is_log(head: bytes) -> bool:
@@ -118,6 +115,8 @@ def _harness(path: Path) -> Columnar:
 def _scored(row: int, sample: Mapping[str, Any]) -> tuple[Sequence[float], int]:
     """Return the probabilities of the choices of a question, and the place of the right one."""
     answers = [_likelihood(answer) for answer in sample["filtered_resps"]]
+    if "acc_mutual_info" in sample:  # then all choices follow once more, without the question
+        answers = answers[: len(answers) // 2]
     if len(answers) < 2 or None in answers:
         raise ValueError(
             "samples must have log-likelihoods of at least two choices; row"
@@ -125,19 +124,13 @@ def _scored(row: int, sample: Mapping[str, Any]) -> tuple[Sequence[float], int]:
             " how sure the model was: columns 'confidence' and 'correct'."
         )
     logs = np.array(answers, float)
-    right = _place(sample, logs.size)
-    if right is None or _contradicted(sample, logs, right):
+    right = _places(sample, logs)
+    if len(right) != 1:
         raise ValueError(
             f"'target' must be the right choice, one of {logs.size}; row {row} has"
             f" {brief(sample['target'])}, where 'acc' is {sample.get('acc')}."
         )
-    return softmax(logs[None])[0].tolist(), right
-
-
-def _contradicted(sample: Mapping[str, Any], logs: Any, right: int) -> bool:
-    """Whether the accuracy of a question says otherwise, and no two choices are equally likely."""
-    best = np.flatnonzero(logs == logs.max())
-    return "acc" in sample and best.size == 1 and (best[0] == right) != sample["acc"]
+    return softmax(logs[None])[0].tolist(), right[0]
 
 
 def _likelihood(answer: Any) -> float | None:
@@ -148,14 +141,29 @@ def _likelihood(answer: Any) -> float | None:
         return None
 
 
-def _place(sample: Mapping[str, Any], n: int) -> int | None:
-    """Return the place of the right choice: told as such, or by its text."""
+def _places(sample: Mapping[str, Any], logs: Any) -> Sequence[int]:
+    """Return where the right choice may be: at a place, or where its text is.
+
+    A text may follow several contexts. What the accuracy denies is left out, so that it tells which
+    of two was right.
+    """
     target = str(sample["target"]).strip()
-    if target.isdecimal():
-        return int(target) if int(target) < n else None
-    asked = [one for one in (sample.get("arguments") or {}).values() if isinstance(one, dict)]
-    texts = [str(one.get("arg_1")).strip() for one in asked]
-    return texts.index(target) if target in texts else None
+    told = map(str, range(logs.size)) if target.isdecimal() else _texts(sample)[: logs.size]
+    places = [place for place, one in enumerate(told) if one == target]
+    return [place for place in places if not _contradicted(sample, logs, place)]
+
+
+def _contradicted(sample: Mapping[str, Any], logs: Any, right: int) -> bool:
+    """Whether the accuracy of a question says otherwise, and no two choices are equally likely."""
+    best = np.flatnonzero(logs == logs.max())
+    return "acc" in sample and best.size == 1 and (best[0] == right) != sample["acc"]
+
+
+def _texts(sample: Mapping[str, Any]) -> list[str]:
+    """Return the texts whose likelihood was asked for; older versions write pairs."""
+    asked = sample.get("arguments") or ()
+    pairs = asked.values() if isinstance(asked, dict) else asked
+    return [str(one["arg_1"] if isinstance(one, dict) else one[1]).strip() for one in pairs]
 
 
 def _choices(rows: Sequence[tuple[Sequence[float], int]], ids: Sequence[Any]) -> Columnar:
@@ -185,7 +193,11 @@ def _inspected(samples: Sequence[Mapping[str, Any]]) -> Columnar:
         return _choices(chosen, ids)
     told = [(_confidence(sample), _right(row, sample)) for row, sample in enumerate(samples)]
     if {confidence for confidence, _ in told} == {None}:
-        raise ValueError(SURE)
+        raise ValueError(
+            "the log must say how sure the model was; nothing does. Ask for log-probabilities of"
+            " the choices, or write a confidence for each answer: columns 'confidence' and"
+            " 'correct'."
+        )
     return _confidences(told, ids)
 
 
@@ -210,10 +222,8 @@ def _right(row: int, sample: Mapping[str, Any]) -> int | None:
 
 def _confidence(sample: Mapping[str, Any]) -> Any:
     """Return the confidence that a scorer or a task noted, if any did."""
-    for place in (_score(sample).get("metadata"), sample.get("metadata")):
-        if place and place.get("confidence") is not None:
-            return place["confidence"]
-    return None
+    noted = ((place.get("metadata") or {}).get("confidence") for place in (_score(sample), sample))
+    return next((value for value in noted if value is not None), None)
 
 
 def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
@@ -230,7 +240,8 @@ def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
 def _told(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """Return the tokens that might have stood where the last letter does, if they were logged."""
     answers = [one for one in _tokens(sample) if one["token"].strip() in letters]
-    return (answers[-1].get("top_logprobs") or ()) if answers else ()
+    tops = (answers[-1].get("top_logprobs") or ()) if answers else ()
+    return [one for one in tops if one["token"].strip() in letters]
 
 
 def _tokens(sample: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from calibrant.checks.labels import shown
 from calibrant.checks.parameters import more
 from calibrant.loading.columns import ColumnStore
-from calibrant.loading.roles import IDS, MODELS, Kind, Options
+from calibrant.loading.roles import IDS, MISSING, MODELS, Kind, Options, remedy
 
-MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", "#n/a", "missing", ".")
 TOLD = 5  # rows that were dropped whose places are told
 
 
@@ -26,25 +25,15 @@ def understood(store: ColumnStore, options: Options, *, texts: bool) -> ColumnSt
     texts : whether the store can give every column as texts, as lines of cells can
     """
     asked = options.percent or options.decimal_comma or options.drop_missing
-    return Noted(store, options, texts) if asked else store
-
-
-def remedy(cell: str) -> str:
-    """Return what may help where a number cannot be read."""
-    if cell.lower() in MISSING:
-        return " A missing value cannot be evaluated: leave out such rows with `drop_missing=True`."
-    if "," in cell:
-        return " Write decimal points, or say that there are commas with `decimal_comma=True`."
-    if cell.endswith("%"):
-        return " Write 0.25, or say that there are percentages with `percent=True`."
-    return ""
+    kinds: Sequence[Kind] = ("text", "float", "whole", "other") if texts else ("text",)
+    return Noted(store, options, kinds) if asked else store
 
 
 @final
 class Noted:
     """Columns of which some are texts that mean numbers, and rows that may have gaps."""
 
-    def __init__(self, store: ColumnStore, options: Options, texts: bool) -> None:
+    def __init__(self, store: ColumnStore, options: Options, texts: Sequence[Kind]) -> None:
         self._store, self._options, self._texts = store, options, texts
         self._kept: NDArray[Any] | None = None  # places of the rows that were read last
         self._n = 0  # rows of the file
@@ -73,7 +62,7 @@ class Noted:
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
         """Return the columns, without rows that lack a value if these are to be dropped."""
-        texts = [n for n in numeric if self._texts or self._store.kinds[n] == "text"]
+        texts = [name for name in numeric if self._store.kinds[name] in self._texts]
         plain = [name for name in numeric if name not in texts]
         frame = self._store.read(plain, [*named, *texts])
         frame = frame.with_columns(self._parsed(frame[name]) for name in texts)

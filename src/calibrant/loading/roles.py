@@ -44,6 +44,7 @@ IDS = (
     *("id", "ids", "row_id", "sample_id", "example_id", "case_id", "item_id", "question_id"),
     *("uid", "uuid", "guid"),
 )
+MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", "#n/a", "missing", ".")
 
 ONE_HOT = (  # what to do with columns of labels, one for each class
     "Make one column of them that names the class of each row, or look at one class alone: its"
@@ -60,6 +61,17 @@ class Notation(TypedDict, total=False):
     percent: bool
     decimal_comma: bool
     drop_missing: bool
+
+
+def remedy(cell: str) -> str:
+    """Return what may help where a number cannot be read."""
+    if cell.lower() in MISSING:
+        return " A missing value cannot be evaluated: leave out such rows with `drop_missing=True`."
+    if "," in cell:
+        return " Write decimal points, or say that there are commas with `decimal_comma=True`."
+    if cell.endswith("%"):
+        return " Write 0.25, or say that there are percentages with `percent=True`."
+    return ""
 
 
 class Columns(Notation, total=False):

@@ -211,12 +211,19 @@ def _two_names(labels: Sequence[str], event: str | None, column: str) -> tuple[s
     if names is not None:
         return names
     if not set(found) <= ZERO_AND_ONE:
-        raise ValueError(
-            "the labels beside one column of probabilities must be 0 and 1, or `classes` must name"
-            f" class 0 and class 1; found {listed(sorted(labels))}."
-        )
+        raise _not_two(labels)
     names = _zero_and_one(found)
     return names if event is None else _of_event(event, names)
+
+
+def _not_two(labels: Sequence[str]) -> ValueError:
+    """Return the sentence for labels beside 0 and 1; those that are missing can be left out."""
+    others = [label for label in labels if meaning(label) not in ZERO_AND_ONE]
+    gaps = all(label.lower() in usual.MISSING for label in others)
+    return ValueError(
+        "the labels beside one column of probabilities must be 0 and 1, or `classes` must name"
+        f" class 0 and class 1; found {listed(sorted(labels))}.{usual.remedy(others[0]) * gaps}"
+    )
 
 
 def _spoken(labels: Sequence[str]) -> tuple[str, str] | None:

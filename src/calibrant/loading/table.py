@@ -197,7 +197,7 @@ def _checked(
     correct = roles.correct and single
     reading = reading_of(chosen, roles, known, store.kinds, options, correct)
     count, rows = getattr(store, "dropped", (0, ()))
-    reading = replace(reading, percent=options.percent, dropped=count, dropped_rows=rows)
+    reading = replace(reading, dropped=count, dropped_rows=rows)
     return Table(probs, labels, known.names, weights, loaded.names, reading, source)
 
 
@@ -242,6 +242,7 @@ def reading_of(
         chosen.lists,
         options.logits,
         options.normalize and len(known.names) > 2,
+        options.percent,
     )
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, Self, final
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
+from sklearn.utils import _safe_indexing as rows_of
 
-from calibrant.checks.parameters import listed, one_of
+from calibrant.checks.parameters import listed, one_of, whole
 from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.diagrams.reliability import Style
 from calibrant.partitions import EqualMass, EqualWidth
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 Strategy = Literal["uniform", "quantile"]
 STRATEGIES = {"uniform": EqualWidth, "quantile": EqualMass}
-KEYS = ("estimator", "indices")  # of what `cross_validate` returns
 
 # What displays have drawn on an Axes: a further one joins them, in one picture with one legend.
-_drawn: WeakKeyDictionary[Any, tuple[ReliabilityDiagram | None, list[Any]]] = WeakKeyDictionary()
-NOTHING: tuple[None, list[Any]] = (None, [])
+_drawn: WeakKeyDictionary[Any, tuple[ReliabilityDiagram, WeakSet[Any]]] = WeakKeyDictionary()
 
 
 @final
@@ -166,12 +164,9 @@ class ReliabilityDisplay:
         n_bins, strategy, pos_label, ax, **kwargs
             As in `from_estimator`.
         """
-        from sklearn.utils import _safe_indexing as rows_of  # noqa: PLC0415
-
-        missing = [key for key in KEYS if key not in cv_results]
-        if missing:
+        if not {"estimator", "indices"} <= set(cv_results):
             raise ValueError(
-                f"`cv_results` must have {listed(missing)}: call cross_validate with"
+                "`cv_results` must have 'estimator' and 'indices': call cross_validate with"
                 " return_estimator=True and return_indices=True."
             )
         folds = zip(cv_results["estimator"], cv_results["indices"]["test"], strict=True)
@@ -181,6 +176,8 @@ class ReliabilityDisplay:
         ]
         each = [f"{name or 'fold'} {i}" for i in range(len(found))]
         names = name if isinstance(name, list) else each
+        if len(set(names)) != len(found):
+            raise ValueError(f"`name` must name the {len(found)} folds; found {listed(names)}.")
         return cls._drawn(dict(zip(names, found, strict=True)), n_bins, strategy, ax, kwargs)
 
     @classmethod
@@ -194,13 +191,12 @@ class ReliabilityDisplay:
     ) -> Self:
         """Compute the diagram and draw it."""
         one_of("strategy", strategy, STRATEGIES)
-        how = dict(kwargs)
+        partition, how = STRATEGIES[strategy](whole("n_bins", n_bins, least=1)), dict(kwargs)
         look = {name: how.pop(name) for name in ("style", "ref_line") if name in how}
         how.setdefault("rng", 0)
         if max(data.m for data in models.values()) > 2:
             how.setdefault("lens", "top")
-        diagram = reliability_diagram(models, partition=STRATEGIES[strategy](n_bins), **how)
-        return cls(diagram).plot(ax, **look)
+        return cls(reliability_diagram(models, partition=partition, **how)).plot(ax, **look)
 
     def plot(
         self, ax: "Axes | None" = None, *, style: Style = "line", ref_line: bool = True
@@ -222,13 +218,11 @@ class ReliabilityDisplay:
         others = [] if ax is None else _artists(ax)
         diagram = _with_earlier(self.diagram, ax, others)
         picture = diagram.picture(style=style)
-        if not ref_line:
-            kept = [part for part in picture.parts if getattr(part, "look", "") != "zero"]
-            picture = replace(picture, parts=tuple(kept))
+        kept = (part for part in picture.parts if ref_line or getattr(part, "look", "") != "zero")
+        picture = replace(picture, parts=tuple(kept))
         self.ax_ = static.draw(picture, ax)
-        figure: Any = self.ax_.figure
-        self.figure_ = figure
-        _drawn[self.ax_] = diagram, [a for a in _artists(self.ax_) if a not in others]
+        self.figure_ = cast("Figure", self.ax_.figure)
+        _drawn[self.ax_] = diagram, WeakSet(a for a in _artists(self.ax_) if a not in others)
         return self
 
     def __repr__(self) -> str:
@@ -238,13 +232,10 @@ class ReliabilityDisplay:
 
 
 def _classes(y_true: Any, probs: Any) -> Any:
-    """Return the sorted labels; of 0 and 1 both, also where only one occurs."""
+    """Return the sorted labels; of 0, …, m - 1 all, also where only some occur."""
     found = np.unique(np.asarray(y_true))
-    if probs.ndim == 2 and found.size < probs.shape[1] and found.dtype.kind in "iub":
-        return np.arange(probs.shape[1])
-    if found.size == 1 and found.dtype.kind in "iubf" and found[0] in (0, 1):
-        return np.array([0, 1], found.dtype)
-    return found
+    places = range(probs.shape[1] if probs.ndim == 2 else 2)
+    return np.array(places, found.dtype) if set(found.tolist()) <= set(places) else found
 
 
 def _artists(ax: "Axes") -> list[Any]:
@@ -255,24 +246,27 @@ def _artists(ax: "Axes") -> list[Any]:
 
 def _with_earlier(diagram: ReliabilityDiagram, ax: Any, there: list[Any]) -> ReliabilityDiagram:
     """Return a diagram joined to what displays have drawn on an Axes, which is taken down."""
-    before, artists = _drawn.get(ax, NOTHING) if there else NOTHING
-    mine = [artist for artist in artists if artist in there]  # none if the Axes was cleared
-    joined = _joined(before, diagram) if before and mine else diagram
+    before, artists = _drawn.get(ax, (diagram, ())) if there else (diagram, ())
+    mine = [artist for artist in there if artist in artists]  # none if the Axes was cleared
+    joined = _joined(before, diagram) if mine else diagram
     for artist in mine:
         artist.remove()
     return joined
 
 
 def _joined(before: ReliabilityDiagram, new: ReliabilityDiagram) -> ReliabilityDiagram:
-    """Return the curves of both in one diagram; names that are there already are numbered."""
-    if (before.classes, before.event) != (new.classes, new.event):
+    """Return the curves of both in one diagram.
+
+    Histograms between other edges cannot lie on each other: there are none then.
+    """
+    a, b = (f"{one.classes} at level {one.settings['level']:g}" for one in (before, new))
+    if (a, before.event) != (b, new.event):
         raise ValueError(
-            f"displays on one Axes must be about the same outcome; found {before.classes} and"
-            f" {new.classes}."
+            f"displays on one Axes must be about the same outcome at the same level; found {a} and"
+            f" {b}."
         )
-    joined = {series.name: series for series in before.series}
-    for series in new.series:
-        names = (f"{series.name}{f' ({i})' * (i > 1)}" for i in count(1))
-        name = next(name for name in names if name not in joined)
-        joined[name] = replace(series, name=name)
-    return replace(new, series=tuple(joined.values()))
+    series, edges = (*before.series, *new.series), new.edges
+    if not np.array_equal(before.edges, edges):
+        series = tuple(replace(one, histogram=None) for one in series)
+        edges = np.array([min(before.edges[0], edges[0]), max(before.edges[-1], edges[-1])])
+    return replace(new, series=series, edges=edges)

@@ -35,6 +35,4 @@ def labelled(probs: Any, y: Any, classes: Any, pos_label: Any = None) -> Predict
     missing = ~np.isin(labels, known)
     if missing.any():
         raise ValueError(f"`y` must hold classes of the estimator; found {labels[missing][0]!s}.")
-    order = np.argsort(known)
-    places = order[np.searchsorted(known, labels, sorter=order)]
-    return Predictions(probs, places, classes=[str(value) for value in known])
+    return Predictions(probs, labels, classes=[str(value) for value in known])

@@ -61,16 +61,11 @@ class FixedSums(NamedTuple):
         mass = self.rows[held, 0].astype(float)
         sums = Sums(mass, self.observed[held].astype(float), self.limbs[:, held])
         powers = PowerSums(self.rows[held], self.powers[:, held])
-        return CellState(
-            fitted, CellSums(sums, like.sums.unit, like.sums.event), self._events(powers, held)
-        )
-
-    def _events(self, powers: PowerSums, held: Ints) -> EventSums:
-        """Return what numbers of events follow from: each row of a level has the mean of all."""
-        small = value(powers.limbs[:, :, 1]) < ENOUGH
+        small = value(powers.limbs[:, :, 1]) < ENOUGH  # of variance: their rows are needed
         counts = np.where(small[:, None], self.levels[0, held], 0)
         cells, level = np.nonzero(counts)
         times = counts[cells, level]
         means: Floats = value(self.levels[1:, held][:, cells, level]) / times
         rows = np.repeat(cells, times).astype(np.int32)
-        return EventSums(powers, rows, np.repeat(means, times))
+        events = EventSums(powers, rows, np.repeat(means, times))
+        return CellState(fitted, CellSums(sums, like.sums.unit, like.sums.event), events)

@@ -67,14 +67,14 @@ def assert_calibrated(
 
 def _explained(found: Verdict, limit: float, n: int) -> str:
     """Say whether predictions are off by more, or rows too few, and all that is known."""
-    start = f"Not calibrated within {points(limit)}:"
+    asked = f"calibrated within {points(limit)}"
     if found.interval is None:
-        return f"{start} {many(n, 'row')} are {found.why_not_below(limit)}."
+        return f"Not shown to be {asked}: {many(n, 'row')}, {found.why_not_below(limit)}."
     if found.shown_above(limit):
-        why = f"shown to be off by at least {points(found.interval[0])}"
+        why = f"Not {asked}: shown to be off by at least {points(found.interval[0])}"
         remedy = "cal.recalibrate(data) says which calibrator would help."
     else:
-        high = found.interval[1] or 0.0
-        why = f"{many(n, 'row')} cannot show it, for they may be off by up to {points(high)}"
+        high = points(found.interval[1] or 0.0)
+        why = f"Not shown to be {asked}: with {many(n, 'row')}, they may be off by up to {high}"
         remedy = "More rows narrow the interval, and cal.power(data) says what rows would show."
-    return f"{start} {why}. {found.sentence} {remedy}"
+    return f"{why}. {found.sentence} {remedy}"
