@@ -80,9 +80,29 @@ def test_damaged_states_are_refused():
         cal.Monitor.from_dict({**state, "version": 9})
     with pytest.raises(ValueError, match="is damaged: its digest"):
         cal.Monitor.from_dict({**state, "n": 51})
-    streams = [[{**state["streams"][0][0], "bets.line": "AAAA"}]]
-    with pytest.raises(ValueError, match="is damaged"):
-        cal.Monitor.from_dict({**state, "streams": streams})
+    monitor = watched(*class_rows(50), lens=["top", "class:1"], lead=2)
+    monitor.predict(["a", 3], class_rows(2)[0])
+    monitor.observe([3], [1])
+    text = json.dumps(monitor.to_dict())
+    for path in places(json.loads(text)):
+        for value in (None, -1, 1e300, "AAAA", [], {}):
+            damaged = json.loads(text)
+            within = damaged
+            for name in path[:-1]:
+                within = within[name]
+            if within[path[-1]] != value:
+                within[path[-1]] = value
+                with pytest.raises(ValueError, match="`state`"):
+                    cal.Monitor.from_dict(damaged)
+
+
+def places(body, path=()):
+    """Yield the way to every value of nested lists and dictionaries."""
+    if path:
+        yield path
+    inside = body.items() if isinstance(body, dict) else ()
+    for name, value in enumerate(body) if isinstance(body, list) else inside:
+        yield from places(value, (*path, name))
 
 
 def test_an_alarm_names_its_row():
@@ -150,7 +170,7 @@ def test_an_outcome_of_probability_zero_is_infinite_evidence():
     assert monitor.pvalue == 0
     assert monitor.alarm == monitor.impossible == 5
     assert "probability 0" in str(monitor)
-    again = cal.Monitor.from_dict(json.loads(json.dumps(monitor.to_dict())))
+    again = cal.Monitor.from_dict(json.loads(json.dumps(monitor.to_dict(), allow_nan=False)))
     assert again.to_dict() == monitor.to_dict()
 
 
@@ -163,6 +183,9 @@ def test_rows_without_outcome_are_left_out_and_said():
     assert monitor.log_evalue == watched(p[keep], y[keep]).log_evalue
     assert "10 rows with missing values left out" in str(monitor)
     as_floats = watched(p, np.where(keep, y, np.nan))
+    assert as_floats.to_dict() == monitor.to_dict()
+    with pytest.raises(ValueError, match="row 1 has 7"):
+        monitor.update([0.2, 0.3, 0.4], [None, 1, 7])
     assert as_floats.to_dict() == monitor.to_dict()
 
 
@@ -204,8 +227,22 @@ def test_late_outcomes_are_refused_where_they_do_not_fit():
     monitor.observe(["b"], [1])
     with pytest.raises(ValueError, match="'b' was observed before"):
         monitor.observe(["b"], [1])
+    with pytest.raises(ValueError, match="from 0 to 1; row 0 has 7"):
+        monitor.observe(["a"], [7])
+    assert monitor.waiting == 2
     monitor.observe(["a"], [None])
     assert (monitor.n, monitor.missing, monitor.waiting) == (1, 1, 0)
+    monitor.predict(["c"], [0.2])
+    with pytest.raises(ValueError, match="observed once; found 'c' twice"):
+        monitor.observe(["c", "c"], [0, 1])
+    with pytest.raises(ValueError, match="as many columns as those of rows that wait"):
+        monitor.predict(["d"], [[0.2, 0.8]])
+    with pytest.raises(ValueError, match="texts or whole numbers; found \\('d', 1\\)"):
+        monitor.predict([("d", 1)], [0.2])
+    with pytest.raises(ValueError, match="the same classes in every portion"):
+        monitor.predict(["d"], [[0.2, 0.3, 0.5]])
+    monitor.observe(["c"], ["1"])
+    assert (monitor.n, monitor.waiting) == (2, 0)
 
 
 def test_what_cannot_be_bet_on_is_refused():
