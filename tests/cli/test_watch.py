@@ -118,7 +118,7 @@ def test_an_alarm_is_exit_code_3_and_a_chart(tmp_path):
 def test_standard_input_is_followed(tmp_path):
     state = tmp_path / "state.json"
     found = CliRunner().invoke(
-        app, ["watch", "-", "--follow", "--state", str(state)], input=HEADER + lines(2500)
+        app, ["watch", "-", "--follow", "--state", str(state)], input=HEADER + lines(2500) + "1,0."
     )
     assert found.exit_code == 0, found.output
     assert found.output.count("standard input: 1,000 new rows") == 2
@@ -188,6 +188,7 @@ def test_settings_belong_to_a_state(tmp_path):
 
 def test_the_state_may_be_in_the_folder_that_is_watched(tmp_path):
     (tmp_path / "1.csv").write_text(HEADER + lines(30))
+    (tmp_path / ".calibrant-1.json").write_text("{")  # of a command that was killed
     for told in ("30 new rows", "no new rows"):
         found = run("watch", tmp_path, "--state", tmp_path / "state.json")
         assert (found.exit_code, told in found.output) == (0, True)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, final
@@ -134,15 +135,19 @@ def rows_digest(data: Predictions, rows: int) -> str:
 
 
 def files_in(paths: list[Path]) -> list[Path]:
-    """Return files, those of folders in the order of their names."""
+    """Return files, those of folders in the order of their names, but no hidden ones.
+
+    Hidden are states that are being written, among others.
+    """
     found = []
     for path in paths:
-        if path.is_dir():
-            inside = sorted(path.iterdir())
-            found += [each for each in inside if each.is_file() and each.suffix.lower() in READ]
-        else:
-            found.append(path)
+        inside = sorted(path.iterdir()) if path.is_dir() else [path]
+        found += [each for each in inside if each == path or _is_data(each)]
     return found
+
+
+def _is_data(file: Path) -> bool:
+    return file.is_file() and file.suffix.lower() in READ and not file.name.startswith(".")
 
 
 @contextmanager
@@ -166,12 +171,15 @@ def _whole_lines(file: Path) -> Iterator[Path | None]:
 
 
 def batches(lines: Iterator[str], size: int, suffix: str) -> Iterator[Path]:
-    """Yield files of at most so many lines of standard input each, a header first if it has one."""
+    """Yield files of at most so many lines of standard input each, a header first if it has one.
+
+    A last line without an end is left out: who wrote it may have been killed.
+    """
     header = "" if suffix == ".jsonl" else next(lines, "")
     with TemporaryDirectory() as folder:
         place = Path(folder) / f"standard-input{suffix}"
         kept: list[str] = []
-        for line in lines:
+        for line in takewhile(lambda line: line.endswith("\n"), lines):
             kept.append(line)
             if len(kept) == size:
                 place.write_text(header + "".join(kept), encoding="utf-8")
