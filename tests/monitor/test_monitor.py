@@ -169,7 +169,13 @@ def test_an_outcome_of_probability_zero_is_infinite_evidence():
     assert monitor.evalue == np.inf
     assert monitor.pvalue == 0
     assert monitor.alarm == monitor.impossible == 5
-    assert "probability 0" in str(monitor)
+    told = "alarm at row 5: an outcome occurred that had probability 0; bias"
+    assert str(monitor).startswith(told)
+    later = watched(*rows(3000, power=3.0))
+    later.update([0.0], [1])
+    assert later.alarm < later.impossible == 3000
+    assert f"alarm at row {later.alarm} (in at most" in str(later)
+    assert str(later).endswith("; an outcome that had probability 0 occurred at row 3,000")
     again = cal.Monitor.from_dict(json.loads(json.dumps(monitor.to_dict(), allow_nan=False)))
     assert again.to_dict() == monitor.to_dict()
 
@@ -312,6 +318,14 @@ def shared_outcomes(seed, lead, *, wrong=False):
     p = np.repeat(rng.random(300), lead)
     y = np.repeat(rng.random(300) < p[::lead], lead)
     return watched(p, y, lead=1 if wrong else lead, run_length=None).alarm is not None
+
+
+def test_the_first_rows_of_a_lead_are_told():
+    p, y = rows(2)
+    monitor = watched(p, y, lead=5)
+    assert str(monitor).startswith("no alarm after 2 rows: e-value")
+    shares = [(p[k] - y[k], *interval(y[k] - p[k], (y[k] - p[k]) ** 2, 1, 0.01)) for k in (0, 1)]
+    assert (monitor.bias, *monitor.bias_interval) in shares
 
 
 def test_a_lead_keeps_the_promise():

@@ -253,8 +253,9 @@ class Monitor:
 
     @property
     def _best(self) -> Stream:
-        """The stream that has won most."""
-        return max((s for slots in self._streams for s in slots), key=lambda s: s.log_wealth)
+        """The stream that has won most, of those that have rows."""
+        every = [stream for slots in self._streams for stream in slots[: self.n]]
+        return max(every, key=lambda stream: stream.log_wealth)
 
     @property
     def start(self) -> Start | None:
@@ -309,7 +310,7 @@ class Monitor:
             return None
         totals = self._best.state.totals
         sums = float(totals.residual[0]), float(totals.squares[0]), int(totals.rows[0])
-        return bias.interval(*sums, self.alpha)
+        return bias.interval(*sums, self.alpha / sum(map(len, self._streams)))  # the best of them
 
     def merge(self, *others: "Monitor", independent: bool = False) -> Merged:
         """Return the evidence of this and other monitors together.
