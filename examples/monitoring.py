@@ -154,13 +154,18 @@ def table_of_starts(options, each):
         told = []
         for start in starts:
             found = each(partial(covered, name, start), range(options.sets))
-            known = np.array([each for each in found if each is not None])
-            every.append(known)
-            middle = np.median(known[:, 1:], axis=0)
-            told.append(f"{known[:, 0].mean():7.1%}{len(known):5}{middle[0]:8,.0f}{middle[1]:7,.0f}")
+            known = [each for each in found if each is not None]
+            every += known
+            told.append(_coverage(known))
         print(f"{name:18} " + " ".join(told), flush=True)
-    every = np.concatenate(every)
-    print(f"all {every[:, 0].mean():.1%} of {len(every)}")
+    print(f"all {np.mean([each[0] for each in every]):.1%} of {len(every)}")
+
+
+def _coverage(known):
+    if not known:
+        return f"{'none':>27}"
+    share, width, delay = np.mean(known, axis=0)[0], *np.median(known, axis=0)[1:]
+    return f"{share:7.1%}{len(known):5}{width:8,.0f}{delay:7,.0f}"
 
 
 def missed(name, n, seed):

@@ -129,7 +129,9 @@ def read(path):
     if path is None or not path.exists():
         return {}
     with path.open(newline="") as file:
-        return {(name, int(n), int(seed)): alarm == "1" for name, n, seed, alarm in csv.reader(file)}
+        return {
+            (name, int(n), int(seed)): alarm == "1" for name, n, seed, alarm in csv.reader(file)
+        }
 
 
 def main():

@@ -10,7 +10,9 @@ from chance import most
 import calibrant as cal
 from calibrant import lenses
 from calibrant.diagrams.picture import Label
+from calibrant.engine.bets import line_prior
 from calibrant.engine.wealth import State, bet_on_event
+from calibrant.monitor import starts
 from calibrant.monitor.bias import PSI, RATES, interval, reach
 
 
@@ -284,6 +286,30 @@ def test_monitors_merge_by_the_mean_or_the_product():
         first.merge(first)
     with pytest.raises(TypeError, match="must be monitors; found int"):
         first.merge(3)
+
+
+def test_the_evidence_of_a_start_is_that_of_its_formula():
+    p, y = rows(200, power=1.2)
+    state = State.start()
+    bet_on_event(p, y.astype(np.uint8), state, 0.0)
+    first = np.cumsum(state.record.rows) - state.record.rows
+    for block, found in enumerate(starts.evidence(state.record)):
+        after, lines, tenths = np.arange(200) >= first[block], 0.0, 0.0
+        inside = [after & ((p * 10).astype(int) == j) for j in range(10)]
+        residual = [(y - p)[each].sum() for each in inside]
+        variance = [(p * (1 - p))[each].sum() for each in inside]
+
+        def likelihood(j, shift, residual=residual, variance=variance):
+            return np.exp(shift * residual[j] - shift**2 * variance[j] / 2)
+
+        for line, weight in zip(starts.LINES, line_prior(0.0), strict=True):
+            lines += weight * np.prod([likelihood(j, line[j]) for j in range(10)])
+        for size in (0.06, 0.12, 0.25, 0.5, 1.0):
+            shifted = [(likelihood(j, size) + likelihood(j, -size)) / 2 for j in range(10)]
+            for none in (0.1, 0.8):
+                any_of_all = np.prod([none + (1 - none) * each for each in shifted])
+                tenths += (any_of_all - none**10) / (1 - none**10) / 10
+        assert found == pytest.approx(np.log(0.4 * lines + 0.6 * tenths), rel=1e-9)
 
 
 def test_the_bias_interval_is_where_its_mixture_allows():
