@@ -130,7 +130,10 @@ def table_of_run_lengths(options, each):
 
 
 def covered(name, start, seed, more=60_000):
-    """Return whether the interval of the start covers it at the alarm; None without an alarm."""
+    """Return whether the interval of the start covers it at the alarm, its width and the delay.
+
+    None without an alarm, and of one before the start.
+    """
     p, _, y = stream(name, seed, start + more, start)
     row = first_row(p, y, lambda traces: alarmed(traces) | (traces.changed >= 1e6), 1e6)
     if row == NEVER or row < start:
@@ -138,13 +141,14 @@ def covered(name, start, seed, more=60_000):
     state = State.start()
     bet_on_event(p[: row + 1], y[: row + 1], state, 0.0)
     low, high = find_start(state.record).interval
-    return low <= start <= high
+    return low <= start <= high, high - low + 1, row - start + 1
 
 
 def table_of_starts(options, each):
-    """Print how often the interval of the start covers it."""
+    """Print how often the interval of the start covers it, its median width and the delay."""
     starts = (0, 1000, 10_000, 100_000)
-    print(f"{'deviation':18} " + " ".join(f"{start:>9,}" for start in starts))
+    print(f"{'':18} " + " ".join(f"{start:>27,}" for start in starts))
+    print("deviation" + " " * 10 + " ".join(f"{'covers    of width  delay':>27}" for _ in starts))
     every = []
     for name in options.names or [*DEVIATIONS, *list(CURVES)[:3]]:
         told = []
@@ -152,9 +156,16 @@ def table_of_starts(options, each):
             found = each(partial(covered, name, start), range(options.sets))
             known = [each for each in found if each is not None]
             every += known
-            told.append(f"{np.mean(known):>9.0%}" if known else f"{'none':>9}")
+            told.append(_coverage(known))
         print(f"{name:18} " + " ".join(told), flush=True)
-    print(f"all {np.mean(every):.1%} of {len(every)}")
+    print(f"all {np.mean([each[0] for each in every]):.1%} of {len(every)}")
+
+
+def _coverage(known):
+    if not known:
+        return f"{'none':>27}"
+    share, width, delay = np.mean(known, axis=0)[0], *np.median(known, axis=0)[1:]
+    return f"{share:7.1%}{len(known):5}{width:8,.0f}{delay:7,.0f}"
 
 
 def missed(name, n, seed):

@@ -55,7 +55,7 @@ def test_a_line_that_is_being_written_waits(tmp_path):
     assert monitor_of(state).bias == pytest.approx((0.9 + 0.2 + 0.95 - 2) / 3)
 
 
-def test_new_files_of_a_folder_are_read_and_renamed_ones_are_not(tmp_path):
+def test_new_files_of_a_folder_are_read_and_renamed_ones_are_not(tmp_path, monkeypatch):
     folder, state = tmp_path / "rows", tmp_path / "state.json"
     folder.mkdir()
     (folder / "1.csv").write_text(HEADER + lines(30, seed=1))
@@ -63,9 +63,24 @@ def test_new_files_of_a_folder_are_read_and_renamed_ones_are_not(tmp_path):
     assert "30 new rows" in run("watch", folder, "--state", state).output
     (folder / "1.csv").rename(folder / "0.csv")
     (folder / "2.csv").write_text(HEADER + lines(20, seed=2))
+    (folder / "3.csv").write_text(HEADER + lines(30, seed=3))  # as many rows as the first
     found = run("watch", folder, "--state", state).output
-    assert found.count("new row") == 1
-    assert "20 new rows; no alarm after 50 rows" in found
+    assert found.count("new row") == 2
+    assert "30 new rows; no alarm after 80 rows" in found
+    (folder / "0.csv").rename(folder / "4.csv")
+    assert "no new rows" in run("watch", folder, "--state", state).output
+    monkeypatch.chdir(folder)
+    assert "no new rows" in run("watch", "2.csv", folder / "3.csv", "--state", state).output
+
+
+@pytest.mark.parametrize("text", ["1,0.9\n", "0,0.01\n" * 40])
+def test_files_that_are_alike_by_chance_all_count(tmp_path, text):
+    folder, state = tmp_path / "rows", tmp_path / "state.json"
+    folder.mkdir()
+    for k in range(3):
+        (folder / f"{k}.csv").write_text(HEADER + text)
+        run("watch", folder, "--state", state)
+    assert monitor_of(state).n == 3 * text.count("\n")
 
 
 def test_rows_that_changed_are_refused(tmp_path):
@@ -103,7 +118,7 @@ def test_an_alarm_is_exit_code_3_and_a_chart(tmp_path):
 def test_standard_input_is_followed(tmp_path):
     state = tmp_path / "state.json"
     found = CliRunner().invoke(
-        app, ["watch", "-", "--follow", "--state", str(state)], input=HEADER + lines(2500)
+        app, ["watch", "-", "--follow", "--state", str(state)], input=HEADER + lines(2500) + "1,0."
     )
     assert found.exit_code == 0, found.output
     assert found.output.count("standard input: 1,000 new rows") == 2
@@ -134,11 +149,12 @@ def test_damaged_states_are_refused(tmp_path):
 def test_rows_that_lack_a_value_are_counted_once(tmp_path):
     folder, state = tmp_path / "rows", tmp_path / "state.json"
     folder.mkdir()
-    (folder / "1.csv").write_text(f"{HEADER}1,0.9\n,0.2\n0,0.3\n")
+    text = f"{HEADER}1,0.9\n,0.2\n{lines(20)}"
+    (folder / "1.csv").write_text(text)
     refused = run("watch", folder, "--state", state)
     assert (refused.exit_code, "Leave out such rows" in refused.output) == (1, True)
     found = run("watch", folder, "--state", state, "--drop-missing").output
-    assert "2 new rows" in found
+    assert "21 new rows" in found
     assert "1 row with missing values left out" in found
     (folder / "1.csv").rename(folder / "0.csv")
     with open(folder / "0.csv", "a") as file:
@@ -148,7 +164,7 @@ def test_rows_that_lack_a_value_are_counted_once(tmp_path):
     assert "2 rows with missing values left out" in found
     assert "no new rows" in run("watch", folder, "--state", state, "--drop-missing").output
     assert monitor_of(state).missing == 2
-    (folder / "0.csv").write_text(f"{HEADER}1,0.9\n1,0.2\n0,0.3\n1,0.5\n")  # known by now
+    (folder / "0.csv").write_text(text.replace(",0.2\n", "1,0.2\n", 1))  # known by now
     found = run("watch", folder, "--state", state, "--drop-missing")
     assert (found.exit_code, "have changed since" in found.output) == (1, True)
 
@@ -172,6 +188,7 @@ def test_settings_belong_to_a_state(tmp_path):
 
 def test_the_state_may_be_in_the_folder_that_is_watched(tmp_path):
     (tmp_path / "1.csv").write_text(HEADER + lines(30))
+    (tmp_path / ".calibrant-1.json").write_text("{")  # of a command that was killed
     for told in ("30 new rows", "no new rows"):
         found = run("watch", tmp_path, "--state", tmp_path / "state.json")
         assert (found.exit_code, told in found.output) == (0, True)

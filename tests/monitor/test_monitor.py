@@ -10,7 +10,9 @@ from chance import most
 import calibrant as cal
 from calibrant import lenses
 from calibrant.diagrams.picture import Label
+from calibrant.engine.bets import line_prior
 from calibrant.engine.wealth import State, bet_on_event
+from calibrant.monitor import starts
 from calibrant.monitor.bias import PSI, RATES, interval, reach
 
 
@@ -80,9 +82,29 @@ def test_damaged_states_are_refused():
         cal.Monitor.from_dict({**state, "version": 9})
     with pytest.raises(ValueError, match="is damaged: its digest"):
         cal.Monitor.from_dict({**state, "n": 51})
-    streams = [[{**state["streams"][0][0], "bets.line": "AAAA"}]]
-    with pytest.raises(ValueError, match="is damaged"):
-        cal.Monitor.from_dict({**state, "streams": streams})
+    monitor = watched(*class_rows(50), lens=["top", "class:1"], lead=2)
+    monitor.predict(["a", 3], class_rows(2)[0])
+    monitor.observe([3], [1])
+    text = json.dumps(monitor.to_dict())
+    for path in places(json.loads(text)):
+        for value in (None, -1, 1e300, "AAAA", [], {}):
+            damaged = json.loads(text)
+            within = damaged
+            for name in path[:-1]:
+                within = within[name]
+            if within[path[-1]] != value:
+                within[path[-1]] = value
+                with pytest.raises(ValueError, match="`state`"):
+                    cal.Monitor.from_dict(damaged)
+
+
+def places(body, path=()):
+    """Yield the way to every value of nested lists and dictionaries."""
+    if path:
+        yield path
+    inside = body.items() if isinstance(body, dict) else ()
+    for name, value in enumerate(body) if isinstance(body, list) else inside:
+        yield from places(value, (*path, name))
 
 
 def test_an_alarm_names_its_row():
@@ -149,8 +171,14 @@ def test_an_outcome_of_probability_zero_is_infinite_evidence():
     assert monitor.evalue == np.inf
     assert monitor.pvalue == 0
     assert monitor.alarm == monitor.impossible == 5
-    assert "probability 0" in str(monitor)
-    again = cal.Monitor.from_dict(json.loads(json.dumps(monitor.to_dict())))
+    told = "alarm at row 5: an outcome occurred that had probability 0; bias"
+    assert str(monitor).startswith(told)
+    later = watched(*rows(3000, power=3.0))
+    later.update([0.0], [1])
+    assert later.alarm < later.impossible == 3000
+    assert f"alarm at row {later.alarm} (in at most" in str(later)
+    assert str(later).endswith("; an outcome that had probability 0 occurred at row 3,000")
+    again = cal.Monitor.from_dict(json.loads(json.dumps(monitor.to_dict(), allow_nan=False)))
     assert again.to_dict() == monitor.to_dict()
 
 
@@ -163,6 +191,9 @@ def test_rows_without_outcome_are_left_out_and_said():
     assert monitor.log_evalue == watched(p[keep], y[keep]).log_evalue
     assert "10 rows with missing values left out" in str(monitor)
     as_floats = watched(p, np.where(keep, y, np.nan))
+    assert as_floats.to_dict() == monitor.to_dict()
+    with pytest.raises(ValueError, match="row 1 has 7"):
+        monitor.update([0.2, 0.3, 0.4], [None, 1, 7])
     assert as_floats.to_dict() == monitor.to_dict()
 
 
@@ -204,8 +235,22 @@ def test_late_outcomes_are_refused_where_they_do_not_fit():
     monitor.observe(["b"], [1])
     with pytest.raises(ValueError, match="'b' was observed before"):
         monitor.observe(["b"], [1])
+    with pytest.raises(ValueError, match="from 0 to 1; row 0 has 7"):
+        monitor.observe(["a"], [7])
+    assert monitor.waiting == 2
     monitor.observe(["a"], [None])
     assert (monitor.n, monitor.missing, monitor.waiting) == (1, 1, 0)
+    monitor.predict(["c"], [0.2])
+    with pytest.raises(ValueError, match="observed once; found 'c' twice"):
+        monitor.observe(["c", "c"], [0, 1])
+    with pytest.raises(ValueError, match="as many columns as those of rows that wait"):
+        monitor.predict(["d"], [[0.2, 0.8]])
+    with pytest.raises(ValueError, match="texts or whole numbers; found \\('d', 1\\)"):
+        monitor.predict([("d", 1)], [0.2])
+    with pytest.raises(ValueError, match="the same classes in every portion"):
+        monitor.predict(["d"], [[0.2, 0.3, 0.5]])
+    monitor.observe(["c"], ["1"])
+    assert (monitor.n, monitor.waiting) == (2, 0)
 
 
 def test_what_cannot_be_bet_on_is_refused():
@@ -243,6 +288,30 @@ def test_monitors_merge_by_the_mean_or_the_product():
         first.merge(3)
 
 
+def test_the_evidence_of_a_start_is_that_of_its_formula():
+    p, y = rows(200, power=1.2)
+    state = State.start()
+    bet_on_event(p, y.astype(np.uint8), state, 0.0)
+    first = np.cumsum(state.record.rows) - state.record.rows
+    for block, found in enumerate(starts.evidence(state.record)):
+        after, lines, tenths = np.arange(200) >= first[block], 0.0, 0.0
+        inside = [after & ((p * 10).astype(int) == j) for j in range(10)]
+        residual = [(y - p)[each].sum() for each in inside]
+        variance = [(p * (1 - p))[each].sum() for each in inside]
+
+        def likelihood(j, shift, residual=residual, variance=variance):
+            return np.exp(shift * residual[j] - shift**2 * variance[j] / 2)
+
+        for line, weight in zip(starts.LINES, line_prior(0.0), strict=True):
+            lines += weight * np.prod([likelihood(j, line[j]) for j in range(10)])
+        for size in (0.06, 0.12, 0.25, 0.5, 1.0):
+            shifted = [(likelihood(j, size) + likelihood(j, -size)) / 2 for j in range(10)]
+            for none in (0.1, 0.8):
+                any_of_all = np.prod([none + (1 - none) * each for each in shifted])
+                tenths += (any_of_all - none**10) / (1 - none**10) / 10
+        assert found == pytest.approx(np.log(0.4 * lines + 0.6 * tenths), rel=1e-9)
+
+
 def test_the_bias_interval_is_where_its_mixture_allows():
     x = reach(40.0, 0.05)
     assert np.exp(RATES * x - PSI * 40).mean() == pytest.approx(2 / 0.05, rel=1e-9)
@@ -275,6 +344,14 @@ def shared_outcomes(seed, lead, *, wrong=False):
     p = np.repeat(rng.random(300), lead)
     y = np.repeat(rng.random(300) < p[::lead], lead)
     return watched(p, y, lead=1 if wrong else lead, run_length=None).alarm is not None
+
+
+def test_the_first_rows_of_a_lead_are_told():
+    p, y = rows(2)
+    monitor = watched(p, y, lead=5)
+    assert str(monitor).startswith("no alarm after 2 rows: e-value")
+    shares = [(p[k] - y[k], *interval(y[k] - p[k], (y[k] - p[k]) ** 2, 1, 0.01)) for k in (0, 1)]
+    assert (monitor.bias, *monitor.bias_interval) in shares
 
 
 def test_a_lead_keeps_the_promise():

@@ -1,11 +1,13 @@
 """The evidence over time, of which at most 256 points are kept."""
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, final
 
 import numpy as np
 
 from calibrant.engine.arrays import Floats, Ints
+from calibrant.monitor.saved import finite
 
 MOST = 256  # points
 
@@ -33,9 +35,10 @@ class Curve:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, rounded: they are drawn, and nothing is computed from them."""
-        return {"every": self.every, "values": [float(f"{each:.5g}") for each in self.values]}
+        return {"every": self.every, "values": [finite(float(f"{x:.5g}")) for x in self.values]}
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> "Curve":
         """Return what `to_dict` wrote down."""
-        return cls(int(given["every"]), np.array(given["values"], np.float64))
+        values = [inf if each is None else each for each in given["values"]]
+        return cls(int(given["every"]), np.array(values, np.float64))

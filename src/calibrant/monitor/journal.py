@@ -1,7 +1,8 @@
 """A monitor of files: what was read of which is saved with it, in one write.
 
-A file is known by its name, or by its contents if it was renamed. Of a file that grew, the rows
-that follow those that were read are new, if the latter are as they were. The state is replaced as
+A file is known by where it is, or by its contents if it was renamed or copied: few rows, or the
+same over and over, are no sign of that. Of a file that grew, the rows that follow those that were
+read are new, if the latter are as they were. The state is replaced as
 a whole: a program that is killed at any moment has either read a batch and saved that, or neither.
 """
 
@@ -10,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, final
@@ -24,6 +26,8 @@ from calibrant.predictions import Predictions
 FORMAT = "calibrant watch"
 LINES = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson")  # files that grow line by line
 READ = (*LINES, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npz", ".json")
+DIFFERENT = 16  # rows that two files do not share by chance, if they differ from one another
+LOOKED_AT = 1000  # rows among which these are looked for
 Load = Callable[[Path], Predictions]
 
 
@@ -66,8 +70,8 @@ class Journal:
             data = None if place is None else load(place)
         if data is None:
             return 0
-        name = str(file)
-        seen, left_out = self._seen(name, data)
+        name = str(file.resolve())
+        seen, left_out = self._seen(file, name, data)
         now = [data.n, rows_digest(data, data.n), _left_out(data)]
         self.monitor.missing += max(_left_out(data) - left_out, 0)
         if seen < data.n:
@@ -84,7 +88,7 @@ class Journal:
         self.save()
         return data.n
 
-    def _seen(self, name: str, data: Predictions) -> tuple[int, int]:
+    def _seen(self, file: Path, name: str, data: Predictions) -> tuple[int, int]:
         """Return how many rows of a file were read before, under this name or another.
 
         The second number is how many had been left out.
@@ -93,17 +97,29 @@ class Journal:
             rows, digest, *left_out = self.files[name]
             if rows > data.n or rows_digest(data, rows) != digest:
                 raise ValueError(
-                    f"{name}: its first {rows:,} rows were read before and have changed since."
+                    f"{file}: its first {rows:,} rows were read before and have changed since."
                     " Give new rows a new file, or begin with another state."
                 )
             return rows, sum(left_out)
-        known = {rows: (digest, sum(more)) for rows, digest, *more in self.files.values()}
+        return self._seen_elsewhere(data)
+
+    def _seen_elsewhere(self, data: Predictions) -> tuple[int, int]:
+        """Return the same of a file that is new by its name."""
+        sizes = {rows for rows, *_ in self.files.values() if rows <= data.n}
+        digests = {rows: rows_digest(data, rows) for rows in sizes}
         same = [
-            (rows, left_out)
-            for rows, (digest, left_out) in known.items()
-            if rows <= data.n and rows_digest(data, rows) == digest
+            (rows, sum(left_out))
+            for rows, digest, *left_out in self.files.values()
+            if digests.get(rows) == digest
         ]
-        return max(same, default=(0, 0))
+        found = max(same, default=(0, 0))
+        return found if _is_telling(data, found[0]) else (0, 0)
+
+
+def _is_telling(data: Predictions, rows: int) -> bool:
+    """Whether the first rows differ so much that another file has them only as a copy."""
+    some = data.probs[: min(rows, LOOKED_AT)]
+    return len(np.unique(some, axis=0)) >= DIFFERENT
 
 
 def _left_out(data: Predictions) -> int:
@@ -119,15 +135,19 @@ def rows_digest(data: Predictions, rows: int) -> str:
 
 
 def files_in(paths: list[Path]) -> list[Path]:
-    """Return files, those of folders in the order of their names."""
+    """Return files, those of folders in the order of their names, but no hidden ones.
+
+    Hidden are states that are being written, among others.
+    """
     found = []
     for path in paths:
-        if path.is_dir():
-            inside = sorted(path.iterdir())
-            found += [each for each in inside if each.is_file() and each.suffix.lower() in READ]
-        else:
-            found.append(path)
+        inside = sorted(path.iterdir()) if path.is_dir() else [path]
+        found += [each for each in inside if each == path or _is_data(each)]
     return found
+
+
+def _is_data(file: Path) -> bool:
+    return file.is_file() and file.suffix.lower() in READ and not file.name.startswith(".")
 
 
 @contextmanager
@@ -151,12 +171,15 @@ def _whole_lines(file: Path) -> Iterator[Path | None]:
 
 
 def batches(lines: Iterator[str], size: int, suffix: str) -> Iterator[Path]:
-    """Yield files of at most so many lines of standard input each, a header first if it has one."""
+    """Yield files of at most so many lines of standard input each, a header first if it has one.
+
+    A last line without an end is left out: who wrote it may have been killed.
+    """
     header = "" if suffix == ".jsonl" else next(lines, "")
     with TemporaryDirectory() as folder:
         place = Path(folder) / f"standard-input{suffix}"
         kept: list[str] = []
-        for line in lines:
+        for line in takewhile(lambda line: line.endswith("\n"), lines):
             kept.append(line)
             if len(kept) == size:
                 place.write_text(header + "".join(kept), encoding="utf-8")

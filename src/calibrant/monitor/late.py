@@ -3,12 +3,17 @@
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from math import isnan
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.checks.parameters import brief
+from calibrant.predictions import Predictions
+
+Mask = NDArray[np.bool_]
 
 
 @final
@@ -26,15 +31,20 @@ class Waiting:
             raise ValueError(
                 f"`ids` must name each of the {len(probs):,} rows; found {len(names):,}."
             )
-        times = Counter([*names, *self.probs])
-        twice = [name for name in names if times[name] > 1]
+        odd = [name for name in names if not isinstance(name, str | int)]
+        if odd:
+            raise ValueError(f"`ids` must be texts or whole numbers; found {brief(odd[0])}.")
+        twice = _twice([*names, *self.probs])
         if twice:
             found = brief(twice[0])
             raise ValueError(f"`ids` must differ from those that wait; found {found} twice.")
+        width = np.shape(next(iter(self.probs.values()), probs[0]))
+        if width != probs.shape[1:]:
+            raise ValueError("`probs` must have as many columns as those of rows that wait.")
         self.probs.update(zip(names, probs.tolist(), strict=True))
 
-    def observe(self, ids: Sequence[Any], labels: Sequence[Any]) -> None:
-        """Add outcomes; None for one that will never be known."""
+    def asked(self, ids: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
+        """Return the predictions of rows whose outcomes are told."""
         names = [plain(name) for name in ids]
         if len(names) != len(labels):
             raise ValueError(
@@ -45,18 +55,29 @@ class Waiting:
                 raise ValueError(f"`ids` must have been predicted; {brief(name)} was not.")
             if name in self.labels:
                 raise ValueError(f"`ids` must be observed once; {brief(name)} was observed before.")
-        self.labels.update(zip(names, map(plain, labels), strict=True))
+        twice = _twice(names)
+        if twice:
+            raise ValueError(f"`ids` must be observed once; found {brief(twice[0])} twice.")
+        return [self.probs[name] for name in names]
 
-    def ready(self) -> tuple[list[Any], list[Any]]:
-        """Take out the rows before which every row has its outcome, in order."""
-        probs, labels = [], []
-        while self.probs:
-            name = next(iter(self.probs))
-            if name not in self.labels:
-                break
-            probs.append(self.probs.pop(name))
-            labels.append(self.labels.pop(name))
-        return probs, labels
+    def observe(self, ids: Sequence[Any], known: Mask, data: Predictions | None) -> None:
+        """Add outcomes, those that are known as the names of classes; None for the others."""
+        found = iter([] if data is None else data.labels.tolist())
+        for name, is_known in zip(map(plain, ids), known, strict=True):
+            self.labels[name] = data.classes[next(found)] if is_known and data is not None else None
+
+    def ready(self) -> list[Any]:
+        """Return the rows before which every row has its outcome, in order."""
+        return list(takewhile(self.labels.__contains__, self.probs))
+
+    def rows(self, names: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Return predictions and outcomes."""
+        return [self.probs[name] for name in names], [self.labels[name] for name in names]
+
+    def leave(self, names: list[Any]) -> None:
+        """Forget rows that have been bet on."""
+        for name in names:
+            del self.probs[name], self.labels[name]
 
     def to_list(self) -> list[list[Any]]:
         """Return id, prediction, whether it has an outcome, and that."""
@@ -72,12 +93,42 @@ class Waiting:
         return cls(probs, {name: label for name, _, known, label in given if known})
 
 
+def _twice(names: list[Any]) -> list[Any]:
+    """Return the names that are there more than once."""
+    return [name for name, times in Counter(names).items() if times > 1]
+
+
 def plain(value: Any) -> Any:
     """Return a value as JSON can hold it: a number of NumPy's as one of Python's."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def known_labels(labels: Any) -> tuple[Any, Any]:
+def known_rows(
+    probs: Any, labels: Any, classes: tuple[str, ...] | None
+) -> tuple[Mask, Predictions | None]:
+    """Return which rows have an outcome, and those rows; None if there are none."""
+    known, outcomes = _known_labels(labels)
+    names = _names(probs, classes)
+    if known is None or len(known) != len(probs):
+        return np.ones(len(probs), bool), Predictions(probs, outcomes, names)
+    if not known.any():
+        return known, None
+    return known, Predictions(np.asarray(probs)[known], outcomes[known], names)
+
+
+def unlabelled(probs: np.ndarray[Any, Any], classes: tuple[str, ...] | None) -> Predictions:
+    """Return rows with any outcome, to refuse what is no prediction."""
+    names = _names(probs, classes)
+    return Predictions(probs, ["0" if names is None else names[0]] * len(probs), names)
+
+
+def _names(probs: Any, classes: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return the classes that are known, for labels that are names."""
+    width = (*np.shape(probs), 2)[1]
+    return classes if classes and len(classes) == width else None
+
+
+def _known_labels(labels: Any) -> tuple[Any, Any]:
     """Return which labels are known, None if all are, and labels as an array."""
     found = np.asarray(labels)
     if found.dtype.kind not in ("f", "O") or found.ndim != 1:

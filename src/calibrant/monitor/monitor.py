@@ -14,7 +14,7 @@ from calibrant.lenses import Lens
 from calibrant.monitor import bias, findings, saved, sentences
 from calibrant.monitor.curve import Curve
 from calibrant.monitor.findings import Direction, Finding
-from calibrant.monitor.late import Waiting, known_labels
+from calibrant.monitor.late import Waiting, known_rows, unlabelled
 from calibrant.monitor.merged import Merged
 from calibrant.monitor.starts import Start, find_start
 from calibrant.monitor.streams import (
@@ -129,18 +129,10 @@ class Monitor:
             raise TypeError("`labels` must be given: the outcome of each row, None if not known.")
         if not len(probs):  # a night without rows
             return
-        known, outcomes = known_labels(labels)
-        if known is not None and len(known) == len(probs):
-            self.missing += int((~known).sum())
-            probs, outcomes = np.asarray(probs)[known], outcomes[known]
-            if not known.any():
-                return
-        self._add(Predictions(probs, outcomes, self._names(probs)))
-
-    def _names(self, probs: Any) -> tuple[str, ...] | None:
-        """Return the classes that are known, for labels that are names."""
-        width = (*np.shape(probs), 2)[1]
-        return self._classes if self._classes and len(self._classes) == width else None
+        known, data = known_rows(probs, labels, self._classes)
+        if data is not None:
+            self._add(data)
+        self.missing += int((~known).sum())
 
     def predict(self, ids: Sequence[Any], probs: ArrayLike) -> None:
         """Add rows whose outcome comes later, in the order of time.
@@ -153,7 +145,7 @@ class Monitor:
             Predictions.
         """
         rows = np.asarray(probs)
-        Predictions(rows, np.zeros(len(rows), int))  # refuses what is not a prediction
+        check_rows(unlabelled(rows, self._classes), self._classes)
         self._waiting.predict(ids, rows)
 
     def observe(self, ids: Sequence[Any], labels: Sequence[Any]) -> None:
@@ -162,10 +154,14 @@ class Monitor:
         A row is bet on when all rows predicted before it have their outcome: those that come
         early may be of one kind. Tell None where an outcome will never be known.
         """
-        self._waiting.observe(ids, labels)
+        probs = self._waiting.asked(ids, labels)
+        if not probs:
+            return
+        self._waiting.observe(ids, *known_rows(np.array(probs), labels, self._classes))
         ready = self._waiting.ready()
-        if ready[0]:
-            self.update(*ready)
+        if ready:
+            self.update(*self._waiting.rows(ready))
+            self._waiting.leave(ready)
 
     @property
     def waiting(self) -> int:
@@ -257,8 +253,9 @@ class Monitor:
 
     @property
     def _best(self) -> Stream:
-        """The stream that has won most."""
-        return max((s for slots in self._streams for s in slots), key=lambda s: s.log_wealth)
+        """The stream that has won most, of those that have rows."""
+        every = [stream for slots in self._streams for stream in slots[: self.n]]
+        return max(every, key=lambda stream: stream.log_wealth)
 
     @property
     def start(self) -> Start | None:
@@ -313,7 +310,7 @@ class Monitor:
             return None
         totals = self._best.state.totals
         sums = float(totals.residual[0]), float(totals.squares[0]), int(totals.rows[0])
-        return bias.interval(*sums, self.alpha)
+        return bias.interval(*sums, self.alpha / sum(map(len, self._streams)))  # the best of them
 
     def merge(self, *others: "Monitor", independent: bool = False) -> Merged:
         """Return the evidence of this and other monitors together.

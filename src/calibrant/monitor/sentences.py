@@ -16,6 +16,8 @@ def told(monitor: "Monitor") -> str:
     evidence = f"e-value {monitor.evalue:.3g}"
     if monitor.alarm is None and monitor.change is None:
         told = f"no alarm after {rows}: {evidence}, alarm at {1 / monitor.alpha:.3g}"
+    elif monitor.change is None and monitor.alarm == monitor.impossible:
+        told = _alarms(monitor)  # one row that tells nothing of the others
     else:
         told = f"{_alarms(monitor)}; {monitor.which}; {_since(monitor)}"
     return f"{told}; {_bias(monitor)}{_beside(monitor)}"
@@ -23,11 +25,11 @@ def told(monitor: "Monitor") -> str:
 
 def _alarms(monitor: "Monitor") -> str:
     """Say which alarm came, when, and what it promises."""
-    if monitor.impossible is not None:
-        return f"alarm at row {monitor.alarm:,}: an outcome occurred that had probability 0"
     if monitor.alarm is not None:
-        never = f"in at most {words.percent(monitor.alpha)} of calibrated streams, ever"
-        told = f"alarm at row {monitor.alarm:,} ({never})"
+        why = f" (in at most {words.percent(monitor.alpha)} of calibrated streams, ever)"
+        if monitor.alarm == monitor.impossible:
+            why = ": an outcome occurred that had probability 0"
+        told = f"alarm at row {monitor.alarm:,}{why}"
         early = monitor.change is not None and monitor.change < monitor.alarm
         return f"{told}, after a change was detected at row {monitor.change:,}" if early else told
     every = f"every {monitor.run_length:,} rows" if monitor.run_length else ""
@@ -48,8 +50,10 @@ def _bias(monitor: "Monitor") -> str:
 
 
 def _beside(monitor: "Monitor") -> str:
-    """Say what was left out, and what waits."""
+    """Say what else happened, what was left out, and what waits."""
     told = ""
+    if monitor.impossible is not None and monitor.impossible != monitor.alarm:
+        told += f"; an outcome that had probability 0 occurred at row {monitor.impossible:,}"
     if monitor.missing:
         told += f"; {words.many(monitor.missing, 'row')} with missing values left out"
     if monitor.waiting:

@@ -2,7 +2,10 @@ r"""When a deviation began: the evidence of all rows from each block on.
 
 With S_j and V_j the sums of y - p and of p (1 - p) in tenth j from a block on, a shift delta of the
 log-odds has the evidence exp(delta S_j - delta^2 V_j / 2). Lines, few shifted tenths and many
-shifted tenths are mixed. The prior is 0.3 for the first row and even over all rows else.
+shifted tenths are mixed. Shifts of tenths are up or down by one size: if each had a size of its
+own, chance in the latest rows would look like a late start. Something must be off: all that is
+as predicted is no evidence of a start. The prior is 0.3 for the first row and even over all rows
+else.
 """
 
 from typing import NamedTuple
@@ -18,10 +21,12 @@ LOGITS: Floats = np.log(CENTERS / (1 - CENTERS))
 LINES: Floats = (
     np.array(OFFSETS)[:, None, None] + (np.array(SLOPES)[:, None] - 1) * LOGITS
 ).reshape(-1, TENTHS)
-SIZES: Floats = np.array([0.06, 0.12, 0.25, 0.5, 1.0])
-SHIFTS: Floats = np.concatenate([SIZES, -SIZES])  # of a tenth; small ones need many rows
+LINE_PRIOR: Floats = line_prior(0.0)
+OFF = LINE_PRIOR > 0  # all lines but that of no deviation
+SIZES: Floats = np.array([0.06, 0.12, 0.25, 0.5, 1.0])  # of shifts; small ones need many rows
 FROM_FIRST = 0.3  # prior of the first row
-MIX = {"lines": 0.4, 0.1: 0.3, 0.8: 0.3}  # by the prior of no shift in a tenth
+ON_LINES = 0.4  # prior of lines
+UNSHIFTED = (0.1, 0.8)  # chances that a tenth has no shift, which share the rest evenly
 TAIL = 0.025
 
 
@@ -53,17 +58,20 @@ def evidence(record: Record) -> Floats:
     residual, variance = (
         np.cumsum(each[:count][::-1], axis=0)[::-1] for each in (record.residual, record.variance)
     )
-    by_line = residual @ LINES.T - variance @ (LINES**2 / 2).T
-    found = [np.log(MIX["lines"]) + _mixed(by_line, line_prior())]
-    by_shift = residual[..., None] * SHIFTS - variance[..., None] * (SHIFTS**2 / 2)
-    for none in (0.1, 0.8):
-        weights = np.full(SHIFTS.size + 1, (1 - none) / SHIFTS.size)
-        weights[0] = none
-        each = _mixed(np.pad(by_shift, ((0, 0), (0, 0), (1, 0))), weights)
-        found.append(np.log(MIX[none]) + each.sum(axis=1))
+    lines = LINES[OFF]
+    by_line = residual @ lines.T - variance @ (lines**2 / 2).T + np.log(LINE_PRIOR[OFF])
+    found = [np.log(ON_LINES) + np.logaddexp.reduce(by_line, axis=-1)]
+    moved = residual[..., None] * SIZES
+    by_size = np.logaddexp(moved, -moved) - np.log(2) - variance[..., None] * (SIZES**2 / 2)
+    share = np.log((1 - ON_LINES) / (len(UNSHIFTED) * SIZES.size))
+    for none in UNSHIFTED:
+        found += list(share + _some_shifted(by_size, none).T)
     return np.asarray(np.logaddexp.reduce(found, axis=0))
 
 
-def _mixed(logs: Floats, weights: Floats) -> Floats:
-    """Return the logarithm of a weighted sum over the last axis."""
-    return np.asarray(np.logaddexp.reduce(logs + np.log(weights), axis=-1))
+def _some_shifted(logs: Floats, none: float) -> Floats:
+    """Return the evidence that each tenth, on axis 1, is shifted or not, but not that none is."""
+    more = np.logaddexp(0.0, np.log((1 - none) / none) + logs).sum(axis=1)  # than of no shift
+    more = np.maximum(more, 1e-300)
+    unshifted = none**TENTHS
+    return np.asarray(more + np.log(-np.expm1(-more)) + np.log(unshifted / (1 - unshifted)))
