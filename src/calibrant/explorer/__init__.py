@@ -59,7 +59,7 @@ def explore(
     """
     models = {name or "data": model for name, model in named(data).items()}
     check_same_classes(models)
-    session = Session(models, (), check_resamples(n_resamples))
+    session = Session(models, n_resamples=check_resamples(n_resamples))
     folder = None if images is None else Path(images)
     return Explorer(session, title, host, whole("port", port, least=0), folder).start()
 

@@ -1,13 +1,16 @@
 """The Python and the command that reproduce what is on the screen."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from typing import Any
+
+import numpy as np
 
 from calibrant.arguments import CONDITION, named_class
-from calibrant.cuts.gathering import NUMBER
 from calibrant.explorer import lessons
-from calibrant.explorer.session import SEED, Session
+from calibrant.explorer.session import Session
 from calibrant.explorer.state import State
 from calibrant.recalibration.spelled import WHOLE
 
@@ -20,85 +23,79 @@ def python(session: Session, state: State) -> str:
     It begins with the file that was opened; where data came from memory, with ``data``.
     """
     lines = ["import numpy as np"] * bool(state.group) + ["import calibrant as cal", ""]
-    lines += _model(session, state, "data")
-    drawn = "data"
+    lines.append(_model(session, state, "data"))
+    judged, other, drawn = "data", "", "data"
     if state.repair:
+        judged = other = "after"
         method = f"cal.recalibration.{WHOLE[state.repair].__name__}()"
         lines += [
-            f"repaired = cal.recalibrate(data, [{method}], rng={SEED})",
+            f"repaired = cal.recalibrate(data, [{method}], rng={session.draws['rng']})",
             "after = repaired.predictions(repaired.rows[1].name)",
         ]
         drawn = f"{{'as it is': data, {f'after {state.repair}'!r}: after}}"
     elif state.other:
-        lines += _model(session, replace(state, model=state.other), "other")
+        other = "other"
+        lines.append(_model(session, replace(state, model=state.other), other))
         drawn = f"{{{state.model or session.first!r}: data, {state.other!r}: other}}"
-    lines += _narrowed(session, state)
-    return "\n".join([*lines, *_answers(session, state, drawn)])
-
-
-def _narrowed(session: Session, state: State) -> list[str]:
-    """Return the lines that leave the rows of the group and the region."""
     masks = [_group(session, state)] if state.group else []
     masks += [_region(session, state)] if state.region else []
-    if not masks:
-        return []
-    other = ["after"] if state.repair else ["other"] if state.other else []
-    narrowed = [f"{name} = {name}.restrict(rows)" for name in ("data", *other)]
-    return [f"rows = {' & '.join(masks)}", *narrowed]
-
-
-def _answers(session: Session, state: State, drawn: str) -> list[str]:
-    """Return the lines that draw and judge."""
-    draws = f"n_resamples={session.draws['n_resamples']}, rng={SEED}"
-    lens, judged = _lens(session, state), "after" if state.repair else "data"
-    partition = "" if state.partition is None else f", partition={state.partition!r}"
-    if not session.two(state):
-        drawn, partition = judged, ""
-    verdict = f"cal.evaluate({judged}, lenses={lens}, {draws})"
-    before = [f"print(cal.evaluate(data, lenses={lens}, {draws}))"] if state.repair else []
+    if masks:
+        lines.append(f"rows = {' & '.join(masks)}")
+        lines += [f"{name} = {name}.restrict(rows)" for name in ("data", other) if name]
+    pictured = drawn if session.two(state) else judged
+    settings, lens = session.drawing(state), session.lens_name(state)
+    lines.append(f"diagram = {_call(session, 'reliability_diagram', pictured, settings)}")
+    lines.append("print(diagram.sentence)")
     if state.other and not state.repair:
-        verdict = f"cal.compare({drawn}, lenses={lens}, {draws})"
-    return [
-        f"diagram = cal.reliability_diagram({drawn}, lens={lens}{partition}, {draws})",
-        "print(diagram.sentence)",
-        *before,
-        f"print({verdict})",
-        *_tested(session, state, judged, f"lens={lens}, {draws}"),
-    ]
+        answers = [_call(session, "compare", drawn, {"lenses": lens})]
+    else:
+        models = ("data", "after") if state.repair else ("data",)
+        answers = [_call(session, "evaluate", name, {"lenses": lens}) for name in models]
+    if session.statistic(state) and not other:
+        told = {"statistic": session.statistic(state), "lens": lens}
+        answers.append(_call(session, "calibration_test", judged, told))
+    return "\n".join([*lines, *(f"print({answer})" for answer in answers)])
 
 
-def _tested(session: Session, state: State, judged: str, settings: str) -> list[str]:
-    """Return the line that makes the null distribution beside the diagram, if there is one."""
-    if state.repair or state.other or not (state.statistic or session.two(state)):
-        return []
-    return [f"print(cal.calibration_test({judged}, {session.statistic(state)!r}, {settings}))"]
+def _call(session: Session, verb: str, data: str, settings: Mapping[str, Any]) -> str:
+    """Return the call of a verb."""
+    told = ", ".join(f"{name}={value!r}" for name, value in {**settings, **session.draws}.items())
+    return f"cal.{verb}({data}, {told})"
 
 
-def _model(session: Session, state: State, name: str) -> list[str]:
-    """Return the lines that read a model."""
-    keep = f", keep={state.by!r}" if state.group else ""
+def _model(session: Session, state: State, name: str) -> str:
+    """Return the line that reads a model."""
     if state.lesson:
-        return [lessons.program(state)]
+        return lessons.program(state)
     if not session.files:
-        return [f"# {name}: the Predictions that were handed to cal.explore"]
-    if len(session.files) == len(session.models):
-        return [f"{name} = cal.load({str(_file(session, state))!r}{keep})"]
+        return f"# {name}: the Predictions that were handed to cal.explore"
+    reading = session.reading | ({"keep": state.by} if state.group else {})
+    told = "".join(f", {key}={value!r}" for key, value in reading.items())
+    if len(session.files) == len(session.models) and not {"model", "ignore"} & set(reading):
+        return f"{name} = cal.load({str(_file(session, state))!r}{told})"
     files = [str(file) for file in session.files]
-    return [f"{name} = cal.load_models({files!r}{keep})[{state.model or session.first!r}]"]
+    chosen = state.model or session.first
+    return f"{name} = cal.load_models({files!r}, paired=False{told})[{chosen!r}]"
 
 
 def _group(session: Session, state: State) -> str:
     """Return the mask of the rows of a group."""
-    column = session.model(state).columns[state.by]
+    column = session.model(state).columns[state.by].astype(str)
     inside = {name: rows for name, rows, _ in session.group_rows(state)}[state.group]
-    values = sorted({str(value) for value in column[inside]})
-    named = f"data.columns[{state.by!r}]"
-    if len(values) == 1:
-        return f"({named} == {values[0]!r})"
-    if len(values) > FEW and all(NUMBER.fullmatch(value) for value in values):
-        low, high = min(values, key=float), max(values, key=float)
-        return f"(({named}.astype(float) >= {low}) & ({named}.astype(float) <= {high}))"
-    return f"np.isin({named}.astype(str), {values!r})"
+    named, values = f"data.columns[{state.by!r}]", np.unique(column[inside])
+    if values.size == 1:
+        return f"({named}.astype(str) == {str(values[0])!r})"
+    for kind in ("float", "str") if values.size > FEW else ():
+        try:
+            keys = column.astype(kind)
+        except ValueError:  # no numbers
+            continue
+        ends = keys[inside].min(), keys[inside].max()
+        if (((keys >= ends[0]) & (keys <= ends[1])) == inside).all():
+            low, high = (end.item() for end in ends)
+            told = f"{named}.astype({kind})"
+            return f"(({told} >= {low!r}) & ({told} <= {high!r}))"
+    return f"np.isin({named}.astype(str), {values.tolist()!r})"
 
 
 def _region(session: Session, state: State) -> str:
@@ -113,12 +110,6 @@ def _region(session: Session, state: State) -> str:
     return " & ".join(told)
 
 
-def _lens(session: Session, state: State) -> str:
-    if state.lens:
-        return repr(state.lens)
-    return "'canonical'" if str(session.lens(state)) == "canonical" else "'top'"
-
-
 def _file(session: Session, state: State) -> Path:
     """Return the file of the model, or the first one where a file has several."""
     place = list(session.models).index(state.model or session.first)
@@ -126,24 +117,32 @@ def _file(session: Session, state: State) -> Path:
 
 
 def command(session: Session, state: State) -> str:
-    """Return the command that prints the verdict of a state, and the one that draws it."""
+    """Return the commands that print the verdict of a state, and draw it."""
     if state.lesson or not session.files:
         return "# the data are Python's: write them to a file first"
-    note = "# of all rows as they are; the choice of a group or a calibrator is Python's\n"
-    return note * bool(state.group or state.repair) + "\n".join(_commands(session, state))
-
-
-def _commands(session: Session, state: State) -> list[str]:
-    """Return the commands about the file of a state."""
-    file = str(_file(session, state))
-    shared = ["--resamples", str(session.draws["n_resamples"]), "--seed", str(SEED)]
+    column = session.reading.get("model")
+    if column and state.other:
+        return "# models of one file are compared by the program above"
+    drawn, shared = session.drawing(state), [*session.options]
+    shared += ["--model", f"{column}={state.model or session.first}"] if column else []
+    shared += ["--resamples", str(session.draws["n_resamples"])]
+    shared += ["--seed", str(session.draws["rng"])]
     shared += ["--region", state.region] if state.region else []
-    lens = ["--lens", _lens(session, state)[1:-1]]
-    bins = ["--partition", state.partition] if state.partition else []
-    style = ["--style", state.style] if state.style else []
+    look = ["--partition", state.partition] if "partition" in drawn else []
+    look += ["--style", state.style] if state.style and session.two(state) else []
+    files = [str(_file(session, state))]
+    verb, pictured = "evaluate", files
+    if state.other and not state.repair:
+        verb = "compare"
+        files = [*files, str(_file(session, replace(state, model=state.other)))]
+        pictured = files if session.two(state) else files[:1]
+    lens = ["--lens", drawn["lens"], *shared]
     told = [
-        ["calibrant", "evaluate", file, *lens, *shared],
-        ["calibrant", "plot", file, *lens, *bins, *style, *shared, "-o", "diagram.png"],
-        ["calibrant", "evaluate", file, "--by", state.by, *shared],
+        ["calibrant", verb, *dict.fromkeys(files), *lens],
+        ["calibrant", "plot", *dict.fromkeys(pictured), *look, *lens, "-o", "diagram.png"],
     ]
-    return [" ".join(map(quote, words)) for words in (told if state.by else told[:2])]
+    if state.by:
+        told.append(["calibrant", "evaluate", files[0], "--by", state.by, *shared])
+    note = "# of all rows as they are; the choice of a group or a calibrator is Python's\n"
+    commands = "\n".join(" ".join(map(quote, words)) for words in told)
+    return note * bool(state.group or state.repair) + commands

@@ -11,7 +11,6 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, final
 from urllib.parse import parse_qsl, urlsplit
 
-from calibrant.explorer.pages import IMAGES, PAGE_ROWS, Pages, look, row_table, selected_rows
+from calibrant.explorer.pages import IMAGES, Pages, look, row_table, selected_rows
 from calibrant.explorer.session import Session
 from calibrant.explorer.state import State
 from calibrant.inference.replicates.problem import Progress
@@ -88,6 +87,7 @@ class Explorer:
         host: str = LOCAL,
         port: int = 0,
         images: Path | None = None,
+        first: State = State(),  # noqa: B008 (it cannot change)
     ) -> None:
         self.session, self.pages = session, Pages(session, title)
         self.images = None if images is None else Path(os.path.realpath(images))
@@ -95,13 +95,14 @@ class Explorer:
         self.slots = threading.BoundedSemaphore(AT_ONCE)
         handler = type("ExplorerHandler", (Handler,), {"explorer": self})
         self.server = _listen(host, port, handler)
-        self.host = host
+        self.host, self.first = host, first
 
     @property
     def address(self) -> str:
         """Where the page is, with the token."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.server.server_port}/{self.token}/"
+        query = self.first.query() if self.first != State() else ""
+        return f"http://{host}:{self.server.server_port}/{self.token}/{query}"
 
     def names(self, host: str) -> set[str]:
         """Return what the server is called by those who mean it; `host` is what somebody said."""
@@ -277,20 +278,16 @@ def _png(session: Session, state: State) -> bytes:
     from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
 
     found = session.diagram(state)
-    with _DRAWING, TemporaryDirectory() as folder:
-        path = Path(folder) / "figure.png"
+
+    def draw(path: Path) -> None:
         static.draw_without_window()
         static.save(found.plot(**look(state, found)), path)
-        return path.read_bytes()
+
+    with _DRAWING:
+        return _written("figure.png", draw)
 
 
 _DRAWING = threading.Lock()  # matplotlib's state knows one thread
-
-
-def _csv(header: Any, lines: Any) -> str:
-    out = io.StringIO()
-    csv.writer(out).writerows([header, *lines])
-    return out.getvalue()
 
 
 def _bins_csv(session: Session, state: State) -> str:
@@ -299,18 +296,25 @@ def _bins_csv(session: Session, state: State) -> str:
 
 def _rows_csv(session: Session, state: State) -> str:
     rows = selected_rows(session, state, session.diagram(state))
-    pages = range(min(-(-len(rows) // PAGE_ROWS), MOST_CSV // PAGE_ROWS))
-    parts = [row_table(session, replace(state, page=page), rows) for page in pages]
-    return _csv(parts[0][0] if parts else (), [line for part in parts for line in part[1]])
+    header, lines = row_table(session, state, rows[:MOST_CSV])
+    out = io.StringIO()
+    csv.writer(out).writerows([header, *lines])
+    return out.getvalue()
 
 
-def _report(session: Session, state: State) -> str:
+def _report(session: Session, state: State) -> bytes:
+    models = session.pair(state)
+    data: Any = models if len(models) > 1 else next(iter(models.values()))
+    told = {"region": state.region or None, **session.draws}
+    return _written("report.html", lambda path: report(data, path, **told))
+
+
+def _written(name: str, write: Callable[[Path], Any]) -> bytes:
+    """Return what is written into a file."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "report.html"
-        models = session.pair(state)
-        data: Any = models if len(models) > 1 else next(iter(models.values()))
-        report(data, path, region=state.region or None, **session.draws)
-        return path.read_text("utf-8")
+        path = Path(folder) / name
+        write(path)
+        return path.read_bytes()
 
 
 FILES: dict[str, Callable[[Session, State], str | bytes]] = {

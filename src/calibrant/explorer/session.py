@@ -1,8 +1,9 @@
 """The models that are explored, and answers about them, each worked out once."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, TypeVar, final
@@ -30,18 +31,16 @@ from calibrant.inference import (
 )
 from calibrant.inference.replicates.problem import Progress
 from calibrant.inference.verdicts.groups import LEAST, Texts
-from calibrant.lenses import Canonical, Lens, TopLabel
+from calibrant.lenses import Lens
 from calibrant.monitor.periods import OverTime, over_time
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import as_method
 from calibrant.regions import Regions, search
 from calibrant.statistics.calibration_errors import BINS
-from calibrant.statistics.spelled import as_statistic
 
 T = TypeVar("T")
 MOST_ANSWERS = 48
 MOST_DRAWN = 4  # outcomes of a diagram
-SEED = 0
 BINNED = ("ece", "mce", "ace", "rms")  # statistics of bins
 
 
@@ -78,20 +77,35 @@ class Answers:
 
 @final
 class Session:
-    """Models of the same classes, and what is asked about them."""
+    """Models of the same classes, and what is asked about them.
+
+    Parameters
+    ----------
+    models : mapping of str to Predictions
+        By name; the first is shown if nobody chose one.
+    files : sequence of path, default ()
+        Where they come from, if from files.
+    reading : mapping
+        How `load` was told to read these.
+    options : sequence of str
+        The same as options of the command.
+    n_resamples, rng
+        As in `calibration_test`.
+    """
 
     def __init__(
-        self, models: Mapping[str, Predictions], files: Sequence[Path] = (), n_resamples: int = 999
+        self,
+        models: Mapping[str, Predictions],
+        files: Sequence[Path] = (),
+        n_resamples: int = 999,
+        rng: int = 0,
+        reading: Mapping[str, Any] | None = None,
+        options: Sequence[str] = (),
     ) -> None:
-        self.models = dict(models)
-        self.files = tuple(files)
-        self.draws: dict[str, Any] = {"n_resamples": n_resamples, "rng": SEED}
+        self.models, self.first = dict(models), next(iter(models))
+        self.files, self.reading, self.options = tuple(files), dict(reading or {}), tuple(options)
+        self.draws: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
         self._answers = Answers()
-
-    @property
-    def first(self) -> str:
-        """Name of the model that is shown if nobody chose one."""
-        return next(iter(self.models))
 
     def model(self, state: State) -> Predictions:
         """Return the model of a state, with all rows."""
@@ -99,17 +113,16 @@ class Session:
             drawn = State(lesson=state.lesson, beta0=state.beta0, beta1=state.beta1)
             return self._answers.get(("lesson", drawn), lambda: lessons.rows(drawn))
         name = state.model or self.first
-        if name not in self.models:
-            raise ValueError(f"`model` must be one of {listed(self.models)}; found {name!r}.")
-        return self.models[name]
+        return self.models[_one_of("model", name, self.models)]
+
+    def lens_name(self, state: State) -> str:
+        """Return the lens: the one that was chosen, or the one that a diagram has by default."""
+        most = 2 if state.other or state.repair else MOST_DRAWN
+        return state.lens or ("canonical" if self.model(state).m <= most else "top")
 
     def lens(self, state: State) -> Lens:
-        """Return the lens: the one that was chosen, or the one that a diagram has by default."""
-        data = self.model(state)
-        if state.lens:
-            return as_lens(state.lens, data)
-        most = 2 if state.other or state.repair else MOST_DRAWN
-        return Canonical() if data.m <= most else TopLabel()
+        """Return the lens itself."""
+        return as_lens(self.lens_name(state), self.model(state))
 
     def two(self, state: State) -> bool:
         """Whether the lens shows two outcomes."""
@@ -122,47 +135,40 @@ class Session:
         if state.region:
             mask &= as_region(state.region, data)(data.probs)
         if state.group:
-            mask &= self._members(data, state)
+            found = {name: rows for name, rows, _ in self.group_rows(state)}
+            mask &= found[_one_of("group", state.group, found)]
         if not mask.any():
             raise ValueError("No row is left: the region and the group have none in common.")
         return np.flatnonzero(mask)
 
-    def _members(self, data: Predictions, state: State) -> NDArray[np.bool_]:
-        """Return which rows belong to the group that was chosen, as `slices` groups them."""
-        if state.by not in data.columns:
-            raise ValueError(f"`by` must be one of {listed(data.columns)}; found {state.by!r}.")
-        found = {name: rows for name, rows, _ in self.group_rows(state)}
-        if state.group not in found:
-            raise ValueError(f"`group` must be one of {listed(found)}; found {state.group!r}.")
-        return found[state.group]
-
     def group_rows(self, state: State) -> list[tuple[str, NDArray[np.bool_], int]]:
         """Return the groups of the column of a state: name, rows (n,), number of rows."""
         data = self.model(state)
+        column = data.columns[_one_of("by", state.by, data.columns)]
         question = "group_rows", State(model=state.model, by=state.by, lesson=state.lesson)
-        return self._answers.get(
-            question, lambda: list(Texts.of(state.by, data.columns[state.by], data.n).groups(LEAST))
-        )
+        work = partial(Texts.of, state.by, column, data.n)
+        return self._answers.get(question, lambda: list(work().groups(LEAST)))
 
-    def data(self, state: State) -> Predictions:
+    def data(self, state: State, progress: Progress | None = None) -> Predictions:
         """Return the rows that are looked at, recalibrated if that was chosen."""
-        return self._answers.get(("data", state.source), lambda: self._data(state))
+        return self._answers.get(("data", state.source), lambda: self._data(state, progress))
 
-    def _data(self, state: State) -> Predictions:
+    def _data(self, state: State, progress: Progress | None) -> Predictions:
         whole = self.model(state)
         if state.repair:
             method = as_method(state.repair, whole.m)
-            found = recalibrate(whole, [method], n_resamples=1, rng=SEED)
+            rng = self.draws["rng"]
+            found = recalibrate(whole, [method], n_resamples=1, rng=rng, progress=progress)
             whole = found.predictions(found.rows[1].name)
         narrowed = state.region or state.group
         return whole.take(self.rows(state)) if narrowed else whole
 
-    def pair(self, state: State) -> Mapping[str, Predictions]:
+    def pair(self, state: State, progress: Progress | None = None) -> Mapping[str, Predictions]:
         """Return the models that are drawn together, by name."""
-        shown = {state.model or self.first: self.data(state)}
         if state.repair:
             plain = self.data(replace(state, repair=""))
-            return {"as it is": plain, f"after {state.repair}": self.data(state)}
+            return {"as it is": plain, f"after {state.repair}": self.data(state, progress)}
+        shown = {state.model or self.first: self.data(state)}
         if state.other and state.other not in shown:
             shown[state.other] = self.data(replace(state, model=state.other))
         return shown
@@ -171,54 +177,51 @@ class Session:
         """Work out a verb of the rows of a state, with its settings, once."""
         seen = replace(state, style="", bin=-1, low=0.0, high=1.0, page=0, tab="bins")
         progress = settings.pop("progress", None)
-        question = verb.__name__, seen, tuple(sorted((k, str(v)) for k, v in settings.items()))
+        question = verb.__name__, seen, tuple(sorted(settings.items()))
         return self._answers.get(
             question, lambda: verb(data, **settings, **self.draws, progress=progress)
         )
 
+    def drawing(self, state: State) -> dict[str, str]:
+        """Return the settings of the diagram."""
+        told = {"lens": self.lens_name(state)}
+        return told | {"partition": state.partition} if state.bins and self.two(state) else told
+
     def diagram(self, state: State, progress: Progress | None = None) -> ReliabilityDiagram:
         """Return the reliability diagram of one model or two."""
-        lens, models = self.lens(state), self.pair(state)
-        two = self.two(state)
-        data: Any = models if two and len(models) > 1 else self.data(state)
-        partition = state.partition if two else None
-        return self._ask(
-            reliability_diagram, state, data, lens=lens, partition=partition, progress=progress
-        )
-
-    def test(self, state: State, progress: Progress | None = None) -> CalibrationTest | None:
-        """Return the exact test of the statistic; None where outcomes are more than two."""
-        if not (state.statistic or self.two(state)):
-            return None
-        return self._ask(
-            calibration_test,
-            state,
-            self.data(state),
-            statistic=as_statistic(self.statistic(state)),
-            lens=self.lens(state),
-            progress=progress,
-        )
+        models = self.pair(state, progress)
+        data: Any = models if self.two(state) and len(models) > 1 else self.data(state)
+        settings = self.drawing(state)
+        return self._ask(reliability_diagram, state, data, **settings, progress=progress)
 
     def statistic(self, state: State) -> str:
-        """Return the short name of the statistic, with the number of its bins."""
+        """Return the statistic of the exact test, with the number of its bins; "" for none."""
+        if not (state.statistic or self.two(state)):
+            return ""
         name = state.statistic or "ece"
         return f"{name}:{state.bins or BINS}" if name in BINNED else name
+
+    def test(self, state: State, progress: Progress | None = None) -> CalibrationTest | None:
+        """Return the exact test of the statistic, if there is one."""
+        told = {"statistic": self.statistic(state), "lens": self.lens_name(state)}
+        if not told["statistic"]:
+            return None
+        return self._ask(calibration_test, state, self.data(state), **told, progress=progress)
 
     def evaluations(
         self, state: State, progress: Progress | None = None
     ) -> Mapping[str, Evaluation]:
         """Return the verdict on the lens of a state, before and after a calibrator."""
-        lens, alone = self.lens(state), replace(state, other="")
-        before = [replace(alone, repair="", lens=state.lens or str(lens))] if state.repair else []
-        names = self.pair(alone)
+        name, alone = self.lens_name(state), replace(state, other="")
+        before = [replace(alone, repair="", lens=name)] if state.repair else []
         return {
-            name: self._ask(evaluate, one, self.data(one), lenses=lens, progress=progress)
-            for name, one in zip(names, [*before, alone], strict=True)
+            model: self._ask(evaluate, one, self.data(one), lenses=name, progress=progress)
+            for model, one in zip(self.pair(alone, progress), [*before, alone], strict=True)
         }
 
     def comparison(self, state: State, progress: Progress | None = None) -> Comparison:
         """Return what may be concluded about two models."""
-        lens, models = self.lens(state), self.pair(state)
+        lens, models = self.lens_name(state), self.pair(state)
         return self._ask(compare, state, models, lenses=lens, progress=progress)
 
     def classes(self, state: State, progress: Progress | None = None) -> Classwise:
@@ -228,14 +231,21 @@ class Session:
     def groups(self, state: State, progress: Progress | None = None) -> Slices:
         """Return how far off the groups of a column are, through the lens."""
         plain = replace(state, group="")
-        lens, data = self.lens(state), self.data(plain)
+        lens, data = self.lens_name(state), self.data(plain)
         return self._ask(slices, plain, data, by=state.by, lens=lens, progress=progress)
 
     def where(self, state: State, progress: Progress | None = None) -> Regions:
         """Return the regions of rows that are off, by the columns of the file and predictions."""
-        lens = self.lens(state) if self.two(state) else None
+        lens = self.lens_name(state) if self.two(state) else None
         return self._ask(search, state, self.data(state), lens=lens, progress=progress)
 
     def when(self, state: State) -> OverTime | None:
         """Return the rows watched in the order of their dates; None if there are none."""
         return self._answers.get(("when", state.source), lambda: over_time(self.data(state)))
+
+
+def _one_of(name: str, found: str, known: Iterable[str]) -> str:
+    """Return what is known; refuse anything else."""
+    if found not in known:
+        raise ValueError(f"`{name}` must be one of {listed(known)}; found {found!r}.")
+    return found
