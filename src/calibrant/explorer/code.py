@@ -1,6 +1,6 @@
 """The Python and the command that reproduce what is on the screen."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from calibrant.arguments import CONDITION, named_class
+from calibrant.diagrams import reliability_diagram
 from calibrant.explorer import lessons
 from calibrant.explorer.session import Session
 from calibrant.explorer.state import State
+from calibrant.inference import calibration_test, compare, evaluate, slices
 from calibrant.recalibration.spelled import WHOLE
 
 FEW = 4  # values that are named one by one
@@ -43,24 +45,21 @@ def python(session: Session, state: State) -> str:
         lines.append(f"rows = {' & '.join(masks)}")
         lines += [f"{name} = {name}.restrict(rows)" for name in ("data", other) if name]
     pictured = drawn if session.two(state) else judged
-    settings, lens = session.drawing(state), session.lens_name(state)
-    lines.append(f"diagram = {_call(session, 'reliability_diagram', pictured, settings)}")
-    lines.append("print(diagram.sentence)")
+
+    def call(verb: Callable[..., Any], of: str) -> str:
+        settings = {**session.settings(verb, state), **session.draws}
+        told = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+        return f"cal.{verb.__name__}({of}, {told})"
+
+    lines += [f"diagram = {call(reliability_diagram, pictured)}", "print(diagram.sentence)"]
+    asked = [(evaluate, "data"), (evaluate, "after")] if state.repair else [(evaluate, "data")]
     if state.other and not state.repair:
-        answers = [_call(session, "compare", drawn, {"lenses": lens})]
-    else:
-        models = ("data", "after") if state.repair else ("data",)
-        answers = [_call(session, "evaluate", name, {"lenses": lens}) for name in models]
-    if session.statistic(state) and not other:
-        told = {"statistic": session.statistic(state), "lens": lens}
-        answers.append(_call(session, "calibration_test", judged, told))
-    return "\n".join([*lines, *(f"print({answer})" for answer in answers)])
-
-
-def _call(session: Session, verb: str, data: str, settings: Mapping[str, Any]) -> str:
-    """Return the call of a verb."""
-    told = ", ".join(f"{name}={value!r}" for name, value in {**settings, **session.draws}.items())
-    return f"cal.{verb}({data}, {told})"
+        asked = [(compare, drawn)]
+    if session.statistic(state):
+        asked.append((calibration_test, "data"))
+    if state.by and not (state.group or other):
+        asked.append((slices, "data"))
+    return "\n".join([*lines, *(f"print({call(*each)})" for each in asked)])
 
 
 def _model(session: Session, state: State, name: str) -> str:
@@ -69,7 +68,7 @@ def _model(session: Session, state: State, name: str) -> str:
         return lessons.program(state)
     if not session.files:
         return f"# {name}: the Predictions that were handed to cal.explore"
-    reading = session.reading | ({"keep": state.by} if state.group else {})
+    reading = session.reading | ({"keep": state.by} if state.by else {})
     told = "".join(f", {key}={value!r}" for key, value in reading.items())
     if len(session.files) == len(session.models) and not {"model", "ignore"} & set(reading):
         return f"{name} = cal.load({str(_file(session, state))!r}{told})"
@@ -90,7 +89,7 @@ def _group(session: Session, state: State) -> str:
             keys = column.astype(kind)
         except ValueError:  # no numbers
             continue
-        ends = keys[inside].min(), keys[inside].max()
+        ends = np.sort(keys[inside])[[0, -1]]
         if (((keys >= ends[0]) & (keys <= ends[1])) == inside).all():
             low, high = (end.item() for end in ends)
             told = f"{named}.astype({kind})"
@@ -123,7 +122,7 @@ def command(session: Session, state: State) -> str:
     column = session.reading.get("model")
     if column and state.other:
         return "# models of one file are compared by the program above"
-    drawn, shared = session.drawing(state), [*session.options]
+    drawn, shared = session.settings(reliability_diagram, state), [*session.options]
     shared += ["--model", f"{column}={state.model or session.first}"] if column else []
     shared += ["--resamples", str(session.draws["n_resamples"])]
     shared += ["--seed", str(session.draws["rng"])]

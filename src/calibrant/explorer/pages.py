@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant import tables
 from calibrant.checks.labels import shown
-from calibrant.diagrams import ReliabilityDiagram
+from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
 from calibrant.diagrams.charts import chart
 from calibrant.diagrams.charts.svg import asset, policy
 from calibrant.diagrams.listed import bin_records
@@ -19,9 +19,11 @@ from calibrant.diagrams.null import null_picture
 from calibrant.explorer import code, lessons
 from calibrant.explorer.session import Session
 from calibrant.explorer.state import MOST_BINS, STEEPEST, STYLES, TABS, State
+from calibrant.inference import calibration_test, classwise, compare, evaluate, slices
 from calibrant.inference.replicates.problem import Progress
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import WHOLE
+from calibrant.regions import search
 from calibrant.reporting.contents import Where
 from calibrant.reporting.page import (
     environment,
@@ -125,12 +127,13 @@ class Pages:
 
     def diagram(self, state: State, progress: Progress | None = None) -> str:
         """Return the reliability diagram, and the null distribution of its statistic."""
-        found = self.session.diagram(state, progress)
+        found = self.session.ask(reliability_diagram, state, progress)
         drawn = figure_parts(found, "marks", found.sentence, **look(state, found))
-        test = self.session.test(state, progress) if len(found.series) == 1 else None
-        beside = None
-        if test is not None:
-            beside = chart(null_picture(test, str(test.settings["statistic"]))).figure
+        null, p = None, ""
+        if self.session.statistic(state):
+            test = self.session.ask(calibration_test, state, progress)
+            null = chart(null_picture(test, str(test.settings["statistic"]))).figure
+            p = pvalue(test.pvalue, test.null.size)
         frame = drawn["frame"]
         two = len(found.classes) == 2
         return self._part(
@@ -146,20 +149,21 @@ class Pages:
             if two
             else ", ".join(found.classes),
             rows=self.session.data(state).n,
-            null=beside,
-            p=None if test is None else pvalue(test.pvalue, test.null.size),
+            null=null,
+            p=p,
         )
 
     def verdict(self, state: State, progress: Progress | None = None) -> str:
         """Return what may be concluded about the lens, of one model or two."""
         if state.other and not state.repair:
-            compared = self.session.comparison(state, progress)
+            compared = self.session.ask(compare, state, progress)
             lines = [(False, line) for line in str(compared).splitlines()]
             table = compared.lines()
         else:
             lines = []
-            for name, found in self.session.evaluations(state, progress).items():
-                before = f"{capital(name)}: " if state.repair else ""
+            names = ("As it is: ", f"After {state.repair}: ") if state.repair else ("",)
+            judged = self.session.evaluations(state, progress)
+            for before, found in zip(names, judged, strict=True):
                 lines += [(v.rejected, f"{before}{v.sentence}") for v in found.verdicts]
                 if found.ece is not None:
                     lines.append((False, f"{before}{str(found).splitlines()[-1]}"))
@@ -171,13 +175,13 @@ class Pages:
         return str(getattr(self, f"_{state.tab}")(state, progress))
 
     def _bins(self, state: State, progress: Progress | None) -> str:
-        found = self.session.diagram(state, progress)
+        found = self.session.ask(reliability_diagram, state, progress)
         header, lines = found.lines()
         links = [state.query(bin=mark, tab="rows", page=0) for mark in _marks(found)]
         return self._part("bins", header=header, lines=_linked(lines, links) or lines, links=links)
 
     def _rows(self, state: State, progress: Progress | None) -> str:
-        found = self.session.diagram(state, progress)
+        found = self.session.ask(reliability_diagram, state, progress)
         rows = selected_rows(self.session, state, found)
         first = state.page * PAGE_ROWS
         header, lines = row_table(self.session, state, rows[first : first + PAGE_ROWS])
@@ -195,19 +199,19 @@ class Pages:
         )
 
     def _classes(self, state: State, progress: Progress | None) -> str:
-        found = self.session.classes(state, progress)
+        found = self.session.ask(classwise, state, progress)
         header, lines = found.lines()
         of = [state.moved(lens=f"class:{line[0]}") for line in lines]
         alone = [
-            replace(state, lens=f"class:{line[0]}", bins=0, other="") for line in lines[:MOST_SPARKS]
+            replace(state, lens=f"class:{line[0]}", bins=0, other="")
+            for line in lines[:MOST_SPARKS]
         ]
-        diagrams = {one.lens[6:]: self.session.diagram(one) for one in alone}
-        *_, why = self.session.evaluations(alone[0], progress).values()
+        diagrams = {one.lens[6:]: self.session.ask(reliability_diagram, one) for one in alone}
         return self._part(
             "classes",
             told=capital(str(found)),
             worst=lines[0][0],
-            why=why.verdicts[0].sentence,
+            why=self.session.ask(evaluate, alone[0], progress).verdicts[0].sentence,
             sparks=zip(sparks(diagrams)[0], of, strict=False),
             header=header,
             lines=_linked(lines, of),
@@ -218,14 +222,16 @@ class Pages:
         columns = list(self.session.model(state).columns)
         if not columns or not state.by:
             return self._part("column", state=state, columns=columns)
-        found = self.session.groups(state, progress)
+        found = self.session.ask(slices, replace(state, group=""), progress)
         parts = slices_parts(found, "groups")
         links = [state.moved(group=line[1]) for line in parts["slice_rows"]]
         parts["slice_rows"] = _linked(parts["slice_rows"], links, 1)
         return self._part("groups", **parts)
 
     def _where(self, state: State, progress: Progress | None) -> str:
-        return self._part("where", **where_parts(Where(self.session.where(state, progress)), ""))
+        return self._part(
+            "where", **where_parts(Where(self.session.ask(search, state, progress)), "")
+        )
 
     def _when(self, state: State, _: Progress | None) -> str:
         found = time_parts(self.session.when(state), "time")

@@ -14,15 +14,11 @@ from numpy.typing import NDArray
 from calibrant.arguments import as_lens, as_region
 from calibrant.checks.parameters import listed
 from calibrant.cross_fitting import recalibrate
-from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
+from calibrant.diagrams import reliability_diagram
 from calibrant.explorer import lessons
 from calibrant.explorer.state import State
 from calibrant.inference import (
-    CalibrationTest,
-    Classwise,
-    Comparison,
     Evaluation,
-    Slices,
     calibration_test,
     classwise,
     compare,
@@ -35,11 +31,12 @@ from calibrant.lenses import Lens
 from calibrant.monitor.periods import OverTime, over_time
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import as_method
-from calibrant.regions import Regions, search
+from calibrant.regions import search
 from calibrant.statistics.calibration_errors import BINS
 
 T = TypeVar("T")
 MOST_ANSWERS = 48
+MOST_SELECTIONS = 4  # of rows, which take memory
 MOST_DRAWN = 4  # outcomes of a diagram
 BINNED = ("ece", "mce", "ace", "rms")  # statistics of bins
 
@@ -48,7 +45,8 @@ BINNED = ("ece", "mce", "ace", "rms")  # statistics of bins
 class Answers:
     """The latest answers, by question. Two who ask the same wait for one who works it out."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self.most = most
         self._found: OrderedDict[Any, Any] = OrderedDict()
         self._locks: dict[Any, RLock] = {}
         self._guard = Lock()
@@ -63,7 +61,7 @@ class Answers:
                     answer = work()
                     with self._guard:
                         self._found[question] = answer
-                        while len(self._found) > MOST_ANSWERS:
+                        while len(self._found) > self.most:
                             self._found.popitem(last=False)
                 with self._guard:
                     if question in self._found:
@@ -103,9 +101,15 @@ class Session:
         options: Sequence[str] = (),
     ) -> None:
         self.models, self.first = dict(models), next(iter(models))
+        for name, other in models.items():
+            if other.classes != models[self.first].classes:
+                raise ValueError(
+                    f"Models that are explored together must have the same classes; {name!r} has"
+                    f" others than {self.first!r}."
+                )
         self.files, self.reading, self.options = tuple(files), dict(reading or {}), tuple(options)
         self.draws: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
-        self._answers = Answers()
+        self._answers, self._selections = Answers(MOST_ANSWERS), Answers(MOST_SELECTIONS)
 
     def model(self, state: State) -> Predictions:
         """Return the model of a state, with all rows."""
@@ -144,14 +148,13 @@ class Session:
     def group_rows(self, state: State) -> list[tuple[str, NDArray[np.bool_], int]]:
         """Return the groups of the column of a state: name, rows (n,), number of rows."""
         data = self.model(state)
-        column = data.columns[_one_of("by", state.by, data.columns)]
-        question = "group_rows", State(model=state.model, by=state.by, lesson=state.lesson)
-        work = partial(Texts.of, state.by, column, data.n)
-        return self._answers.get(question, lambda: list(work().groups(LEAST)))
+        texts = partial(Texts.of, state.by, data.columns[_one_of("by", state.by, data.columns)])
+        question = "group_rows", state.model, state.by
+        return self._answers.get(question, lambda: list(texts(data.n).groups(LEAST)))
 
     def data(self, state: State, progress: Progress | None = None) -> Predictions:
         """Return the rows that are looked at, recalibrated if that was chosen."""
-        return self._answers.get(("data", state.source), lambda: self._data(state, progress))
+        return self._selections.get(state.source, lambda: self._data(state, progress))
 
     def _data(self, state: State, progress: Progress | None) -> Predictions:
         whole = self.model(state)
@@ -173,71 +176,45 @@ class Session:
             shown[state.other] = self.data(replace(state, model=state.other))
         return shown
 
-    def _ask(self, verb: Callable[..., T], state: State, data: Any, **settings: Any) -> T:
-        """Work out a verb of the rows of a state, with its settings, once."""
-        seen = replace(state, style="", bin=-1, low=0.0, high=1.0, page=0, tab="bins")
-        progress = settings.pop("progress", None)
-        question = verb.__name__, seen, tuple(sorted(settings.items()))
-        return self._answers.get(
-            question, lambda: verb(data, **settings, **self.draws, progress=progress)
-        )
-
-    def drawing(self, state: State) -> dict[str, str]:
-        """Return the settings of the diagram."""
-        told = {"lens": self.lens_name(state)}
-        return told | {"partition": state.partition} if state.bins and self.two(state) else told
-
-    def diagram(self, state: State, progress: Progress | None = None) -> ReliabilityDiagram:
-        """Return the reliability diagram of one model or two."""
-        models = self.pair(state, progress)
-        data: Any = models if self.two(state) and len(models) > 1 else self.data(state)
-        settings = self.drawing(state)
-        return self._ask(reliability_diagram, state, data, **settings, progress=progress)
-
     def statistic(self, state: State) -> str:
         """Return the statistic of the exact test, with the number of its bins; "" for none."""
-        if not (state.statistic or self.two(state)):
+        if state.repair or state.other or not (state.statistic or self.two(state)):
             return ""
         name = state.statistic or "ece"
         return f"{name}:{state.bins or BINS}" if name in BINNED else name
 
-    def test(self, state: State, progress: Progress | None = None) -> CalibrationTest | None:
-        """Return the exact test of the statistic, if there is one."""
-        told = {"statistic": self.statistic(state), "lens": self.lens_name(state)}
-        if not told["statistic"]:
-            return None
-        return self._ask(calibration_test, state, self.data(state), **told, progress=progress)
+    def settings(self, verb: Callable[..., Any], state: State) -> dict[str, Any]:
+        """Return what a verb is told of a state, but for the draws."""
+        lens, two = self.lens_name(state), self.two(state)
+        if verb is reliability_diagram:
+            return {"lens": lens} | ({"partition": state.partition} if state.bins and two else {})
+        if verb is calibration_test:
+            return {"statistic": self.statistic(state), "lens": lens}
+        if verb is classwise:
+            return {}
+        if verb is slices:
+            return {"by": state.by, "lens": lens}
+        if verb is search:
+            return {"lens": lens if two else None}
+        return {"lenses": lens}
 
-    def evaluations(
-        self, state: State, progress: Progress | None = None
-    ) -> Mapping[str, Evaluation]:
-        """Return the verdict on the lens of a state, before and after a calibrator."""
-        name, alone = self.lens_name(state), replace(state, other="")
-        before = [replace(alone, repair="", lens=name)] if state.repair else []
-        return {
-            model: self._ask(evaluate, one, self.data(one), lenses=name, progress=progress)
-            for model, one in zip(self.pair(alone, progress), [*before, alone], strict=True)
-        }
+    def ask(self, verb: Callable[..., T], state: State, progress: Progress | None = None) -> T:
+        """Return what a verb says of a state, worked out once."""
+        together = verb is compare or (verb is reliability_diagram and self.two(state))
+        models = self.pair(state, progress) if together else {}
+        data: Any = models if len(models) > 1 else self.data(state, progress)
+        settings = self.settings(verb, state)
+        seen = replace(state, style="", bin=-1, low=0.0, high=1.0, page=0, tab="bins")
+        question = verb.__name__, seen, tuple(settings.items())
+        return self._answers.get(
+            question, lambda: verb(data, **settings, **self.draws, progress=progress)
+        )
 
-    def comparison(self, state: State, progress: Progress | None = None) -> Comparison:
-        """Return what may be concluded about two models."""
-        lens, models = self.lens_name(state), self.pair(state)
-        return self._ask(compare, state, models, lenses=lens, progress=progress)
-
-    def classes(self, state: State, progress: Progress | None = None) -> Classwise:
-        """Return how far off each class is."""
-        return self._ask(classwise, state, self.data(state), progress=progress)
-
-    def groups(self, state: State, progress: Progress | None = None) -> Slices:
-        """Return how far off the groups of a column are, through the lens."""
-        plain = replace(state, group="")
-        lens, data = self.lens_name(state), self.data(plain)
-        return self._ask(slices, plain, data, by=state.by, lens=lens, progress=progress)
-
-    def where(self, state: State, progress: Progress | None = None) -> Regions:
-        """Return the regions of rows that are off, by the columns of the file and predictions."""
-        lens = self.lens_name(state) if self.two(state) else None
-        return self._ask(search, state, self.data(state), lens=lens, progress=progress)
+    def evaluations(self, state: State, progress: Progress | None = None) -> list[Evaluation]:
+        """Return the verdicts on the lens of a state, before a calibrator and after it."""
+        alone = replace(state, other="")
+        before = [replace(alone, repair="", lens=self.lens_name(state))] if state.repair else []
+        return [self.ask(evaluate, one, progress) for one in (*before, alone)]
 
     def when(self, state: State) -> OverTime | None:
         """Return the rows watched in the order of their dates; None if there are none."""

@@ -185,16 +185,20 @@ def _render(
     models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
     script = asset("chart.js") + files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
     origin = provenance(contents, together, settings)
-    page = environment().get_template("reporting/template.html.j2").render(
-        title=title,
-        region=settings.region,
-        models=models,
-        comparison=compared,
-        header=HEADER,
-        chart_style=asset("palette.css") + asset("chart.css"),
-        script=script,
-        policy=policy(script),
-        provenance=json.dumps(origin, indent=2, ensure_ascii=False),
+    page = (
+        environment()
+        .get_template("reporting/template.html.j2")
+        .render(
+            title=title,
+            region=settings.region,
+            models=models,
+            comparison=compared,
+            header=HEADER,
+            chart_style=asset("palette.css") + asset("chart.css"),
+            script=script,
+            policy=policy(script),
+            provenance=json.dumps(origin, indent=2, ensure_ascii=False),
+        )
     )
     return tables.visible(page, keep="\n\t")
 

@@ -57,12 +57,10 @@ def _page(
     models: "dict[str, Predictions]", files: list[Path], inputs: Inputs, **listening: Any
 ) -> Any:
     """Open the explorer; pictures are those of the folder of the first file."""
-    from calibrant.explorer import check_same_classes
     from calibrant.explorer.server import Explorer
     from calibrant.explorer.session import Session
     from calibrant.explorer.state import State
 
-    check_same_classes(models)
     plain = "probabilities", None, False, ()
     reading = {name: value for name, value in inputs.reading.items() if value not in plain}
     session = Session(models, files, inputs.resamples, inputs.seed, reading, inputs.words)
