@@ -298,6 +298,12 @@ def test_pictures_and_a_report_are_files(ward):
     assert get(ward, "nothing")[0] == get(ward, "panel/nothing")[0] == 404
 
 
+def test_a_report_draws_the_groups_that_were_clicked_together(models):
+    found = text(models, "report.html?lens=groups:0-2|3-5|6-9")
+    assert "Groups of classes" in found
+    assert "0-2" in found.partition("Groups of classes")[2]
+
+
 def test_outdated_work_ends():
     tickets = Tickets()
     old = tickets.progress("tab.1")

@@ -152,6 +152,8 @@ def test_questions_are_in_sight_from_the_start(browser, page, width):
 def test_classes_are_buttons_and_can_be_clicked_together(browser):
     page = explorer(hostile())
     try:
+        opened(browser, page, "?lens=top&tab=classes", 390)
+        assert browser.execute_script(OVERFLOW) <= 0
         opened(browser, page, "?lens=top&tab=classes")
         browser.find_element(By.CSS_SELECTOR, ".sparks a").click()
         settled(browser)

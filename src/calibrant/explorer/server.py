@@ -315,6 +315,8 @@ def _report(session: Session, state: State) -> bytes:
     models = session.pair(state)
     data: Any = models if len(models) > 1 else next(iter(models.values()))
     told = {"region": state.region or None, **session.draws}
+    if state.lens.startswith("groups:") and not session.two(state):
+        told["groups"] = state.lens
     return _written("report.html", lambda path: report(data, path, **told))
 
 
