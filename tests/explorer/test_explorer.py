@@ -298,10 +298,13 @@ def test_pictures_and_a_report_are_files(ward):
     assert get(ward, "nothing")[0] == get(ward, "panel/nothing")[0] == 404
 
 
-def test_a_report_draws_the_groups_that_were_clicked_together(models):
-    found = text(models, "report.html?lens=groups:0-2|3-5|6-9")
-    assert "Groups of classes" in found
-    assert "0-2" in found.partition("Groups of classes")[2]
+def test_a_report_is_that_of_the_library(models, tmp_path):
+    """It has the groups of classes and the region that were chosen."""
+    data, region = tempered(900, 10), "1 > 0.1"
+    some = data.restrict(data.probs[:, 1] > 0.1)
+    groups = "groups:0-2|3-5|6-9"
+    path = cal.report(some, tmp_path / "r.html", groups=groups, region=region, **DRAWS)
+    assert text(models, f"report.html?lens={groups}&region={region}") == path.read_text("utf-8")
 
 
 def test_outdated_work_ends():

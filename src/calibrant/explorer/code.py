@@ -1,8 +1,7 @@
 """The Python and the command that reproduce what is on the screen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -26,40 +25,46 @@ def python(session: Session, state: State) -> str:
     """
     lines = ["import numpy as np"] * bool(state.group) + ["import calibrant as cal", ""]
     lines.append(_model(session, state, "data"))
-    judged, other, drawn = "data", "", "data"
+    names, drawn, judged = ["data"], "data", "data"
     if state.repair:
-        judged = other = "after"
-        method = f"cal.recalibration.{WHOLE[state.repair].__name__}()"
         lines += [
-            f"repaired = cal.recalibrate(data, [{method}], rng={session.draws['rng']})",
+            f"method = cal.recalibration.{WHOLE[state.repair].__name__}()",
+            f"repaired = cal.recalibrate(data, [method], rng={session.draws['rng']})",
             "after = repaired.predictions(repaired.rows[1].name)",
         ]
+        names, judged = ["data", "after"], "after"
         drawn = f"{{'as it is': data, {f'after {state.repair}'!r}: after}}"
     elif state.other:
-        other = "other"
-        lines.append(_model(session, replace(state, model=state.other), other))
+        lines.append(_model(session, replace(state, model=state.other), "other"))
+        names = ["data", "other"]
         drawn = f"{{{state.model or session.first!r}: data, {state.other!r}: other}}"
-    masks = [_group(session, state)] if state.group else []
-    masks += [_region(session, state)] if state.region else []
-    if masks:
-        lines.append(f"rows = {' & '.join(masks)}")
-        lines += [f"{name} = {name}.restrict(rows)" for name in ("data", other) if name]
+    masks = [mask(session, state) for mask in (_group, _region)]
+    if any(masks):
+        lines.append(f"rows = {' & '.join(filter(None, masks))}")
+        lines += [f"{name} = {name}.restrict(rows)" for name in names]
     pictured = drawn if session.two(state) else judged
+    return "\n".join([*lines, *_answers(session, state, drawn, pictured)])
+
+
+def _answers(session: Session, state: State, drawn: str, pictured: str) -> list[str]:
+    """Return the lines that draw and judge."""
 
     def call(verb: Callable[..., Any], of: str) -> str:
         settings = {**session.settings(verb, state), **session.draws}
         told = ", ".join(f"{name}={value!r}" for name, value in settings.items())
         return f"cal.{verb.__name__}({of}, {told})"
 
-    lines += [f"diagram = {call(reliability_diagram, pictured)}", "print(diagram.sentence)"]
-    asked = [(evaluate, "data"), (evaluate, "after")] if state.repair else [(evaluate, "data")]
-    if state.other and not state.repair:
+    asked: list[tuple[Callable[..., Any], str]] = [(evaluate, "data")]
+    if state.repair:
+        asked.append((evaluate, "after"))
+    elif state.other:
         asked = [(compare, drawn)]
     if session.statistic(state):
         asked.append((calibration_test, "data"))
-    if state.by and not (state.group or other):
+    if state.by and drawn == "data" and not state.group:
         asked.append((slices, "data"))
-    return "\n".join([*lines, *(f"print({call(*each)})" for each in asked)])
+    first = [f"diagram = {call(reliability_diagram, pictured)}", "print(diagram.sentence)"]
+    return [*first, *(f"print({call(*each)})" for each in asked)]
 
 
 def _model(session: Session, state: State, name: str) -> str:
@@ -68,23 +73,32 @@ def _model(session: Session, state: State, name: str) -> str:
         return lessons.program(state)
     if not session.files:
         return f"# {name}: the Predictions that were handed to cal.explore"
-    reading = session.reading | ({"keep": state.by} if state.by else {})
+    reading = session.reading | {"keep": state.by} if state.by else session.reading
     told = "".join(f", {key}={value!r}" for key, value in reading.items())
-    if len(session.files) == len(session.models) and not {"model", "ignore"} & set(reading):
-        return f"{name} = cal.load({str(_file(session, state))!r}{told})"
-    files = [str(file) for file in session.files]
-    chosen = state.model or session.first
+    file, alone = _file(session, state)
+    if alone and not {"model", "ignore"} & set(reading):
+        return f"{name} = cal.load({file!r}{told})"
+    files, chosen = list(map(str, session.files)), state.model or session.first
     return f"{name} = cal.load_models({files!r}, paired=False{told})[{chosen!r}]"
 
 
 def _group(session: Session, state: State) -> str:
-    """Return the mask of the rows of a group."""
+    """Return the mask of the rows of a group; "" for all."""
+    if not state.group:
+        return ""
     column = session.model(state).columns[state.by].astype(str)
     inside = {name: rows for name, rows, _ in session.group_rows(state)}[state.group]
     named, values = f"data.columns[{state.by!r}]", np.unique(column[inside])
     if values.size == 1:
         return f"({named}.astype(str) == {str(values[0])!r})"
-    for kind in ("float", "str") if values.size > FEW else ():
+    if values.size > FEW and (told := _range(named, column, inside)):
+        return told
+    return f"np.isin({named}.astype(str), {values.tolist()!r})"
+
+
+def _range(named: str, column: Any, inside: Any) -> str:
+    """Return the mask of rows between two values, if these are the rows (n,); "" otherwise."""
+    for kind in ("float", "str"):
         try:
             keys = column.astype(kind)
         except ValueError:  # no numbers
@@ -94,11 +108,11 @@ def _group(session: Session, state: State) -> str:
             low, high = (end.item() for end in ends)
             told = f"{named}.astype({kind})"
             return f"(({told} >= {low!r}) & ({told} <= {high!r}))"
-    return f"np.isin({named}.astype(str), {values.tolist()!r})"
+    return ""
 
 
 def _region(session: Session, state: State) -> str:
-    """Return the mask of the rows of a region."""
+    """Return the mask of the rows of a region; "" for all."""
     data, told = session.model(state), []
     for name, sign, limit in CONDITION.findall(state.region):
         if name == "max" and "max" not in data.classes:
@@ -109,39 +123,44 @@ def _region(session: Session, state: State) -> str:
     return " & ".join(told)
 
 
-def _file(session: Session, state: State) -> Path:
-    """Return the file of the model, or the first one where a file has several."""
-    place = list(session.models).index(state.model or session.first)
-    return session.files[place if len(session.files) == len(session.models) else 0]
+def _file(session: Session, state: State) -> tuple[str, bool]:
+    """Return the file of a model, and whether it has no other."""
+    alone = len(session.files) == len(session.models)
+    place = list(session.models).index(state.model or session.first) if alone else 0
+    return str(session.files[place]), alone
 
 
 def command(session: Session, state: State) -> str:
     """Return the commands that print the verdict of a state, and draw it."""
     if state.lesson or not session.files:
         return "# the data are Python's: write them to a file first"
-    column = session.reading.get("model")
-    if column and state.other:
-        return "# models of one file are compared by the program above"
-    drawn, shared = session.settings(reliability_diagram, state), [*session.options]
-    shared += ["--model", f"{column}={state.model or session.first}"] if column else []
-    shared += ["--resamples", str(session.draws["n_resamples"])]
-    shared += ["--seed", str(session.draws["rng"])]
-    shared += ["--region", state.region] if state.region else []
-    look = ["--partition", state.partition] if "partition" in drawn else []
-    look += ["--style", state.style] if state.style and session.two(state) else []
-    files = [str(_file(session, state))]
-    verb, pictured = "evaluate", files
+    files, alone = [_file(session, state)[0]], _file(session, state)[1]
+    if not alone and (state.other or "model" not in session.reading):
+        return "# models of one file: the program above chooses and compares them"
     if state.other and not state.repair:
-        verb = "compare"
-        files = [*files, str(_file(session, replace(state, model=state.other)))]
-        pictured = files if session.two(state) else files[:1]
-    lens = ["--lens", drawn["lens"], *shared]
-    told = [
-        ["calibrant", verb, *dict.fromkeys(files), *lens],
-        ["calibrant", "plot", *dict.fromkeys(pictured), *look, *lens, "-o", "diagram.png"],
-    ]
-    if state.by:
-        told.append(["calibrant", "evaluate", files[0], "--by", state.by, *shared])
+        files.append(_file(session, replace(state, model=state.other))[0])
     note = "# of all rows as they are; the choice of a group or a calibrator is Python's\n"
-    commands = "\n".join(" ".join(map(quote, words)) for words in told)
-    return note * bool(state.group or state.repair) + commands
+    commands = [" ".join(map(quote, words)) for words in _commands(session, state, files)]
+    return note * bool(state.group or state.repair) + "\n".join(commands)
+
+
+def _commands(session: Session, state: State, files: list[str]) -> Iterator[list[str]]:
+    """Yield the words of each command about the files of a state."""
+    told, shared = session.settings(reliability_diagram, state), _shared(session, state)
+    lens = ["--lens", told["lens"], *shared]
+    look = ["--partition", told["partition"]] if "partition" in told else []
+    look += ["--style", state.style] if state.style and session.two(state) else []
+    drawn = files if session.two(state) else files[:1]
+    yield ["calibrant", "compare" if len(files) > 1 else "evaluate", *files, *lens]
+    yield ["calibrant", "plot", *drawn, *look, *lens, "-o", "diagram.png"]
+    if state.by:
+        yield ["calibrant", "evaluate", files[0], "--by", state.by, *shared]
+
+
+def _shared(session: Session, state: State) -> list[str]:
+    """Return the options of all commands: how files are read, and how much is drawn."""
+    words, column = list(session.options), session.reading.get("model")
+    words += ["--model", f"{column}={state.model or session.first}"] if column else []
+    words += ["--resamples", str(session.draws["n_resamples"])]
+    words += ["--seed", str(session.draws["rng"])]
+    return [*words, "--region", state.region] if state.region else words

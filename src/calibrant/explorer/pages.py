@@ -120,7 +120,7 @@ class Pages:
             data=data,
             lenses=_offered(_lenses(data, session.lens_name(replace(state, lens=""))), state.lens),
             statistics=_offered(statistics, state.statistic),
-            groups=[name for name, _, _ in session.group_rows(state)] if grouped else [],
+            groups=session.group_rows(state) if grouped else [],
             chips=_chips(state, data),
             repairs=[name for name in WHOLE if data.m == 2 or name != "beta"],
         )
@@ -351,20 +351,14 @@ def selected_rows(session: Session, state: State, found: ReliabilityDiagram) -> 
 
 def row_table(session: Session, state: State, rows: Any) -> tuple[list[str], list[list[str]]]:
     """Return header and lines of some rows, with the first columns of the file."""
-    data, numbers = session.data(state), session.rows(state)[rows]
+    data, numbers = session.data(state), session.rows(state)
     columns = list(data.columns)[:MOST_COLUMNS]
-    probs, labels, each = data.probs[rows], data.labels[rows], range(len(rows))
-    told = [
-        ("row, from 0", [f"{number:,}" for number in numbers]),
-        ("outcome", [data.classes[label] for label in labels]),
-        ("P(outcome)", [f"{probs[i, labels[i]]:.4f}" for i in each]),
-    ]
-    if data.m == 2:
-        told.append((f"P({data.classes[1]})", [f"{p:.4f}" for p in probs[:, 1]]))
-    else:
-        top = probs.argmax(axis=1)
-        told.append(("predicted", [data.classes[j] for j in top]))
-        told.append(("confidence", [f"{probs[i, top[i]]:.4f}" for i in each]))
-    told += [(name, [str(data.columns[name][row]) for row in rows]) for name in columns]
-    header, values = zip(*told, strict=True)
-    return list(header), [list(line) for line in zip(*values, strict=True)]
+    told = [f"P({data.classes[1]})"] if data.m == 2 else ["predicted", "confidence"]
+    lines = []
+    for row in rows:
+        probs, label = data.probs[row], data.labels[row]
+        top = int(probs.argmax())
+        said = [f"{probs[1]:.4f}"] if data.m == 2 else [data.classes[top], f"{probs[top]:.4f}"]
+        known = [f"{numbers[row]:,}", data.classes[label], f"{probs[label]:.4f}"]
+        lines.append([*known, *said, *(str(data.columns[name][row]) for name in columns)])
+    return ["row, from 0", "outcome", "P(outcome)", *told, *columns], lines

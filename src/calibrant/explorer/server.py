@@ -11,7 +11,6 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -197,21 +196,24 @@ class Handler(BaseHTTPRequestHandler):
         if page not in ("", *FILES) and (panel == page or panel not in PANELS):
             self._send("There is no such page.", HTTPStatus.NOT_FOUND)
             return
-        state, progress = State.of(given), here.tickets.progress(ticket)  # older work ends now
-        if state.other == (state.model or here.session.first):  # which was just chosen
-            state = replace(state, other="")
+        state, progress = here.session.tidy(State.of(given)), here.tickets.progress(ticket)
         with here.slots:
-            if page in FILES:
-                found = FILES[page](here.session, state)
-                kind = TYPES.get(Path(page).suffix, "text/html")
-                self._send(found, kind=kind, name=f"calibrant-{page}")
-                return
-            if page == "":
-                told = here.pages.whole(state)
-            else:
-                told = getattr(here.pages, panel)(state, progress)
-                told = here.pages.alone(told) if given.get("alone") else told
-        self._send(told, kind="text/html")
+            told, kind, name = self._computed(page, panel, state, progress)
+        if given.get("alone"):
+            told = here.pages.alone(str(told))
+        self._send(told, kind=kind, name=name)
+
+    def _computed(
+        self, page: str, panel: str, state: State, progress: Progress | None
+    ) -> tuple[str | bytes, str, str]:
+        """Return what is sent, its type, and the name of a file."""
+        pages = self.explorer.pages
+        if page in FILES:
+            kind = TYPES.get(Path(page).suffix, "text/html")
+            return FILES[page](pages.session, state), kind, f"calibrant-{page}"
+        if page == "":
+            return pages.whole(state), "text/html", ""
+        return getattr(pages, panel)(state, progress), "text/html", ""
 
     def _image(self, given: dict[str, str]) -> None:
         """Send the picture that a row names, if it lies in the folder of pictures."""

@@ -119,6 +119,11 @@ class Session:
         name = state.model or self.first
         return self.models[_one_of("model", name, self.models)]
 
+    def tidy(self, state: State) -> State:
+        """Return a state in which no model stands beside itself."""
+        itself = state.other == (state.model or self.first)
+        return replace(state, other="") if itself else state
+
     def lens_name(self, state: State) -> str:
         """Return the lens: the one that was chosen, or the one that a diagram has by default."""
         most = 2 if state.other or state.repair else MOST_DRAWN
@@ -186,17 +191,16 @@ class Session:
     def settings(self, verb: Callable[..., Any], state: State) -> dict[str, Any]:
         """Return what a verb is told of a state, but for the draws."""
         lens, two = self.lens_name(state), self.two(state)
-        if verb is reliability_diagram:
-            return {"lens": lens} | ({"partition": state.partition} if state.bins and two else {})
-        if verb is calibration_test:
-            return {"statistic": self.statistic(state), "lens": lens}
-        if verb is classwise:
-            return {}
-        if verb is slices:
-            return {"by": state.by, "lens": lens}
-        if verb is search:
-            return {"lens": lens if two else None}
-        return {"lenses": lens}
+        if verb is reliability_diagram and state.bins and two:
+            return {"lens": lens, "partition": state.partition}
+        told: dict[Callable[..., Any], dict[str, Any]] = {
+            reliability_diagram: {"lens": lens},
+            calibration_test: {"statistic": self.statistic(state), "lens": lens},
+            classwise: {},
+            slices: {"by": state.by, "lens": lens},
+            search: {"lens": lens if two else None},
+        }
+        return told.get(verb, {"lenses": lens})
 
     def ask(self, verb: Callable[..., T], state: State, progress: Progress | None = None) -> T:
         """Return what a verb says of a state, worked out once."""
