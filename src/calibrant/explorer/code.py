@@ -130,15 +130,21 @@ def _file(session: Session, state: State) -> tuple[str, bool]:
     return str(session.files[place]), alone
 
 
+def _files(session: Session, state: State) -> tuple[list[str], bool]:
+    """Return the files of the models that are judged, and whether each has one model."""
+    file, alone = _file(session, state)
+    if state.repair or not state.other:
+        return [file], alone
+    return [file, _file(session, replace(state, model=state.other))[0]], alone
+
+
 def command(session: Session, state: State) -> str:
     """Return the commands that print the verdict of a state, and draw it."""
     if state.lesson or not session.files:
         return "# the data are Python's: write them to a file first"
-    files, alone = [_file(session, state)[0]], _file(session, state)[1]
+    files, alone = _files(session, state)
     if not alone and (state.other or "model" not in session.reading):
         return "# models of one file: the program above chooses and compares them"
-    if state.other and not state.repair:
-        files.append(_file(session, replace(state, model=state.other))[0])
     note = "# of all rows as they are; the choice of a group or a calibrator is Python's\n"
     commands = [" ".join(map(quote, words)) for words in _commands(session, state, files)]
     return note * bool(state.group or state.repair) + "\n".join(commands)
