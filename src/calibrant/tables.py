@@ -244,11 +244,13 @@ def _contents(
 ) -> str:
     """Write the head and the body of a table element, with attributes of the cells of each column.
 
-    The first cell of a row names it.
+    The first cell of a row names it. Cells that are HTML, such as links, say so as those of
+    markupsafe do.
     """
 
     def line(row: Sequence[str], opened: list[str]) -> str:
-        cells = zip(opened, (escape(visible(cell)) for cell in row), strict=True)
+        told = (cell if hasattr(cell, "__html__") else escape(visible(cell)) for cell in row)
+        cells = zip(opened, told, strict=True)
         return f"<tr>{''.join(f'<{tag}>{cell}</{tag[:2]}>' for tag, cell in cells)}</tr>"
 
     head = line(header, [f'th scope="col"{each}' for each in in_head])

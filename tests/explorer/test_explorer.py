@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from models import EVIL, tempered
 
 import calibrant as cal
+from calibrant.explorer import code
 from calibrant.explorer.server import Explorer, OutdatedError, Tickets
-from calibrant.explorer.session import MOST_ANSWERS, Answers, Session
+from calibrant.explorer.session import MOST_ANSWERS, MOST_SELECTIONS, Answers, Session
 from calibrant.explorer.state import State
 from calibrant.monitor.periods import over_time
 from calibrant.words import pvalue
@@ -297,6 +298,15 @@ def test_pictures_and_a_report_are_files(ward):
     assert get(ward, "nothing")[0] == get(ward, "panel/nothing")[0] == 404
 
 
+def test_a_report_is_that_of_the_library(models, tmp_path):
+    """It has the groups of classes and the region that were chosen."""
+    data, region = tempered(900, 10), "1 > 0.1"
+    some = data.restrict(data.probs[:, 1] > 0.1)
+    groups = "groups:0-2|3-5|6-9"
+    path = cal.report(some, tmp_path / "r.html", groups=groups, region=region, **DRAWS)
+    assert text(models, f"report.html?lens={groups}&region={region}") == path.read_text("utf-8")
+
+
 def test_outdated_work_ends():
     tickets = Tickets()
     old = tickets.progress("tab.1")
@@ -317,7 +327,7 @@ def test_an_outdated_question_is_told_so(models):
 
 
 def test_many_who_ask_the_same_wait_for_one():
-    answers, calls, begun = Answers(), [], threading.Barrier(8)
+    answers, calls, begun = Answers(MOST_ANSWERS), [], threading.Barrier(8)
 
     def work():
         calls.append(1)
@@ -439,6 +449,37 @@ def test_where_and_when_are_those_of_the_library(tmp_path):
         assert over_time(data).sentence in unescape(text(page, "panel/below?tab=when"))
     finally:
         page.close()
+
+
+@pytest.mark.parametrize("by", ["day", "age"])
+def test_rows_of_a_period_or_a_quartile_are_reproduced(tmp_path, by):
+    """Neither names thousands of values in the program."""
+    file = written(tmp_path)
+    times = [
+        f"2026-{1 + i % 12:02d}-{1 + i % 28:02d}T{i % 24:02d}:{i % 60:02d}" for i in range(900)
+    ]
+    pl.read_csv(file).with_columns(pl.Series("day", times)).write_csv(file)
+    session = Session({"ward": cal.load(file, keep=[by])}, [file], 99)
+    for group, inside, _ in session.group_rows(State(by=by)):
+        program = code.python(session, State(by=by, group=group))
+        assert len(program) < 1000
+        *reading, _ = program.partition("diagram =")[0].splitlines()
+        found = {}
+        exec("\n".join(reading), found)
+        assert (found["rows"] == inside).all()
+
+
+def test_selected_rows_are_kept_for_the_latest_questions(ward):
+    session = Session(ward.session.models, n_resamples=99)
+    for i in range(3 * MOST_SELECTIONS):
+        assert session.data(State(region=f"1 > 0.{i:02d}")).n > 0
+    assert len(session._selections._found) == MOST_SELECTIONS
+
+
+def test_a_model_is_not_compared_with_itself(models):
+    for query in ("other=calibrated", "model=sure&other=sure"):
+        alone = text(models, f"panel/verdict?{query.partition('other')[0]}")
+        assert text(models, f"panel/verdict?{query}") == alone
 
 
 def test_rows_without_dates_have_no_when(ward):

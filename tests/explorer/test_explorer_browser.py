@@ -107,6 +107,12 @@ def test_a_mark_leads_to_its_rows(browser, page):
     settled(browser)
     assert "bin=2" in browser.current_url
     assert "in bin 3" in shown(browser, "#below")
+    marks = browser.find_elements(By.CSS_SELECTOR, "#marks > svg .mark")
+    pressed = [each.get_attribute("aria-pressed") for each in marks]
+    assert pressed == ["true" if i == 2 else "false" for i in range(len(marks))]
+    browser.back()
+    settled(browser)
+    assert until(lambda: count(browser, "[aria-pressed=true]") == 0)
     opened(browser, page)
     mark = browser.find_elements(By.CSS_SELECTOR, "#marks > svg .mark")[1]
     mark.send_keys(Keys.ENTER)
@@ -123,11 +129,31 @@ def test_dragging_selects_rows(browser, page):
     settled(browser)
     assert "low=" in browser.current_url
     assert "with predictions from" in shown(browser, "#below")
+    assert count(browser, "#marks .brush") == 1
+    browser.find_element(By.LINK_TEXT, "All rows").click()
+    settled(browser)
+    assert until(lambda: count(browser, "#marks .brush") == 0)
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_questions_are_in_sight_from_the_start(browser, page, width):
+    opened(browser, page, "", width)
+    bar = browser.find_element(By.ID, "tabs").rect
+    assert bar["y"] + bar["height"] <= browser.execute_script("return innerHeight") + 1
+    browser.find_element(By.LINK_TEXT, "Which class?").click()
+    settled(browser)
+    assert browser.execute_script(
+        "return document.querySelector('#below').getBoundingClientRect().top < innerHeight / 2"
+    )
+    current = browser.find_elements(By.CSS_SELECTOR, "#tabs [aria-current=page]")
+    assert [each.text for each in current] == ["Which class?"]
 
 
 def test_classes_are_buttons_and_can_be_clicked_together(browser):
     page = explorer(hostile())
     try:
+        opened(browser, page, "?lens=top&tab=classes", 390)
+        assert browser.execute_script(OVERFLOW) <= 0
         opened(browser, page, "?lens=top&tab=classes")
         browser.find_element(By.CSS_SELECTOR, ".sparks a").click()
         settled(browser)

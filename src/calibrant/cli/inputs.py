@@ -147,18 +147,35 @@ class Inputs:
         with progress_after(1.0, "reading"), without_panics():
             models = load_models(
                 files,
-                model=self.model,
                 id=self.id,
                 paired=paired,
-                ignore=split(self.ignore) or (),
-                cluster=self.cluster,
                 keep=[*(split(self.by) or ()), *keep],
-                percent=self.percent,
-                decimal_comma=self.decimal_comma,
-                drop_missing=self.drop_missing,
-                **self._columns(),
+                **self.reading,
             )
         return self._within_region(models)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What `load_models` is told of the files."""
+        return {
+            "model": self.model,
+            "ignore": split(self.ignore) or (),
+            "cluster": self.cluster,
+            "percent": self.percent,
+            "decimal_comma": self.decimal_comma,
+            "drop_missing": self.drop_missing,
+            **self._columns(),
+        }
+
+    @property
+    def words(self) -> list[str]:
+        """What somebody wrote to say how files are read, but for the model."""
+        told = []
+        for field in fields(self):
+            value, name = getattr(self, field.name), field.name.replace("_", "-")
+            if value != field.default and name not in ("resamples", "seed", "region", "model"):
+                told += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+        return told
 
     def _within_region(self, models: dict[str, "Predictions"]) -> dict[str, "Predictions"]:
         """Keep the rows of the region."""

@@ -4,9 +4,7 @@
 HTML with the sentences, tables and charts of the library, `server` sends it.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from calibrant.arguments import takes_models
 from calibrant.checks.parameters import whole
@@ -58,18 +56,6 @@ def explore(
     >>> page.close()
     """
     models = {name or "data": model for name, model in named(data).items()}
-    check_same_classes(models)
-    session = Session(models, (), check_resamples(n_resamples))
+    session = Session(models, n_resamples=check_resamples(n_resamples))
     folder = None if images is None else Path(images)
     return Explorer(session, title, host, whole("port", port, least=0), folder).start()
-
-
-def check_same_classes(models: Mapping[str, Any]) -> None:
-    """Refuse models of other classes than the first one."""
-    (first, one), *others = models.items()
-    for name, other in others:
-        if other.classes != one.classes:
-            raise ValueError(
-                f"Models that are explored together must have the same classes; {name!r} has others"
-                f" than {first!r}."
-            )

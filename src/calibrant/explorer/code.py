@@ -1,14 +1,18 @@
 """The Python and the command that reproduce what is on the screen."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from shlex import quote
+from typing import Any
+
+import numpy as np
 
 from calibrant.arguments import CONDITION, named_class
-from calibrant.cuts.gathering import NUMBER
+from calibrant.diagrams import reliability_diagram
 from calibrant.explorer import lessons
-from calibrant.explorer.session import SEED, Session
+from calibrant.explorer.session import Session
 from calibrant.explorer.state import State
+from calibrant.inference import calibration_test, compare, evaluate, slices
 from calibrant.recalibration.spelled import WHOLE
 
 FEW = 4  # values that are named one by one
@@ -20,89 +24,95 @@ def python(session: Session, state: State) -> str:
     It begins with the file that was opened; where data came from memory, with ``data``.
     """
     lines = ["import numpy as np"] * bool(state.group) + ["import calibrant as cal", ""]
-    lines += _model(session, state, "data")
-    drawn = "data"
+    lines.append(_model(session, state, "data"))
+    names, drawn, judged = ["data"], "data", "data"
     if state.repair:
-        method = f"cal.recalibration.{WHOLE[state.repair].__name__}()"
         lines += [
-            f"repaired = cal.recalibrate(data, [{method}], rng={SEED})",
+            f"method = cal.recalibration.{WHOLE[state.repair].__name__}()",
+            f"repaired = cal.recalibrate(data, [method], rng={session.draws['rng']})",
             "after = repaired.predictions(repaired.rows[1].name)",
         ]
+        names, judged = ["data", "after"], "after"
         drawn = f"{{'as it is': data, {f'after {state.repair}'!r}: after}}"
     elif state.other:
-        lines += _model(session, replace(state, model=state.other), "other")
+        lines.append(_model(session, replace(state, model=state.other), "other"))
+        names = ["data", "other"]
         drawn = f"{{{state.model or session.first!r}: data, {state.other!r}: other}}"
-    lines += _narrowed(session, state)
-    return "\n".join([*lines, *_answers(session, state, drawn)])
+    masks = [mask(session, state) for mask in (_group, _region)]
+    if any(masks):
+        lines.append(f"rows = {' & '.join(filter(None, masks))}")
+        lines += [f"{name} = {name}.restrict(rows)" for name in names]
+    pictured = drawn if session.two(state) else judged
+    return "\n".join([*lines, *_answers(session, state, drawn, pictured)])
 
 
-def _narrowed(session: Session, state: State) -> list[str]:
-    """Return the lines that leave the rows of the group and the region."""
-    masks = [_group(session, state)] if state.group else []
-    masks += [_region(session, state)] if state.region else []
-    if not masks:
-        return []
-    other = ["after"] if state.repair else ["other"] if state.other else []
-    narrowed = [f"{name} = {name}.restrict(rows)" for name in ("data", *other)]
-    return [f"rows = {' & '.join(masks)}", *narrowed]
-
-
-def _answers(session: Session, state: State, drawn: str) -> list[str]:
+def _answers(session: Session, state: State, drawn: str, pictured: str) -> list[str]:
     """Return the lines that draw and judge."""
-    draws = f"n_resamples={session.draws['n_resamples']}, rng={SEED}"
-    lens, judged = _lens(session, state), "after" if state.repair else "data"
-    partition = "" if state.partition is None else f", partition={state.partition!r}"
-    if not session.two(state):
-        drawn, partition = judged, ""
-    verdict = f"cal.evaluate({judged}, lenses={lens}, {draws})"
-    before = [f"print(cal.evaluate(data, lenses={lens}, {draws}))"] if state.repair else []
-    if state.other and not state.repair:
-        verdict = f"cal.compare({drawn}, lenses={lens}, {draws})"
-    return [
-        f"diagram = cal.reliability_diagram({drawn}, lens={lens}{partition}, {draws})",
-        "print(diagram.sentence)",
-        *before,
-        f"print({verdict})",
-        *_tested(session, state, judged, f"lens={lens}, {draws}"),
-    ]
+
+    def call(verb: Callable[..., Any], of: str) -> str:
+        settings = {**session.settings(verb, state), **session.draws}
+        told = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+        return f"cal.{verb.__name__}({of}, {told})"
+
+    asked: list[tuple[Callable[..., Any], str]] = [(evaluate, "data")]
+    if state.repair:
+        asked.append((evaluate, "after"))
+    elif state.other:
+        asked = [(compare, drawn)]
+    if session.statistic(state):
+        asked.append((calibration_test, "data"))
+    if state.by and drawn == "data" and not state.group:
+        asked.append((slices, "data"))
+    first = [f"diagram = {call(reliability_diagram, pictured)}", "print(diagram.sentence)"]
+    return [*first, *(f"print({call(*each)})" for each in asked)]
 
 
-def _tested(session: Session, state: State, judged: str, settings: str) -> list[str]:
-    """Return the line that makes the null distribution beside the diagram, if there is one."""
-    if state.repair or state.other or not (state.statistic or session.two(state)):
-        return []
-    return [f"print(cal.calibration_test({judged}, {session.statistic(state)!r}, {settings}))"]
-
-
-def _model(session: Session, state: State, name: str) -> list[str]:
-    """Return the lines that read a model."""
-    keep = f", keep={state.by!r}" if state.group else ""
+def _model(session: Session, state: State, name: str) -> str:
+    """Return the line that reads a model."""
     if state.lesson:
-        return [lessons.program(state)]
+        return lessons.program(state)
     if not session.files:
-        return [f"# {name}: the Predictions that were handed to cal.explore"]
-    if len(session.files) == len(session.models):
-        return [f"{name} = cal.load({str(_file(session, state))!r}{keep})"]
-    files = [str(file) for file in session.files]
-    return [f"{name} = cal.load_models({files!r}{keep})[{state.model or session.first!r}]"]
+        return f"# {name}: the Predictions that were handed to cal.explore"
+    reading = session.reading | {"keep": state.by} if state.by else session.reading
+    told = "".join(f", {key}={value!r}" for key, value in reading.items())
+    file, alone = _file(session, state)
+    if alone and not {"model", "ignore"} & set(reading):
+        return f"{name} = cal.load({file!r}{told})"
+    files, chosen = list(map(str, session.files)), state.model or session.first
+    return f"{name} = cal.load_models({files!r}, paired=False{told})[{chosen!r}]"
 
 
 def _group(session: Session, state: State) -> str:
-    """Return the mask of the rows of a group."""
-    column = session.model(state).columns[state.by]
+    """Return the mask of the rows of a group; "" for all."""
+    if not state.group:
+        return ""
+    column = session.model(state).columns[state.by].astype(str)
     inside = {name: rows for name, rows, _ in session.group_rows(state)}[state.group]
-    values = sorted({str(value) for value in column[inside]})
-    named = f"data.columns[{state.by!r}]"
-    if len(values) == 1:
-        return f"({named} == {values[0]!r})"
-    if len(values) > FEW and all(NUMBER.fullmatch(value) for value in values):
-        low, high = min(values, key=float), max(values, key=float)
-        return f"(({named}.astype(float) >= {low}) & ({named}.astype(float) <= {high}))"
-    return f"np.isin({named}.astype(str), {values!r})"
+    named, values = f"data.columns[{state.by!r}]", np.unique(column[inside])
+    if values.size == 1:
+        return f"({named}.astype(str) == {str(values[0])!r})"
+    if values.size > FEW and (told := _range(named, column, inside)):
+        return told
+    return f"np.isin({named}.astype(str), {values.tolist()!r})"
+
+
+def _range(named: str, column: Any, inside: Any) -> str:
+    """Return the mask of rows between two values, if these are the rows (n,); "" otherwise."""
+    for kind in ("float", "str"):
+        try:
+            keys = column.astype(kind)
+        except ValueError:  # no numbers
+            continue
+        ends = np.sort(keys[inside])[[0, -1]]
+        if (((keys >= ends[0]) & (keys <= ends[1])) == inside).all():
+            low, high = (end.item() for end in ends)
+            told = f"{named}.astype({kind})"
+            return f"(({told} >= {low!r}) & ({told} <= {high!r}))"
+    return ""
 
 
 def _region(session: Session, state: State) -> str:
-    """Return the mask of the rows of a region."""
+    """Return the mask of the rows of a region; "" for all."""
     data, told = session.model(state), []
     for name, sign, limit in CONDITION.findall(state.region):
         if name == "max" and "max" not in data.classes:
@@ -113,37 +123,50 @@ def _region(session: Session, state: State) -> str:
     return " & ".join(told)
 
 
-def _lens(session: Session, state: State) -> str:
-    if state.lens:
-        return repr(state.lens)
-    return "'canonical'" if str(session.lens(state)) == "canonical" else "'top'"
+def _file(session: Session, state: State) -> tuple[str, bool]:
+    """Return the file of a model, and whether it has no other."""
+    alone = len(session.files) == len(session.models)
+    place = list(session.models).index(state.model or session.first) if alone else 0
+    return str(session.files[place]), alone
 
 
-def _file(session: Session, state: State) -> Path:
-    """Return the file of the model, or the first one where a file has several."""
-    place = list(session.models).index(state.model or session.first)
-    return session.files[place if len(session.files) == len(session.models) else 0]
+def _files(session: Session, state: State) -> tuple[list[str], bool]:
+    """Return the files of the models that are judged, and whether each has one model."""
+    file, alone = _file(session, state)
+    if state.repair or not state.other:
+        return [file], alone
+    return [file, _file(session, replace(state, model=state.other))[0]], alone
 
 
 def command(session: Session, state: State) -> str:
-    """Return the command that prints the verdict of a state, and the one that draws it."""
+    """Return the commands that print the verdict of a state, and draw it."""
     if state.lesson or not session.files:
         return "# the data are Python's: write them to a file first"
+    files, alone = _files(session, state)
+    if not alone and (state.other or "model" not in session.reading):
+        return "# models of one file: the program above chooses and compares them"
     note = "# of all rows as they are; the choice of a group or a calibrator is Python's\n"
-    return note * bool(state.group or state.repair) + "\n".join(_commands(session, state))
+    commands = [" ".join(map(quote, words)) for words in _commands(session, state, files)]
+    return note * bool(state.group or state.repair) + "\n".join(commands)
 
 
-def _commands(session: Session, state: State) -> list[str]:
-    """Return the commands about the file of a state."""
-    file = str(_file(session, state))
-    shared = ["--resamples", str(session.draws["n_resamples"]), "--seed", str(SEED)]
-    shared += ["--region", state.region] if state.region else []
-    lens = ["--lens", _lens(session, state)[1:-1]]
-    bins = ["--partition", state.partition] if state.partition else []
-    style = ["--style", state.style] if state.style else []
-    told = [
-        ["calibrant", "evaluate", file, *lens, *shared],
-        ["calibrant", "plot", file, *lens, *bins, *style, *shared, "-o", "diagram.png"],
-        ["calibrant", "evaluate", file, "--by", state.by, *shared],
-    ]
-    return [" ".join(map(quote, words)) for words in (told if state.by else told[:2])]
+def _commands(session: Session, state: State, files: list[str]) -> Iterator[list[str]]:
+    """Yield the words of each command about the files of a state."""
+    told, shared = session.settings(reliability_diagram, state), _shared(session, state)
+    lens = ["--lens", told["lens"], *shared]
+    look = ["--partition", told["partition"]] if "partition" in told else []
+    look += ["--style", state.style] if state.style and session.two(state) else []
+    drawn = files if session.two(state) else files[:1]
+    yield ["calibrant", "compare" if len(files) > 1 else "evaluate", *files, *lens]
+    yield ["calibrant", "plot", *drawn, *look, *lens, "-o", "diagram.png"]
+    if state.by:
+        yield ["calibrant", "evaluate", files[0], "--by", state.by, *shared]
+
+
+def _shared(session: Session, state: State) -> list[str]:
+    """Return the options of all commands: how files are read, and how much is drawn."""
+    words, column = list(session.options), session.reading.get("model")
+    words += ["--model", f"{column}={state.model or session.first}"] if column else []
+    words += ["--resamples", str(session.draws["n_resamples"])]
+    words += ["--seed", str(session.draws["rng"])]
+    return [*words, "--region", state.region] if state.region else words

@@ -3,20 +3,36 @@
 document.body.classList.add("scripted");
 const form = () => document.getElementById("form");
 const trouble = document.getElementById("trouble");
-const MARKS = "#marks[data-one='1']:is([data-kind='2'], [data-kind='3']) > svg :is(.mark, .cell)";
-const BELOW = ["bin", "low", "high", "page", "tab"]; // what changes nothing but the panel below
-const PANELS = ["controls", "diagram", "verdict", "below"];
+const MARKS = "#marks[data-one='1']:is([data-size='2'], [data-size='3']) > svg :is(.mark, .cell)";
+const SELECTION = ["bin", "low", "high", "page"];
+const BELOW = [...SELECTION, "tab"]; // what changes nothing but the panel below
 const tab = Math.random().toString(36).slice(2, 12);
 const running = {}; // what each panel waits for
+let shown = null; // the address whose diagram is there
 
-function address() {
-  const given = new URLSearchParams(new FormData(form()));
+const read = (query) => new URLSearchParams(query);
+
+// The address of a state, with some changes; what is empty is left out.
+function address(query, changes = {}) {
+  const told = read(query);
+  for (const [name, value] of Object.entries(changes)) told.set(name, value);
+  for (const [name, value] of [...told]) if (value === "" || `${name}=${value}` === "bins=0" || `${name}=${value}` === "tab=bins") told.delete(name);
+  return `?${told}`;
+}
+
+function chosen() {
+  const given = read(new FormData(form()));
   const groups = given.get("groups");
   given.delete("groups");
-  if (groups && form().dataset.changed === "groups") given.set("lens", `groups:${groups}`);
-  for (const [name, value] of [...given]) if (value === "" || (name === "bins" && value === "0") || (name === "tab" && value === "bins")) given.delete(name);
-  const told = given.toString();
-  return told ? `?${told}` : "?";
+  return address(given, groups && form().dataset.changed === "groups" ? {lens: `groups:${groups}`} : {});
+}
+
+// The address without what changes nothing but the panel below.
+function above(query) {
+  const told = read(query);
+  for (const name of BELOW) told.delete(name);
+  told.sort();
+  return `${told}`;
 }
 
 async function panel(name, query) {
@@ -28,11 +44,11 @@ async function panel(name, query) {
   place.setAttribute("aria-busy", "true");
   place.classList.add("busy");
   const ticket = `${tab}${name}.${turn}`;
-  const asked = new URLSearchParams(query).get("tab") || "bins";
+  const asked = read(query).get("tab") || "bins";
   if (name === "below" && asked !== place.dataset.tab) place.innerHTML = '<p class="wait soft">Working …</p>';
-  if (name === "verdict" || name === "below") watch(place, ticket, controller.signal);
+  if (name !== "controls") watch(place, ticket, controller.signal);
   try {
-    const answer = await fetch(`panel/${name}${query}${query.length > 1 ? "&" : ""}ticket=${ticket}`, {signal: controller.signal});
+    const answer = await fetch(`panel/${name}${query}&ticket=${ticket}`, {signal: controller.signal});
     const text = await answer.text();
     if (!answer.ok) throw new Error(text);
     const kept = place.contains(document.activeElement) ? document.activeElement.name : null;
@@ -48,13 +64,13 @@ async function panel(name, query) {
   }
 }
 
-async function load(query, only) {
+async function load(query, names) {
   trouble.hidden = true;
-  const asked = only || PANELS;
-  const drawn = asked.includes("diagram") ? panel("diagram", query) : Promise.resolve();
-  const rest = asked.filter((name) => name !== "diagram");
+  const ask = (name) => names.includes(name) ? panel(name, query) : Promise.resolve();
+  const drawn = ask("diagram");
   // Tests take all processors: they begin when the diagram is there.
-  const results = await Promise.allSettled([drawn, ...rest.map((name) => name === "verdict" ? drawn.catch(() => null).then(() => panel(name, query)) : panel(name, query))]);
+  const tested = drawn.catch(() => null).then(() => ask("verdict"));
+  const results = await Promise.allSettled([drawn, tested, ask("controls"), ask("below")]);
   const failed = results.find((each) => each.status === "rejected" && each.reason.name !== "AbortError");
   if (!failed) return;
   trouble.textContent = failed.reason instanceof TypeError ? "The explorer has ended, or cannot be reached. Start it again and reload this page." : failed.reason.message;
@@ -72,41 +88,43 @@ async function watch(place, ticket, signal) {
       bar.setAttribute("aria-label", "Progress");
       place.prepend(bar);
     }
-    bar.value = Number(await answer.text());
+    const share = Number(await answer.text());
+    if (share) bar.value = share;
     await new Promise((done) => setTimeout(done, 400));
   }
 }
 
-function go(query, only, toTabs) {
-  if (query !== location.search && !(query === "?" && location.search === "")) history.pushState(null, "", query);
+// Show the state of an address: all of it, or the panel below if the rest is there.
+function go(query) {
+  if (query !== (location.search || "?")) history.pushState(null, "", query);
+  const own = read(query).get("tab") || "bins";
   document.querySelectorAll("nav.tabs a").forEach((link) => {
-    const where = new URLSearchParams(query);
-    const own = new URLSearchParams(link.search).get("tab") || "bins";
-    link.toggleAttribute("aria-current", own === (where.get("tab") || "bins"));
-    if (own === "bins") where.delete("tab"); else where.set("tab", own);
-    link.href = `?${where}`;
+    const to = read(link.search).get("tab") || "bins";
+    link.href = address(query, {tab: to});
+    if (to === own) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   });
-  if (only || toTabs) document.getElementById("tabs").scrollIntoView();
-  return load(query, only);
+  const same = shown === above(query);
+  shown = above(query);
+  point();
+  return load(query, same ? ["controls", "below"] : ["controls", "diagram", "verdict", "below"]);
 }
+
+const toTabs = () => document.getElementById("below").scrollIntoView();
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-go]");
   if (link && !event.metaKey && !event.ctrlKey && !event.shiftKey) {
     event.preventDefault();
-    const before = new URLSearchParams(location.search);
-    const after = new URLSearchParams(link.search);
-    for (const each of [before, after]) for (const name of BELOW) each.delete(name);
-    before.sort(), after.sort();
-    const same = `${before}` === `${after}`;
-    if (!same) scrollTo(0, 0);
-    go(link.search || "?", same ? ["controls", "below"] : undefined);
+    if (shown === above(link.search)) toTabs();
+    else scrollTo(0, 0);
+    go(link.search || "?");
     return;
   }
   const chip = event.target.closest(".chip");
   if (chip) return regroup(chip);
   const mark = event.target.closest(MARKS);
-  if (mark) choose(mark);
+  if (mark) choose({bin: marks().indexOf(mark)});
 });
 
 // Classes are clicked together: each click moves one to the next of four groups.
@@ -119,34 +137,36 @@ function regroup(chip) {
   const filled = groups.filter((group) => group.length);
   form().elements.groups.value = filled.map((group) => group.join(",")).join("|");
   form().dataset.changed = "groups";
-  if (filled.length > 1) go(address());
+  if (filled.length > 1) go(chosen());
 }
 
-function choose(mark) {
-  const marks = [...document.querySelectorAll(MARKS)];
-  const query = new URLSearchParams(location.search);
-  for (const name of ["low", "high", "page"]) query.delete(name);
-  query.set("bin", marks.indexOf(mark));
-  query.set("tab", "rows");
-  go(`?${query}`, ["controls", "below"]);
+const marks = () => [...document.querySelectorAll(MARKS)];
+
+// Show the rows of a mark, or of a range of predictions.
+function choose(selection) {
+  const query = read(location.search);
+  for (const name of SELECTION) query.delete(name);
+  toTabs();
+  go(address(query, {...selection, tab: "rows"}));
 }
 
-document.addEventListener("submit", (event) => { event.preventDefault(); go(address()); });
+document.addEventListener("submit", (event) => { event.preventDefault(); go(chosen()); });
 document.addEventListener("change", (event) => {
   if (!event.target.closest("#form")) return;
   form().dataset.changed = event.target.name;
   if (event.target.name === "by") {
-    const {group, tab: chosen} = form().elements;
+    const {group, tab: below} = form().elements;
     if (group) group.value = "";
-    if (event.target.value) chosen.value = "groups";
+    if (event.target.value) below.value = "groups";
+    toTabs();
   }
-  go(address(), undefined, event.target.name === "by");
+  go(chosen());
 });
 document.addEventListener("input", (event) => {
   const {type, name, value, previousElementSibling: told} = event.target;
   if (type === "range") told.value = name === "bins" && value === "0" ? "default" : value;
 });
-addEventListener("popstate", () => load(location.search || "?"));
+addEventListener("popstate", () => go(location.search || "?"));
 
 // Marks can be reached and pressed by keys; dragging across a picture of two outcomes selects rows.
 function prepare(place) {
@@ -156,54 +176,64 @@ function prepare(place) {
   }
   place.querySelectorAll("[data-turn]").forEach(turnable);
   const figure = place.querySelector("#marks");
-  if (!figure || figure.dataset.kind === "4") return;
-  const svg = figure.querySelector(":scope > svg");
-  place.querySelectorAll(MARKS).forEach((mark) => {
+  if (!figure || figure.dataset.size === "4") return;
+  marks().forEach((mark, i) => {
     mark.setAttribute("tabindex", "0");
     mark.setAttribute("role", "button");
     mark.setAttribute("aria-label", mark.dataset.note || "bin");
-    mark.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(mark); } });
+    mark.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose({bin: i}); } });
   });
+  const svg = figure.querySelector(":scope > svg");
   svg.setAttribute("role", "group");
-  if (figure.dataset.kind === "3") return;
-  svg.dataset.brush = "1";
-  brush(svg, figure.dataset.axis.split(" ").map(Number));
+  if (figure.dataset.size === "2") brush(svg);
+  point();
 }
 
-function brush(svg, [low, high, square]) {
+// Where the horizontal axis of the picture is, and what is at its ends.
+function axis() {
+  const [low, high, square] = document.getElementById("marks").dataset.axis.split(" ").map(Number);
   const [left, right] = square ? [92, 392] : [54, 430];
+  return {low, left, scale: (right - left) / (high - low)};
+}
+
+// Mark in the picture what is selected.
+function point() {
+  const query = read(location.search);
+  marks().forEach((mark, i) => mark.setAttribute("aria-pressed", String(i) === query.get("bin")));
+  shade(query.has("low") || query.has("high") ? [Number(query.get("low") || 0), Number(query.get("high") || 1)] : null);
+}
+
+function shade(range) {
+  document.querySelector("#marks .brush")?.remove();
+  const svg = document.querySelector("#marks[data-size='2'] > svg");
+  if (!range || !svg) return;
+  const {low, left, scale} = axis();
+  const area = svg.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "rect"));
+  set(area, {class: "brush", x: left + (range[0] - low) * scale, width: (range[1] - range[0]) * scale, y: 10, height: 300});
+}
+
+function brush(svg) {
+  let start = null;
+  let range = null;
   const at = (event) => {
     const box = svg.getBoundingClientRect();
-    const x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
-    return Math.max(0, Math.min(1, low + (x - left) / (right - left) * (high - low)));
+    const {low, left, scale} = axis();
+    return Math.max(0, Math.min(1, low + ((event.clientX - box.left) / box.width * svg.viewBox.baseVal.width - left) / scale));
   };
-  let start = null;
-  let area = null;
   svg.addEventListener("pointerdown", (event) => { if (!event.target.closest(".mark")) start = at(event); });
   svg.addEventListener("pointermove", (event) => {
     if (start === null) return;
-    if (!area) {
-      area = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-      svg.append(area);
-    }
-    const ends = [start, at(event)].sort((a, b) => a - b).map((value) => left + (value - low) / (high - low) * (right - left));
-    set(area, {class: "brush", x: ends[0], width: ends[1] - ends[0], y: 10, height: 300});
+    svg.setPointerCapture(event.pointerId);
+    shade(range = [start, at(event)].sort((a, b) => a - b));
   });
-  addEventListener("pointerup", (event) => {
-    if (start === null) return;
-    const ends = [start, at(event)].sort((a, b) => a - b);
-    start = null;
-    area?.remove();
-    area = null;
-    if (!svg.isConnected || ends[1] - ends[0] < 0.01) return;
-    const query = new URLSearchParams(location.search);
-    for (const name of ["bin", "page"]) query.delete(name);
-    query.set("low", ends[0].toFixed(3));
-    query.set("high", ends[1].toFixed(3));
-    query.set("tab", "rows");
-    go(`?${query}`, ["controls", "below"]);
+  for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => {
+    const [low, high] = range || [0, 0];
+    start = range = null;
+    if (high - low >= 0.01) choose({low: low.toFixed(3), high: high.toFixed(3)});
+    else point();
   });
 }
 
 prepare(document);
+shown = above(location.search);
 load(location.search || "?", document.querySelector("#below .wait") ? ["verdict", "below"] : ["verdict"]);

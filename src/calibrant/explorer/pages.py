@@ -1,35 +1,46 @@
 """What a browser is sent: the page, and its panels one by one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 
 from calibrant import tables
 from calibrant.checks.labels import shown
-from calibrant.diagrams import ReliabilityDiagram
-from calibrant.diagrams.charts import chart, forest
+from calibrant.diagrams import ReliabilityDiagram, reliability_diagram
+from calibrant.diagrams.charts import chart
 from calibrant.diagrams.charts.svg import asset, policy
 from calibrant.diagrams.listed import bin_records
 from calibrant.diagrams.null import null_picture
 from calibrant.explorer import code, lessons
 from calibrant.explorer.session import Session
 from calibrant.explorer.state import MOST_BINS, STEEPEST, STYLES, TABS, State
+from calibrant.inference import calibration_test, classwise, compare, evaluate, slices
 from calibrant.inference.replicates.problem import Progress
-from calibrant.lenses import Canonical
-from calibrant.monitor.periods import HEADER as PERIODS
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import WHOLE
-from calibrant.reporting.page import sparks
-from calibrant.words import capital, many, pvalue
+from calibrant.regions import search
+from calibrant.reporting.contents import Where
+from calibrant.reporting.page import (
+    environment,
+    figure_parts,
+    slices_parts,
+    sparks,
+    time_parts,
+    where_parts,
+)
+from calibrant.words import capital, pvalue
 
 PAGE_ROWS = 20
 MOST_SPARKS = 12
 MOST_CHIPS = 100  # classes that can be clicked together
 MOST_COLUMNS = 8  # of a file, beside each row
+MOST_LENSES = 1000  # classes that are offered one by one
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 STATISTICS = {
     "": "ECE",
     "mce": "largest gap (MCE)",
@@ -42,32 +53,28 @@ STATISTICS = {
     "kernel:0.1": "kernel",
     "log": "log loss",
 }
-OF_MANY = {"kernel:0.1": "kernel", "worst-class": "worst class", "classwise_ece": "classwise ECE"}
-MOST_LENSES = 1000  # classes that are offered one by one
-IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+OF_MANY = {
+    "": "no single statistic",
+    "log": "log loss",
+    "kernel:0.1": "kernel",
+    "worst-class": "worst class",
+    "classwise_ece": "classwise ECE",
+}
 
 
 class Pages:
     """The pages of a session."""
 
     def __init__(self, session: Session, title: str) -> None:
-        from jinja2 import Environment, PackageLoader  # noqa: PLC0415
-        from markupsafe import Markup  # noqa: PLC0415
-
-        self.session = session
-        self.title = title
-        environment = Environment(
-            loader=PackageLoader("calibrant.explorer", "."),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.globals.update(
-            raw=Markup, many=many, session=session, lessons=lessons, styles=STYLES, tabs=TABS
-        )
-        environment.globals.update(most_bins=MOST_BINS, steepest=STEEPEST)
-        self._page = environment.get_template("page.html.j2")
-        self._parts = environment.get_template("parts.html.j2").module
+        self.session, self.title = session, title
+        found = environment()
+        found.globals.update(session=session, lessons=lessons, styles=STYLES, tabs=TABS)
+        found.globals.update(most_bins=MOST_BINS, steepest=STEEPEST)
+        self._page = found.get_template("explorer/page.html.j2")
+        self._parts = [
+            found.get_template(name).module
+            for name in ("explorer/parts.html.j2", "reporting/sections.html.j2")
+        ]
         here = files("calibrant.explorer")
         self.script = asset("chart.js") + here.joinpath("page.js").read_text("utf-8")
         report = files("calibrant.reporting").joinpath("style.css").read_text("utf-8")
@@ -82,14 +89,17 @@ class Pages:
 
     def whole(self, state: State) -> str:
         """Return the page of a state."""
-        return self._page.render(
-            title=self.title,
-            state=state,
-            style=self.style,
-            script=self.script,
-            controls=self.controls(state),
-            diagram=self.diagram(state),
-            below=self.below(state) if state.tab in ("bins", "rows", "code") else None,
+        quick = state.tab in ("bins", "rows", "code")
+        return str(
+            self._page.render(
+                title=self.title,
+                state=state,
+                style=self.style,
+                script=self.script,
+                controls=self.controls(state),
+                diagram=self.diagram(state),
+                below=self.below(state) if quick else None,
+            )
         )
 
     def alone(self, panel: str) -> str:
@@ -103,148 +113,129 @@ class Pages:
         """Return the form on the left."""
         session, data = self.session, self.session.model(state)
         grouped = state.by in data.columns and not state.lesson
+        statistics = STATISTICS if session.two(state) else OF_MANY
         return self._part(
             "lesson" if state.lesson else "controls",
             state=state,
             data=data,
-            lenses=_lenses(state, data, session),
-            statistics=_statistics(state, session.two(state)),
-            groups=[name for name, _, _ in session.group_rows(state)] if grouped else [],
+            lenses=_offered(_lenses(data, session.lens_name(replace(state, lens=""))), state.lens),
+            statistics=_offered(statistics, state.statistic),
+            groups=session.group_rows(state) if grouped else [],
             chips=_chips(state, data),
             repairs=[name for name in WHOLE if data.m == 2 or name != "beta"],
         )
 
     def diagram(self, state: State, progress: Progress | None = None) -> str:
-        """Return the reliability diagram, and the null distribution of its ECE."""
-        found = self.session.diagram(state, progress)
-        picture = found.picture(**look(state, found))
-        drawn = chart(picture, found.sentence)
-        test = self.session.test(state, progress) if len(found.series) == 1 else None
-        beside = None
-        if test is not None:
-            beside = chart(null_picture(test, str(test.settings["statistic"])))
-        frame = picture.frame
+        """Return the reliability diagram, and the null distribution of its statistic."""
+        found = self.session.ask(reliability_diagram, state, progress)
+        drawn = figure_parts(found, "marks", found.sentence, **look(state, found))
+        null, p = None, ""
+        if self.session.statistic(state):
+            test = self.session.ask(calibration_test, state, progress)
+            null = chart(null_picture(test, str(test.settings["statistic"]))).figure
+            p = pvalue(test.pvalue, test.null.size)
+        frame = drawn["frame"]
+        two = len(found.classes) == 2
         return self._part(
             "diagram",
             state=state,
-            sentence=found.sentence,
-            drawn=drawn.figure,
+            drawn=drawn,
+            figure=replace(drawn["chart"], table=((), ())).figure,
             axis="" if frame is None else f"{frame.x[0]} {frame.x[1]} {int(frame.square)}",
-            kind=len(found.classes),
+            size=len(found.classes),
             one=len(found.series) == 1,
             worst=_worst(found, state),
             title=capital(found.subject or f"P({found.classes[found.event]})")
-            if len(found.classes) == 2
+            if two
             else ", ".join(found.classes),
             rows=self.session.data(state).n,
-            null=None if beside is None else beside.figure,
-            p=None if test is None else pvalue(test.pvalue, test.null.size),
+            null=null,
+            p=p,
         )
 
     def verdict(self, state: State, progress: Progress | None = None) -> str:
         """Return what may be concluded about the lens, of one model or two."""
         if state.other and not state.repair:
-            compared = self.session.comparison(state, progress)
+            compared = self.session.ask(compare, state, progress)
             lines = [(False, line) for line in str(compared).splitlines()]
-            header, rows = compared.lines()
+            table = compared.lines()
         else:
             lines = []
-            for name, found in self.session.evaluations(state, progress).items():
-                before = f"{capital(name)}: " if state.repair else ""
+            names = ("As it is: ", f"After {state.repair}: ") if state.repair else ("",)
+            judged = self.session.evaluations(state, progress)
+            for before, found in zip(names, judged, strict=True):
                 lines += [(v.rejected, f"{before}{v.sentence}") for v in found.verdicts]
                 if found.ece is not None:
                     lines.append((False, f"{before}{str(found).splitlines()[-1]}"))
-                header, rows = found.lines()
-        return self._part("verdict", lines=lines, table=tables.cards(header, rows, 2))
+                table = found.lines()
+        return self._part("verdict", lines=lines, table=table)
 
     def below(self, state: State, progress: Progress | None = None) -> str:
         """Return what is under the diagram: the chosen tab."""
         return str(getattr(self, f"_{state.tab}")(state, progress))
 
     def _bins(self, state: State, progress: Progress | None) -> str:
-        found = self.session.diagram(state, progress)
+        found = self.session.ask(reliability_diagram, state, progress)
         header, lines = found.lines()
         links = [state.query(bin=mark, tab="rows", page=0) for mark in _marks(found)]
-        return self._part("bins", header=header, lines=lines, links=links)
+        return self._part("bins", header=header, lines=_linked(lines, links) or lines, links=links)
 
     def _rows(self, state: State, progress: Progress | None) -> str:
-        found = self.session.diagram(state, progress)
+        found = self.session.ask(reliability_diagram, state, progress)
         rows = selected_rows(self.session, state, found)
-        header, lines, numbers = row_table(self.session, state, rows)
-        images = [
-            [i for i, cell in enumerate(line) if cell.lower().endswith(IMAGES)] for line in lines
-        ]
+        first = state.page * PAGE_ROWS
+        header, lines = row_table(self.session, state, rows[first : first + PAGE_ROWS])
+        names, told = found.lines()
+        fixed = len(header) - min(MOST_COLUMNS, len(self.session.model(state).columns))
+        place = _marks(found).index(state.bin) if state.bin in _marks(found) else None
         return self._part(
             "rows",
             state=state,
             header=header,
-            lines=zip(numbers, lines, images, strict=True),
+            lines=[_pictured(state, header, line, fixed) for line in lines],
             n=len(rows),
-            first=state.page * PAGE_ROWS,
-            last=min(len(rows), (state.page + 1) * PAGE_ROWS),
-            fixed=len(header) - len(beside(self.session.model(state))),
+            first=first,
+            bin=None if place is None else f"{names[0]} {told[place][0]}",
         )
 
     def _classes(self, state: State, progress: Progress | None) -> str:
-        found = self.session.classes(state, progress)
+        found = self.session.ask(classwise, state, progress)
         header, lines = found.lines()
-        diagrams = {
-            name: self.session.diagram(replace(state, lens=f"class:{name}", bins=0, other=""))
-            for name in (found.classes[j] for j in found.ranked[:MOST_SPARKS])
-        }
-        pictures, _ = sparks(diagrams)
-        small = [(name, state.moved(lens=f"class:{name}"), drawn) for name, drawn in pictures]
-        links = [state.moved(lens=f"class:{line[0]}") for line in lines]
+        of = [state.moved(lens=f"class:{line[0]}") for line in lines]
+        alone = [
+            replace(state, lens=f"class:{line[0]}", bins=0, other="")
+            for line in lines[:MOST_SPARKS]
+        ]
+        diagrams = {one.lens[6:]: self.session.ask(reliability_diagram, one) for one in alone}
         return self._part(
             "classes",
             told=capital(str(found)),
-            worst=found.classes[found.ranked[0]],
-            why=next(iter(diagrams.values())).sentence,
-            sparks=small,
+            worst=lines[0][0],
+            why=self.session.ask(evaluate, alone[0], progress).verdicts[0].sentence,
+            sparks=zip(sparks(diagrams)[0], of, strict=False),
             header=header,
-            lines=lines,
-            links=links,
+            lines=_linked(lines, of),
+            link=of[0],
         )
 
     def _groups(self, state: State, progress: Progress | None) -> str:
         columns = list(self.session.model(state).columns)
         if not columns or not state.by:
-            return self._part("groups", state=state, columns=columns, drawn=None)
-        found = self.session.groups(state, progress)
-        header, lines = found.lines()
-        drawn = forest(found.rows, f"How far off the groups of {state.by} are.")
-        links = [
-            state.moved(group="" if row.group == state.group else row.group) for row in found.rows
-        ]
-        return self._part(
-            "groups",
-            state=state,
-            columns=columns,
-            told=f"{found}.",
-            drawn=drawn.figure,
-            header=header[1:],
-            lines=[line[1:] for line in lines],
-            links=links,
-        )
+            return self._part("column", state=state, columns=columns)
+        found = self.session.ask(slices, replace(state, group=""), progress)
+        parts = slices_parts(found, "groups")
+        links = [state.moved(group=line[1]) for line in parts["slice_rows"]]
+        parts["slice_rows"] = _linked(parts["slice_rows"], links, 1)
+        return self._part("groups", **parts)
 
     def _where(self, state: State, progress: Progress | None) -> str:
-        found = self.session.where(state, progress)
-        header, lines = found.lines()
         return self._part(
-            "where",
-            told=found.sentences,
-            notes=found.notes,
-            drawn=found.figure().figure,
-            table=tables.cards(header, lines, 1),
+            "where", **where_parts(Where(self.session.ask(search, state, progress)), "")
         )
 
     def _when(self, state: State, _: Progress | None) -> str:
-        found = self.session.when(state)
-        if found is None:
-            return self._part("when", found=None)
-        drawn = chart(found.picture(), found.sentence).figure
-        periods = tables.cards(PERIODS, [period.cells() for period in found.periods], 1)
-        return self._part("when", found=found, drawn=drawn, table=periods)
+        found = time_parts(self.session.when(state), "time")
+        return self._part("over_time" if found else "timeless", **found)
 
     def _code(self, state: State, _: Progress | None) -> str:
         return self._part(
@@ -255,28 +246,48 @@ class Pages:
         )
 
     def _part(self, name: str, **values: Any) -> str:
-        return str(getattr(self._parts, name)(values))
+        module = next(one for one in self._parts if hasattr(one, name))
+        return str(getattr(module, name)(values))
 
 
-def _lenses(state: State, data: Predictions, session: Session) -> dict[str, str]:
+def _linked(lines: Sequence[Sequence[str]], links: Sequence[str], at: int = 0) -> list[list[str]]:
+    """Return lines of a table in which one cell of each is a link."""
+    from markupsafe import Markup  # noqa: PLC0415
+
+    form = Markup('<a data-go href="{}">{}</a>')
+    return [
+        [*line[:at], form.format(link, tables.visible(line[at])), *line[at + 1 :]]
+        for line, link in zip(lines, links, strict=False)
+    ]
+
+
+def _pictured(state: State, header: Sequence[str], line: Sequence[str], fixed: int) -> list[str]:
+    """Return a line of the table of rows in which names of pictures are pictures."""
+    from markupsafe import Markup  # noqa: PLC0415
+
+    form, found = Markup('<img loading="lazy" alt="{}" src="image?{}">'), list(line)
+    for i, name in enumerate(line):
+        if i >= fixed and name.lower().endswith(IMAGES):
+            row = line[0].replace(",", "")
+            where = urlencode({"model": state.model, "row": row, "column": header[i]})
+            found[i] = form.format(tables.visible(name), where)
+    return found
+
+
+def _lenses(data: Predictions, default: str) -> dict[str, str]:
     """Return the lenses that are offered, by name, the default first."""
     if data.m == 2:
-        found = {"": f"P({data.classes[1]})", "top": "predicted class"}
-    else:
-        whole = isinstance(session.lens(replace(state, lens="")), Canonical)
-        found = {"": "all classes"} if whole else {}
-        found |= {"top" if whole else "": "predicted class"}
-        found |= {f"top:{k}": f"top {k} classes" for k in range(2, min(4, data.m))}
-        found |= {"pooled": "all classes pooled"}
-        found |= {f"class:{name}": f"class {shown(name)}" for name in data.classes[:MOST_LENSES]}
-    return found if state.lens in found else found | {state.lens: state.lens}
+        return {"": f"P({data.classes[1]})", "top": "predicted class"}
+    found = {"": "all classes"} if default == "canonical" else {}
+    found |= {"top" if found else "": "predicted class"}
+    found |= {f"top:{k}": f"top {k} classes" for k in range(2, min(4, data.m))}
+    found |= {"pooled": "all classes pooled"}
+    return found | {f"class:{name}": f"class {shown(name)}" for name in data.classes[:MOST_LENSES]}
 
 
-def _statistics(state: State, two: bool) -> dict[str, str]:
-    """Return the statistics that are offered, by name: those of one probability, or of several."""
-    found = STATISTICS if two else {"": "no single statistic", "log": STATISTICS["log"]} | OF_MANY
-    other = state.statistic
-    return found if other in found else found | {other: other}
+def _offered(known: dict[str, str], chosen: str) -> dict[str, str]:
+    """Return what is offered, with what was chosen by its address."""
+    return known if chosen in known else known | {chosen: chosen}
 
 
 def _chips(state: State, data: Predictions) -> list[tuple[str, int]]:
@@ -338,35 +349,16 @@ def selected_rows(session: Session, state: State, found: ReliabilityDiagram) -> 
     return rows[np.argsort(given, kind="stable")]
 
 
-def beside(data: Predictions) -> list[str]:
-    """Return the columns of a file that are shown beside rows."""
-    return list(data.columns)[:MOST_COLUMNS]
-
-
-def row_table(
-    session: Session, state: State, rows: Any
-) -> tuple[Sequence[str], list[list[str]], list[int]]:
-    """Return header, lines and numbers of one page of rows."""
+def row_table(session: Session, state: State, rows: Any) -> tuple[list[str], list[list[str]]]:
+    """Return header and lines of some rows, with the first columns of the file."""
     data, numbers = session.data(state), session.rows(state)
-    columns = beside(data)
-    header = ("row, from 0", "outcome", "P(outcome)", "predicted", "confidence", *columns)
-    if data.m == 2:
-        header = ("row, from 0", "outcome", "P(outcome)", f"P({data.classes[1]})", *columns)
-    some = rows[state.page * PAGE_ROWS : (state.page + 1) * PAGE_ROWS]
-    lines = [list(_line(data, int(row), int(numbers[row]), columns)) for row in some]
-    return header, lines, [int(numbers[row]) for row in some]
-
-
-def _line(data: Predictions, row: int, number: int, columns: Sequence[str]) -> Iterator[str]:
-    probs, label = data.probs[row], int(data.labels[row])
-    yield f"{number:,}"
-    yield data.classes[label]
-    yield f"{probs[label]:.4f}"
-    if data.m == 2:
-        yield f"{probs[1]:.4f}"
-    else:
+    columns = list(data.columns)[:MOST_COLUMNS]
+    told = [f"P({data.classes[1]})"] if data.m == 2 else ["predicted", "confidence"]
+    lines = []
+    for row in rows:
+        probs, label = data.probs[row], data.labels[row]
         top = int(probs.argmax())
-        yield data.classes[top]
-        yield f"{probs[top]:.4f}"
-    for column in columns:
-        yield str(data.columns[column][row])
+        said = [f"{probs[1]:.4f}"] if data.m == 2 else [data.classes[top], f"{probs[top]:.4f}"]
+        known = [f"{numbers[row]:,}", data.classes[label], f"{probs[label]:.4f}"]
+        lines.append([*known, *said, *(str(data.columns[name][row]) for name in columns)])
+    return ["row, from 0", "outcome", "P(outcome)", *told, *columns], lines

@@ -11,7 +11,6 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,7 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, final
 from urllib.parse import parse_qsl, urlsplit
 
-from calibrant.explorer.pages import IMAGES, PAGE_ROWS, Pages, look, row_table, selected_rows
+from calibrant.diagrams import reliability_diagram
+from calibrant.explorer.pages import IMAGES, Pages, look, row_table, selected_rows
 from calibrant.explorer.session import Session
 from calibrant.explorer.state import State
 from calibrant.inference.replicates.problem import Progress
@@ -48,22 +48,20 @@ class Tickets:
     def __init__(self) -> None:
         self._latest: dict[str, int] = {}
         self._shares: dict[str, float] = {}
-        self._guard = threading.Lock()
 
     def progress(self, ticket: str) -> Progress | None:
         """Return what work reports to; it ends work that nobody waits for any more."""
-        tab, _, number = ticket.partition(".")
-        if not re.fullmatch(r"[0-9a-z]{1,30}", tab) or not re.fullmatch(r"[0-9]{1,9}", number):
+        found = re.fullmatch(r"([0-9a-z]{1,30})\.([0-9]{1,9})", ticket)
+        if found is None:
             return None
-        with self._guard:
-            if len(self._latest) > MOST_TICKETS:
-                self._latest.clear()
-                self._shares.clear()
-            self._latest[tab] = max(int(number), self._latest.get(tab, 0))
-            self._shares[tab] = 0.0
+        tab, number = found[1], int(found[2])
+        if len(self._latest) > MOST_TICKETS:
+            self._latest, self._shares = {}, {}
+        self._latest[tab] = max(number, self._latest.get(tab, 0))
+        self._shares[tab] = 0.0
 
         def tell(done: int, total: int) -> None:
-            if int(number) < self._latest.get(tab, 0):
+            if number < self._latest.get(tab, 0):
                 raise OutdatedError
             self._shares[tab] = done / max(1, total)
 
@@ -88,6 +86,7 @@ class Explorer:
         host: str = LOCAL,
         port: int = 0,
         images: Path | None = None,
+        first: State = State(),  # noqa: B008 (it cannot change)
     ) -> None:
         self.session, self.pages = session, Pages(session, title)
         self.images = None if images is None else Path(os.path.realpath(images))
@@ -95,13 +94,14 @@ class Explorer:
         self.slots = threading.BoundedSemaphore(AT_ONCE)
         handler = type("ExplorerHandler", (Handler,), {"explorer": self})
         self.server = _listen(host, port, handler)
-        self.host = host
+        self.host, self.first = host, first
 
     @property
     def address(self) -> str:
         """Where the page is, with the token."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.server.server_port}/{self.token}/"
+        query = self.first.query() if self.first != State() else ""
+        return f"http://{host}:{self.server.server_port}/{self.token}/{query}"
 
     def names(self, host: str) -> set[str]:
         """Return what the server is called by those who mean it; `host` is what somebody said."""
@@ -169,15 +169,8 @@ class Handler(BaseHTTPRequestHandler):
         given = dict(parse_qsl(query, max_num_fields=64, keep_blank_values=True))
         try:
             self._answer(page, given)
-        except (ValueError, TypeError, IndexError) as error:
-            self._send(str(error).replace("`", ""), HTTPStatus.BAD_REQUEST)
-        except OutdatedError:
-            self._send("Outdated.", HTTPStatus.CONFLICT)
-        except MemoryError:
-            self._send("There is not enough memory for this.", HTTPStatus.INSUFFICIENT_STORAGE)
         except Exception as error:  # a fault of ours must not end the answer without a word
-            found = f"The explorer failed: {type(error).__name__}: {error}"
-            self._send(found, HTTPStatus.INTERNAL_SERVER_ERROR)
+            self._send(*_told(error))
 
     def _trusted(self, token: str) -> bool:
         """Whether a request knows the token, names this host, and comes from our own page."""
@@ -191,33 +184,36 @@ class Handler(BaseHTTPRequestHandler):
         )
 
     def _answer(self, page: str, given: dict[str, str]) -> None:
+        """Send a page, one of its panels, a file, or how far the work is."""
+        here, ticket = self.explorer, given.get("ticket", "")
+        panel = page.removeprefix("panel/")
         if page == "progress":
-            self._send(f"{self.explorer.tickets.share(given.get('ticket', '')):.4f}")
-        elif page == "image":
+            self._send(f"{here.tickets.share(ticket):.4f}")
+            return
+        if page == "image":
             self._image(given)
-        elif page == "" or page in FILES or page.startswith("panel/"):
-            with self.explorer.slots:
-                self._send(*self._computed(page, State.of(given), given))
-        else:
+            return
+        if page not in ("", *FILES) and (panel == page or panel not in PANELS):
             self._send("There is no such page.", HTTPStatus.NOT_FOUND)
+            return
+        state, progress = here.session.tidy(State.of(given)), here.tickets.progress(ticket)
+        with here.slots:
+            told, kind, name = self._computed(page, panel, state, progress)
+        if given.get("alone"):
+            told = here.pages.alone(str(told))
+        self._send(told, kind=kind, name=name)
 
     def _computed(
-        self, page: str, state: State, given: dict[str, str]
-    ) -> tuple[str | bytes, HTTPStatus, str, str]:
-        """Return what is sent: the body, the status, the type, and the name of a file."""
-        pages, session = self.explorer.pages, self.explorer.session
+        self, page: str, panel: str, state: State, progress: Progress | None
+    ) -> tuple[str | bytes, str, str]:
+        """Return what is sent, its type, and the name of a file."""
+        pages = self.explorer.pages
         if page in FILES:
             kind = TYPES.get(Path(page).suffix, "text/html")
-            return FILES[page](session, state), HTTPStatus.OK, kind, f"calibrant-{page}"
+            return FILES[page](pages.session, state), kind, f"calibrant-{page}"
         if page == "":
-            return pages.whole(state), HTTPStatus.OK, "text/html", ""
-        panel = page.removeprefix("panel/")
-        if panel not in PANELS:
-            return "There is no such panel.", HTTPStatus.NOT_FOUND, "text/plain", ""
-        found = getattr(pages, panel)(
-            state, self.explorer.tickets.progress(given.get("ticket", ""))
-        )
-        return pages.alone(found) if given.get("alone") else found, HTTPStatus.OK, "text/html", ""
+            return pages.whole(state), "text/html", ""
+        return getattr(pages, panel)(state, progress), "text/html", ""
 
     def _image(self, given: dict[str, str]) -> None:
         """Send the picture that a row names, if it lies in the folder of pictures."""
@@ -241,15 +237,19 @@ class Handler(BaseHTTPRequestHandler):
     ) -> None:
         found = body.encode() if isinstance(body, str) else body
         self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(found)))
-        self.send_header("Content-Security-Policy", self.explorer.pages.policy)
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("Referrer-Policy", "no-referrer")
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        headers = {
+            "Content-Type": f"{kind}; charset=utf-8",
+            "Content-Length": str(len(found)),
+            "Content-Security-Policy": self.explorer.pages.policy,
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cache-Control": "no-store",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }
         if name:
-            self.send_header("Content-Disposition", f'attachment; filename="{name}"')
+            headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        for each in headers.items():
+            self.send_header(*each)
         self.end_headers()
         try:
             self.wfile.write(found)
@@ -258,6 +258,18 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing: requests hold the token."""
+
+
+def _told(error: Exception) -> tuple[str, HTTPStatus]:
+    """Return what is said of an error."""
+    if isinstance(error, ValueError | TypeError | IndexError):
+        return str(error).replace("`", ""), HTTPStatus.BAD_REQUEST
+    if isinstance(error, OutdatedError):
+        return "Outdated.", HTTPStatus.CONFLICT
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this.", HTTPStatus.INSUFFICIENT_STORAGE
+    told = f"The explorer failed: {type(error).__name__}: {error}"
+    return told, HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def _picture(folder: Path, name: str) -> Path | None:
@@ -269,48 +281,53 @@ def _picture(folder: Path, name: str) -> Path | None:
 
 
 def _svg(session: Session, state: State) -> str:
-    found = session.diagram(state)
+    found = session.ask(reliability_diagram, state)
     return found.figure(**look(state, found)).svg
 
 
 def _png(session: Session, state: State) -> bytes:
     from calibrant.diagrams import static  # noqa: PLC0415 (loads matplotlib)
 
-    found = session.diagram(state)
-    with _DRAWING, TemporaryDirectory() as folder:
-        path = Path(folder) / "figure.png"
+    found = session.ask(reliability_diagram, state)
+
+    def draw(path: Path) -> None:
         static.draw_without_window()
         static.save(found.plot(**look(state, found)), path)
-        return path.read_bytes()
+
+    with _DRAWING:
+        return _written("figure.png", draw)
 
 
 _DRAWING = threading.Lock()  # matplotlib's state knows one thread
 
 
-def _csv(header: Any, lines: Any) -> str:
+def _bins_csv(session: Session, state: State) -> str:
+    return str(session.ask(reliability_diagram, state).to_frame("polars").write_csv())
+
+
+def _rows_csv(session: Session, state: State) -> str:
+    rows = selected_rows(session, state, session.ask(reliability_diagram, state))
+    header, lines = row_table(session, state, rows[:MOST_CSV])
     out = io.StringIO()
     csv.writer(out).writerows([header, *lines])
     return out.getvalue()
 
 
-def _bins_csv(session: Session, state: State) -> str:
-    return str(session.diagram(state).to_frame("polars").write_csv())
+def _report(session: Session, state: State) -> bytes:
+    models = session.pair(state)
+    data: Any = models if len(models) > 1 else next(iter(models.values()))
+    told = {"region": state.region or None, **session.draws}
+    if state.lens.startswith("groups:") and not session.two(state):
+        told["groups"] = state.lens
+    return _written("report.html", lambda path: report(data, path, **told))
 
 
-def _rows_csv(session: Session, state: State) -> str:
-    rows = selected_rows(session, state, session.diagram(state))
-    pages = range(min(-(-len(rows) // PAGE_ROWS), MOST_CSV // PAGE_ROWS))
-    parts = [row_table(session, replace(state, page=page), rows) for page in pages]
-    return _csv(parts[0][0] if parts else (), [line for part in parts for line in part[1]])
-
-
-def _report(session: Session, state: State) -> str:
+def _written(name: str, write: Callable[[Path], Any]) -> bytes:
+    """Return what is written into a file."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "report.html"
-        models = session.pair(state)
-        data: Any = models if len(models) > 1 else next(iter(models.values()))
-        report(data, path, region=state.region or None, **session.draws)
-        return path.read_text("utf-8")
+        path = Path(folder) / name
+        write(path)
+        return path.read_bytes()
 
 
 FILES: dict[str, Callable[[Session, State], str | bytes]] = {

@@ -24,6 +24,7 @@ from calibrant.diagrams.bins import bins_picture
 from calibrant.diagrams.charts import chart, forest, spark
 from calibrant.diagrams.charts.svg import asset, policy
 from calibrant.diagrams.diagram import Models, named
+from calibrant.diagrams.picture import Picture
 from calibrant.inference import Comparison, Evaluation, Slice, Slices, compare, evaluate
 from calibrant.inference.replicates.problem import Progress, check_resamples, part
 from calibrant.inference.verdicts.evaluation import HEADER
@@ -153,6 +154,22 @@ def same_rows(models: Mapping[str, Predictions]) -> bool:
     )
 
 
+def environment() -> Any:
+    """Return what writes pages from templates: those of the report and of the explorer."""
+    from jinja2 import Environment, PackageLoader  # noqa: PLC0415
+    from markupsafe import Markup  # noqa: PLC0415
+
+    found = Environment(
+        loader=PackageLoader("calibrant", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    table = lambda *args, **more: Markup(tables.cards(*args, **more))  # noqa: E731
+    found.globals.update(table=table, raw=Markup, capital=capital, many=many)
+    return found
+
+
 def _render(
     title: str,
     contents: Sequence[Contents],
@@ -160,47 +177,40 @@ def _render(
     settings: Settings,
 ) -> str:
     """Write the page."""
-    from jinja2 import Environment, PackageLoader  # noqa: PLC0415
-    from markupsafe import Markup  # noqa: PLC0415
-
-    environment = Environment(
-        loader=PackageLoader("calibrant.reporting", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     compared, together = None, None
     if comparison is not None:
         found, together = comparison
         compared = comparison_parts(found, main_lens(contents[0].data))
-        compared["drawn"] = _figure(together, "comparison-figure")
+        compared["drawn"] = figure_parts(together, "comparison-figure")
     models = [_model(c, f"model{i}") for i, c in enumerate(contents)]
     script = asset("chart.js") + files("calibrant.reporting").joinpath("page.js").read_text("utf-8")
     origin = provenance(contents, together, settings)
-    page = environment.get_template("template.html.j2").render(
-        title=title,
-        region=settings.region,
-        models=models,
-        comparison=compared,
-        header=HEADER,
-        table=lambda *args, **more: Markup(tables.cards(*args, **more)),
-        raw=Markup,
-        capital=capital,
-        chart_style=asset("palette.css") + asset("chart.css"),
-        script=script,
-        policy=policy(script),
-        provenance=json.dumps(origin, indent=2, ensure_ascii=False),
+    page = (
+        environment()
+        .get_template("reporting/template.html.j2")
+        .render(
+            title=title,
+            region=settings.region,
+            models=models,
+            comparison=compared,
+            header=HEADER,
+            chart_style=asset("palette.css") + asset("chart.css"),
+            script=script,
+            policy=policy(script),
+            provenance=json.dumps(origin, indent=2, ensure_ascii=False),
+        )
     )
     return tables.visible(page, keep="\n\t")
 
 
 def _model(contents: Contents, element: str) -> dict[str, Any]:
     drawings = [
-        {"title": one.title, **_figure(one.diagram, f"{element}-{one.name}", one.diagram.sentence)}
+        figure_parts(one.diagram, f"{element}-{one.name}", one.diagram.sentence)
+        | {"title": one.title}
         for one in contents.drawings
     ]
     if contents.curve is not None:
-        curve = _figure(contents.curve, f"{element}-curve", contents.curve.sentence)
+        curve = figure_parts(contents.curve, f"{element}-curve", contents.curve.sentence)
         drawings.insert(1, {"title": "Isotonic (CORP)", **curve})
     return {
         "id": element,
@@ -223,9 +233,9 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         **_sparks(contents.class_drawings),
         "classes": contents.classes,
         "most_classes": of_model.MOST_CLASSES,
-        **_slices(contents.slices, element),
-        **_over_time(contents.over_time, element),
-        "where": None if contents.where is None else _where(contents.where, element),
+        **slices_parts(contents.slices, element),
+        **time_parts(contents.over_time, element),
+        "where": None if contents.where is None else where_parts(contents.where, element),
         **_risks(contents.risks, element),
     }
 
@@ -238,10 +248,10 @@ def _size(data: Predictions | Scan) -> str:
     return f"{many(data.n, 'row')}{within}, {data.m:,} classes{weighted}"
 
 
-def _figure(
-    diagram: ReliabilityDiagram | CurveDiagram, element: str, found: str = ""
+def figure_parts(
+    diagram: ReliabilityDiagram | CurveDiagram, element: str, found: str = "", **look: Any
 ) -> dict[str, Any]:
-    """Return what the page needs to show a diagram; `found` is what it shows, in a sentence."""
+    """Return what a page needs to show a diagram; `found` is what it shows, in a sentence."""
     if isinstance(diagram, CurveDiagram):
         kind = "curve"
     elif diagram.n_outcomes > 2:
@@ -251,8 +261,10 @@ def _figure(
     told = "the probabilities were too high"
     if diagram.subject == TopLabel().subject:
         told = "the model was overconfident"
-    drawn = chart(diagram.picture(), found, diagram.lines())
-    return {"kind": kind, "id": element, "chart": drawn, "summary": found, "too_high": told}
+    picture: Picture = diagram.picture(**look)
+    drawn: dict[str, Any] = {"kind": kind, "id": element, "frame": picture.frame}
+    drawn["chart"] = chart(picture, found, diagram.lines())
+    return drawn | {"summary": found, "too_high": told}
 
 
 def _by_class(diagram: ClassDiagram | None, element: str) -> dict[str, Any]:
@@ -307,7 +319,8 @@ def _common_reach(diagrams: Sequence[ReliabilityDiagram]) -> float:
     return largest
 
 
-def _slices(found: Slices | None, element: str) -> dict[str, Any]:
+def slices_parts(found: Slices | None, element: str) -> dict[str, Any]:
+    """Return what a page needs to show groups of rows."""
     if found is None:
         return {}
     known = [row for row in found.rows if row.verdict.size is not None]
@@ -323,7 +336,7 @@ def _slices(found: Slices | None, element: str) -> dict[str, Any]:
     }
 
 
-def _over_time(found: OverTime | None, element: str) -> dict[str, Any]:
+def time_parts(found: OverTime | None, element: str) -> dict[str, Any]:
     """Return what the page needs to show the evidence over time."""
     if found is None:
         return {}
@@ -333,7 +346,7 @@ def _over_time(found: OverTime | None, element: str) -> dict[str, Any]:
     return {"over_time": drawn, "period_header": PERIOD_HEADER, "periods": periods}
 
 
-def _where(where: of_model.Where, element: str) -> dict[str, Any]:
+def where_parts(where: of_model.Where, element: str) -> dict[str, Any]:
     """Return what the page needs to show regions."""
     if where.found is None:
         return {"sentences": [where.why]}
@@ -371,5 +384,5 @@ def _remedy(remedy: of_model.Remedy, element: str) -> dict[str, Any]:
         shown["header"] = METHOD_HEADER
         shown["folds"] = remedy.found.settings["folds"]
     if remedy.diagram is not None:
-        shown["drawn"] = _figure(remedy.diagram, f"{element}-recalibrated")
+        shown["drawn"] = figure_parts(remedy.diagram, f"{element}-recalibrated")
     return shown

@@ -1,5 +1,6 @@
 """``calibrant explore``: the report, alive."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,8 +44,9 @@ def explore(
         raise mistake("--json", "has no meaning here: the page has links to what it shows.")
     if not 0 <= port < 65_536:
         raise mistake("--port", f"must be between 0 and 65535; found {port}.")
-    models = inputs.load_with_columns(files) if files else _networks()
-    page = _page(models, files or [], host, port, images, inputs.resamples)
+    everything = replace(inputs, region=None)  # the region can be changed on the page
+    models = everything.load_with_columns(files) if files else _networks()
+    page = _page(models, files or [], inputs, host=host, port=port, images=images)
     print_readings(models)
     typer.echo(f"Explore at {page.address}")
     typer.echo("The address is a key: whoever has it can look. Ctrl-C ends.")
@@ -52,22 +54,21 @@ def explore(
 
 
 def _page(
-    models: "dict[str, Predictions]",
-    files: list[Path],
-    host: str,
-    port: int,
-    images: Path | None,
-    resamples: int,
+    models: "dict[str, Predictions]", files: list[Path], inputs: Inputs, **listening: Any
 ) -> Any:
     """Open the explorer; pictures are those of the folder of the first file."""
-    from calibrant.explorer import check_same_classes
     from calibrant.explorer.server import Explorer
     from calibrant.explorer.session import Session
+    from calibrant.explorer.state import State
 
-    check_same_classes(models)
+    plain = "probabilities", None, False, ()
+    reading = {name: value for name, value in inputs.reading.items() if value not in plain}
+    session = Session(models, files, inputs.resamples, inputs.seed, reading, inputs.words)
+    first = State(region=inputs.region or "")
+    session.rows(first)
     title = ", ".join(file.name for file in files) or "Networks on CIFAR-10"
-    folder = images or (files[0].parent if files else None)
-    return Explorer(Session(models, files, resamples), title, host, port, folder)
+    listening["images"] = listening["images"] or (files[0].parent if files else None)
+    return Explorer(session, title, first=first, **listening)
 
 
 def _serve(page: Any, browser: bool) -> None:
