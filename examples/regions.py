@@ -290,7 +290,7 @@ def one_slope(name, seed):
 
 def slopes(sets, jobs):
     """Print how often calibrated models are rejected for a slope."""
-    print(f"slopes, calibrated, {sets} sets each: rejected at 5 %")
+    print(f"slopes, calibrated, {len(sets)} sets each: rejected at 5 %")
     for make in (independent, rare, extreme, few_rows):
         work = partial(one_level, make, statistic="slope")
         p = np.array(in_processes(work, sets, jobs))
@@ -299,7 +299,7 @@ def slopes(sets, jobs):
 
 def tilts(sets, jobs):
     """Print how often regions are found whose predictions are too extreme, or not enough."""
-    print(f"planted slopes, {sets} sets each: rejected by slope, by bias;")
+    print(f"planted slopes, {len(sets)} sets each: rejected by slope, by bias;")
     print("Jaccard of at least one half, interval covers, naive interval covers, in %")
     for name in TILTED:
         found = in_processes(partial(one_slope, name), sets, jobs)
@@ -330,7 +330,7 @@ def one_map(name, seed):
 def maps(sets, jobs):
     """Print how often calibrators by region are recommended, and what they do to fresh rows."""
     print(
-        f"calibrators by region, {sets} sets each: any recommended, by region; change of log loss"
+        f"calibrators by region, {len(sets)} sets each: any recommended, by region; change of log loss"
     )
     for name in ("none", "one level", "level and half", "tail"):
         found = np.array(in_processes(partial(one_map, name), sets, jobs), float)
@@ -403,16 +403,16 @@ KINDS += ("label, 2 % wrong", "label and a little noise", "label of half of the 
 
 
 def in_processes(work, sets, jobs):
-    """Do work with seeds 0, 1, …, each set on one thread."""
+    """Do work with the seeds of sets, each on one thread."""
     if jobs == 1:
-        return [work(seed) for seed in range(sets)]
+        return [work(seed) for seed in sets]
     with ProcessPoolExecutor(jobs) as pool:
-        return list(pool.map(partial(threads.alone, work), range(sets), chunksize=8))
+        return list(pool.map(partial(threads.alone, work), sets, chunksize=8))
 
 
 def level(sets, jobs):
     """Print how often calibrated models are rejected."""
-    print(f"calibrated, {sets} sets each: rejected at 5 %")
+    print(f"calibrated, {len(sets)} sets each: rejected at 5 %")
     for make in LEVELS:
         p = np.array(in_processes(partial(one_level, make), sets, jobs))
         print(f"{make.__name__:22} {100 * (p <= 0.05).mean():5.1f} %", flush=True)
@@ -421,7 +421,7 @@ def level(sets, jobs):
 def power(sets, jobs, factors=(1.0, 1.5)):
     """Print how often planted regions are found, and how well."""
     for factor in factors:
-        print(f"\nplanted, {factor:g} times, {sets} sets: rejected by search, split, tree;")
+        print(f"\nplanted, {factor:g} times, {len(sets)} sets: rejected by search, split, tree;")
         print("Jaccard of at least one half, interval covers, regions beside rejected, in %")
         for name in PLANTED:
             found = in_processes(partial(one_power, name, factor), sets, jobs)
@@ -434,7 +434,7 @@ def power(sets, jobs, factors=(1.0, 1.5)):
 
 def clusters(sets, jobs):
     """Print how often calibrated models of correlated rows are rejected."""
-    print(f"correlated rows in 100 clusters, {sets} sets: rejected by sign flips, and as if alone")
+    print(f"correlated rows in 100 clusters, {len(sets)} sets: rejected by sign flips, and as if alone")
     for by_cluster in (False, True):
         for share in ("common", "rare"):
             found = np.array(in_processes(partial(one_cluster, by_cluster, share), sets, jobs))
@@ -445,7 +445,7 @@ def clusters(sets, jobs):
 
 def leaks(sets, jobs):
     """Print how much columns tell of the label."""
-    print(f"share that a column tells, {sets} columns each: median, largest; refused, warned")
+    print(f"share that a column tells, {len(sets)} columns each: median, largest; refused, warned")
     for kind in KINDS:
         found = np.array(in_processes(partial(one_leak, kind), sets, jobs))
         found = found[~np.isnan(found)]
@@ -478,6 +478,7 @@ if __name__ == "__main__":
     }
     parser.add_argument("part", choices=parts)
     parser.add_argument("--sets", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first set")
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
-    parts[given.part](given.sets, given.jobs)
+    parts[given.part](range(given.first, given.first + given.sets), given.jobs)
