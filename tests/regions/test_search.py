@@ -313,6 +313,14 @@ def test_refusals():
     few = cal.Predictions(P, DATA.labels, clusters=np.arange(N) % 4)
     with pytest.raises(ValueError, match="clusters"):
         cal.search(few, COLUMNS)
+    fifteen = cal.Predictions(P, DATA.labels, clusters=np.arange(N) % 15)
+    with pytest.raises(ValueError, match="a region of 40 rows or more and 20 clusters in which"):
+        cal.search(fifteen, COLUMNS)
+
+
+def test_two_classes_are_one_event():
+    both = cal.search(DATA, COLUMNS, lens="classes", n_resamples=39)
+    assert str(both) == str(cal.search(DATA, COLUMNS, n_resamples=39))
 
 
 @pytest.mark.parametrize(("data", "lens"), [(DATA, None), (MANY, None), (MANY, "classes")], ids=str)
