@@ -205,14 +205,19 @@ def _problem(data: Predictions | Scan, lens: Any, plan: Plan) -> tuple[Problem, 
     every = isinstance(lens, str) and lens == CLASSES
     if every and data.m > 2:
         return plan.look(data, Canonical()), None
-    default = Canonical() if data.m == 2 else TopLabel()
-    chosen = as_lens(default if lens is None or every else lens, data)
+    chosen = _one_lens(data, None if every else lens)
     problem = plan.look(data, chosen)
     if problem.view.event is None or not chosen.rowwise:
         raise ValueError(
             f"`lens` must show two outcomes of each row, or be {CLASSES!r}; {chosen} does not."
         )
     return problem, problem.view.event
+
+
+def _one_lens(data: Predictions | Scan, lens: Any) -> Lens:
+    """Return the lens that was chosen, or that of the event of two classes, or the top label."""
+    default = Canonical() if data.m == 2 else TopLabel()
+    return as_lens(default if lens is None else lens, data)
 
 
 def _named(problem: Problem, event: int | None) -> tuple[tuple[str, int], ...]:
