@@ -255,6 +255,20 @@ def test_the_true_class_is_refused_through_the_top_label():
             cal.search(MANY, {"x": column}, n_resamples=19)
 
 
+def test_a_number_that_separates_few_events_is_refused_unless_predictions_do():
+    rng = np.random.default_rng(4)
+    for events, refused in ((10, True), (9, False)):
+        y = np.arange(200) < events
+        x = 5.0 * y + rng.random(200)
+        p = rng.beta(1, 20, 200)
+        if refused:
+            with pytest.raises(ValueError, match="must be known before the outcome"):
+                cal.search(p, y, {"x": x}, n_resamples=19)
+        else:
+            assert cal.search(p, y, {"x": x}, n_resamples=19).suspect == ("x",)
+        assert cal.search(0.1 + 0.1 * x, y, {"x": x}, n_resamples=19).suspect == ()
+
+
 def test_a_column_that_half_knows_is_warned_of():
     half = np.where(RNG.random(N) < 0.55, CALIBRATED.labels.astype(str), "")
     found = cal.search(CALIBRATED, {**COLUMNS, "result": half}, n_resamples=19)
