@@ -447,13 +447,14 @@ def clusters(sets, jobs):
 
 def leaks(sets, jobs):
     """Print how much columns tell of the label."""
-    print(f"share that a column tells, {len(sets)} columns each: median, largest; refused, warned")
+    print("share that a column tells: columns; median, smallest to largest; refused, warned")
     for kind in KINDS:
         found = np.array(in_processes(partial(one_leak, kind), sets, jobs))
         found = found[~np.isnan(found)]
         refused, warned = (found >= DETERMINED).mean(), (found >= SUSPECT).mean()
         print(
-            f"{kind:28} {np.median(found):6.2f} {found.min():6.2f} to {found.max():5.2f}"
+            f"{kind:28} {found.size:6,} {np.median(found):6.2f}"
+            f" {found.min():6.2f} to {found.max():5.2f}"
             f" {100 * refused:6.1f} % {100 * warned:6.1f} %",
             flush=True,
         )
