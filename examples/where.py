@@ -6,9 +6,9 @@
     calibrant search titanic.csv -o titanic.png
 
 titanic: whether a passenger survived. A logistic regression on sex and class: four numbers, fitted
-to the same passengers, which can only make it look better. flights: whether one of the flights that left New York
-in 2013 arrived a quarter of an hour late. The share of late flights of the carrier from that
-airport, from January to June, is the prediction from July to December.
+to the same passengers, which can only make it look better. flights: whether one of the flights that
+left New York in 2013 arrived a quarter of an hour late. The share of late flights of the carrier
+from that airport, from January to June, is the prediction from July to December.
 """
 
 import argparse
