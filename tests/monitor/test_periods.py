@@ -28,6 +28,7 @@ def test_columns_of_dates_are_known():
     assert dates_of({"group": np.array(["a", "b", "c"]), "when": days})[0] == "when"
     assert dates_of({"when": np.array(["2026-13-01", "2026-01-01"])}) is None
     assert dates_of({"when": np.array(["2026", "2027"])}) is None
+    assert dates_of({"age": np.array(["40", None, "50"], object), "when": days})[0] == "when"
     assert dates_of({}) is None
 
 

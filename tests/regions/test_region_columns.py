@@ -108,6 +108,41 @@ def test_odd_columns():
     assert left_out == [("lacking", "one value")]
 
 
+def test_one_number_in_several_spellings_has_one_code():
+    found, _ = cut(x=["0", "0.0", "-0", "1", "1.00", "1e0"] * 20)
+    assert [one.cut.names for one in found] == [("0", "1")]
+    assert found[0].codes[:6].tolist() == [0, 0, 0, 1, 1, 1]
+    assert found[0].cut.coder.codes(["-0.0", "1.0"]).tolist() == [0, 1]
+
+
+def test_words_for_missing_among_numbers_and_dates():
+    ages = np.array([*map(str, range(20, 80)), "NA", "?"] * 3, object)
+    days = (np.datetime64("2024-01-01") + np.arange(ages.size)).astype(str).astype(object)
+    days[:7] = "NA"
+    fine, period = cut(x=ages)[0][0], cut(x=days)[0][0]
+    assert (fine.codes == len(fine.cut.names) - 1).tolist() == [x in "NA?" for x in ages]
+    assert fine.cut.names[-1] == period.cut.names[-1] == "missing"
+    assert (period.codes == len(period.cut.names) - 1).tolist() == [x == "NA" for x in days]
+    for one, values in ((fine, ages), (period, days)):
+        assert (one.cut.coder.codes(values) == one.codes).all()
+    (continent,), _ = cut(x=["NA", "EU"] * 40)
+    assert continent.cut.names == ("EU", "NA")
+
+
+def test_truths_are_spelled_alike():
+    (one,), _ = cut(x=np.array([True, False] * 40))
+    for spelled in (["True", "False"], ["TRUE", "FALSE"], ["true", "false"]):
+        (other,), _ = cut(x=spelled * 40)
+        assert (other.cut, other.codes.tolist()) == (one.cut, one.codes.tolist())
+        assert one.cut.coder.codes(spelled).tolist() == [1, 0]
+
+
+def test_the_smallest_and_largest_numbers_are_told():
+    (one,), _ = cut(x=[5e-324, 1e-308, -1e308, 1e308, 0.0] * 8)
+    edges = [float(edge) for edge in one.cut.edges]
+    assert -1e308 < edges[1] <= 0 < edges[2] <= 5e-324 < edges[3] <= 1e-308 < edges[4] <= 1e308
+
+
 def test_candidates_are_all_rows_conditions_and_pairs():
     site = np.array(["A", "B", "C"] * 100)
     columns, _ = cut(site=site, visits=np.arange(300) % 3)

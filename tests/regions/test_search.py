@@ -255,6 +255,20 @@ def test_the_true_class_is_refused_through_the_top_label():
             cal.search(MANY, {"x": column}, n_resamples=19)
 
 
+def test_a_number_that_separates_few_events_is_refused_unless_predictions_do():
+    rng = np.random.default_rng(4)
+    for events, refused in ((10, True), (9, False)):
+        y = np.arange(200) < events
+        x = 5.0 * y + rng.random(200)
+        p = rng.beta(1, 20, 200)
+        if refused:
+            with pytest.raises(ValueError, match="must be known before the outcome"):
+                cal.search(p, y, {"x": x}, n_resamples=19)
+        else:
+            assert cal.search(p, y, {"x": x}, n_resamples=19).suspect == ("x",)
+        assert cal.search(0.1 + 0.1 * x, y, {"x": x}, n_resamples=19).suspect == ()
+
+
 def test_a_column_that_half_knows_is_warned_of():
     half = np.where(RNG.random(N) < 0.55, CALIBRATED.labels.astype(str), "")
     found = cal.search(CALIBRATED, {**COLUMNS, "result": half}, n_resamples=19)
@@ -313,6 +327,14 @@ def test_refusals():
     few = cal.Predictions(P, DATA.labels, clusters=np.arange(N) % 4)
     with pytest.raises(ValueError, match="clusters"):
         cal.search(few, COLUMNS)
+    fifteen = cal.Predictions(P, DATA.labels, clusters=np.arange(N) % 15)
+    with pytest.raises(ValueError, match="a region of 40 rows or more and 20 clusters in which"):
+        cal.search(fifteen, COLUMNS)
+
+
+def test_two_classes_are_one_event():
+    both = cal.search(DATA, COLUMNS, lens="classes", n_resamples=39)
+    assert str(both) == str(cal.search(DATA, COLUMNS, n_resamples=39))
 
 
 @pytest.mark.parametrize(("data", "lens"), [(DATA, None), (MANY, None), (MANY, "classes")], ids=str)

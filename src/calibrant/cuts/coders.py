@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.checks.parameters import brief
-from calibrant.cuts.gathering import MISSING, NUMBER, PERIODS, day_of
+from calibrant.cuts.gathering import MISSING, NUMBER, PERIODS, UNKNOWN, day_of
 
 Array = NDArray[Any]
 Codes = NDArray[np.uint8]
 
 NOWHERE = 255  # code of values that no condition is on
+TRUTHS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}  # as files have them
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 SPELLED: dict[str, Callable[[date], str]] = {  # from the finest period
     **dict(zip(("day", "month", "quarter", "year"), PERIODS, strict=True)),
@@ -49,13 +50,13 @@ class Numbers:
     def _numbers(self, values: Any) -> Array:
         if getattr(values, "dtype", np.dtype("O")).kind == "f":
             return np.asarray(values)
-        other = [text for text in values if text not in MISSING and not NUMBER.fullmatch(text)]
+        other = [text for text in values if text not in UNKNOWN and not NUMBER.fullmatch(text)]
         if other:
             raise ValueError(
                 f"column {self.column!r} must hold numbers, as where it was cut; found"
                 f" {brief(other[0])}."
             )
-        return np.array([np.nan if text in MISSING else float(text) for text in values], float)
+        return np.array([np.nan if text in UNKNOWN else float(text) for text in values], float)
 
 
 @final
@@ -80,15 +81,16 @@ class Levels:
     def codes(self, values: Array | Sequence[str]) -> Codes:
         """Return the codes of texts (k,)."""
         code = {level: k for k, level in enumerate(self.levels)}
+        missing = UNKNOWN if self.period else MISSING
         found = [
-            self.lacking if text in MISSING else code.get(self._spelled(text), self.rest)
+            self.lacking if text in missing else code.get(self._spelled(text), self.rest)
             for text in map(str, values)
         ]
         return np.array(found, np.uint8)
 
     def _spelled(self, text: str) -> str:
         day = day_of(text) if self.period else None
-        return text if day is None else SPELLED[self.period](day)
+        return TRUTHS.get(text, text) if day is None else SPELLED[self.period](day)
 
 
 Coder = Numbers | Levels

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from calibrant.cuts.coders import NOWHERE, SPELLED, Array, Coder, Codes, Levels, Numbers
-from calibrant.cuts.gathering import LACKING, MISSING, MOST, NUMBER, OTHERS, days
+from calibrant.cuts.coders import NOWHERE, SPELLED, TRUTHS, Array, Coder, Codes, Levels, Numbers
+from calibrant.cuts.gathering import LACKING, MISSING, MOST, NUMBER, OTHERS, UNKNOWN, days
 
 Span = tuple[int, int]  # codes from, and below
 
@@ -131,7 +131,11 @@ class Distinct(NamedTuple):
         known: dict[str, int] = {}
         texts = texts_of(array).tolist()
         of_rows = np.array([known.setdefault(text, len(known)) for text in texts], np.intp)
-        return cls(_numbers_or_texts(known), of_rows, np.bincount(of_rows, minlength=len(known)))
+        values = _numbers_or_texts(known)
+        if values.dtype.kind == "f":  # 1 and 1.0 are two texts of one number
+            values, same = np.unique(values, return_inverse=True)
+            of_rows = same[of_rows]
+        return cls(values, of_rows, np.bincount(of_rows, minlength=len(values)))
 
 
 def _array(column: Any) -> Array:
@@ -153,13 +157,14 @@ def texts_of(column: Any) -> Array:
 
 
 def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return TRUTHS.get(str(value), str(value))
 
 
 def _numbers_or_texts(known: Collection[str]) -> Array:
     """Return values as floats if all are numbers or missing; else as texts."""
-    if all(text in MISSING or NUMBER.fullmatch(text) for text in known):
-        return np.array([np.nan if text in MISSING else float(text) for text in known])
+    lacking = MISSING if set(known) <= set(UNKNOWN) else UNKNOWN
+    if all(text in lacking or NUMBER.fullmatch(text) for text in known):
+        return np.array([np.nan if text in lacking else float(text) for text in known])
     return np.array(list(known), object)
 
 
@@ -216,7 +221,7 @@ def _cuts(name: str, distinct: Distinct, whole: bool) -> Iterator[tuple[Any, ...
         yield _numbers(name, distinct, BINS, whole), few
         return
     texts = distinct.values.tolist()
-    of_texts = days({text: 0 for text in texts if text not in MISSING})
+    of_texts = days({text: 0 for text in texts if text not in UNKNOWN})
     if of_texts:
         yield from _dates(name, [of_texts.get(text) for text in texts], distinct.counts, whole)
     else:
@@ -269,9 +274,10 @@ def roundest(low: float, high: float) -> str:
     """
     if low < 0 <= high:
         return "0"
-    if not (math.isfinite(low) and math.isfinite(high)):
+    largest = max(abs(low), abs(high))
+    if not 1e-290 < largest < math.inf:  # powers of ten that digits are counted by end there
         return f"{high:.17g}"
-    size = math.floor(math.log10(max(abs(low), abs(high))))
+    size = math.floor(math.log10(largest))
     for digits in range(1, 17):
         text = (
             f"{math.floor(high / 10.0 ** (size - digits + 1)) * 10.0 ** (size - digits + 1):.12g}"

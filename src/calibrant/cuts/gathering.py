@@ -18,6 +18,7 @@ Cut = Callable[[Mapping[str, int], int], Iterator[Gathered]]
 OTHERS = "others"
 LACKING = "missing"
 MISSING = ("", "nan", "NaN", "None", "NaT", "<NA>")
+UNKNOWN = (*MISSING, "NA", "N/A", "null", "NULL", "?", ".")  # among numbers and among dates
 MOST = 12  # different numbers or dates that make a group each
 FEW = 50  # whole numbers that may be names of groups
 QUANTILES = 4

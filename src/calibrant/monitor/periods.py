@@ -80,7 +80,7 @@ class OverTime(NamedTuple):
 def dates_of(columns: Mapping[str, Any]) -> tuple[str, Dates] | None:
     """Return the first column of dates, as they are written in ISO 8601; None if there is none."""
     for name, texts in columns.items():
-        if len(texts) and all(DATE.fullmatch(text) for text in np.unique(texts)):
+        if len(texts) and all(DATE.fullmatch(str(text)) for text in set(texts)):  # some are None
             plain = [text.rstrip("Z") for text in texts]
             try:
                 return name, np.array(plain, "datetime64[s]")

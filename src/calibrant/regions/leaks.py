@@ -41,6 +41,8 @@ def told(distinct: Distinct, seen: Seen) -> float:
     bins, strata = _predicted_cells(seen, BINS), _predicted_cells(seen, STRATA)
     if any(determined(alone, each) and not determined(bins, each) for each in labels):
         return 1.0
+    if distinct.values.dtype.kind == "f" and _separates(distinct, seen):
+        return 1.0
     several = _cells(distinct, max(1, min(BINS, n // (2 * FEWEST * STRATA))))
     within = np.unique(several * (int(strata.max()) + 1) + strata, return_inverse=True)[1]
     return max(explained(cells, bins, each) for each in labels for cells in (alone, within))
@@ -56,6 +58,23 @@ def determined(cells: NDArray[Any], labels: NDArray[Any]) -> bool:
     pairs = np.unique(cells[shared] * (int(labels.max()) + 1) + labels[shared])
     pure = pairs.size == np.unique(cells[shared]).size
     return bool(pure and counts.sum() - counts.max(initial=0) >= RARER)
+
+
+def _separates(distinct: Distinct, seen: Seen) -> bool:
+    """Whether each outcome is an interval of a column of numbers, and not of confidences."""
+    ranks = np.unique(seen.confidence, return_inverse=True)[1]
+    return any(
+        separated(distinct.of_rows, each) and not separated(ranks, each) for each in seen.labels
+    )
+
+
+def separated(ranks: NDArray[Any], labels: NDArray[Any]) -> bool:
+    """Whether each outcome is an interval of ranks, and ten rows or more have a rarer one."""
+    several = int(labels.max()) + 1
+    pairs, counts = np.unique(ranks * several + labels), np.bincount(labels)
+    runs = 1 + np.count_nonzero(np.diff(pairs % several))
+    pure = pairs.size == np.unique(ranks).size
+    return bool(pure and runs == np.count_nonzero(counts) and labels.size - counts.max() >= FEWEST)
 
 
 def explained(cells: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) -> float:

@@ -128,9 +128,14 @@ class Region:
     @property
     def sentence(self) -> str:
         """All of it in one sentence."""
+        return f"{self.conditions}: {self.facts}"
+
+    @property
+    def facts(self) -> str:
+        """How far off it is, and how sure that is."""
         p = words.pvalue(self.pvalue, self.n_resamples)
         rows = words.many(self.n, "row")
-        return f"{self.conditions}: {self.amount}, {rows}, {p}, adjusted for {self.family}"
+        return f"{self.amount}, {rows}, {p}, adjusted for {self.family}"
 
     def cells(self) -> list[str]:
         """Return the texts of a line of the table."""

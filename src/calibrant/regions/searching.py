@@ -15,6 +15,7 @@ from calibrant.inference.verdicts.groups import named_columns
 from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.predictions import Predictions
 from calibrant.regions.candidates import Candidates
+from calibrant.regions.evidence import CLUSTERS as IN_CLUSTERS
 from calibrant.regions.evidence import Evidence, Searchable, Searched, search_replicates
 from calibrant.regions.findings import Finding, critical, findings, interval
 from calibrant.regions.leaks import check_columns
@@ -162,7 +163,7 @@ def look(data: Predictions | Scan, columns: Any, plan: Plan, how: How) -> Looked
     suspect = check_columns({k: known[k] for k in known if k not in dict(left_out)}, seen)
     rows = _rows(data, cut, aspect, problem)
     evidence = Evidence.of(Candidates.of(cut, how.depth), rows, how.measure, how.min_rows)
-    _check_some(evidence, how.min_rows)
+    _check_some(evidence, how.min_rows, rows.clusters is not None)
     return Looked(evidence, rows, problem, left_out, suspect)
 
 
@@ -201,15 +202,22 @@ def _with_columns(scan: Any, columns: Any) -> Any:
 
 def _problem(data: Predictions | Scan, lens: Any, plan: Plan) -> tuple[Problem, int | None]:
     """Return the problem, and the event that may occur in it; None for every class."""
-    if isinstance(lens, str) and lens == CLASSES:
+    every = isinstance(lens, str) and lens == CLASSES
+    if every and data.m > 2:
         return plan.look(data, Canonical()), None
-    chosen = as_lens((Canonical() if data.m == 2 else TopLabel()) if lens is None else lens, data)
+    chosen = _one_lens(data, None if every else lens)
     problem = plan.look(data, chosen)
     if problem.view.event is None or not chosen.rowwise:
         raise ValueError(
             f"`lens` must show two outcomes of each row, or be {CLASSES!r}; {chosen} does not."
         )
     return problem, problem.view.event
+
+
+def _one_lens(data: Predictions | Scan, lens: Any) -> Lens:
+    """Return the lens that was chosen, or that of the event of two classes, or the top label."""
+    default = Canonical() if data.m == 2 else TopLabel()
+    return as_lens(default if lens is None else lens, data)
 
 
 def _named(problem: Problem, event: int | None) -> tuple[tuple[str, int], ...]:
@@ -255,11 +263,12 @@ def _in_memory(cut: Sequence[Column], aspect: Aspect, problem: Problem) -> Rows:
     return Rows(np.ascontiguousarray(codes), events, drawing, clusters, flips)
 
 
-def _check_some(evidence: Evidence, fewest: int) -> None:
+def _check_some(evidence: Evidence, fewest: int, clustered: bool) -> None:
     if not evidence.n.size:
+        clusters = f" and {IN_CLUSTERS} clusters" if clustered else ""
         of = {"bias": "p (1 - p)", "slope": "p (1 - p) times the squared distance of log-odds"}
         raise ValueError(
-            f"`data` must have a region of {fewest} rows or more in which"
+            f"`data` must have a region of {fewest} rows or more{clusters} in which"
             f" {of[evidence.measure.name]} adds up to at least {VARIANCE:g}; found none."
         )
 

@@ -19,7 +19,7 @@ from calibrant.monitor.periods import OverTime, over_time
 from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Temperature
-from calibrant.regions import Regions, search
+from calibrant.regions import Region, Regions, search
 from calibrant.reporting import sentences
 from calibrant.reporting.judging import judged_together
 from calibrant.resampling import Exact
@@ -111,7 +111,25 @@ class Contents(NamedTuple):
         found = sorted(self.evaluation.verdicts, key=lambda verdict: verdict.lens != main)
         tests = self.evaluation.rows
         lines = [sentences.line_of(v, diagram if v.lens == main else None, tests) for v in found]
-        return lines if self.classes is None else [*lines, sentences.classes_verdict(self.classes)]
+        if self.classes is not None:
+            lines.append(sentences.classes_verdict(self.classes))
+        return [*lines, sentences.regions_verdict(self.regions)] if self.regions else lines
+
+    @property
+    def regions(self) -> Sequence[Region]:
+        """The regions that are shown to be off."""
+        return () if self.where is None or self.where.found is None else self.where.found.rows
+
+    @property
+    def advice(self) -> str:
+        """What to do, in a sentence."""
+        found = self.remedy.found
+        if not self.regions or found is None or found.recommended != AS_IT_IS:
+            return self.remedy.advice
+        return (
+            "No calibrator of all rows is called for, but regions are off: one by region may help,"
+            " calibrant.recalibrate(data, by=…), or calibrant recalibrate FILE --by COLUMNS."
+        )
 
     def worst_bins(self) -> list[str]:
         """Return sentences about the bins that matter most: share times deviation."""

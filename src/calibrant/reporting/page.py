@@ -228,7 +228,7 @@ def _model(contents: Contents, element: str) -> dict[str, Any]:
         "rows": [row.cells() for row in contents.evaluation.rows],
         "drawings": drawings,
         "worst_bins": contents.worst_bins(),
-        "remedy": _remedy(contents.remedy, element),
+        "remedy": {**_remedy(contents.remedy, element), "advice": contents.advice},
         **_by_class(contents.by_class, element),
         **_sparks(contents.class_drawings),
         "classes": contents.classes,
@@ -378,7 +378,7 @@ def _risks(risks: of_model.Risks | None, element: str) -> dict[str, Any]:
 
 
 def _remedy(remedy: of_model.Remedy, element: str) -> dict[str, Any]:
-    shown: dict[str, Any] = {"advice": remedy.advice, "code": remedy.code, "note": NOTE}
+    shown: dict[str, Any] = {"code": remedy.code, "note": NOTE}
     if remedy.found is not None:
         shown["rows"] = [row.cells() for row in remedy.found.rows]
         shown["header"] = METHOD_HEADER

@@ -11,6 +11,7 @@ from calibrant.diagrams import ReliabilityDiagram
 from calibrant.diagrams.along import runs
 from calibrant.inference import Classwise, Comparison, Difference, EvaluationRow, Verdict
 from calibrant.lenses import Canonical, Lens, TopLabel
+from calibrant.regions import Region
 from calibrant.words import ALPHA, NEEDED, capital, many, pvalue
 
 SIZES = ("off by", "adjusted p")  # columns of each lens, in the table of models
@@ -77,6 +78,13 @@ def classes_verdict(found: Classwise) -> Line:
     lead = "No class shows a sign of miscalibration when each is looked at alone"
     unclear = words.too_few_for(len(found.undecided), "class", "classes")
     return Line(lead, strongest + unclear, off=False)
+
+
+def regions_verdict(regions: Sequence[Region]) -> Line:
+    """Say which region is worst, and how many more are off."""
+    worst, more = regions[0], len(regions) - 1
+    others = f"; {many(more, 'more region')}, see Where" if more else ""
+    return Line(f"Worst region, {worst.conditions}", worst.facts + others, off=True)
 
 
 def _some_classes(found: Classwise) -> Line:

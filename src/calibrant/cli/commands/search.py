@@ -1,5 +1,6 @@
 """``calibrant search``: where probabilities are off."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,7 +98,10 @@ def _load(file: Path, columns: str | None, inputs: Inputs) -> "Predictions | Sca
     """Load or look at rows with the columns to be searched: those named, or all others."""
     if columns is not None:
         _check_names(columns)
-        return replace(inputs, by=columns).open(file)
+        try:
+            return replace(inputs, by=columns).open(file)
+        except ValueError as error:  # which names the options of other commands
+            raise ValueError(re.sub("`(keep|by)`", "`columns`", str(error))) from None
     if not inputs.streams(file):
         return inputs.load(file, columns=True)
     others = inputs.scan(file).reading.left_out
