@@ -120,14 +120,13 @@ class ClassDiagram(Diagram):
         return Marks(
             at=at,
             off=self.significant[order],
-            notes=tuple(self._note(j) for j in order.tolist()),
+            notes=tuple(map(self._note, order.tolist(), self.cells.adjusted_pvalues[order].tolist())),
             sizes=np.sqrt(shares / shares.max(initial=1e-300)) * (order.size <= FEW),
             shapes=("circle",) * order.size,
         )
 
-    def _note(self, j: int) -> str:
+    def _note(self, j: int, p: float) -> str:
         fn, e = self.cells.function, self._event
-        p = pvalue(float(self.cells.adjusted_pvalues[j]), self.cells.largest.size)
         told = f"confidence {fn.predicted[j, e]:.3f}, accuracy {fn.observed[j, e]:.3f}"
         low, high = map(with_sign, self.intervals[j].tolist())
         off = with_sign(float(self.deviations[j]))
@@ -136,7 +135,7 @@ class ClassDiagram(Diagram):
             told,
             f"{off} ({low} to {high})",
         ]
-        return "\n".join([*lines, f"adjusted {p}"])
+        return "\n".join([*lines, f"adjusted {pvalue(p, self.cells.largest.size)}"])
 
     def _names(self, at: Floats, height: float) -> tuple[list[Part], Floats]:
         """Name the classes at both ends, apart from each other, and say how far names reach.
