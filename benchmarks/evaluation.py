@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -84,7 +85,7 @@ def cost(task: Callable[[Any], object], rounds: int) -> Cost:
         cpu, times = time.process_time(), [time.perf_counter()]
         task(lambda *_, times=times: times.append(time.perf_counter()))
         cpu, times = time.process_time() - cpu, [*times, time.perf_counter()]
-        quiet = max(b - a for a, b in zip(times[:-1], times[1:], strict=True))
+        quiet = max(b - a for a, b in pairwise(times))
         found.append(Cost(times[-1] - times[0], cpu, quiet))
     return Cost(*map(min, zip(*found, strict=True)))
 

@@ -116,11 +116,11 @@ class ClassDiagram(Diagram):
 
     def _marks(self, at: Floats, order: Ints) -> Marks:
         fn = self.cells.function
-        shares = fn.proportions[order]
+        shares, p = fn.proportions[order], self.cells.adjusted_pvalues[order]
         return Marks(
             at=at,
             off=self.significant[order],
-            notes=tuple(map(self._note, order.tolist(), self.cells.adjusted_pvalues[order].tolist())),
+            notes=tuple(map(self._note, order.tolist(), p.tolist())),
             sizes=np.sqrt(shares / shares.max(initial=1e-300)) * (order.size <= FEW),
             shapes=("circle",) * order.size,
         )

@@ -81,9 +81,7 @@ class Plan:
         return {name: _plain(value) for name, value in (chosen | drawn).items()}
 
 
-def part(
-    progress: Progress | None, number: int, parts: int, width: int = 1
-) -> Progress | None:
+def part(progress: Progress | None, number: int, parts: int, width: int = 1) -> Progress | None:
     """Report the progress of one of several parts as progress of the whole, in thousandths.
 
     width : how many parts it is, from this number on
