@@ -19,7 +19,7 @@ from calibrant import (
 )
 from calibrant.calibration import isotonic
 from calibrant.checks.parameters import make_key
-from calibrant.diagrams import curves
+from calibrant.diagrams import bands
 from calibrant.diagrams.bands import Binomial
 from calibrant.resampling import Exact
 from calibrant.statistics import KolmogorovMiscalibration, SmoothMiscalibration
@@ -54,7 +54,7 @@ def test_the_isotonic_curve_is_the_regression():
 def test_replicates_of_very_many_predictions_see_groups_of_those_next_to_the_same(monkeypatch):
     data = binary(400, power=2.0)
     exact = curve(isotonic_diagram, data)
-    monkeypatch.setattr(curves, "FINEST", 32)
+    monkeypatch.setattr(bands, "FINEST", 32)
     series, p = curve(isotonic_diagram, data), np.sort(data.probs[:, 1])
     np.testing.assert_array_equal(series.y, exact.y)
     inside = np.clip(data.probs[:, 1], 32.0**-2, 1 - 32.0**-2)

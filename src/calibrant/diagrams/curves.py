@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from calibrant.diagrams.bands import (
     check_level,
     confidence_band,
     group_ends,
+    of_groups,
 )
 from calibrant.diagrams.curve import (
     CUMULATIVE,
@@ -36,30 +36,24 @@ from calibrant.diagrams.diagram import (
     refuse_clusters,
     subject_of,
 )
-from calibrant.engine import threads
-from calibrant.engine.line import Pools, pool
 from calibrant.inference.replicates.problem import Plan, Problem, Progress
 from calibrant.lenses import Lens
 from calibrant.partitions import FromFunction
 from calibrant.resampling import Exact
 from calibrant.statistics import Block
-from calibrant.statistics.score_tests import bin_of, logit
 from calibrant.statistics.smooth import (
     expected_width,
     smoothed_mass,
     smoothed_residuals,
     squared_mass,
 )
-from calibrant.statistics.statistic import BATCH, BY_EVENT, Evaluate, Ties
+from calibrant.statistics.statistic import BY_EVENT, Ties
 from calibrant.words import ALPHA
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Make = Callable[[str, Problem, Plan, float], CurveSeries]
 
 POINTS = 256  # of a curve, about
-FINEST = 1 << 16  # values up to which replicates tell all apart; of more, to such a share of 1
-LOGITS = 32  # and of so much in log-odds
 BINS = 50  # of the histogram of predictions
 WIDER, NARROWEST = 2.0, 0.03  # width of the kernel: a picture shows no finer detail
 FEWEST_ROWS = 1.0  # within the kernel, for a point to be drawn
@@ -278,11 +272,10 @@ def _isotonic_series(name: str, problem: Problem, plan: Plan, level: float) -> C
         found: Floats = ties.pools(block, losses).values(at)
         return found
 
-    if ties.values.size <= FINEST:
-        y, band = band_of(evaluate, problem, plan, level)
-    else:
+    groups = of_groups(problem, ties, at)
+    y, band = band_of(groups or evaluate, problem, plan, level)
+    if groups is not None:
         y = evaluate(observed(problem.seen))[0]
-        _, band = band_of(_of_groups(problem, ties, at), problem, plan, level)
     x = ties.values[at]
     bars = np.histogram(ties.values, BINS, (0.0, 1.0), weights=ties.mass)[0]
     nearest = np.searchsorted((x[1:] + x[:-1]) / 2, ties.values)
@@ -301,27 +294,6 @@ def _isotonic_series(name: str, problem: Problem, plan: Plan, level: float) -> C
         density=np.asarray(bars / ties.total),
         confidence=confidence,
     )
-
-
-def _of_groups(problem: Problem, ties: Ties, at: Ints) -> Evaluate:
-    """Return the regression at some values, with those together that are next to the same."""
-    inside = np.clip(ties.values, 1 / FINEST**2, 1 - 1 / FINEST**2)
-    names = np.floor(ties.values * FINEST) + np.floor(logit(inside) * FINEST / LOGITS)
-    starts = np.flatnonzero(np.diff(names, prepend=-np.inf))
-    edges = ties.values[starts[1:]]
-    cells: Any = problem.view.cells(FromFunction(partial(bin_of, ties.event, edges)))
-    groups = np.searchsorted(starts, at, side="right") - 1
-    losses = np.zeros((2, starts.size))
-
-    def evaluate(block: Block) -> Floats:
-        pools = Pools.start(block.size)
-        for start, stop in threads.blocks(starts.size, max(1, BATCH // block.size)):
-            events, part = block.events(cells, start, stop), slice(start, stop)
-            pools = pool(events, cells.mass[part], losses[:, part], start, pools)
-        found: Floats = pools.values(groups)
-        return found
-
-    return evaluate
 
 
 def _spread_out(values: Floats) -> NDArray[np.int64]:
