@@ -35,6 +35,7 @@ TOP = "top-label test, drawn as counts, B = 999"
 CLASSWISE = "all classes, labels redrawn 999 times"
 CANONICAL = "canonical test, labels redrawn 999 times"
 MANY = "canonical test on tens of thousands of cells, labels redrawn 999 times"
+ANSWER = "`evaluate`, with sizes"
 WIDE_READ, WIDE_ESTIMATE = "read 1000 classes in lists", "all of 1000 classes, estimates"
 
 PEAK = r"""
@@ -46,7 +47,11 @@ from calibrant.partitions import EqualWidth
 from calibrant.resampling import Exact
 from calibrant.statistics import ExpectedMiscalibration
 eta, exact = ExpectedMiscalibration(EqualWidth(15)), Exact(draws="counts")
-print(cal.calibration_test(cal.scan(sys.argv[1]), eta, lens=TopLabel(), resampler=exact, rng=0))
+rows = cal.scan(sys.argv[1])
+if sys.argv[2] == "evaluate":
+    print(cal.evaluate(rows, rng=0))
+else:
+    print(cal.calibration_test(rows, eta, lens=TopLabel(), resampler=exact, rng=0))
 status = Path("/proc/self/status").read_text()
 print(int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1e6)
 """
@@ -82,6 +87,13 @@ def many_cells(data: Any) -> Any:
     return cal.calibration_test(data, ExpectedMiscalibration(EqualWidth(10)), rng=0)
 
 
+def answer(data: Any) -> Any:
+    """Test all that `evaluate` does, with sizes."""
+    found = cal.evaluate(data, rng=0)
+    assert all(verdict.size is not None for verdict in found.verdicts)
+    return found
+
+
 ON_ENGINES = {TOP: top, CLASSWISE: classwise, CANONICAL: canonical}
 ELSEWHERE: dict[str, Question] = {
     "top-label test on a tree": tree,
@@ -98,18 +110,21 @@ def report() -> str:
         spent = _of_one_process(many, few)
         _on_dask(spent, many, few)
         _on_spark(spent, many, few)
+        spent[ANSWER, STREAM] = cpu(lambda: answer(cal.scan(few)), lambda: answer(cal.scan(many)))
         spent[WIDE_READ, ""] = cpu(lambda: read(narrow), lambda: read(wide))
         estimates = ELSEWHERE["all classes, estimates"]
         small, large = cal.scan(narrow), cal.scan(wide)
         spent[WIDE_ESTIMATE, STREAM] = cpu(lambda: estimates(small), lambda: estimates(large))
         peaks = _peaks(many)
+        peak = _peak(many, "evaluate")
     return (
         f"## Rows in files\n\n{rows:,} rows of {CLASSES} classes, float32, ten Parquet files in"
         f" groups of {GROUP:,}, and {WIDE_ROWS:,} rows of {WIDE:,} classes in a column of lists."
         " CPU seconds of the process and of all that it started. Results of all engines were"
         " compared to the last bit on the same rows. The largest memory of a process of its own"
         f" that tests the top label was {peaks[0]:.2f} GB, and {peaks[1]:.2f} GB on ten times as"
-        f" many rows.\n\n{_table(spent, rows)}\n\n" + "\n".join(_bars(spent, peaks))
+        f" many rows; of one that evaluates, {peak:.2f} GB.\n\n{_table(spent, rows)}\n\n"
+        + "\n".join(_bars(spent, [*peaks, peak]))
     )
 
 
@@ -191,6 +206,7 @@ def _bars(spent: dict[tuple[str, str], float], peaks: list[float]) -> Iterator[s
                 yield bar(f"{name}, {engine} beside batches,", ratio, limit)
     if (TOP, FRAME) in spent:
         yield bar(f"{TOP}, {FRAME} beside batches,", spent[TOP, FRAME] / stream[TOP], 15)
+    yield bar(f"{ANSWER} in batches, beside reading,", spent[ANSWER, STREAM] / spent[READ, ""], 8)
     yield bar("memory on ten times the rows,", peaks[1] / peaks[0], 1.15)
     yield timing.verdict("memory at most 0.6 GB", max(peaks) <= 0.6)
 
@@ -202,17 +218,14 @@ def _peaks(many: Path) -> list[float]:
         for copy in range(10):
             for path in many.iterdir():
                 (ten / f"{copy}-{path.name}").symlink_to(path)
-        return [
-            float(
-                subprocess.run(
-                    [sys.executable, "-c", PEAK, str(folder)],
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                ).stdout.splitlines()[-1]
-            )
-            for folder in (many, ten)
-        ]
+        return [_peak(folder, "test") for folder in (many, ten)]
+
+
+def _peak(folder: Path, what: str) -> float:
+    """Return the memory in GB of a process of its own."""
+    command = [sys.executable, "-c", PEAK, str(folder), what]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(done.stdout.splitlines()[-1])
 
 
 @contextlib.contextmanager

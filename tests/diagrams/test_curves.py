@@ -18,7 +18,10 @@ from calibrant import (
     smooth_diagram,
 )
 from calibrant.calibration import isotonic
+from calibrant.checks.parameters import make_key
+from calibrant.diagrams import bands
 from calibrant.diagrams.bands import Binomial
+from calibrant.resampling import Exact
 from calibrant.statistics import KolmogorovMiscalibration, SmoothMiscalibration
 from calibrant.statistics.smooth import squared_mass
 
@@ -46,6 +49,27 @@ def test_the_isotonic_curve_is_the_regression():
     few = curve(isotonic_diagram, binary(400, ties=True))
     assert few.x.tolist() == sorted(set(np.round(np.arange(11) / 10, 1)))
     assert few.shares.sum() == pytest.approx(1)
+
+
+def test_replicates_of_very_many_predictions_see_groups_of_those_next_to_the_same(monkeypatch):
+    data = binary(400, power=2.0)
+    exact = curve(isotonic_diagram, data)
+    monkeypatch.setattr(bands, "FINEST", 32)
+    series, p = curve(isotonic_diagram, data), np.sort(data.probs[:, 1])
+    np.testing.assert_array_equal(series.y, exact.y)
+    inside = np.clip(data.probs[:, 1], 32.0**-2, 1 - 32.0**-2)
+    groups = np.floor(data.probs[:, 1] * 32) + np.floor(np.log(inside / (1 - inside)))
+    share = 0.25 + 0.5 * (groups - groups.min()) / np.ptp(groups)
+    rows = np.argsort(data.probs[:, 1])[np.searchsorted(p, series.x)]
+    drawn = []
+    for b in range(FEW["n_resamples"]):
+        labels = Exact().draw(data, make_key(FEW["rng"]), b).labels
+        found = isotonic(Predictions(share, labels), 1)
+        drawn.append(found.fitted[np.searchsorted(found.values, share[rows])])
+    low, high = series.band.pointwise  # of 19 replicates, all of them
+    np.testing.assert_allclose(low, np.min(drawn, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(high, np.max(drawn, axis=0), rtol=1e-12)
+    assert (low != exact.band.pointwise[0]).any()
 
 
 def kernel(t, p, s):

@@ -565,6 +565,14 @@ def test_progress_grows_and_ends_at_its_total(monkeypatch, count):
         assert all(isinstance(d, int) for d in done)
 
 
+def test_progress_tells_of_what_comes_before_replicates():
+    told = []
+    evaluate(make(300, 3), n_resamples=99, rng=0, progress=lambda d, n: told.append(d / n))
+    sizes = [done for done in told if done <= 0.1]
+    assert sizes == [0.025, 0.05, 0.075, 0.1]  # directions of both lenses, and their sizes
+    assert len([done for done in told if 0.1 < done <= 0.1 + 0.9 / 20]) >= 4  # statistics prepared
+
+
 def stop(*_):
     raise KeyboardInterrupt
 

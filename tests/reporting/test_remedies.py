@@ -55,6 +55,17 @@ def test_of_large_data_only_the_temperature_is_tried():
     assert [row.name for row in found.rows] == ["as it is", "temperature"]
 
 
+def test_of_very_many_rows_it_is_tried_on_some(monkeypatch):
+    data = tempered(2500, 3, 2.0)
+    monkeypatch.setattr("calibrant.reporting.contents.ENOUGH", 6300)
+    found = compute("", data, evaluate(data, n_resamples=99, rng=3), Settings(3, 99)).remedy
+    assert found.advice.endswith("It was tried on 2,100 of the 2,500 rows, drawn at random.")
+    assert found.found.data.n == 2100
+    whole = cal.calibration_test(data, n_resamples=99, rng=3)
+    assert found.found.rows[0].test.statistic == whole.statistic  # of all rows
+    assert found.found.rows[0].log_score == pytest.approx(cal.scores.log_score(found.found.data))
+
+
 def test_the_provenance_has_the_settings(tmp_path):
     data = tempered(300, 2, 2.0)
     page = report(data, tmp_path / "r.html", n_resamples=99, rng=4).read_text("utf-8")

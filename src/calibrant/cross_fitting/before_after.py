@@ -43,7 +43,7 @@ from calibrant.statistics import SquaredMiscalibration
 ROWS_EACH = 10  # rows for each number that a method fits
 ROWS_EACH_CLASS = 100  # for isotonic calibrators, which fit a number for each step
 MOST_CLASSES = 20  # for which m (m + 1) numbers are fitted by default
-MOST_NUMBERS = 1 << 22  # probabilities whose miscalibration is worked out: of more, of some rows
+MOST_NUMBERS = 1 << 22  # probabilities that tell a size without bias: of more, of some rows
 FEWEST_ROWS = 2000  # of these
 PRIOR_ROWS = 60  # worth of the model's own word, see docs/recalibration.md
 SURER = 1.0  # standard errors by which a calibrator must beat a simpler one
@@ -198,9 +198,9 @@ def in_effective_rows(data: Predictions) -> Predictions:
     return data.weighted_by(np.full(data.n, weights.sum() / (weights**2).sum()))
 
 
-def some_rows(data: Predictions, seed: int) -> Predictions:
-    """Return rows enough to tell a size without bias, the same ones before and after."""
-    most = max(FEWEST_ROWS, MOST_NUMBERS // data.m)
+def some_rows(data: Predictions, seed: int, numbers: int = MOST_NUMBERS) -> Predictions:
+    """Return rows of so many probabilities, the same ones before and after."""
+    most = max(FEWEST_ROWS, numbers // data.m)
     if data.n <= most:
         return data
     return data.take(np.sort(generator(seed).permutation(data.n)[:most]))

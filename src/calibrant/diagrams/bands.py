@@ -11,8 +11,9 @@ standardises comes from the predictions, or from replicates that are not counted
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, floor
-from typing import Protocol, Self, final
+from typing import Any, Protocol, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +23,19 @@ from calibrant.checks.parameters import fraction
 from calibrant.diagrams.curve import Band, Limits
 from calibrant.engine import threads
 from calibrant.engine.arrays import Replicates
+from calibrant.engine.line import Pools, pool
 from calibrant.inference.replicates.problem import Plan, Problem
 from calibrant.inference.testing.families import pvalue
+from calibrant.partitions import FromFunction
 from calibrant.statistics import Block
+from calibrant.statistics.score_tests import bin_of, logit
+from calibrant.statistics.statistic import BATCH, Ties
 
 Floats = NDArray[np.float64]
 Evaluate = Callable[[Block], Floats]  # (size, points)
 
+FINEST = 1 << 16  # values up to which replicates tell all apart; of more, to such a share of 1
+LOGITS = 32  # and of so much in log-odds
 SHAPING = 199  # further replicates that say how wide the band of a whole curve is, and where
 LEAST = 0.1  # of the largest scale: narrower parts of the band are widened
 SIDE = 64  # replicates that are drawn together
@@ -191,6 +198,32 @@ def _null_curves(
 
     threads.run(work, threads.even_blocks(out.shape[0], SIDE), plan.progress)
     return out
+
+
+def of_groups(problem: Problem, ties: Ties, at: NDArray[np.int64]) -> Evaluate | None:
+    """Return the isotonic curve at some values, with those together that are next to the same.
+
+    None if values are few enough to be told apart.
+    """
+    if ties.values.size <= FINEST:
+        return None
+    inside = np.clip(ties.values, 1 / FINEST**2, 1 - 1 / FINEST**2)
+    names = np.floor(ties.values * FINEST) + np.floor(logit(inside) * FINEST / LOGITS)
+    starts = np.flatnonzero(np.diff(names, prepend=-np.inf))
+    edges = ties.values[starts[1:]]
+    cells: Any = problem.view.cells(FromFunction(partial(bin_of, ties.event, edges)))
+    groups = np.searchsorted(starts, at, side="right") - 1
+    losses = np.zeros((2, starts.size))
+
+    def evaluate(block: Block) -> Floats:
+        pools = Pools.start(block.size)
+        for start, stop in threads.blocks(starts.size, max(1, BATCH // block.size)):
+            events, part = block.events(cells, start, stop), slice(start, stop)
+            pools = pool(events, cells.mass[part], losses[:, part], start, pools)
+        found: Floats = pools.values(groups)
+        return found
+
+    return evaluate
 
 
 def confidence_band(

@@ -15,7 +15,7 @@ from calibrant.diagrams.diagram import Diagram
 from calibrant.diagrams.listed import amount, with_sign
 from calibrant.diagrams.picture import Areas, Floats, Frame, Key, Label, Lines, Marks, Part, Picture
 from calibrant.inference import Binwise
-from calibrant.inference.replicates.problem import Plan, Progress, fields
+from calibrant.inference.replicates.problem import Plan, Progress, fields, watched
 from calibrant.inference.testing.binwise import of_problem
 from calibrant.lenses import TopLabel
 from calibrant.partitions import FromFunction
@@ -116,18 +116,17 @@ class ClassDiagram(Diagram):
 
     def _marks(self, at: Floats, order: Ints) -> Marks:
         fn = self.cells.function
-        shares = fn.proportions[order]
+        shares, p = fn.proportions[order], self.cells.adjusted_pvalues[order]
         return Marks(
             at=at,
             off=self.significant[order],
-            notes=tuple(self._note(j) for j in order.tolist()),
+            notes=tuple(map(self._note, order.tolist(), p.tolist())),
             sizes=np.sqrt(shares / shares.max(initial=1e-300)) * (order.size <= FEW),
             shapes=("circle",) * order.size,
         )
 
-    def _note(self, j: int) -> str:
+    def _note(self, j: int, p: float) -> str:
         fn, e = self.cells.function, self._event
-        p = pvalue(float(self.cells.adjusted_pvalues[j]), self.cells.largest.size)
         told = f"confidence {fn.predicted[j, e]:.3f}, accuracy {fn.observed[j, e]:.3f}"
         low, high = map(with_sign, self.intervals[j].tolist())
         off = with_sign(float(self.deviations[j]))
@@ -136,7 +135,7 @@ class ClassDiagram(Diagram):
             told,
             f"{off} ({low} to {high})",
         ]
-        return "\n".join([*lines, f"adjusted {p}"])
+        return "\n".join([*lines, f"adjusted {pvalue(p, self.cells.largest.size)}"])
 
     def _names(self, at: Floats, height: float) -> tuple[list[Part], Floats]:
         """Name the classes at both ends, apart from each other, and say how far names reach.
@@ -282,24 +281,28 @@ def class_diagram(
     problem = plan.look(data, TopLabel(), distributions=True)
     problem.check_hypothesis()
     predicted = data.probs.argmax(axis=1)
-    cells = of_problem(problem, FromFunction(lambda _: predicted), plan, fraction("level", level))
+    named, half = FromFunction(lambda _: predicted), plan.part(0, 2)
+    cells = of_problem(problem, named, half, fraction("level", level))
     held: Any = cells.function.fitted
     which = held.names.tolist()
     return ClassDiagram(
         names=tuple(data.classes[k] for k in which),
         cells=cells,
-        intervals=_intervals(problem.seen, predicted, which),
+        intervals=_intervals(problem.seen, predicted, which, plan.part(1, 2).progress),
         instead=tuple(_instead(data, predicted, which)),
         settings=plan.settings(lens=TopLabel(), level=level, alpha=ALPHA),
     )
 
 
-def _intervals(seen: Predictions, predicted: NDArray[Any], which: Sequence[int]) -> Floats:
+def _intervals(
+    seen: Predictions, predicted: NDArray[Any], which: Sequence[int], progress: Progress | None
+) -> Floats:
     """Return limits (k, 2) of accuracy minus confidence that hold for all classes at once."""
     order = np.argsort(predicted, kind="stable")
     starts, stops = (np.searchsorted(predicted[order], which, side) for side in ("left", "right"))
     level, found = 1 - (1 - LEVEL) / len(which), []
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+    spans = zip(starts.tolist(), stops.tolist(), strict=True)
+    for start, stop in watched(spans, len(which), progress):
         bias = bias_of(seen.take(order[start:stop]), level=level)
         found.append((max(-bias.high, -1.0), min(-bias.low, 1.0)))
     return np.array(found)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.arguments import takes_models
-from calibrant.calibration import isotonic
+from calibrant.calibration import isotonic, observed
 from calibrant.checks.parameters import Rng, brief, positive
 from calibrant.diagrams.along import runs
 from calibrant.diagrams.bands import (
@@ -17,6 +17,7 @@ from calibrant.diagrams.bands import (
     check_level,
     confidence_band,
     group_ends,
+    of_groups,
 )
 from calibrant.diagrams.curve import (
     CUMULATIVE,
@@ -72,7 +73,8 @@ def isotonic_diagram(
 ) -> CurveDiagram:
     r"""Draw the increasing calibration curve that fits the outcomes best (CORP).
 
-    The isotonic regression of the outcomes, as data. No bins are to be chosen (CORP).
+    The isotonic regression of the outcomes, as data. No bins are to be chosen (CORP). Of more than
+    65,536 different predictions, p-values and the consistency band see groups of neighbours.
 
     Parameters
     ----------
@@ -270,7 +272,10 @@ def _isotonic_series(name: str, problem: Problem, plan: Plan, level: float) -> C
         found: Floats = ties.pools(block, losses).values(at)
         return found
 
-    y, band = band_of(evaluate, problem, plan, level)
+    groups = of_groups(problem, ties, at)
+    y, band = band_of(groups or evaluate, problem, plan, level)
+    if groups is not None:
+        y = evaluate(observed(problem.seen))[0]
     x = ties.values[at]
     bars = np.histogram(ties.values, BINS, (0.0, 1.0), weights=ties.mass)[0]
     nearest = np.searchsorted((x[1:] + x[:-1]) / 2, ties.values)

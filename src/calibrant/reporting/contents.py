@@ -9,7 +9,7 @@ from calibrant import diagrams, inference
 from calibrant.arguments import as_rows
 from calibrant.calibration import calibration_function
 from calibrant.cross_fitting import Recalibration
-from calibrant.cross_fitting.before_after import recalibrated
+from calibrant.cross_fitting.before_after import recalibrated, some_rows
 from calibrant.cross_fitting.result import AS_IT_IS
 from calibrant.inference.replicates.problem import Plan, Progress, part
 from calibrant.inference.testing.resampled import omnibus_test
@@ -33,6 +33,7 @@ MOST_WORST = 10  # worst bins in words
 BINS = EqualWidth(10)  # for the tests of single classes
 FOLDS = 5  # of recalibration
 LARGE = 1 << 17  # probabilities beyond which only the temperature is tried
+ENOUGH = 1 << 21  # probabilities on which it is tried: of more, on some rows
 RANKS = (  # the outcomes of TopK(2) in a sentence
     "the most probable class",
     "the second most probable class",
@@ -305,6 +306,8 @@ def remedy(
 ) -> Remedy:
     """Recalibrate a model, or say in a sentence why that is not possible.
 
+    Of very many rows, on some of them, as the advice says; the model as it is is tested on all.
+
     test : of the model as it is, if it was made with the same draws
     """
     if not as_rows(data).held:
@@ -315,14 +318,18 @@ def remedy(
             " parameters: a sample of the rows that fits into memory is enough to fit one."
         )
     methods = [Temperature()] if data.probs.size > LARGE else None
+    some = some_rows(data, settings.seed, ENOUGH)
     try:
-        plan = Plan.of(data, Exact(), settings.n_resamples, settings.seed, progress)
-        found = recalibrated(data, methods, FOLDS, plan, test)
+        plan = Plan.of(some, Exact(), settings.n_resamples, settings.seed, progress)
+        found = recalibrated(some, methods, FOLDS, plan, test)
     except ValueError as error:
         return Remedy(f"Recalibration was not tried: {str(error).replace('`', '')}")
+    advice = found.recommendation
+    if some.n < data.n:
+        advice += f" It was tried on {some.n:,} of the {data.n:,} rows, drawn at random."
     if found.recommended == AS_IT_IS:
-        return Remedy(found.recommendation, found)
-    models = {AS_IT_IS: data, f"after {found.recommended}": found.predictions()}
+        return Remedy(advice, found)
+    models = {AS_IT_IS: some, f"after {found.recommended}": found.predictions()}
     diagram = diagrams.reliability_diagram(models, lens=main_lens(data), **settings.draws())
     code = f"recalibrated = calibrant.recalibration.{found.row().method!r}.fit(data)(new)"
-    return Remedy(found.recommendation, found, diagram, code)
+    return Remedy(advice, found, diagram, code)

@@ -189,7 +189,7 @@ class Neyman(Statistic):
     def prepare(self, view: View) -> Evaluate:
         ties = Ties.of(self, view)
         binned = _binned(ties)
-        cells = view.cells(FromFunction(partial(_bin_of, ties.event, binned.edges)))
+        cells = view.cells(FromFunction(partial(bin_of, ties.event, binned.edges)))
         factors = np.concatenate((directions(binned), sign_of_miss(binned.edges)[None]))
         degrees = _degrees(factors[:-1])
 
@@ -233,7 +233,7 @@ def _binned(ties: Ties) -> Binned:
     return Binned(values[starts], logits, sums)
 
 
-def _bin_of(event: int, edges: Floats, probs: NDArray[Any]) -> NDArray[np.int64]:
+def bin_of(event: int, edges: Floats, probs: NDArray[Any]) -> NDArray[np.int64]:
     """Return the bin of each prediction (n,)."""
     return np.searchsorted(edges, probs[:, event].astype(np.float64), side="right")
 

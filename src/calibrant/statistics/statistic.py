@@ -34,7 +34,7 @@ Sums = tuple[Array, ...]  # of some replicates; whole numbers, or others that ar
 
 STORED = 1 << 21  # labels that are laid out at a time where they cannot be drawn by the row
 READ = 1 << 17  # outcomes that are read at a time: they stay in the processor's cache
-BATCH = 1 << 20  # numbers in a block of events
+BATCH = 1 << 16  # numbers in a block of events: they stay in the processor's cache
 
 
 class Statistic(ABC):

@@ -11,7 +11,14 @@ import numpy as np
 from calibrant.calibration import Block, observed, of_replicates
 from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Replicates
-from calibrant.inference.replicates.problem import Plan, Problem, Progress
+from calibrant.inference.replicates.problem import (
+    REST,
+    TENTH,
+    Plan,
+    Problem,
+    Progress,
+    watched,
+)
 from calibrant.inference.replicates.ways import Elsewhere
 from calibrant.partitions import Partition
 from calibrant.statistics import Statistic
@@ -54,10 +61,10 @@ def of_all(
         return _elsewhere(problems, statistics, plan, also)
     found = []
     for number, (problem, some) in enumerate(zip(problems, statistics, strict=True)):
-        prepared = _prepared(problem, some)
-        values = np.empty((len(prepared), 1))
         mine = plan.part(number, len(problems))
-        nulls = replicates(problem, some, prepared, mine, values)
+        prepared = _prepared(problem, some, mine.part(*TENTH).progress)
+        values = np.empty((len(prepared), 1))
+        nulls = replicates(problem, some, prepared, mine.part(*REST), values)
         if not problem.tells:
             nulls[:] = values
         found.append((values[:, 0].tolist(), nulls))
@@ -82,8 +89,11 @@ def _elsewhere(
     return found
 
 
-def _prepared(problem: Problem, statistics: Sequence[Statistic]) -> list[Evaluate]:
-    return [statistic.prepare(problem.view) for statistic in statistics]
+def _prepared(
+    problem: Problem, statistics: Sequence[Statistic], progress: Progress | None = None
+) -> list[Evaluate]:
+    told = watched(statistics, len(statistics), progress)
+    return [statistic.prepare(problem.view) for statistic in told]
 
 
 def _values(prepared: Sequence[Evaluate], block: Block) -> list[float]:

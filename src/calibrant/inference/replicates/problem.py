@@ -1,9 +1,9 @@
 """What is tested, and with which replicates: a problem, and the plan of its draws."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,10 @@ Progress = Callable[[int, int], None]
 Settings = Mapping[str, Any]
 
 MOST = 10**9  # resamples
+TENTH = 0, 10  # of the progress, of what comes before replicates
+REST = 1, 10, 9
+
+T = TypeVar("T")
 
 
 @final
@@ -66,9 +70,10 @@ class Plan:
         redraw = Redraw(lens, self.resampler, self.key)
         return Problem(as_rows(data), redraw, distributions=distributions)
 
-    def part(self, number: int, parts: int) -> Self:
+    def part(self, number: int, parts: int, width: int = 1) -> Self:
         """Return the same plan for one of several parts, which shows its part of the progress."""
-        return self if parts == 1 else replace(self, progress=part(self.progress, number, parts))
+        told = part(self.progress, number, parts, width)
+        return self if parts == 1 else replace(self, progress=told)
 
     def settings(self, **chosen: Any) -> dict[str, Any]:
         """Return what a result was made with, as plain values, from which it can be made again."""
@@ -76,11 +81,22 @@ class Plan:
         return {name: _plain(value) for name, value in (chosen | drawn).items()}
 
 
-def part(progress: Progress | None, number: int, parts: int) -> Progress | None:
-    """Report the progress of one of several parts as progress of the whole, in thousandths."""
+def part(progress: Progress | None, number: int, parts: int, width: int = 1) -> Progress | None:
+    """Report the progress of one of several parts as progress of the whole, in thousandths.
+
+    width : how many parts it is, from this number on
+    """
     if progress is None:
         return None
-    return lambda done, total: progress(1000 * number + 1000 * done // total, 1000 * parts)
+    return lambda done, total: progress(1000 * number + 1000 * width * done // total, 1000 * parts)
+
+
+def watched(items: Iterable[T], total: int, progress: Progress | None) -> Iterator[T]:
+    """Yield items, and tell that each is done when the next one is asked for."""
+    for done, item in enumerate(items, 1):
+        yield item
+        if progress is not None:
+            progress(done, total)
 
 
 def check_resamples(value: Any, *, least: int = 1) -> int:

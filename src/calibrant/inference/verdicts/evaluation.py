@@ -12,7 +12,15 @@ from calibrant.checks.parameters import Rng, brief, is_list
 from calibrant.distances import Distance, name_of
 from calibrant.engine.arrays import Floats
 from calibrant.inference.replicates.driver import Found, of_all
-from calibrant.inference.replicates.problem import Plan, Problem, Progress, Settings, fields
+from calibrant.inference.replicates.problem import (
+    REST,
+    TENTH,
+    Plan,
+    Problem,
+    Progress,
+    Settings,
+    fields,
+)
 from calibrant.inference.testing.families import (
     Evidence,
     adjust,
@@ -254,7 +262,8 @@ def through_all(
     """Test statistics through lenses; the omnibus ones, if there are none."""
     rows = as_rows(data)
     problems = [plan.look(rows, lens, distributions=True) for lens in lenses]
-    return of_problems(data, problems, statistics, plan, sizes_of(problems))
+    sizes = sizes_of(problems, plan.part(*TENTH).progress)
+    return of_problems(data, problems, statistics, plan.part(*REST), sizes)
 
 
 def of_problems(

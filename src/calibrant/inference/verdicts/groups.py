@@ -13,7 +13,7 @@ from calibrant.arguments import as_lens, as_rows, check_data, takes_arrays
 from calibrant.checks.convert import columns_of
 from calibrant.checks.parameters import Rng, listed, whole
 from calibrant.cuts.gathering import gathered, rule
-from calibrant.inference.replicates.problem import Plan, Progress, Settings, fields
+from calibrant.inference.replicates.problem import REST, TENTH, Plan, Progress, Settings, fields
 from calibrant.inference.testing.families import Evidence
 from calibrant.inference.verdicts.evaluation import EvaluationRow, judged
 from calibrant.inference.verdicts.judging import sizes_of
@@ -166,7 +166,8 @@ def slices(
     rows = as_rows(data)
     names, found, cut = _at_hand(data, by, fewest) if rows.held else _elsewhere(data, by, fewest)
     problems = [plan.look(one.rows, chosen, distributions=True) for one in found]
-    tests = judged(problems, None, plan, sizes_of(problems))
+    sizes = sizes_of(problems, plan.part(*TENTH).progress)
+    tests = judged(problems, None, plan.part(*REST), sizes)
     slices_found = tuple(
         Slice(one.column, one.name, one.n, verdict)
         for one, verdict in zip(found, tests.verdicts, strict=True)

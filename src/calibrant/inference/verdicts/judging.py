@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.calibration import Talk, finish
 from calibrant.checks.parameters import derive
-from calibrant.inference.replicates.problem import Problem, find_moments
+from calibrant.inference.replicates.problem import Problem, Progress, find_moments, part, watched
 from calibrant.inference.testing.binwise import standardise
 from calibrant.inference.testing.families import holm
 from calibrant.inference.verdicts.verdict import CONFIDENCES, Direction, Verdict
@@ -42,11 +42,13 @@ class Known(NamedTuple):
 Sizes = Callable[[], Sequence[Known | None]]  # asked for when tests have read the rows
 
 
-def fit_directions(problems: Sequence[Problem]) -> tuple[Fits, ...]:
+def fit_directions(
+    problems: Sequence[Problem], progress: Progress | None = None
+) -> tuple[Fits, ...]:
     """Learn the directions of rows as lenses show them, or ask for them in passes to come."""
     found: list[Fits] = []
     predicted: Any = None  # directions of the predicted class
-    for problem in problems:
+    for problem in watched(problems, len(problems), progress):
         fit = cross_fit if problem.rows.held else partial(_ask, share=max(1, len(problems) // 4))
         own = predicted if problem.lens == TopLabel() else None
         top = None
@@ -58,14 +60,16 @@ def fit_directions(problems: Sequence[Problem]) -> tuple[Fits, ...]:
     return tuple(found)
 
 
-def sizes_of(problems: Sequence[Problem]) -> Sizes:
+def sizes_of(problems: Sequence[Problem], progress: Progress | None = None) -> Sizes:
     """Work out how far off rows at hand are; of others, ask what tests' passes can answer too.
 
     Rows elsewhere need numbers, and lenses that leave each row one.
     """
     rows: Any = problems[0].rows
     if rows.held:
-        found = [Known(size_of(*fits)) for fits in fit_directions(problems)]
+        directions = fit_directions(problems, part(progress, 0, 2))
+        told = watched(directions, len(problems), part(progress, 1, 2))
+        found = [Known(size_of(*fits)) for fits in told]
         return lambda: found
     able = [one for one in problems if one.lens.rowwise and rows.has_numbers]
     asked = dict(zip(able, fit_directions(able), strict=True))
