@@ -86,7 +86,7 @@ class Balance(NamedTuple):
         return self.gain * self.good - self.loss * self.bad
 
     def limits(self, risks: Risks, z: Any) -> tuple[Floats, Floats]:
-        """Put the limits of both shares together. No row is in both, so if one is high, one is low."""
+        """Put the limits of both together. No row is in both: they vary against each other."""
         good, bad = self.good.clip(0.0, 1.0), self.bad.clip(0.0, 1.0)
         ends = [limits_of_share(share, risks.total, z) for share in (good, bad)]
         others = (1 - good) * (1 - bad)
