@@ -15,7 +15,7 @@ MOST = 8192  # different predictions; of more, neighbours are taken together
 class FlexibleCurve(NamedTuple):
     """The observed frequency over the prediction, as a lowess curve draws it.
 
-    Limits are pointwise, and know of a bend at low predictions that the curve smooths away. ICI,
+    Limits are pointwise, and know of bends near 0 and 1 that the curve smooths away. ICI,
     E50 and E90 are the mean, median and 90 % quantile of the distances between predictions and
     curve over the rows (Austin and Steyerberg, 2019).
     """
