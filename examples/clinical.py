@@ -4,7 +4,8 @@
 
 Log-odds of the risk are normal. Three models predict them: one is right, one is too low and too
 extreme (log-odds x become 1.5 (x - 0.5)), and one is off in a way that no intercept and slope can
-describe (risks π become 0.9 π^1.5). The truth of each number is that of the population. A wrong
+describe (risks π become 0.9 π^1.5). The truth of each number is that of the population; the
+curve is looked at in the middle of the predictions and at their 2 % quantile, its end. A wrong
 twin, the interval value ± 1.96 standard errors that textbooks begin with, stands beside O/E.
 `--picture FILE` draws the two pictures of docs/clinical.md instead. `--peers FOLDER` compares
 values with those of scikit-learn and statsmodels, if they are installed, on NPZ files of `probs`
@@ -36,7 +37,7 @@ MODELS = ("calibrated", "too extreme", "curved")
 POPULATION = 500_000
 NAMES = (
     *("observed_expected", "in_the_large", "slope", "intercept", "auc", "brier", "scaled_brier"),
-    *("net benefit", "curve", "Wald O/E"),
+    *("net benefit", "curve", "its end", "Wald O/E"),
 )
 
 
@@ -77,7 +78,7 @@ def truth(model, rate):
     rate, t = float(risk.mean()), float(np.quantile(p, 0.7).round(3))
     treated = p >= t
     benefit = float((risk * treated - (1 - risk) * treated * t / (1 - t)).mean())
-    middle = POPULATION // 2
+    middle, end = POPULATION // 2, POPULATION // 50
     return {
         "observed_expected": rate / float(p.mean()),
         "in_the_large": fit_intercept(x, counts),
@@ -88,9 +89,10 @@ def truth(model, rate):
         "scaled_brier": 1 - brier / (rate * (1 - rate)),
         "net benefit": benefit,
         "curve": float(risk[middle]),
+        "its end": float(risk[end]),
         "Wald O/E": rate / float(p.mean()),
         "threshold": t,
-        "place": float(p[middle]),
+        "places": {"curve": float(p[middle]), "its end": float(p[end])},
     }
 
 
@@ -104,8 +106,8 @@ def intervals(data, true):
     benefit = net_benefit(risks, np.array([true["threshold"]]))
     ends["net benefit"] = float(benefit.low[0]), float(benefit.high[0])
     curve = flexible_curve(risks)
-    place = true["place"]
-    ends["curve"] = tuple(float(np.interp(place, curve.x, e)) for e in (curve.low, curve.high))
+    for name, place in true["places"].items():
+        ends[name] = tuple(float(np.interp(place, curve.x, e)) for e in (curve.low, curve.high))
     observed, expected = float(risks.y.sum()), float(risks.p.sum())
     error = 1.96 * np.sqrt(observed * (1 - observed / data.n)) / expected
     ends["Wald O/E"] = observed / expected - error, observed / expected + error

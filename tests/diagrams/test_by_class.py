@@ -91,11 +91,23 @@ def test_the_picture_names_both_ends_and_marks_all(found):
     picture = found.picture()
     (marks,) = [part for part in picture.parts if isinstance(part, Marks)]
     assert marks.at.shape == (10, 2)
+    assert picture.frame.x[0] < 0.5  # where the band of the first class begins
+    assert picture.frame.x[1] > 10.5
     assert (np.diff(marks.at[:, 1]) >= 0).all()
     names = {part.text for part in picture.parts if isinstance(part, Label)}
-    assert {"cat", "automobile"} <= names
+    assert names == set(cal.datasets.cifar10("resnet").classes)
     low, high = picture.frame.y
     assert all(low < part.at[1] < high for part in picture.parts if isinstance(part, Label))
+
+
+def test_few_classes_are_all_named_and_counted_in_whole_numbers():
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet(np.ones(3), 200)
+    data = Predictions(probs, outcomes(rng, probs), ["dry", "light", "heavy"])
+    picture = cal.class_diagram(data, n_resamples=19, rng=0).picture()
+    names = {part.text for part in picture.parts if isinstance(part, Label)}
+    assert names == {"dry", "light", "heavy"}
+    assert picture.frame.across() == [1.0, 2.0, 3.0]
 
 
 def test_both_renderers_draw_many_classes_with_odd_names():

@@ -58,6 +58,18 @@ def test_decision_curves_of_several_models_have_no_bands():
     assert diagram.sentence.startswith("one: the net benefit is above")
 
 
+def test_treating_all_begins_at_the_rate_and_a_band_of_few_events_is_whole():
+    data = drawn()
+    rare = Predictions(data.probs[:, 1] / 20, (np.arange(data.n) == 7).astype(int))
+    picture = cal.decision_curve(rare).picture()
+    line = next(part for part in picture.parts if getattr(part, "look", "") == "mean")
+    assert line.at[0, 0].tolist() == pytest.approx([0.0, 1 / data.n])
+    band = next(part for part in picture.parts if isinstance(part, Areas))
+    assert band.at[..., 1].max() < picture.frame.y[1]
+    none = cal.decision_curve(Predictions(data.probs[:, 1] / 20, np.zeros(data.n, int)))
+    assert none.picture().frame.y[1] > 0
+
+
 def test_an_attributes_diagram_has_climatology_and_no_skill():
     data = drawn()
     diagram = cal.reliability_diagram(data, n_resamples=99, rng=0)
@@ -66,6 +78,13 @@ def test_an_attributes_diagram_has_climatology_and_no_skill():
     level, none = (part for part in picture.parts[1:3])
     assert level.at[0, :, 1] == pytest.approx(rate)
     assert none.at[0, :, 1] == pytest.approx([rate / 2, (1 + rate) / 2])
+    level, none = diagram.picture("attributes", climatology=0.4).parts[1:3]
+    assert level.at[0, :, 1].tolist() == [0.4, 0.4]
+    assert none.at[0, :, 1].tolist() == [0.2, 0.7]
+    with pytest.raises(ValueError, match="`climatology` must be between 0 and 1; found 40"):
+        diagram.picture("attributes", climatology=40)
+    with pytest.raises(ValueError, match="`climatology` is for 'attributes', not for 'line'"):
+        diagram.picture("line", climatology=0.4)
     with pytest.raises(ValueError, match="attributes diagram is for one model"):
         cal.reliability_diagram({"a": data, "b": data}, n_resamples=99, rng=0).picture("attributes")
 

@@ -130,6 +130,17 @@ def test_classes_in_another_order_than_the_columns_are_refused(write, tmp_path):
         load(path, classes=["5", "3"])
 
 
+def test_arrays_of_confidences_and_of_who_was_right(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, confidence=[0.25, 0.75], correct=[True, False])
+    data = load(path)
+    assert shown(data) == (("wrong", "correct"), [0.25, 0.75], [1, 0])
+    assert data.of_confidences
+    assert "confidences from 'confidence'" in str(data.reading)
+    np.savez(path, confidence=[0.25, 0.75], correct=[1, 0], prob=[0.5, 0.5], label=[0, 1])
+    assert shown(load(path)) == (("0", "1"), [0.5, 0.5], [0, 1])
+
+
 def test_explicit_columns(write):
     path = write("truth,a,b,prob_c,prob_d,mass\nb,0.25,0.75,0.5,0.5,2\na,0.25,0.75,0.5,0.5,1\n")
     data = load(path, label="truth", probs=["b", "a"], weight="mass")

@@ -9,6 +9,8 @@ from scipy.stats import norm
 
 import calibrant as cal
 from calibrant import Predictions, conventions, statistics
+from calibrant.conventions.curves import Lowess
+from calibrant.risks.curve import flexible_curve
 from calibrant.risks.discrimination import _variance, area, placements
 from calibrant.risks.logistic import in_the_large, observed_expected, slope_and_intercept
 from calibrant.risks.parts import brier, scaled_brier
@@ -195,6 +197,18 @@ def test_rows_in_clusters_have_wider_intervals(name):
     assert np.ptp(together) == pytest.approx(np.ptp(alone), rel=0.12)
 
 
+def test_net_benefits_of_rows_in_clusters_and_of_weighted_rows():
+    data, thresholds = drawn(150), np.array([0.1, 0.3])
+    p, y = np.repeat(data.probs[:, 1], 4), np.repeat(data.labels, 4)
+    copies = Predictions(p, y, clusters=np.repeat(np.arange(150), 4))
+    alone, together = (net_benefit(risks_of(one), thresholds) for one in (data, copies))
+    assert together.value == pytest.approx(alone.value)
+    assert together.high - together.low == pytest.approx(alone.high - alone.low, rel=0.12)
+    assert together.over_all == pytest.approx(alone.over_all, abs=0.02)
+    weighted = Predictions(data.probs[:, 1], data.labels, weights=np.full(150, 7.0))
+    assert net_benefit(risks_of(weighted), thresholds).low == pytest.approx(alone.low)
+
+
 def test_no_events_and_outcomes_that_are_separated():
     found = cal.clinical([0.1, 0.2, 0.3], [0, 0, 0])
     assert found.observed_expected.value == 0
@@ -242,8 +256,8 @@ def test_tables_dictionaries_and_numbers():
     assert [row[0] for row in rows][:3] == ["participants"] * 3
     assert found.to_dict()["slope"]["interval"] == list(found.slope.interval)
     assert found.to_frame().shape == (7, 4)
-    assert [number(v) for v in (1.0, -0.25, 0.00123, np.nan, -np.inf)] == [
-        "1.000", "−0.250", "0.00123", "–", "−∞",
+    assert [number(v) for v in (1.0, -0.25, 0.00123, 1e-9, np.nan, -np.inf)] == [
+        "1.000", "−0.250", "0.00123", "0.000", "–", "−∞",
     ]  # fmt: skip
 
 
@@ -283,6 +297,36 @@ def test_intervals_hold_also_for_rare_events(rate, n):
 
 def test_intervals_of_textbooks_do_not():
     assert held(0.02, 50, wald)[0] < fewest(SETS, 0.95)
+
+
+def test_limits_of_the_curve_hold_where_it_bends_and_naive_ones_do_not():
+    x = np.linspace(-4, 3, 40)  # log-odds of the truth, of a model that is too extreme
+    p, place = expit(1.5 * (x - 0.5)), 3
+    curve, held = Lowess.of(p, np.full(40, 50.0)), np.zeros(2, int)
+    rng = np.random.default_rng(0)
+    for _ in range(SETS):
+        events = rng.binomial(50, expit(x))
+        labels = (np.arange(50) < events[:, None]).astype(int).ravel()
+        found = flexible_curve(risks_of(Predictions(np.repeat(p, 50), labels)))
+        share, rows = curve.weights @ events, 1 / (50 * (curve.weights**2).sum(axis=1))
+        naive = limits_of_share(share.clip(0, 1), rows, norm.ppf(0.975))
+        for j, (low, high) in enumerate(((found.low, found.high), naive)):
+            ends = (np.interp(p[place], found.x, end) for end in (low, high))
+            held[j] += next(ends) <= expit(x[place]) <= next(ends)
+    assert held[1] < fewest(SETS, 0.95) <= held[0]
+
+
+def test_net_benefit_of_one_expected_event_is_not_always_held():
+    # Treated rows with the event decide: 3 or more of them, where 0.6 are expected, are too many.
+    rng, thresholds, held = np.random.default_rng(0), np.array([0.02]), 0
+    big = expit(np.random.default_rng(1).normal(-4.57, 1.2, 400_000))
+    truth = (big * (big >= 0.02) - (1 - big) * (big >= 0.02) * 0.02 / 0.98).mean()
+    for _ in range(4 * SETS):
+        p = expit(rng.normal(-4.57, 1.2, 50))
+        risks = risks_of(Predictions(p, (rng.random(50) < p).astype(int)))
+        found = net_benefit(risks, thresholds)
+        held += int(found.low[0] <= truth <= found.high[0])
+    assert fewest(4 * SETS, 0.95) <= held < 4 * SETS * 0.99
 
 
 def test_brier_scores_of_few_events_have_limits_within_bounds():

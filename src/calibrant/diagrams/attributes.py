@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from calibrant.diagrams.reliability import ReliabilityDiagram
 
 
-def attributes_picture(diagram: "ReliabilityDiagram") -> Picture:
-    """Add climatology, the line of no skill, and where there is skill, to the line of one model."""
+def attributes_picture(diagram: "ReliabilityDiagram", climatology: float | None) -> Picture:
+    """Add climatology, the line of no skill, and where there is skill, to the line of one model.
+
+    climatology : probability of the event from a longer record; None for its frequency here
+    """
     if len(diagram.series) > 1:
         raise ValueError(
             "an attributes diagram is for one model, since models of other rows have another"
             f" climatology; found {len(diagram.series)}. Draw several with style='line'."
         )
     drawn = line_picture(diagram)
-    _, rate = means(diagram, diagram.series[0])
+    rate = means(diagram, diagram.series[0])[1] if climatology is None else climatology
     skilful = [
         [(0.0, 0.0), (rate, 0.0), (rate, rate), (0.0, rate / 2)],
         [(rate, rate), (rate, 1.0), (1.0, 1.0), (1.0, (1 + rate) / 2)],

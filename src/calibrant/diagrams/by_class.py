@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 
 LEVEL = 1 - ALPHA  # of all intervals at once, and of the band of all classes
 ENDS = 10  # classes at either end of a table of many
-NAMED = 4  # classes at either end that a picture names; fewer where classes are few
+NAMED = 5  # classes at either end that a picture names
 FEW = 20  # classes that a table tells of one by one
 LETTERS = 26  # of a name in a picture
 APART = 0.06  # of the height, between names
@@ -91,8 +91,9 @@ class ClassDiagram(Diagram):
         frame = Frame(
             f"{k:,} predicted classes, from the most over- to the most underconfident",
             "accuracy −\N{NO-BREAK SPACE}confidence",
-            (1 - 0.03 * k, 1.03 * k),
+            (0.5 - 0.03 * k, 0.5 + 1.03 * k),
             picture.with_margins([np.zeros(1), at[:, 1], low, high, ends]),
+            whole=True,
         )
         parts: list[Part] = [Areas(_steps(at[:, 0], low, high)[None], "band")]
         parts.append(Lines(np.array([[(0.5, 0.0), (k + 0.5, 0.0)]]), "zero"))
@@ -143,10 +144,11 @@ class ClassDiagram(Diagram):
         Those on the left stand below the marks, those on the right above them.
         """
         order, k = self.order, len(self.names)
-        count, gap = min(NAMED, k // 4), APART * height
+        left, gap = min(NAMED, k // 2), APART * height
+        first = max(left, k - NAMED)  # on the right
         parts: list[Part] = []
         reach = [0.0]
-        for numbers, up in ((range(count)[::-1], -1.0), (range(k - count, k), 1.0)):
+        for numbers, up in ((range(left)[::-1], -1.0), (range(first, k), 1.0)):
             taken = -np.inf
             for i in numbers:
                 x, y = at[i].tolist()
@@ -154,7 +156,7 @@ class ClassDiagram(Diagram):
                 place = np.array([x - up * ASIDE * k, up * taken])
                 parts.append(Lines(np.array([[(x, y), place]]), "leader"))
                 parts.append(Label(place, _short(self.names[order[i]]), (-0.5 * up, 0), "name"))
-            reach.append(up * taken if count else 0.0)
+            reach.append(up * taken if numbers else 0.0)
         return parts, np.array(reach)
 
     def _keys(self) -> list[Key]:

@@ -169,7 +169,9 @@ class DecisionCurve(Diagram):
         """Show the net benefit of each model, of treating all, and of treating none."""
         alone = len(self.series) == 1
         longest = max(self.series.values(), key=lambda one: float(one.thresholds[-1]))
-        top = max(float(max(one.value.max(), one.treat_all.max())) for one in self.series.values())
+        top = max(float(max(one.value.max(), _rate(one))) for one in self.series.values())
+        if alone:
+            top = max(top, float(longest.high.max()) / 1.05)
         frame = Frame(
             horizontal=f"threshold: predicted probability of class {self.event}",
             vertical="net benefit",
@@ -180,7 +182,8 @@ class DecisionCurve(Diagram):
         if alone:
             parts.append(_band(longest, frame))
         parts.append(Lines(np.array([[(0.0, 0.0), (longest.thresholds[-1], 0.0)]]), "zero"))
-        parts.append(Lines(_cut(longest.thresholds, longest.treat_all, frame)[None], "mean"))
+        ends = np.append(0.0, longest.thresholds), np.append(_rate(longest), longest.treat_all)
+        parts.append(Lines(_cut(*ends, frame)[None], "mean"))
         for i, one in enumerate(self.series.values()):
             model = None if alone else i
             points = _cut(one.thresholds, one.value, frame)
@@ -313,6 +316,12 @@ def _spots(at: Floats, notes: list[str]) -> Marks:
         shapes=("circle",) * count,
         look="spot",
     )
+
+
+def _rate(one: NetBenefit) -> float:
+    """Return the share of rows with the event, the net benefit of treating all at threshold 0."""
+    t = one.thresholds[0]
+    return float(one.treat_all[0] * (1 - t) + t)
 
 
 def _cut(x: Floats, y: Floats, frame: Frame) -> Floats:

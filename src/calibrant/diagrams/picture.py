@@ -128,6 +128,11 @@ class Frame(NamedTuple):
     square: bool = False
     above: tuple[tuple[float, str], ...] = ()  # places and texts of a second axis above
     above_name: str = "predicted probability"
+    whole: bool = False  # whether the horizontal axis has whole numbers alone
+
+    def across(self, most: int = 7) -> list[float]:
+        """Return round numbers of the horizontal axis, at most so many."""
+        return [x for x in round_ticks(*self.x, most) if not self.whole or x.is_integer()]
 
 
 @final

@@ -34,10 +34,7 @@ USUAL = EqualWidth(10)  # bins of two outcomes
 CROWD = 0.9  # of the rows in one bin: then bins of equal mass show more
 Style = Literal["deviations", "bars", "line", "attributes"]
 STYLES = ("deviations", "bars", "line", "attributes")
-ALONE: dict[str, Callable[["ReliabilityDiagram"], Picture]] = {  # which show one model
-    "bars": bars_picture,
-    "attributes": attributes_picture,
-}
+ALONE = ("bars", "attributes")  # which show one model
 LARGEST = 4  # outcomes that can be drawn: a tetrahedron has four corners
 
 
@@ -106,6 +103,7 @@ class ReliabilityDiagram(Diagram):
         style: Style = "deviations",
         truth: Truth | None = None,
         regions: bool = False,
+        climatology: float | None = None,
     ) -> "Axes":
         """Draw with matplotlib and return the Axes.
 
@@ -126,6 +124,9 @@ class ReliabilityDiagram(Diagram):
         regions : bool, default False
             Whether to draw the consistency region of each bin, an ellipse that would hold its
             outcome frequency with probability `level`; for three outcomes.
+        climatology : float, optional
+            Probability of the event from a longer record, for "attributes". Default: its
+            frequency in the data.
 
         Notes
         -----
@@ -133,7 +134,7 @@ class ReliabilityDiagram(Diagram):
         and say so. A layout engine, such as ``layout="constrained"``, makes space for labels;
         without one, the Axes is made smaller where they need it.
         """
-        return self._plot(self.picture(style, truth, regions), ax)
+        return self._plot(self.picture(style, truth, regions, climatology), ax)
 
     def figure(
         self,
@@ -141,22 +142,31 @@ class ReliabilityDiagram(Diagram):
         style: Style = "deviations",
         truth: Truth | None = None,
         regions: bool = False,
+        climatology: float | None = None,
     ) -> "Chart":
         """Draw as SVG, with the options of `plot`: a `Chart` that shows and saves itself."""
-        return self._figure(self.picture(style, truth, regions))
+        return self._figure(self.picture(style, truth, regions, climatology))
 
     def picture(
-        self, style: Style = "deviations", truth: Truth | None = None, regions: bool = False
+        self,
+        style: Style = "deviations",
+        truth: Truth | None = None,
+        regions: bool = False,
+        climatology: float | None = None,
     ) -> Picture:
         """Return what is drawn where, with the options of `plot`."""
         one_of("style", style, STYLES)
         self._check_option("style", style != "deviations", 2)
         self._check_option("truth", truth is not None, 2)
         self._check_option("regions", regions, 3)
-        if style in ALONE:
-            if truth is not None:
-                raise ValueError(f"`truth` is for 'deviations' and 'line', not for {style!r}.")
-            return ALONE[style](self)
+        if style in ALONE and truth is not None:
+            raise ValueError(f"`truth` is for 'deviations' and 'line', not for {style!r}.")
+        if style == "attributes":
+            return attributes_picture(self, _probability(climatology))
+        if climatology is not None:
+            raise ValueError(f"`climatology` is for 'attributes', not for {style!r}.")
+        if style == "bars":
+            return bars_picture(self)
         if style == "line":
             return line_picture(self, truth=truth)
         if self.n_outcomes > 2:
@@ -215,6 +225,10 @@ class ReliabilityDiagram(Diagram):
             f"reliability diagram of {self.n_outcomes} outcomes: {self.n_off} of {n_bins} bins"
             f" {be(self.n_off)} significant at {100 * self.alpha:g}% (family-wise)"
         )
+
+
+def _probability(climatology: float | None) -> float | None:
+    return None if climatology is None else fraction("climatology", climatology)
 
 
 @takes_models

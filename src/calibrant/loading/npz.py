@@ -15,7 +15,7 @@ from calibrant.checks import arrays
 from calibrant.checks.labels import decoded
 from calibrant.checks.parameters import listed
 from calibrant.loading.plain_files import reason_of, refuse_bomb, refuse_other_formats
-from calibrant.loading.roles import WEIGHTS, Options, Roles
+from calibrant.loading.roles import CONFIDENCES, CORRECT, WEIGHTS, Options, Roles
 from calibrant.loading.rules import Chosen
 from calibrant.loading.table import (
     FILE,
@@ -24,6 +24,7 @@ from calibrant.loading.table import (
     refuse_decisions,
     to_probabilities,
 )
+from calibrant.predictions import CONFIDENCES as CONFIDENT
 
 PROBS = ("probs", "prob", "proba", "probabilities", "p", "y_prob")
 LOGITS = ("logits", "logit")
@@ -31,7 +32,7 @@ LABELS = ("labels", "label", "y_true", "y", "target", "targets", "outcome", "out
 
 
 def npz(path: Path, options: Options) -> Table:
-    """Read the arrays `probs` (or `logits`), `labels`, and `classes` and `weights` if there."""
+    """Read `probs` (or `logits`) and `labels`, or `confidence` and `correct`, and what is there."""
     refuse_other_formats(path, b"PK")
     with zipfile.ZipFile(path) as archive:
         refuse_bomb(sum(info.file_size for info in archive.infolist()), path)
@@ -52,7 +53,8 @@ def _table(archive: zipfile.ZipFile, names: Sequence[str], options: Options) -> 
     array = _numbers(archive, probs_key, "(n, m) or (n,)", (1, 2))
     probs = to_probabilities(array, options, source)
     n, m = probs.shape
-    known = options.name_classes(_classes(archive, keys), m, [f"column {j}" for j in range(m)])
+    own = _classes(archive, keys, CONFIDENT if roles.correct and array.ndim == 1 else None)
+    known = options.name_classes(own, m, [f"column {j}" for j in range(m)])
     labels = decoded(_array(archive, roles.label), n, known, source)
     refuse_decisions(probs, options)
     weights = None
@@ -61,7 +63,7 @@ def _table(archive: zipfile.ZipFile, names: Sequence[str], options: Options) -> 
         arrays.weights(weights, n, source=source)
     chosen = Chosen((probs_key,), (), lists=array.ndim == 2)
     others = [name for name in names if name != "classes"]
-    reading = reading_of(chosen, roles, known, others, options)
+    reading = reading_of(chosen, roles, known, others, options, known.names == CONFIDENT)
     extra = {key: _beside(archive, names, key, n, option) for option, key in _named(roles)}
     return Table(probs, labels, known.names, weights, extra, reading, source)
 
@@ -88,8 +90,9 @@ def _not_set_aside(names: Sequence[str], options: Options) -> list[str]:
 def _roles(keys: Sequence[str], options: Options) -> Roles:
     """Return the arrays that the user names, and labels and weights with usual names."""
     weighted = options.weight is not None or _called(keys, WEIGHTS)
+    usual = CORRECT if _told_right(keys) else LABELS
     return Roles(
-        _key("label", keys, LABELS, options.label),
+        _key("label", keys, usual, options.label),
         _key("weight", keys, WEIGHTS, options.weight) if weighted else None,
         options.model,
         options.id,
@@ -108,7 +111,13 @@ def _probs_key(keys: Sequence[str], options: Options) -> str:
         hint = " Then leave out `values='logits'`?" if _called(keys, PROBS) else ""
         return _key("probs", keys, LOGITS, name, hint)
     hint = " Are there logits? Say so with `values='logits'`." if _called(keys, LOGITS) else ""
-    return _key("probs", keys, PROBS, name, hint)
+    return _key("probs", keys, CONFIDENCES if _told_right(keys) else PROBS, name, hint)
+
+
+def _told_right(keys: Sequence[str]) -> bool:
+    """Whether there are confidences and who was right, and nothing that is usual otherwise."""
+    others = _called(keys, (*PROBS, *LOGITS, *LABELS))
+    return not others and bool(_called(keys, CONFIDENCES) and _called(keys, CORRECT))
 
 
 def _called(keys: Sequence[str], usual: Sequence[str]) -> list[str]:
@@ -154,9 +163,11 @@ def _beside(
     return pl.Series(key, array.tolist())
 
 
-def _classes(archive: zipfile.ZipFile, keys: Sequence[str]) -> Sequence[Any] | None:
+def _classes(
+    archive: zipfile.ZipFile, keys: Sequence[str], usual: Sequence[str] | None
+) -> Sequence[Any] | None:
     if "classes" not in keys:
-        return None
+        return usual
     found = _array(archive, "classes")
     if found.ndim != 1:
         raise ValueError(f"`classes` must be of one dimension; found shape {found.shape}.")

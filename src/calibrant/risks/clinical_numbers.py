@@ -28,7 +28,7 @@ INTERVALS = {  # name of the measure, and what it is if the model is calibrated
     "observed_expected": ("observed to expected (O/E)", "1"),
     "in_the_large": ("calibration in the large", "0"),
     "slope": ("calibration slope", "1"),
-    "intercept": ("calibration intercept (slope free)", "0"),
+    "intercept": ("intercept beside that slope", "0"),
     "auc": ("area under the ROC curve (AUC)", ""),
     "brier": ("Brier score of the event", ""),
     "scaled_brier": ("scaled Brier score", ""),

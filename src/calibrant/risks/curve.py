@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.conventions.curves import Lowess
+from calibrant.risks.logistic import SURE, line_of
 from calibrant.risks.sample import Floats, Risks, added, limits_of_share
+from calibrant.statistics.score_tests import chances, logit
 
 MOST = 8192  # different predictions; of more, neighbours are taken together
 
@@ -13,9 +15,9 @@ MOST = 8192  # different predictions; of more, neighbours are taken together
 class FlexibleCurve(NamedTuple):
     """The observed frequency over the prediction, as a lowess curve draws it.
 
-    Limits are pointwise, those of a share of as many rows as decide a point; what smoothing hides
-    they do not know. ICI, E50 and E90 are the mean, median and 90 % quantile of the distances
-    between predictions and curve over the rows (Austin and Steyerberg, 2019).
+    Limits are pointwise, and know of bends near 0 and 1 that the curve smooths away. ICI,
+    E50 and E90 are the mean, median and 90 % quantile of the distances between predictions and
+    curve over the rows (Austin and Steyerberg, 2019).
     """
 
     x: Floats  # (points,) predictions
@@ -41,20 +43,42 @@ def flexible_curve(risks: Risks) -> FlexibleCurve:
     curve = Lowess.of(values, mass)
     fits = curve.weights @ events
     off = np.abs(curve.interpolated(fits[:, None])[:, 0] - values)
-    rows = 1.0 / np.maximum((curve.weights**2) @ mass, 1e-12)
-    z = risks.stretched(risks.weights * (risks.y - risks.p))
-    low, high = limits_of_share(fits.clip(0, 1), rows, z)
+    low, high = _limits(risks, curve, values, mass, events)
     e50, e90 = (_quantile(off, mass, share, weighted=risks.weighted) for share in (0.5, 0.9))
     return FlexibleCurve(
         x=curve.at,
         y=fits.clip(0, 1),
-        low=low,
-        high=high,
+        low=np.minimum(low, fits.clip(0, 1)),
+        high=np.maximum(high, fits.clip(0, 1)),
         ici=float(mass @ off / mass.sum()),
         e50=e50,
         e90=e90,
         expected_ici=_expected(curve, values, mass),
     )
+
+
+def _limits(
+    risks: Risks, curve: Lowess, values: Floats, mass: Floats, events: Floats
+) -> tuple[Floats, Floats]:
+    """Return limits of the frequency at each anchor, those of a share of as many rows as decide it.
+
+    The share is that of a line in the log-odds, and the smoothed rest (Glad, 1998), so that
+    smoothing hides no bend that the line has. Rows whose outcomes vary more than the share implies,
+    since they lie elsewhere, count as fewer.
+    """
+    line, start = line_of(risks.rows((risks.p > 0) & (risks.p < 1))), np.zeros_like(values)
+    if line is not None:
+        x = logit(values.clip(SURE, 1 - SURE))
+        start, _ = chances(line.best[0] + line.best[1] * x)
+    share = np.interp(curve.at, values, start) + curve.weights @ (events - mass * start)
+    share = share.clip(0, 1)
+    rows = 1.0 / np.maximum((curve.weights**2) @ mass, 1e-12)
+    likely = (share * rows + 2) / (rows + 4)  # never 0 or 1
+    varies = curve.interpolated(likely[:, None])[:, 0]
+    spread = (curve.weights**2) @ (mass * varies * (1 - varies)) * rows / (likely * (1 - likely))
+    z = risks.stretched(risks.weights * (risks.y - risks.p))
+    low, high = limits_of_share(share, rows / np.maximum(spread, 1.0), z)
+    return low, high
 
 
 def _tallied(risks: Risks) -> tuple[Floats, Floats, Floats]:

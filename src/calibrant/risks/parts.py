@@ -1,6 +1,6 @@
 r"""Numbers made of three parts that vary independently: the rate, and a mean of either outcome.
 
-The Brier score of an event, its scaled form and the net benefit are functions f(π, a, b) of the
+The Brier score of an event and its scaled form are functions f(π, a, b) of the
 rate π of the event, a mean a over the rows with the event and a mean b over the others. Each part
 has limits of its own, and they are put together as distances are (Zou and Donner, 2008):
 
@@ -22,23 +22,23 @@ Formula = Callable[[Any, Any, Any], Any]  # of rate, mean of events, mean of the
 
 
 class Parts(NamedTuple):
-    """A rate and two means, or many of each (k,)."""
+    """A rate and two means."""
 
-    rate: Any
-    means: tuple[Any, Any]  # of the rows with the event, and of the others
-    limits: tuple[tuple[Any, Any], ...]  # of the three
+    rate: float
+    means: tuple[float, float]  # of the rows with the event, and of the others
+    limits: tuple[Interval, ...]  # of the three
 
-    def measure(self, formula: Formula) -> tuple[Any, Any, Any]:
+    def measure(self, formula: Formula) -> Measured:
         """Return the number that a formula makes of the parts, and the ends of its interval."""
         parts = [self.rate, *self.means]
-        value = formula(*parts)
+        value = float(formula(*parts))
         down = up = 0.0
         for j, limits in enumerate(self.limits):
             at = np.linspace(*limits, STEPS)
             ends = np.asarray(_with(formula, parts, j, at))
-            down = down + np.maximum(0.0, value - ends.min(axis=0)) ** 2
-            up = up + np.maximum(0.0, ends.max(axis=0) - value) ** 2
-        return value, value - np.sqrt(down), value + np.sqrt(up)
+            down += max(0.0, value - float(ends.min())) ** 2
+            up += max(0.0, float(ends.max()) - value) ** 2
+        return Measured(value, (value - float(np.sqrt(down)), value + float(np.sqrt(up))))
 
 
 class Sides(NamedTuple):
@@ -57,8 +57,7 @@ def measure(risks: Risks, sides: Sides, formula: Formula) -> Measured:
     z = risks.z
     if risks.clusters is not None:
         z = risks.stretched(influence_of(risks, sides.occurred(risks), formula))
-    value, low, high = map(float, parts_of(risks, sides, z).measure(formula))
-    return Measured(value, (low, high))
+    return parts_of(risks, sides, z).measure(formula)
 
 
 def parts_of(risks: Risks, sides: Sides, z: float) -> Parts:

@@ -41,8 +41,10 @@ def number(value: float) -> str:
     """Write a number in three digits after the point, and more of a small one."""
     if not np.isfinite(value):
         return "–" if np.isnan(value) else ("∞" if value > 0 else "−∞")
-    digits = 3 if abs(value) >= 0.01 or value == 0 else 2 - int(np.floor(np.log10(abs(value))))
-    return f"{value:z.{min(digits, 8)}f}".replace("-", "−")
+    if abs(value) >= 0.01 or abs(value) < 5e-9:
+        return f"{value:z.3f}".replace("-", "−")
+    digits = 2 - int(np.floor(np.log10(abs(value))))
+    return f"{value:.{min(digits, 8)}f}".replace("-", "−")
 
 
 class Risks(NamedTuple):

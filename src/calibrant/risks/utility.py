@@ -4,6 +4,9 @@ r"""Net benefit over thresholds: the decision curve of Vickers and Elkin (2006).
 
 Treated are rows with :math:`p \ge t`. Treating none has a net benefit of 0, treating all one of
 :math:`\pi - (1 - \pi) t / (1 - t)`.
+
+Limits are those of the shares TP/n and FP/n, put together as those of a difference of shares that
+exclude each other are (Zou and Donner, 2008).
 """
 
 from collections.abc import Sequence
@@ -12,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.checks.parameters import brief
-from calibrant.risks.parts import Formula, Parts, influence_of
 from calibrant.risks.sample import Floats, Risks, limits_of_share, number
 
 POINTS = 100  # thresholds of a curve
@@ -60,51 +62,64 @@ class NetBenefit(NamedTuple):
 def net_benefit(risks: Risks, thresholds: Floats) -> NetBenefit:
     """Return the net benefit at each threshold, with limits."""
     odds = thresholds / (1 - thresholds)
-
-    def benefit(rate: Any, hits: Any, alarms: Any) -> Any:
-        return rate * hits - (1 - rate) * alarms * odds
-
-    def over_all(rate: Any, hits: Any, alarms: Any) -> Any:
-        return (1 - rate) * (1 - alarms) * odds - rate * (1 - hits)
-
-    value, low, high = _measured(risks, thresholds, benefit)
-    _, least, _ = _measured(risks, thresholds, over_all)
-    return NetBenefit(thresholds, value, low, high, benefit(risks.rate, 1.0, 1.0), least)
+    ones = np.ones_like(odds)
+    hits, alarms = (_treated(risks, some, thresholds) for some in (risks.occurred, ~risks.occurred))
+    model = Balance(hits, alarms, ones, odds)
+    over_all = Balance(1 - risks.rate - alarms, risks.rate - hits, odds, ones)
+    low, high = model.limits(risks, _quantiles(risks, thresholds, 0.0))
+    least, _ = over_all.limits(risks, _quantiles(risks, thresholds, 1.0))
+    treat_all = risks.rate - (1 - risks.rate) * odds
+    return NetBenefit(thresholds, model.value, low, high, treat_all, least)
 
 
-def _measured(risks: Risks, thresholds: Floats, formula: Formula) -> tuple[Any, Any, Any]:
-    """Measure a formula of the rate, and of the shares of either outcome that are treated (k,)."""
-    z = _quantiles(risks, thresholds, formula)
-    shares: list[Any] = []
-    limits: list[Any] = [limits_of_share(risks.rate, risks.total, z)]
-    for some in (risks.occurred, ~risks.occurred):
-        weights = risks.weights[some]
-        rows = float(weights.sum() ** 2 / (weights**2).sum()) if weights.size else 0.0
-        shares.append(_treated(risks.p[some], weights, thresholds))
-        none = np.zeros_like(thresholds), np.ones_like(thresholds)
-        limits.append(limits_of_share(shares[-1], rows, z) if rows else none)
-    limits[0] = tuple(np.broadcast_to(end, thresholds.shape) for end in limits[0])
-    return Parts(risks.rate, (shares[0], shares[1]), tuple(limits)).measure(formula)
+class Balance(NamedTuple):
+    """Shares of all rows that count for and against, and how much one of either counts (k,)."""
+
+    good: Floats
+    bad: Floats
+    gain: Floats
+    loss: Floats
+
+    @property
+    def value(self) -> Floats:
+        """What counts for, less what counts against."""
+        return self.gain * self.good - self.loss * self.bad
+
+    def limits(self, risks: Risks, z: Any) -> tuple[Floats, Floats]:
+        """Put the limits of both together. No row is in both: they vary against each other."""
+        good, bad = self.good.clip(0.0, 1.0), self.bad.clip(0.0, 1.0)
+        ends = [limits_of_share(share, risks.total, z) for share in (good, bad)]
+        others = (1 - good) * (1 - bad)
+        together = np.sqrt(good * bad / np.where(others > 0, others, 1.0))
+        together = np.where(others > 0, together, 1.0).clip(0.0, 1.0)
+        found = []
+        for j, sign in enumerate((-1, 1)):
+            first, second = self.gain * (ends[0][j] - good), self.loss * (bad - ends[1][1 - j])
+            far = first**2 + second**2 + 2 * together * first * second
+            found.append(self.value + sign * np.sqrt(far))
+        return found[0], found[1]
 
 
-def _treated(p: Floats, weights: Floats, thresholds: Floats) -> Floats:
-    """Return the share of rows at or above each threshold (k,); all where there are none."""
-    if not p.size:
-        return np.ones_like(thresholds)
-    order = np.argsort(p, kind="stable")
-    below = np.concatenate(([0.0], np.cumsum(weights[order])))
-    return np.asarray(1.0 - below[np.searchsorted(p[order], thresholds, "left")] / below[-1])
+def _treated(risks: Risks, some: Any, thresholds: Floats) -> Floats:
+    """Return how many of all rows are some rows at or above each threshold, as a share (k,)."""
+    order = np.argsort(risks.p[some], kind="stable")
+    upto = np.concatenate(([0.0], np.cumsum(risks.weights[some][order])))
+    below = upto[np.searchsorted(risks.p[some][order], thresholds, "left")]
+    return np.asarray((upto[-1] - below) / risks.total)
 
 
-def _quantiles(risks: Risks, thresholds: Floats, formula: Formula) -> Any:
-    """Return the quantile of each threshold (k,), which differ where rows come in clusters."""
+def _quantiles(risks: Risks, thresholds: Floats, all_treated: float) -> Any:
+    """Return the quantile of each threshold (k,), which differ where rows come in clusters.
+
+    all_treated : 1 for the net benefit over that of treating all
+    """
     if risks.clusters is None:
         return risks.z
     found = []
-    for i, t in enumerate(thresholds.tolist()):
-        treated = (risks.p >= t).astype(np.float64)
-        influence = influence_of(risks, treated, lambda *parts, i=i: formula(*parts)[i])
-        found.append(risks.stretched(influence))
+    for t in thresholds.tolist():
+        worth = np.where(risks.occurred, 1.0, -t / (1 - t)) * ((risks.p >= t) - all_treated)
+        mean = risks.weights @ worth / risks.total
+        found.append(risks.stretched(risks.weights * (worth - mean)))
     return np.array(found)
 
 

@@ -57,7 +57,7 @@ MADE_BY = {  # or KIND_diagram
 CLINICAL = {Kind.flexible, Kind.decision}  # the pictures of clinical papers, which draw nothing
 OF_ONE = {Kind.flexible, Kind.classes}  # which show one model
 OPTIONS = {  # that only some kinds have
-    Kind.bins: ("--partition", "--style", "--regions"),
+    Kind.bins: ("--partition", "--style", "--regions", "--climatology"),
     Kind.isotonic: ("--confidence",),
 }
 
@@ -88,6 +88,13 @@ StyleOption = Annotated[
 Regions = Annotated[
     bool, typer.Option("--regions", help="Draw the consistency region of each bin.")
 ]
+Climatology = Annotated[
+    float | None,
+    typer.Option(
+        help="Probability of the event from a longer record, for --style attributes. Default: its"
+        " frequency in the file.",
+    ),
+]
 Table = Annotated[
     bool,
     typer.Option(
@@ -112,6 +119,7 @@ def plot(
     partition: options.PartitionText = None,
     style: StyleOption = None,
     regions: Regions = False,
+    climatology: Climatology = None,
     confidence: Confidence = False,
     table: Table = False,
     *,
@@ -120,7 +128,9 @@ def plot(
     """Draw a reliability diagram of one or more models: PNG, SVG, PDF or HTML."""
     check_ending(output, ".png", ".svg", ".pdf", ".html")
     given = {"--partition": partition, "--style": style, "--regions": regions}
-    _check_options(kind, {**given, "--confidence": confidence})
+    given |= {"--climatology": climatology is not None, "--confidence": confidence}
+    _check_options(kind, given)
+    _check_climatology(style, climatology)
     check_writable(output)
     import calibrant as cal
 
@@ -134,7 +144,7 @@ def plot(
     with progress_after(1.0, "resampling") as progress:
         drawing = {**inputs.draws, "progress": progress}
         diagram: Diagram = make(data, **_taken(kind, settings, drawing))
-    write_picture(diagram, output, **_look(kind, style, regions, confidence))
+    write_picture(diagram, output, **_look(kind, style, regions, climatology, confidence))
     if inputs.json:
         body = inputs.origin(files[0] if len(files) == 1 else files, data)
         body |= {"output": str(output), "seed": inputs.seed, "lens": diagram.settings["lens"]}
@@ -167,13 +177,22 @@ def _check_options(kind: Kind, given: dict[str, Any]) -> None:
         raise mistake("--style", "is for two outcomes, --regions for three: leave one of them out.")
 
 
-def _look(kind: Kind, style: Style | None, regions: bool, confidence: bool) -> dict[str, Any]:
+def _check_climatology(style: Style | None, climatology: float | None) -> None:
+    if climatology is not None and style is not Style.attributes:
+        raise mistake("--climatology", "is for --style attributes.")
+    if climatology is not None and not 0 < climatology < 1:
+        raise mistake("--climatology", f"must be between 0 and 1; found {climatology:g}.")
+
+
+def _look(
+    kind: Kind, style: Style | None, regions: bool, climatology: float | None, confidence: bool
+) -> dict[str, Any]:
     """Return the options of a picture, which each kind has its own of."""
     if kind in CLINICAL | OF_ONE:
         return {}
     if kind is not Kind.bins:
         return {"confidence": confidence}
-    return {"style": style or Style.deviations, "regions": regions}
+    return {"style": style or Style.deviations, "regions": regions, "climatology": climatology}
 
 
 def _check_kind(kind: Kind, models: "dict[str, Predictions]", lens: str | None) -> None:

@@ -51,7 +51,7 @@ def _plain_chart(picture: Picture, frame: Frame, label: str, keys: tuple[DrawnKe
     sides = (middle - half, middle + half) if frame.square else (LEFT, RIGHT)
     x, y = Scale(*frame.x, *sides), Scale(*frame.y, BOTTOM, TOP)
     foot = STRIP[1] if picture.strip else BOTTOM
-    parts = [*_axes(x, y, foot), *_strip(x, picture)]
+    parts = [*_axes(frame, x, y, foot), *_strip(x, picture)]
     parts += [draw(part, _places(x, y)) for part in picture.parts]
     vertical = frame.vertical
     if picture.summary:
@@ -94,9 +94,9 @@ def _places(x: Scale, y: Scale) -> Place:
     return place
 
 
-def _axes(x: Scale, y: Scale, foot: float) -> list[str]:
+def _axes(frame: Frame, x: Scale, y: Scale, foot: float) -> list[str]:
     """Draw the grid and the numbers of both axes, those of the horizontal one at the foot."""
-    across, up = round_ticks(x.low, x.high), round_ticks(y.low, y.high)
+    across, up = frame.across(), round_ticks(y.low, y.high)
     parts = []
     for value in up:
         parts.append(svg.line((x.start, y(value)), (x.end, y(value)), "grid"))

@@ -141,7 +141,7 @@ def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
     low, high = frame.y
     ax.set_ylim(low - strip * (high - low) * STRIP / (1 - STRIP), high)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xticks(round_ticks(*frame.x, _most_ticks(frame, ax)))
+    ax.set_xticks(frame.across(_most_ticks(frame, ax)))
     ax.set_yticks(round_ticks(*frame.y))
     if strip:
         ax.spines["left"].set_bounds(low, high)
@@ -156,7 +156,7 @@ def _set_frame(frame: Frame, ax: Axes, *, strip: bool) -> None:
 
 def _most_ticks(frame: Frame, ax: Axes) -> int:
     """Return how many ticks the horizontal axis has space for, where their numbers are long."""
-    letters = max(len(f"{value:g}") for value in round_ticks(*frame.x))
+    letters = max(len(f"{value:g}") for value in frame.across())
     if letters <= SHORT:
         return MOST_TICKS
     return max(1, min(MOST_TICKS, int(parts.inches(ax) / (LETTER * (letters + 2)))))
