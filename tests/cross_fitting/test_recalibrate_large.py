@@ -6,16 +6,14 @@ from chance import outcomes, wrap
 from calibrant.cross_fitting import before_after
 
 
-def test_some_rows_are_the_same_ones_before_and_after(monkeypatch):
+def test_some_rows_are_the_same_ones_before_and_after():
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(3), 5000)
     data = wrap(probs, outcomes(rng, probs))
     assert before_after.some_rows(data, 7) is data
-    monkeypatch.setattr(before_after, "MOST_NUMBERS", 9000)
-    some = before_after.some_rows(data, 7)
-    other = before_after.some_rows(data.with_probs(probs[:, ::-1].copy()), 7)
+    some = before_after.some_rows(data, 7, 9000)
+    other = before_after.some_rows(data.with_probs(probs[:, ::-1].copy()), 7, 9000)
     assert some.n == 3000
     np.testing.assert_array_equal(some.labels, other.labels)
     np.testing.assert_array_equal(some.probs, other.probs[:, ::-1])
-    monkeypatch.setattr(before_after, "MOST_NUMBERS", 9)
-    assert before_after.some_rows(data, 7).n == before_after.FEWEST_ROWS
+    assert before_after.some_rows(data, 7, 9).n == before_after.FEWEST_ROWS
