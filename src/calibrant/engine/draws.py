@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.engine import arrays, threads
 from calibrant.engine.arrays import Array, Floats, Ints, Keys, Replicates, Source, Span, zeros
-from calibrant.engine.kernel import SPAN, code, helper, i4, i8, kernel, out, real, u8
+from calibrant.engine.kernel import SPAN, code, helper, i4, i8, kernel, out, real, u1, u8
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 ROWS = np.uint64(0xD1B54A32D192ED03)  # sets the hash of rows apart from that of replicates
@@ -284,7 +284,7 @@ def draw_rows(outcomes: Outcomes, rows: Array, replicates: Replicates) -> Array:
         return out
     if len(cuts) != n:
         raise IndexError(f"`cuts` must be of {n} rows; found {len(cuts)}.")
-    out = np.empty(shape, np.int32)
+    out = np.empty(shape, np.uint8)
     _draw_events((source.key, source.first, cuts), rows, keys, event, out)
     return out
 
@@ -299,7 +299,7 @@ def _draw_rows(source, rows, keys, room, out):
             drawn[t] = labels[t]
 
 
-@kernel((u8, i8, i8["n 2"]), i8["k"], u8["size"], i8, out(i4["k size"]))
+@kernel((u8, i8, i8["n 2"]), i8["k"], u8["size"], i8, out(u1["k size"]))
 def _draw_events(source, rows, keys, event, out):
     key, first, cuts = source
     for s in range(rows.shape[0]):

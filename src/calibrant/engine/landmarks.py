@@ -19,6 +19,7 @@ from calibrant.engine.pairs import Kernel, Pairs, Points, similarities
 
 TOGETHER = 1 << 13  # rows whose sums are added up together
 ABREAST = 16  # rows that are hashed together
+NEAR, FEW = 512, 64  # rows whose features stay in the processor's cache, if classes are so few
 SORTED = 64  # replicates whose outcomes are looked at together: as many bytes as a cache line has
 FLAT = 1e-10  # share of itself that a landmark must have apart from those before it
 
@@ -200,11 +201,16 @@ class Sorting(NamedTuple):
 
 def add_features(units: NDArray[np.int32], outcomes: NDArray[Any], sums: Ints) -> None:
     """Add the features of rows (n, rank) to sums (size, m, rank), by their outcomes (n, size)."""
-    m = sums.shape[1]
+    n, m = len(units), sums.shape[1]
     within("outcomes", outcomes, m)
-    few = np.empty((SORTED, len(units)), outcomes.dtype)
-    room = Sorting(few, np.empty(len(units), np.int32), np.empty(m + 1, np.int32))
-    _add_features(units, outcomes, room, sums)
+    if len(outcomes) != n:
+        raise IndexError(f"`outcomes` must be of {n} rows; found {len(outcomes)}.")
+    step = NEAR if m <= FEW else n
+    for first in range(0, n, step):
+        some = slice(first, min(first + step, n))
+        few = np.empty((SORTED, some.stop - first), outcomes.dtype)
+        room = Sorting(few, np.empty(some.stop - first, np.int32), np.empty(m + 1, np.int32))
+        _add_features(units[some], outcomes[some], room, sums)
 
 
 @kernel(i4["n rank"], code["n size"], Sorting, out(i8["size m rank"]))
@@ -231,7 +237,17 @@ def _add_features(units, outcomes, room, sums):
         a = 0
         for c in range(m):  # starts[c] is where its rows end now
             out, stop = sums[t, c], starts[c]
-            while a + 4 <= stop:  # four rows in a sweep
+            while a + 8 <= stop:  # eight rows in a sweep
+                one, two = units[rows[a]], units[rows[a + 1]]
+                three, four = units[rows[a + 2]], units[rows[a + 3]]
+                five, six = units[rows[a + 4]], units[rows[a + 5]]
+                seven, eight = units[rows[a + 6]], units[rows[a + 7]]
+                for i in range(out.shape[0]):
+                    x = np.int32(np.int32(one[i] + two[i]) + np.int32(three[i] + four[i]))
+                    y = np.int32(np.int32(five[i] + six[i]) + np.int32(seven[i] + eight[i]))
+                    out[i] += np.int64(x) + np.int64(y)
+                a += 8
+            while a + 4 <= stop:
                 one, two = units[rows[a]], units[rows[a + 1]]
                 three, four = units[rows[a + 2]], units[rows[a + 3]]
                 for i in range(out.shape[0]):

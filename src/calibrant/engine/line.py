@@ -13,13 +13,13 @@ the one before it, the two become one. So each replicate keeps a stack of pools 
 frequencies, and values may come in parts.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.engine.arrays import Array, Floats, Ints, Span, blank, expect_outcomes
-from calibrant.engine.kernel import b1, f8, i4, i8, kernel, out
+from calibrant.engine.kernel import b1, code, f8, i8, kernel, out
 from calibrant.engine.sums import cut
 
 FIRST_ROOM = 64  # pools; a calibrated model has about the cube root of its number of cells
@@ -87,7 +87,7 @@ class Walk(NamedTuple):
 
 
 def walk_rows(
-    line: Line, span: Span, outcomes: NDArray[np.int32], how: tuple[int, bool], walk: Walk
+    line: Line, span: Span, outcomes: NDArray[Any], how: tuple[int, bool], walk: Walk
 ) -> None:
     """Add a span of sorted rows, outcomes (rows, size); how : the event, and whether unbiased."""
     expect_outcomes(outcomes, span, line.weights.size)
@@ -97,7 +97,7 @@ def walk_rows(
     _walk_rows(line, (first, *span), outcomes, how, walk)
 
 
-@kernel(Line, (i8, i8, i8), i4["_ size"], (i8, b1), Walk)
+@kernel(Line, (i8, i8, i8), code["_ size"], (i8, b1), Walk)
 def _walk_rows(line, span, outcomes, how, walk):
     g, start, stop = span
     event, unbiased = how

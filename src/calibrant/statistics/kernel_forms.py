@@ -23,8 +23,8 @@ Whole = NDArray[np.int64]
 T = TypeVar("T")
 
 BATCH = 1 << 23  # outcomes of a batch, or sums of one
-SPAN, WIDE_SPAN = 512, 4096  # rows that are drawn and added up together, of few and many classes
-FEW = 64  # classes
+SPAN = 1 << 12  # rows that are drawn and added up together, of many rows or classes
+PARTS = 64  # into which fewer rows are cut, so that threads share them
 TOGETHER = 1 << 13  # rows whose predictions are added up together
 KEPT = 1 << 26  # bytes of features that are kept, whatever the size of the data
 
@@ -263,7 +263,8 @@ class LowRankForm(RowSums):
 
     @property
     def step(self) -> int:  # type: ignore[override]
-        return SPAN if self.expected.shape[0] <= FEW else WIDE_SPAN
+        few = self.expected.shape[0] <= engine.landmarks.FEW
+        return min(SPAN, max(engine.landmarks.NEAR, self.n // PARTS)) if few else SPAN
 
     @property
     def most(self) -> int:  # type: ignore[override]

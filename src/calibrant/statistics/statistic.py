@@ -33,7 +33,7 @@ Evaluate = Callable[[Block], Floats]
 Sums = tuple[Array, ...]  # of some replicates; whole numbers, or others that are added exactly
 
 STORED = 1 << 21  # labels that are laid out at a time where they cannot be drawn by the row
-READ = 1 << 17  # outcomes that are read at a time: they stay in the processor's cache
+READ = 1 << 19  # outcomes that are read at a time: they stay in the processor's cache
 BATCH = 1 << 16  # numbers in a block of events: they stay in the processor's cache
 
 
