@@ -126,10 +126,6 @@ class Power(tables.Tabular):
         rows = [row.cells() for row in self.rows]
         return [HEADER[c] for c in kept], [[row[c] for c in kept] for row in rows]
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return one record a way of being off."""
-        return [row.to_dict() for row in self.rows]
-
     def __repr__(self) -> str:
         return f"<power: {str(self)[:450]}>"
 
