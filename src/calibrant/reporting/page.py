@@ -303,7 +303,7 @@ def sparks(diagrams: Mapping[str, ReliabilityDiagram]) -> tuple[list[tuple[str, 
     return pictures, reach
 
 
-def _sparks(drawings: Sequence[of_model.Drawing]) -> dict[str, Any]:
+def _sparks(drawings: Sequence[of_model.Placed]) -> dict[str, Any]:
     pictures, reach = sparks({drawing.title: drawing.diagram for drawing in drawings})
     return {"sparks": pictures, "reach": f"{reach:.2f}"}
 
@@ -357,7 +357,7 @@ def where_parts(where: of_model.Where, element: str) -> dict[str, Any]:
     return {**shown, "header": header, "rows": rows}
 
 
-def _risks(risks: of_model.Risks | None, element: str) -> dict[str, Any]:
+def _risks(risks: of_model.ClinicalPart | None, element: str) -> dict[str, Any]:
     if risks is None:
         return {}
     header, rows = risks.found.lines()
