@@ -160,8 +160,8 @@ def mean_of_bins(sums: BinSums) -> Floats:
 def debiased(sums: BinSums) -> Floats:
     """Subtract the variance of each frequency, cut at 0, and take the root (Kumar et al., 2019)."""
     rates = sums.events / sums.mass
-    several = np.maximum(sums.mass - 1.0, 1.0)
-    terms = np.where(sums.mass >= 2.0, sums.gaps**2 - rates * (1.0 - rates) / several, 0.0)
+    fewer = np.maximum(sums.mass - 1.0, 1.0)
+    terms = np.where(sums.mass >= 2.0, sums.gaps**2 - rates * (1.0 - rates) / fewer, 0.0)
     return np.asarray(np.sqrt(np.maximum((sums.shares * terms).sum(axis=0), 0.0)))
 
 

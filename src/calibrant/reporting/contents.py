@@ -136,8 +136,8 @@ class Contents(NamedTuple):
         """Return sentences about the bins that matter most: share times deviation."""
         found = []
         for drawing in self.drawings:
-            told = sentences.bin_sentences(drawing.diagram, drawing.outcomes, MOST_WORST)
-            found += [(size, capital(f"{drawing.title}: {text}")) for size, text in told]
+            worst = sentences.bin_sentences(drawing.diagram, drawing.outcomes, MOST_WORST)
+            found += [(size, capital(f"{drawing.title}: {text}")) for size, text in worst]
         return [text for _, text in sorted(found, key=lambda pair: -pair[0])[:MOST_WORST]]
 
 

@@ -240,11 +240,11 @@ def _row(found: Comparison, name: str, lenses: Sequence[Lens]) -> list[str]:
 def _paragraph(found: Comparison, lens: Lens, order: Sequence[str]) -> str:
     """Say through one lens who is further off than whom."""
     pairs = [one for one in found.differences if one.lens == lens]
-    told = list(filter(None, (_further_off(pairs, worse, order) for worse in order)))
+    said = list(filter(None, (_further_off(pairs, worse, order) for worse in order)))
     unsure = [one for one in pairs if one.worse is None]
     if unsure:
-        told.append(f"the data do not tell {_unsure(unsure, not told)}")
-    return f"{'; '.join(told)}."
+        said.append(f"the data do not tell {_unsure(unsure, not said)}")
+    return f"{'; '.join(said)}."
 
 
 def _further_off(pairs: Sequence[Difference], worse: str, order: Sequence[str]) -> str:

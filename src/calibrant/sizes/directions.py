@@ -141,24 +141,24 @@ def _power(sums_at: Any) -> tuple[float, int]:
     here = end(number)
     way = -1 if here[0] > 0 else 1
     while 0 <= number + way < POWERS.size:
-        there = end(number + way)
-        if there[0] * here[0] <= 0:
+        beyond = end(number + way)
+        if beyond[0] * here[0] <= 0:
             break
-        number, here = number + way, there
+        number, here = number + way, beyond
     else:
         return float(POWERS[number]), number
-    share = _root(here, there, way * float(np.log(POWERS[1] / POWERS[0])))
+    share = _root(here, beyond, way * float(np.log(POWERS[1] / POWERS[0])))
     power = POWERS[number] * (POWERS[1] / POWERS[0]) ** (way * share)
     return float(power), number + (way if share > 0.5 else 0)
 
 
-def _root(here: tuple[float, float], there: tuple[float, float], width: float) -> float:
+def _root(here: tuple[float, float], beyond: tuple[float, float], width: float) -> float:
     """Return where on the way a cubic is 0 that has these values and slopes at its ends."""
     low, high, sign = 0.0, 1.0, 1.0 if here[0] > 0 else -1.0
     for _ in range(30):
         t = (low + high) / 2
-        value = (1 + 2 * t) * (1 - t) ** 2 * here[0] + t * t * (3 - 2 * t) * there[0]
-        value += width * t * (1 - t) * ((1 - t) * here[1] - t * there[1])
+        value = (1 + 2 * t) * (1 - t) ** 2 * here[0] + t * t * (3 - 2 * t) * beyond[0]
+        value += width * t * (1 - t) * ((1 - t) * here[1] - t * beyond[1])
         low, high = (t, high) if value * sign > 0 else (low, t)
     return (low + high) / 2
 

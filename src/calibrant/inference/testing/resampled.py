@@ -42,7 +42,7 @@ class OmnibusPart:
         """Return plain numbers."""
         return fields(self, "statistic", "value", "pvalue")
 
-    def told(self, n_resamples: int) -> str:
+    def sentence(self, n_resamples: int) -> str:
         """Say what was found with so many resamples."""
         return f"{self.statistic} {self.value:.4g} ({words.pvalue(self.pvalue, n_resamples, ' ')})"
 
@@ -103,7 +103,7 @@ class CalibrationTest:
             return f"cannot tell with {words.many(count, 'cluster')}: {why}"
         p = f"{words.pvalue(self.pvalue, self.null.size, ' ')} ({self.null.size} resamples)"
         if self.parts:
-            return f"{p} from {'; '.join(part.told(self.null.size) for part in self.parts)}"
+            return f"{p} from {'; '.join(part.sentence(self.null.size) for part in self.parts)}"
         hypothesis = "if calibrated" if self.calibrated else "under the hypothesis"
         return (
             f"{self.statistic:.4g} against {self.null.mean():.4g} ± {spread(self.null):.2g}"
