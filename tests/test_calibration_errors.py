@@ -91,7 +91,7 @@ def test_what_a_calibrated_model_would_show(verb):
     assert error.spread == test.null.std()
     assert error.corrected == error - error.expected
     assert error.pvalue == test.pvalue
-    assert "a calibrated model would show" in error.told()
+    assert "a calibrated model would show" in error.sentence
     again = pickle.loads(pickle.dumps(error))
     assert again == error
     assert type(again) is float

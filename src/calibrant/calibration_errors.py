@@ -64,9 +64,10 @@ class MeasuredError(float):
         """P-value of the hypothesis that the model is calibrated; exact."""
         return self.test.pvalue
 
-    def told(self) -> str:
-        """Say the number in a line: value, bins, and what a calibrated model would show."""
-        return self.statistic.told(float(self), self.expected)
+    @property
+    def sentence(self) -> str:
+        """The number in a line: value, bins, and what a calibrated model would show."""
+        return self.statistic.sentence(float(self), self.expected)
 
     def __reduce__(self) -> Any:
         return float, (float(self),)

@@ -316,8 +316,8 @@ class Predictions:
         return Rows(self.probs, self.labels, weights, step, 0, event)
 
     def _with(self, probs: Array, labels: Array, weights: Array | None) -> Self:
-        told = self.event, self.reading, self.beside
-        return self.trusted(probs, labels, self.classes, weights, *told)
+        event, reading, beside = self.event, self.reading, self.beside
+        return self.trusted(probs, labels, self.classes, weights, event, reading, beside)
 
     def restrict(self, where: Callable[[Array], ArrayLike] | ArrayLike) -> Self:
         """Keep the rows whose predictions are in the set A of §3.2.

@@ -71,8 +71,8 @@ class Tabular(ABC):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the answer in words, then the table."""
-        told = "".join(f"<p>{escape(visible(line))}</p>" for line in str(self).split("\n"))
-        return told + html(*self.lines())
+        answer = "".join(f"<p>{escape(visible(line))}</p>" for line in str(self).split("\n"))
+        return answer + html(*self.lines())
 
 
 def text(header: Sequence[str], rows: Rows) -> str:
@@ -249,8 +249,8 @@ def _contents(
     """
 
     def line(row: Sequence[str], opened: list[str]) -> str:
-        told = (cell if hasattr(cell, "__html__") else escape(visible(cell)) for cell in row)
-        cells = zip(opened, told, strict=True)
+        shown = (cell if hasattr(cell, "__html__") else escape(visible(cell)) for cell in row)
+        cells = zip(opened, shown, strict=True)
         return f"<tr>{''.join(f'<{tag}>{cell}</{tag[:2]}>' for tag, cell in cells)}</tr>"
 
     head = line(header, [f'th scope="col"{each}' for each in in_head])

@@ -34,7 +34,7 @@ def test_a_shift_by_hand():
 
 def test_a_fit_makes_as_much_predicted_as_occurred(fitted):
     (shift,) = fitted.shifts
-    assert shift.told == "site = B"
+    assert shift.region == "site = B"
     after = fitted(beside(DATA, COLUMNS)).probs[:, 1]
     assert after[OFF].sum() == pytest.approx(DATA.labels[OFF].sum(), rel=1e-9)
     assert (after[~OFF] == P[~OFF]).all()

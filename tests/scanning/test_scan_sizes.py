@@ -12,7 +12,7 @@ import calibrant as cal
 from calibrant.lenses import TopLabel
 from calibrant.rows import Batch
 from calibrant.sizes import bias_of, bias_of_event, scanned, size_of
-from calibrant.sizes.cross_fit import FOLDS, Rows, sample_of
+from calibrant.sizes.cross_fit import FOLDS, RowGains, sample_of
 from calibrant.sizes.grades import Grades, add_grades, thresholds
 from calibrant.sizes.limits import at_most
 
@@ -25,7 +25,7 @@ def talk(data, most_learned=200, cut=7):
     """Return the first and second reduction, their states and what was found, of cut rows."""
     steps = scanned.fitting(data.m, KEY, data.weights.max(), 1)
     first = next(steps)
-    first = scanned.Drawing(first.key, most_learned, first.unit)
+    first = scanned.SampleDrawing(first.key, most_learned, first.unit)
     drawn = added(first, data, cut)
     second = steps.send(drawn)
     pieces = added(second, data, cut)
@@ -74,7 +74,7 @@ def test_sums_are_those_of_plain_loops(m, weighted):
         slope = (h**3).sum() - 2 * (p @ h) * lengths[i]
         spread += w * w * np.array([p @ h**2 - (p @ h) ** 2, slope, -(lengths[i] ** 2)])
     none = np.zeros(0, int), [0] * FOLDS, np.zeros((4, 0)), np.zeros((4, 0))
-    wanted = Rows(sample.weights, gains, lengths, spread, *none).totals(None)
+    wanted = RowGains(sample.weights, gains, lengths, spread, *none).totals(None)
     assert found.count == present.size
     assert found.totals[:3] == pytest.approx(wanted[:3], rel=1e-9)
     assert found.totals.spread == pytest.approx(spread, rel=1e-9)

@@ -69,16 +69,14 @@ def finish(talks: Sequence[Talk], rows: Rows) -> None:
 
 @final
 class View:
-    """Rows, at hand or elsewhere, as a lens shows them, and their cells.
+    """Rows, at hand or elsewhere, as a lens shows them, and their cells."""
 
-    event_probs : the probability that each row of a batch draws the event (n,), if distributions of
-        counts are going to be asked for
-    """
+    # The probability that each row of a batch draws the event (n,), if distributions of counts are
+    # going to be asked for.
+    event_probs: EventProbs | None = None
 
-    def __init__(
-        self, rows: Rows, lens: Lens | None = None, event_probs: EventProbs | None = None
-    ) -> None:
-        self.rows, self.lens, self.event_probs = rows, lens, event_probs
+    def __init__(self, rows: Rows, lens: Lens | None = None) -> None:
+        self.rows, self.lens = rows, lens
         self._cells: list[Cells] = []
         self.talks: list[Talk] = []  # whose questions are asked in passes that are made anyway
         self._known: dict[Any, Any] = {}

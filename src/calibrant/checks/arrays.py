@@ -158,9 +158,9 @@ def _floats(name: str, value: Any) -> Array:
     return array.astype(np.float32 if narrow else np.float64, copy=False)
 
 
-def _start(row: Array, limit: int = 8) -> str:
+def _start(row: Array) -> str:
     """Write the row of a sentence, without the end of a long one."""
-    return str(row.tolist()) if row.size <= limit else f"{str(row[:limit].tolist())[:-1]}, …]"
+    return str(row.tolist()) if row.size <= 8 else f"{str(row[:8].tolist())[:-1]}, …]"
 
 
 def _binary(event: Array, source: Source) -> Array:

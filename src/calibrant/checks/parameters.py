@@ -75,8 +75,8 @@ def truth(name: str, value: Any) -> None:
 
 def is_list(value: Any) -> bool:
     """Say whether a value is several: no text, and no array without a dimension."""
-    several = isinstance(value, Iterable) and not isinstance(value, str)
-    return several and getattr(value, "ndim", 1) != 0
+    iterable = isinstance(value, Iterable) and not isinstance(value, str)
+    return iterable and getattr(value, "ndim", 1) != 0
 
 
 def function(name: str, value: Any, *given: str) -> None:

@@ -65,12 +65,12 @@ class Command(TyperCommand):
         return found
 
 
-def _spoken(name: str, told: str, text: str) -> tuple[str, str]:
+def _spoken(name: str, flag_text: str, text: str) -> tuple[str, str]:
     """Return an option and its text as people speak of them."""
-    choices = CHOICES.search(told)
+    choices = CHOICES.search(flag_text)
     value = choices[1] if choices else VALUE_OF.get(name, "")
-    flag = TYPE.sub("", told)
-    typed = flag != told and not flag.isupper() and not flag.endswith("…")
+    flag = TYPE.sub("", flag_text)
+    typed = flag != flag_text and not flag.isupper() and not flag.endswith("…")
     text = RANGE.sub("", text).replace("[]", "")
     if not typed:
         return flag, " ".join(text.replace("[required]", "").split())

@@ -39,9 +39,9 @@ def parse_groups(text: str, data: Predictions | Scan) -> lenses.Lens:
     return lens
 
 
-def parse_partition(text: str, option: str = "--partition") -> partitions.Partition:
+def parse_partition(text: str) -> partitions.Partition:
     """Return the partition that a text names, such as ``width:10``."""
-    return said(option, lambda: arguments.as_partition(text))
+    return said("--partition", lambda: arguments.as_partition(text))
 
 
 def parse_distance(text: str) -> distances.Distance:

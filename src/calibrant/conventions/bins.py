@@ -117,7 +117,7 @@ class Bins(Partition):
         return f"{self.k} bins"
 
 
-class Sums(NamedTuple):
+class BinSums(NamedTuple):
     """What the bins hold."""
 
     mass: Floats  # (bins, 1) rows, or their weight
@@ -137,35 +137,35 @@ class Sums(NamedTuple):
         return self.mass / self.total
 
 
-def mean(sums: Sums) -> Floats:
+def mean(sums: BinSums) -> Floats:
     """Add up shares times deviations."""
     return np.asarray((sums.shares * sums.gaps).sum(axis=0))
 
 
-def root_mean_square(sums: Sums) -> Floats:
+def root_mean_square(sums: BinSums) -> Floats:
     """Add up shares times squares, and take the root."""
     return np.asarray(np.sqrt((sums.shares * sums.gaps**2).sum(axis=0)))
 
 
-def largest(sums: Sums) -> Floats:
+def largest(sums: BinSums) -> Floats:
     """Take the worst bin."""
     return np.asarray(sums.gaps.max(axis=0))
 
 
-def mean_of_bins(sums: Sums) -> Floats:
+def mean_of_bins(sums: BinSums) -> Floats:
     """Take the mean of all bins that hold rows, each of them alike."""
     return np.asarray(sums.gaps.mean(axis=0))
 
 
-def debiased(sums: Sums) -> Floats:
+def debiased(sums: BinSums) -> Floats:
     """Subtract the variance of each frequency, cut at 0, and take the root (Kumar et al., 2019)."""
     rates = sums.events / sums.mass
-    several = np.maximum(sums.mass - 1.0, 1.0)
-    terms = np.where(sums.mass >= 2.0, sums.gaps**2 - rates * (1.0 - rates) / several, 0.0)
+    fewer = np.maximum(sums.mass - 1.0, 1.0)
+    terms = np.where(sums.mass >= 2.0, sums.gaps**2 - rates * (1.0 - rates) / fewer, 0.0)
     return np.asarray(np.sqrt(np.maximum((sums.shares * terms).sum(axis=0), 0.0)))
 
 
-def hosmer_lemeshow(sums: Sums) -> Floats:
+def hosmer_lemeshow(sums: BinSums) -> Floats:
     """Add up squared deviations over expectations, of events and of the rest.
 
     A group in which nothing else can happen adds nothing if that happens, else infinity.
@@ -193,7 +193,7 @@ class BinnedError(Statistic):
     """
 
     partition: Bins
-    combine: Callable[[Sums], Floats] = mean
+    combine: Callable[[BinSums], Floats] = mean
 
     def prepare(self, view: View) -> Evaluate:
         """Sort the rows into bins."""
@@ -211,7 +211,7 @@ class BinnedError(Statistic):
 
         def evaluate(block: Block) -> Floats:
             events = members @ block.events(cells, 0, cells.n_cells)
-            return self.combine(Sums(mass, predicted, rest, events, cells.total))
+            return self.combine(BinSums(mass, predicted, rest, events, cells.total))
 
         return evaluate
 

@@ -57,8 +57,8 @@ class ByRegion:
         shifted = RegionMap(data.classes, ())
         probs = np.array(data.probs, np.float64)
         for one in findings(found, looked.rows):
-            told, conditions = candidates.told(one.place), _conditions(candidates, one.place)
-            new = Shift(told, event, 0.0, conditions)
+            region, conditions = candidates.told(one.place), _conditions(candidates, one.place)
+            new = Shift(region, event, 0.0, conditions)
             rows = np.flatnonzero(shifted.region(new, data.probs, data.columns))
             classes = data.probs[rows].argmax(axis=1) if event is None else event
             by = _shift(probs[rows], classes, data.labels[rows] == classes, self.prior or 0.0)

@@ -143,8 +143,8 @@ def foreseen(before: Predictions, after: Predictions) -> Floats:
         np.subtract(log, np.log(q, where=possible, out=np.zeros(p.shape)), out=log)
         squares = before.weights[start:stop] ** 2
         for row, d in enumerate((log, 2 * (p - q))):
-            for column, law in enumerate((p, q)):
-                mean = np.einsum("ij,ij->i", law, d)
-                sums[row, column] += squares @ (np.einsum("ij,ij->i", law, d * d) - mean * mean)
+            for column, drawn in enumerate((p, q)):
+                mean = np.einsum("ij,ij->i", drawn, d)
+                sums[row, column] += squares @ (np.einsum("ij,ij->i", drawn, d * d) - mean * mean)
     found: Floats = np.sqrt(np.maximum(sums, 0.0).max(axis=1)) / before.weights.sum()
     return found

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from calibrant.device import draws, fused, norms
-from calibrant.device.grid import Groups, group, group_boxes, group_simplices
+from calibrant.device.grid import SortedRows, group, group_boxes, group_simplices
 from calibrant.device.rows import Origin, Rows
 from calibrant.engine.norms import IN_ORDER
 
@@ -29,7 +29,7 @@ class Cells:
     """Rows sorted by cell."""
 
     rows: Rows  # as a lens shows them
-    groups: Groups
+    groups: SortedRows
 
     @cached_property
     def sizes(self) -> Tensor:
@@ -66,10 +66,10 @@ class Cells:
         return norms.cell_sums(p[:, None], self.weights, self.groups.starts, self.rows.unit)[:, 0]
 
     @cached_property
-    def _parts(self) -> list["Part"]:
+    def _parts(self) -> list["SomeCells"]:
         return list(_cut(self))
 
-    def parts(self) -> Iterable["Part"]:
+    def parts(self) -> Iterable["SomeCells"]:
         """Return the cells in parts: kept while they are few enough to be two."""
         kept = self.rows.probs.numel() <= ENTRIES and len(self.sizes) <= ENTRIES // SIDE
         return self._parts if kept else _cut(self)
@@ -149,7 +149,7 @@ def _add_events(cells: Cells, off: Tensor, totals: norms.Totals, at: slice = sli
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class SomeCells:
     """Some cells, with their rows one after another."""
 
     probs: Tensor  # (k, m) predictions of the rows
@@ -190,7 +190,7 @@ def _by_rows(probs: Tensor) -> bool:
     return probs.shape[1] > IN_ORDER and fused.usable(probs)
 
 
-def _cut(cells: Cells) -> Iterator[Part]:
+def _cut(cells: Cells) -> Iterator[SomeCells]:
     """Yield all cells that have weight, in parts of a bounded size: first those of few rows."""
     m = cells.rows.shape[1]
     few = m // 2 if _by_rows(cells.rows.probs) else 2
@@ -207,14 +207,14 @@ def _cut(cells: Cells) -> Iterator[Part]:
             first, before = last, int(ends[last - 1])
 
 
-def _part(cells: Cells, chosen: Tensor, count: int, *, short: bool) -> Part:
+def _part(cells: Cells, chosen: Tensor, count: int, *, short: bool) -> SomeCells:
     """Bring together the cells with these numbers, which have so many rows."""
     sizes, begin = cells.sizes[chosen], cells.groups.starts[chosen]
     starts = torch.nn.functional.pad(sizes.cumsum(0), (1, 0))
     shift = torch.repeat_interleave(begin - starts[:-1], sizes, output_size=count)
     places = torch.arange(count, device=shift.device) + shift
     rows = cells.groups.rows[places]
-    return Part(
+    return SomeCells(
         cells.rows.probs[rows],
         rows,
         places,
@@ -238,7 +238,7 @@ def _add_observed(cells: Cells, totals: norms.Totals) -> None:
         totals.add(*found, part.shares)
 
 
-def _add_drawn(part: Part, keys: Keys, totals: norms.Totals, at: slice) -> None:
+def _add_drawn(part: SomeCells, keys: Keys, totals: norms.Totals, at: slice) -> None:
     """Add the deviations of replicates `at`, whose labels are drawn."""
     if not part.short:
         found = norms.dense_norms(_counts(part, keys), part.predictions, 1.0 / part.mass)
@@ -252,7 +252,7 @@ def _add_drawn(part: Part, keys: Keys, totals: norms.Totals, at: slice) -> None:
         totals.add(one.gather(1, drawn), two.gather(1, drawn), part.shares, at)
 
 
-def _counts(part: Part, keys: Keys) -> Tensor:
+def _counts(part: SomeCells, keys: Keys) -> Tensor:
     """Return the weight of each outcome in every cell and replicate: (cells, m, size)."""
     m, size = part.probs.shape[1], len(keys[1])
     counts = torch.zeros((len(part.mass), m, size), dtype=torch.float64, device=part.probs.device)
@@ -264,7 +264,7 @@ def _counts(part: Part, keys: Keys) -> Tensor:
     return counts
 
 
-def _seen_totals(part: Part, drawn: Tensor, wanted: tuple[int, int]) -> Tensor:
+def _seen_totals(part: SomeCells, drawn: Tensor, wanted: tuple[int, int]) -> Tensor:
     """Return sums in two parts and largest norms of cells of few rows: (3, norms, size)."""
     (n_cells, m), size = part.predictions.shape, drawn.shape[1]
     side = min(CELLS, max(1, n_cells // PROGRAMS))

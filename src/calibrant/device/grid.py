@@ -7,26 +7,18 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from calibrant import engine
 from calibrant.device import fused
 from calibrant.device.draws import GOLDEN, mix
+from calibrant.device.rows import edges
 
 ENTRIES = 1 << 26  # of a block of rows whose digits are laid out
 
 
-class Groups(NamedTuple):
+class SortedRows(NamedTuple):
     """Rows sorted by cell: those of cell c are rows[starts[c]:starts[c + 1]], in their order."""
 
     rows: Tensor  # (n,) int64
     starts: Tensor  # (cells + 1,) int64
-
-
-def edges(k: int, device: torch.device) -> Tensor:
-    """Return the edges j / k of k intervals, open at the ends: the host's, to the last bit.
-
-    On a GPU torch multiplies by 1 / k where it should divide.
-    """
-    return torch.from_numpy(engine.grid.edges(k)).to(device)
 
 
 def intervals(p: Tensor, limits: Tensor) -> Tensor:
@@ -36,7 +28,7 @@ def intervals(p: Tensor, limits: Tensor) -> Tensor:
     return j - (p < limits[j]).long() + (p >= limits[j + 1]).long()
 
 
-def group_boxes(probs: Tensor, columns: tuple[int, int], k: int) -> Groups | None:
+def group_boxes(probs: Tensor, columns: tuple[int, int], k: int) -> SortedRows | None:
     """Sort rows by intervals along columns, the first and how many; None if hashes collide."""
     first, count = columns
     part, limits = probs[:, first : first + count], edges(k, probs.device)
@@ -52,10 +44,10 @@ def group_boxes(probs: Tensor, columns: tuple[int, int], k: int) -> Groups | Non
     return _group_digits(*digits(part, k, limits))
 
 
-def group(keys: Tensor) -> Groups:
+def group(keys: Tensor) -> SortedRows:
     """Sort rows by keys (n,), keeping their order where keys are equal."""
     sorted_keys, rows = torch.sort(keys, stable=True)
-    return Groups(rows, _starts(sorted_keys[1:] != sorted_keys[:-1], len(keys)))
+    return SortedRows(rows, _starts(sorted_keys[1:] != sorted_keys[:-1], len(keys)))
 
 
 def _starts(new: Tensor, n: int) -> Tensor:
@@ -64,7 +56,7 @@ def _starts(new: Tensor, n: int) -> Tensor:
     return torch.cat((ends[:1], new.nonzero()[:, 0] + 1, ends[1:]))
 
 
-def group_simplices(probs: Tensor, columns: tuple[int, int], k: int) -> Groups | None:
+def group_simplices(probs: Tensor, columns: tuple[int, int], k: int) -> SortedRows | None:
     """Sort rows by their simplex: integer parts of c, then the ranks of its fractional parts.
 
     c_i = k (p_1 + … + p_i) over some columns; equal fractions rank by their index.
@@ -105,7 +97,7 @@ def _hashed(found: Tensor, base: int) -> Tensor:
     return keys
 
 
-def _group_digits(found: Tensor, keys: Tensor) -> Groups | None:
+def _group_digits(found: Tensor, keys: Tensor) -> SortedRows | None:
     """Sort rows by a hash (n,) of their digits; None if equal hashes are not equal digits."""
     sorted_keys, rows = torch.sort(keys, stable=True)
     new = sorted_keys[1:] != sorted_keys[:-1]
@@ -115,7 +107,7 @@ def _group_digits(found: Tensor, keys: Tensor) -> Groups | None:
         some = same[start : start + step]
         if not torch.equal(found[rows[some]], found[rows[some + 1]]):
             return None
-    return Groups(rows, _starts(new, len(keys)))
+    return SortedRows(rows, _starts(new, len(keys)))
 
 
 def _blocks(entries: Tensor) -> Iterator[slice]:

@@ -121,7 +121,7 @@ def top_bins(rows: Any, k: int) -> Any:
         return None
     n, size = given.shape[0], 1 << max(4, fused.bits(k))
     out = torch.zeros((5, size), dtype=torch.int64, device=given.probs.device)
-    arrays = *given.top, given.labels, _limits(k, given.probs.device), out
+    arrays = *given.top, given.labels, edges(k, given.probs.device), out
     grid = (min(fused.blocks(n, SIDE), PROGRAMS),)
     fused.run("top_bins", grid, *arrays, n, k, SIDE, size)
     mass, hits, *limbs = out.cpu().numpy()[:, :k]
@@ -130,8 +130,11 @@ def top_bins(rows: Any, k: int) -> Any:
 
 
 @cache
-def _limits(k: int, device: torch.device) -> Tensor:
-    """Return the edges of k intervals on a device."""
+def edges(k: int, device: torch.device) -> Tensor:
+    """Return the edges j / k of k intervals, open at the ends: the host's, to the last bit.
+
+    On a GPU torch multiplies by 1 / k where it should divide.
+    """
     return torch.from_numpy(engine.grid.edges(k)).to(device)
 
 

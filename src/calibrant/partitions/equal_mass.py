@@ -67,12 +67,12 @@ class EqualMass(Partition):
         32 bits, four for 64.
         """
         event = _event(seen)
-        bits, words, mass = yield Digits(1)
+        bits, words, mass = yield DigitWeights(1)
         digits = 1
         while digits * DIGIT < bits:
             open_words = words[_opened(mass, self.k)]
             digits += 1
-            _, inner, weight = yield Digits(digits, open_words)
+            _, inner, weight = yield DigitWeights(digits, open_words)
             closed = ~np.isin(words, open_words)
             words = np.concatenate((words[closed] << np.uint64(DIGIT), inner))
             mass = np.concatenate((mass[closed], weight))
@@ -123,7 +123,7 @@ class FittedIntervals(Alike):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Digits:
+class DigitWeights:
     """The weight of predictions of the event by the first digits of their bits.
 
     Probabilities are not negative, so their bits, read as whole numbers, are in their order.

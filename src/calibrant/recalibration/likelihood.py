@@ -222,7 +222,7 @@ class Penalty:
         return matrix
 
 
-class Block(NamedTuple):
+class FitBlock(NamedTuple):
     """Some rows; the target of each is its outcome, drawn towards its prediction by the prior."""
 
     start: int  # number of the first
@@ -274,7 +274,7 @@ class Blocks:
         logs = log_probabilities(data.probs, floor) if small else None
         return cls(data, prior, floor, size, logs)
 
-    def mean(self, work: Callable[[Block], Iterable[Floats]]) -> list[Floats]:
+    def mean(self, work: Callable[[FitBlock], Iterable[Floats]]) -> list[Floats]:
         """Add up what `work` gives for every block, and divide by the weight of all rows."""
         spans = threads.blocks(self.data.n, self.size)
         lanes = threads.blocks(len(spans), -(-len(spans) // LANES))
@@ -294,14 +294,14 @@ class Blocks:
         mass = float(self.data.weights.sum())
         return [each / mass for each in total]
 
-    def _block(self, rows: slice) -> Block:
+    def _block(self, rows: slice) -> FitBlock:
         if self.logs is not None:
             x = self.logs[rows]
         else:
             x = log_probabilities(self.data.probs[rows], self.floor)
         data, share = self.data, self.prior / (1 + self.prior)
         labels, weights = data.labels[rows], data.weights[rows]
-        return Block(rows.start, x, data.probs[rows], labels, weights, share)
+        return FitBlock(rows.start, x, data.probs[rows], labels, weights, share)
 
 
 def _added(sums: list[Floats], others: Iterable[Floats]) -> list[Floats]:
@@ -323,7 +323,7 @@ class Likelihood:
     def value(self, theta: Floats) -> float:
         table = theta.reshape(self.penalty.centre.shape)
 
-        def losses(block: Block) -> tuple[Floats]:
+        def losses(block: FitBlock) -> tuple[Floats]:
             loss, _ = self._softmax(table, block)
             return (block.weights @ loss,)
 
@@ -344,14 +344,14 @@ class Likelihood:
         gradient = gradient + self.penalty.gradient(table)
         return Expansion(float(loss) + self.penalty.value(table), gradient.ravel(), solve)
 
-    def _dense(self, table: Floats, block: Block) -> tuple[Floats, Floats, Floats]:
+    def _dense(self, table: Floats, block: FitBlock) -> tuple[Floats, Floats, Floats]:
         """Return loss, gradient and second derivatives of a block."""
         loss, q = self._softmax(table, block)
         hessian = self.design.hessian(q, block.x, block.weights)
         return block.weights @ loss, self._gradient(q, block), hessian
 
     def _sparse(
-        self, table: Floats, kept: dict[int, Floats], block: Block
+        self, table: Floats, kept: dict[int, Floats], block: FitBlock
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return loss, gradient, and sums of x and x² times the variances, of a block."""
         loss, q = self._softmax(table, block)
@@ -362,7 +362,7 @@ class Likelihood:
         squares = self.design.adjoint(spread, block.x * block.x)
         return block.weights @ loss, self._gradient(q.copy(), block), means, squares
 
-    def _gradient(self, q: Floats, block: Block) -> Floats:
+    def _gradient(self, q: Floats, block: FitBlock) -> Floats:
         """Return the gradient of a block; q is overwritten."""
         block.subtract(q)
         q *= block.weights[:, None]
@@ -374,7 +374,7 @@ class Likelihood:
         def times(vector: Floats) -> Floats:
             direction = vector.reshape(self.penalty.centre.shape)
 
-            def product(block: Block) -> tuple[Floats]:
+            def product(block: FitBlock) -> tuple[Floats]:
                 q = kept.get(block.start)
                 if q is None:
                     _, q = self._softmax(table, block)
@@ -388,7 +388,7 @@ class Likelihood:
 
         return times
 
-    def _softmax(self, table: Floats, block: Block) -> tuple[Floats, Floats]:
+    def _softmax(self, table: Floats, block: FitBlock) -> tuple[Floats, Floats]:
         """Return the log loss (rows,) and the probabilities (rows, m) of a block."""
         logits = self.design.logits(table, block.x)
         logits -= over_classes(np.maximum, logits)[:, None]

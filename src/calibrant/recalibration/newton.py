@@ -71,9 +71,9 @@ def _next(
     """
     if slope >= 0:
         return None
-    there = objective.expand(theta + step)
-    if _falls(value, there.value, slope):
-        return theta + step, there
+    whole = objective.expand(theta + step)
+    if _falls(value, whole.value, slope):
+        return theta + step, whole
     length = 0.5
     for _ in range(HALVINGS):
         point = theta + length * step

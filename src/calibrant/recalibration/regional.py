@@ -25,13 +25,13 @@ class Condition(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         coder = self.coder
-        told: dict[str, Any] = {"of": self.of, "column": coder.column, "kind": coder.kind}
+        found: dict[str, Any] = {"of": self.of, "column": coder.column, "kind": coder.kind}
         if isinstance(coder, Numbers):
-            told |= {"edges": list(coder.edges)}
+            found |= {"edges": list(coder.edges)}
         else:
-            told |= {"levels": list(coder.levels), "period": coder.period}
-            told |= {"rest": coder.rest, "lacking": coder.lacking}
-        return {**told, "low": self.low, "high": self.high}
+            found |= {"levels": list(coder.levels), "period": coder.period}
+            found |= {"rest": coder.rest, "lacking": coder.lacking}
+        return {**found, "low": self.low, "high": self.high}
 
     @classmethod
     def from_fields(cls, fields: Fields) -> Self:
@@ -53,7 +53,7 @@ class Condition(NamedTuple):
 class Shift(NamedTuple):
     """By what log-odds are shifted in a region."""
 
-    told: str  # which rows these are
+    region: str  # which rows these are
     event: int | None  # the class whose log-odds they are; None for the predicted class
     by: float
     conditions: tuple[Condition, ...]
@@ -133,9 +133,9 @@ class RegionMap(Map):
     def fields(self) -> dict[str, Any]:
         shifts = []
         for one in self.shifts:
-            told = {"region": one.told, "by": one.by}
-            told |= {"class": None if one.event is None else self.classes[one.event]}
-            shifts.append({**told, "conditions": [each.to_dict() for each in one.conditions]})
+            shift = {"region": one.region, "by": one.by}
+            shift |= {"class": None if one.event is None else self.classes[one.event]}
+            shifts.append({**shift, "conditions": [each.to_dict() for each in one.conditions]})
         return {"shifts": shifts}
 
     @classmethod
@@ -151,8 +151,8 @@ class RegionMap(Map):
         return cls(classes, tuple(found))
 
     def __str__(self) -> str:
-        told = [f"{one.told}: {one.by:+.3f}" for one in self.shifts]
-        return f"shifts of log-odds ({'; '.join(told)})" if told else "no shift in any region"
+        shifts = [f"{one.region}: {one.by:+.3f}" for one in self.shifts]
+        return f"shifts of log-odds ({'; '.join(shifts)})" if shifts else "no shift in any region"
 
 
 def _conditions(one: Fields) -> list[Fields]:

@@ -10,9 +10,9 @@ from calibrant.checks.parameters import finite, positive
 from calibrant.predictions import Predictions
 from calibrant.recalibration.likelihood import (
     AllClasses,
-    Block,
     Blocks,
     Design,
+    FitBlock,
     Likelihood,
     OwnClass,
     Penalty,
@@ -381,7 +381,7 @@ class Sigmoid:
         value = float(loss) + 0.5 * RIDGE * float(away @ away)
         return Expansion(value, gradient + RIDGE * away, partial(solve_dense, hessian))
 
-    def _work(self, theta: Floats, block: Block) -> tuple[Floats, Floats, Floats]:
+    def _work(self, theta: Floats, block: FitBlock) -> tuple[Floats, Floats, Floats]:
         """Return loss, gradient and second derivatives of a block."""
         inputs = np.ones((theta.size, len(block.labels)))
         for row, j in enumerate(self.steep):

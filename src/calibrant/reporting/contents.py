@@ -54,7 +54,7 @@ class Settings(NamedTuple):
         return {"n_resamples": self.n_resamples, "rng": self.seed, "progress": progress}
 
 
-class Drawing(NamedTuple):
+class Placed(NamedTuple):
     """A diagram with its place in the report."""
 
     name: str  # for links
@@ -79,7 +79,7 @@ class Where(NamedTuple):
     why: str = ""
 
 
-class Risks(NamedTuple):
+class ClinicalPart(NamedTuple):
     """The numbers and pictures of clinical papers, of two classes."""
 
     found: Clinical
@@ -94,19 +94,19 @@ class Contents(NamedTuple):
     data: Predictions | Scan
     scores: dict[str, float]
     evaluation: inference.Evaluation
-    drawings: tuple[Drawing, ...]
+    drawings: tuple[Placed, ...]
     curve: diagrams.CurveDiagram | None  # None if there are too few resamples, clusters, or a scan
     by_class: diagrams.ClassDiagram | None  # of predicted classes; None of two, or of a scan
     classes: inference.Classwise | None  # None if there are two
-    class_drawings: tuple[Drawing, ...]
+    class_drawings: tuple[Placed, ...]
     remedy: Remedy
     slices: inference.Slices | None  # None if no columns were kept beside the predictions
     over_time: OverTime | None  # None if none of them has dates
     where: Where | None  # None if there are none
-    risks: Risks | None = None  # None of more classes than two, of confidences, and of a scan
+    risks: ClinicalPart | None = None  # None of three classes or more, confidences, and a scan
 
     @property
-    def verdicts(self) -> list[sentences.Line]:
+    def verdicts(self) -> list[sentences.Sentence]:
         """What the tests mean: the main aspect first, single classes last."""
         main, diagram = main_lens(self.data), self.drawings[0].diagram
         found = sorted(self.evaluation.verdicts, key=lambda verdict: verdict.lens != main)
@@ -136,8 +136,8 @@ class Contents(NamedTuple):
         """Return sentences about the bins that matter most: share times deviation."""
         found = []
         for drawing in self.drawings:
-            told = sentences.bin_sentences(drawing.diagram, drawing.outcomes, MOST_WORST)
-            found += [(size, capital(f"{drawing.title}: {text}")) for size, text in told]
+            worst = sentences.bin_sentences(drawing.diagram, drawing.outcomes, MOST_WORST)
+            found += [(size, capital(f"{drawing.title}: {text}")) for size, text in worst]
         return [text for _, text in sorted(found, key=lambda pair: -pair[0])[:MOST_WORST]]
 
 
@@ -160,7 +160,7 @@ def compute(
     drawings = _drawings(data, _wanted(data, settings.groups), settings, stages[0])
     curve = _curve(data, settings, stages[1])
     classes, by_class = None, None
-    class_drawings: tuple[Drawing, ...] = ()
+    class_drawings: tuple[Placed, ...] = ()
     if data.m > 2:
         by_class = _by_class(data, settings, stages[2])
         classes = inference.classwise(data, BINS, **settings.draws(stages[3]))
@@ -196,7 +196,7 @@ def _where(data: Predictions | Scan, settings: Settings, progress: Progress | No
         return Where(None, f"Regions were not searched: {str(error).replace('`', '')}")
 
 
-def _risks(data: Any) -> Risks | None:
+def _risks(data: Any) -> ClinicalPart | None:
     """Judge the risks of an event, where there is one, if clusters are enough."""
     if data.m > 2 or not as_rows(data).held or getattr(data, "of_confidences", False):
         return None
@@ -205,7 +205,7 @@ def _risks(data: Any) -> Risks | None:
     except ValueError:  # too few clusters
         return None
     decision = diagrams.DecisionCurve({"": curve.found.decision}, curve.event, curve.settings)
-    return Risks(curve.found, curve, decision)
+    return ClinicalPart(curve.found, curve, decision)
 
 
 def _drawings(
@@ -213,14 +213,14 @@ def _drawings(
     wanted: Sequence[tuple[str, str, Lens]],
     settings: Settings,
     progress: Progress | None,
-) -> tuple[Drawing, ...]:
+) -> tuple[Placed, ...]:
     """Compute a diagram for each (name, title, lens)."""
     drawings = []
     for i, (name, title, lens) in enumerate(wanted):
         draws = settings.draws(part(progress, i, len(wanted)))
         diagram = diagrams.reliability_diagram(data, lens=lens, **draws)
         outcomes = RANKS if lens == TopK(2) else sentences.spoken_outcomes(diagram)
-        drawings.append(Drawing(name, title, diagram, outcomes))
+        drawings.append(Placed(name, title, diagram, outcomes))
     return tuple(drawings)
 
 

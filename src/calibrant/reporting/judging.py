@@ -19,7 +19,7 @@ from calibrant.inference.testing.families import Evidence, largest, pvalues_of_r
 from calibrant.words import ALPHA
 
 if TYPE_CHECKING:
-    from calibrant.reporting.contents import Contents, Drawing, Where
+    from calibrant.reporting.contents import Contents, Placed, Where
 
 Floats = NDArray[np.float64]
 Adjust = Callable[[ArrayLike], Floats]
@@ -132,7 +132,7 @@ def _judged_verdict(verdict: inference.Verdict, adjust: Adjust, n_tests: int) ->
     return found if found.rejected else replace(found, direction=None)
 
 
-def _judged(drawing: "Drawing", adjust: Adjust) -> "Drawing":
+def _judged(drawing: "Placed", adjust: Adjust) -> "Placed":
     """Return a diagram whose bins are judged as part of a page."""
     (series,) = drawing.diagram.series
     judged = replace(series, cells=replace(series.cells, together=adjust))
@@ -140,8 +140,8 @@ def _judged(drawing: "Drawing", adjust: Adjust) -> "Drawing":
 
 
 def _judged_classes(
-    drawings: "tuple[Drawing, ...]", classes: inference.Classwise | None
-) -> "tuple[Drawing, ...]":
+    drawings: "tuple[Placed, ...]", classes: inference.Classwise | None
+) -> "tuple[Placed, ...]":
     """Mark no bin of a class that is not shown to be off."""
     if classes is None:
         return drawings

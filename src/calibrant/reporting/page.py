@@ -258,26 +258,26 @@ def figure_parts(
         kind = "triangle" if diagram.n_outcomes == 3 else "tetrahedron"
     else:
         kind = "models" if diagram.series[0].name else "line"
-    told = "the probabilities were too high"
+    too_high = "the probabilities were too high"
     if diagram.subject == TopLabel().subject:
-        told = "the model was overconfident"
+        too_high = "the model was overconfident"
     picture: Picture = diagram.picture(**look)
     drawn: dict[str, Any] = {"kind": kind, "id": element, "frame": picture.frame}
     drawn["chart"] = chart(picture, found, diagram.lines())
-    return drawn | {"summary": found, "too_high": told}
+    return drawn | {"summary": found, "too_high": too_high}
 
 
 def _by_class(diagram: ClassDiagram | None, element: str) -> dict[str, Any]:
     """Return what the page needs to show the predicted classes."""
     if diagram is None:
         return {}
-    told = diagram.sentence
-    drawn = chart(diagram.picture(), told)
-    shown = {"kind": "classes", "id": f"{element}-predicted", "chart": drawn, "summary": told}
+    summary = diagram.sentence
+    drawn = chart(diagram.picture(), summary)
+    shown = {"kind": "classes", "id": f"{element}-predicted", "chart": drawn, "summary": summary}
     return {"by_class": shown, "ends": diagram.ends()}
 
 
-def _untold(groups: Sequence[Slice]) -> str:
+def _unshown(groups: Sequence[Slice]) -> str:
     """Say which groups have too few clusters to tell."""
     names = [row.group for row in groups if not row.verdict.clusters_tell]
     return f" Clusters are too few to tell of {', '.join(names)}." if names else ""
@@ -287,10 +287,10 @@ def _forest(found: Slices, column: str, element: str) -> dict[str, Any]:
     """Return what the page needs to show the groups of a column."""
     groups = [row for row in found.rows if row.column == column][:MOST_GROUPS]
     off = [row.group for row in groups if row.verdict.rejected]
-    told = f"Shown to be off: {', '.join(off)}." if off else "No group is shown to be off."
-    told += _untold(groups)
-    drawn = forest(groups, f"How far off the groups of {column} are. {told}")
-    return {"title": column, "kind": "forest", "id": element, "chart": drawn, "summary": told}
+    summary = f"Shown to be off: {', '.join(off)}." if off else "No group is shown to be off."
+    summary += _unshown(groups)
+    drawn = forest(groups, f"How far off the groups of {column} are. {summary}")
+    return {"title": column, "kind": "forest", "id": element, "chart": drawn, "summary": summary}
 
 
 def sparks(diagrams: Mapping[str, ReliabilityDiagram]) -> tuple[list[tuple[str, str]], float]:
@@ -303,7 +303,7 @@ def sparks(diagrams: Mapping[str, ReliabilityDiagram]) -> tuple[list[tuple[str, 
     return pictures, reach
 
 
-def _sparks(drawings: Sequence[of_model.Drawing]) -> dict[str, Any]:
+def _sparks(drawings: Sequence[of_model.Placed]) -> dict[str, Any]:
     pictures, reach = sparks({drawing.title: drawing.diagram for drawing in drawings})
     return {"sparks": pictures, "reach": f"{reach:.2f}"}
 
@@ -357,7 +357,7 @@ def where_parts(where: of_model.Where, element: str) -> dict[str, Any]:
     return {**shown, "header": header, "rows": rows}
 
 
-def _risks(risks: of_model.Risks | None, element: str) -> dict[str, Any]:
+def _risks(risks: of_model.ClinicalPart | None, element: str) -> dict[str, Any]:
     if risks is None:
         return {}
     header, rows = risks.found.lines()

@@ -18,7 +18,7 @@ SIZES = ("off by", "adjusted p")  # columns of each lens, in the table of models
 SMALL = 0.01  # share of the rows below which a bin is not called the worst
 
 
-class Line(NamedTuple):
+class Sentence(NamedTuple):
     """One sentence about one aspect of calibration."""
 
     lead: str  # what is the case
@@ -33,7 +33,7 @@ class Line(NamedTuple):
 
 def line_of(
     found: Verdict, diagram: ReliabilityDiagram | None, tests: Sequence[EvaluationRow] = ()
-) -> Line:
+) -> Sentence:
     """Return what the tests say, with the place where it is worst if a diagram shows one.
 
     Where no bin shows it, the test is named that does: it looks at all rows together.
@@ -42,7 +42,7 @@ def line_of(
     if diagram is not None and found.rejected:
         place = worst_range(diagram) or _without_bins(found, tests)
     off = found.rejected or found.impossible is not None
-    return Line(found.lead, found.facts + place, off)
+    return Sentence(found.lead, found.facts + place, off)
 
 
 def _without_bins(found: Verdict, tests: Sequence[EvaluationRow]) -> str:
@@ -54,7 +54,7 @@ def _without_bins(found: Verdict, tests: Sequence[EvaluationRow]) -> str:
     return f"; no bin shows it by itself, but all rows together do ({strongest})"
 
 
-def classes_verdict(found: Classwise) -> Line:
+def classes_verdict(found: Classwise) -> Sentence:
     """Say how many classes are off when each is looked at alone, and which one most."""
     if (found.adjusted_pvalues <= ALPHA).any():
         return _some_classes(found)
@@ -71,23 +71,23 @@ def classes_verdict(found: Classwise) -> Line:
             f" {pvalue(found.mean_pvalue, n_resamples)}. No single class is shown to be off;"
             f" {strongest}"
         )
-        return Line(lead, facts + (f"; {words.too_few()}" if undecided else ""), off=True)
+        return Sentence(lead, facts + (f"; {words.too_few()}" if undecided else ""), off=True)
     if undecided:
         lead = f"Single classes cannot be judged with {many(n_resamples, 'resample')}"
-        return Line(lead, f"{words.too_few()}; {strongest}", off=False)
+        return Sentence(lead, f"{words.too_few()}; {strongest}", off=False)
     lead = "No class shows a sign of miscalibration when each is looked at alone"
     unclear = words.too_few_for(len(found.undecided), "class", "classes")
-    return Line(lead, strongest + unclear, off=False)
+    return Sentence(lead, strongest + unclear, off=False)
 
 
-def regions_verdict(regions: Sequence[Region]) -> Line:
+def regions_verdict(regions: Sequence[Region]) -> Sentence:
     """Say which region is worst, and how many more are off."""
     worst, more = regions[0], len(regions) - 1
     others = f"; {many(more, 'more region')}, see Where" if more else ""
-    return Line(f"Worst region, {worst.conditions}", worst.facts + others, off=True)
+    return Sentence(f"Worst region, {worst.conditions}", worst.facts + others, off=True)
 
 
-def _some_classes(found: Classwise) -> Line:
+def _some_classes(found: Classwise) -> Sentence:
     """Say how many classes are off, and which one most."""
     off = found.adjusted_pvalues <= ALPHA
     count, m = int(off.sum()), len(found.classes)
@@ -101,7 +101,7 @@ def _some_classes(found: Classwise) -> Line:
         f" where {expected} would be expected of a calibrated one;"
         f" {p}, adjusted for all tests of the page"
     )
-    return Line(lead, facts, off=True)
+    return Sentence(lead, facts, off=True)
 
 
 def spoken_outcomes(diagram: ReliabilityDiagram) -> list[str]:
@@ -240,11 +240,11 @@ def _row(found: Comparison, name: str, lenses: Sequence[Lens]) -> list[str]:
 def _paragraph(found: Comparison, lens: Lens, order: Sequence[str]) -> str:
     """Say through one lens who is further off than whom."""
     pairs = [one for one in found.differences if one.lens == lens]
-    told = list(filter(None, (_further_off(pairs, worse, order) for worse in order)))
+    said = list(filter(None, (_further_off(pairs, worse, order) for worse in order)))
     unsure = [one for one in pairs if one.worse is None]
     if unsure:
-        told.append(f"the data do not tell {_unsure(unsure, not told)}")
-    return f"{'; '.join(told)}."
+        said.append(f"the data do not tell {_unsure(unsure, not said)}")
+    return f"{'; '.join(said)}."
 
 
 def _further_off(pairs: Sequence[Difference], worse: str, order: Sequence[str]) -> str:

@@ -198,7 +198,7 @@ class Everything:
         return a + b
 
 
-class Sample(NamedTuple):
+class HashSample(NamedTuple):
     """The row numbers whose hashes are smallest, and one that stood twice.
 
     Every copy of such a number is in the sample of the rows that it is among. So it is seen to
@@ -219,23 +219,23 @@ class Sample(NamedTuple):
 class RowNumbers:
     """A sample of the numbers of rows."""
 
-    def zero(self) -> Sample:
+    def zero(self) -> HashSample:
         """Return the sample of no rows."""
-        return Sample(np.empty(0, np.int64), np.empty(0, np.int64))
+        return HashSample(np.empty(0, np.int64), np.empty(0, np.int64))
 
-    def add(self, state: Sample, batch: Batch) -> Sample:
+    def add(self, state: HashSample, batch: Batch) -> HashSample:
         """Look at the numbers of a batch, which differ among themselves."""
         assert batch.numbers is not None
         numbers = batch.numbers
         if state.numbers.size == KEPT:
             numbers = numbers[_hash(numbers) <= _hash(state.numbers[-1:])]
-        return self.merge(state, Sample(_first(numbers, KEPT), state.twice))
+        return self.merge(state, HashSample(_first(numbers, KEPT), state.twice))
 
-    def merge(self, a: Sample, b: Sample) -> Sample:
+    def merge(self, a: HashSample, b: HashSample) -> HashSample:
         """Return the sample of the rows of both."""
         numbers, times = np.unique(np.concatenate((a.numbers, b.numbers)), return_counts=True)
         twice = np.concatenate((a.twice, b.twice, numbers[times > 1]))
-        return Sample(_first(numbers, KEPT), _first(twice, 1))
+        return HashSample(_first(numbers, KEPT), _first(twice, 1))
 
 
 def smallest_hashes(numbers: NDArray[np.int64], count: int) -> NDArray[np.intp]:

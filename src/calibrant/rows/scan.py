@@ -54,7 +54,7 @@ class Reader:
 
 
 @dataclass(slots=True, eq=False)
-class Learned:
+class KnownOfAll:
     """What passes have told of all rows; copies of a Scan share it."""
 
     largest_weight: float | None = None
@@ -79,7 +79,7 @@ class Scan:
         Who reads them.
     reading : Reading, optional
         Which columns were taken for what, and which were left out.
-    learned : Learned
+    learned : KnownOfAll
         What is known of all rows already.
     group : Group, optional
         Which rows; None for all.
@@ -91,7 +91,7 @@ class Scan:
     fragments: tuple[Any, ...]
     workers: Workers = field(default_factory=Threads)
     reading: Any = None
-    learned: Learned = field(default_factory=Learned)
+    learned: KnownOfAll = field(default_factory=KnownOfAll)
     group: Group | None = None
     size: int | None = None
 

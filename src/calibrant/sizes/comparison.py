@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.sizes.cross_fit import CrossFit, Rows
+from calibrant.sizes.cross_fit import CrossFit, RowGains
 from calibrant.sizes.samples import combination, dot
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ def compare(a: CrossFit, b: CrossFit, *, paired: bool) -> Further:
     return Further(value, sqrt(_variance(a, both)))
 
 
-def _variance(fit: CrossFit, rows: Rows) -> float:
+def _variance(fit: CrossFit, rows: RowGains) -> float:
     """Return the variance of a mean gain: the larger of what is seen and what is implied.
 
     Both grow by the share that is due to what directions learned, of each row and of all alike.

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from calibrant.checks.parameters import generator
 from calibrant.predictions import Predictions
 from calibrant.sizes.directions import Direction, learn
-from calibrant.sizes.samples import NOTHING, Sample, Totals, combination, dot
+from calibrant.sizes.samples import NOTHING, Sample, SizeTotals, combination, dot
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -35,7 +35,7 @@ BLOCK = 1 << 18  # probabilities that are looked at together
 DIGITS = 12  # of predictions that say which row comes first
 
 
-class Rows(NamedTuple):
+class RowGains(NamedTuple):
     """What each row says about the size, by the direction that has not seen it."""
 
     weights: Floats  # (n,)
@@ -77,15 +77,15 @@ class Rows(NamedTuple):
         gaps = gains - dot(self.weights, gains) / float(self.weights.sum())
         return dot(squares[self.learned], changes) / max(dot(squares, gaps**2), 1e-300)
 
-    def totals(self, clusters: Ints | None) -> Totals:
+    def totals(self, clusters: Ints | None) -> SizeTotals:
         """Return what the lower limit follows from."""
         mass, gain, length = float(self.weights.sum()), self.gain, self.length
         if length < NOTHING:
-            return Totals(mass, gain, length, self.spread)
+            return SizeTotals(mass, gain, length, self.spread)
         squares = self.weights**2
         noise = min(1.0, self.noise(self.gains_without, self.gains))
         uneven = dot(squares, (1 - self.lengths / length) ** 2)
-        return Totals(mass, gain, length, self.spread, noise, uneven, self._scatter(clusters))
+        return SizeTotals(mass, gain, length, self.spread, noise, uneven, self._scatter(clusters))
 
     def _scatter(self, clusters: Ints | None) -> float:
         """Return the variance that the scatter of clusters shows, times the squared weight."""
@@ -202,11 +202,11 @@ class CrossFit:
         return int(self.sample.labels.size if numbers is None else numbers.max() + 1)
 
     @cached_property
-    def totals(self) -> Totals:
+    def totals(self) -> SizeTotals:
         """What the lower limit follows from."""
         return self.rows(self.learned.shares()).totals(self.clusters)
 
-    def rows(self, shares: Sequence[Floats]) -> Rows:
+    def rows(self, shares: Sequence[Floats]) -> RowGains:
         """Return what rows say if directions are combined by these shares, for each fold."""
         gains, lengths = np.zeros((2, self.sample.weights.size))
         spread = np.zeros(3)
@@ -216,7 +216,7 @@ class CrossFit:
         learned = np.concatenate(self._parts)
         without = self.learned.as_left_out(shares)
         sizes = [part.size for part in self._parts]
-        return Rows(self.sample.weights, gains, lengths, spread, learned, sizes, *without)
+        return RowGains(self.sample.weights, gains, lengths, spread, learned, sizes, *without)
 
     def directions(self, shares: Sequence[Floats]) -> Iterator[tuple[Ints, Sample, Floats]]:
         """Yield numbers of rows, the rows, and their directions (k, m), a block at a time."""
@@ -236,14 +236,14 @@ def along(
         yield block, some, _combined(directions, shares, some)
 
 
-class Seen(NamedTuple):
+class Gains(NamedTuple):
     """What rows say of several directions."""
 
     gains: Floats  # (directions, n)
     products: Floats  # (directions, directions, n)
 
 
-def _learn(parts: Sequence[Sample]) -> tuple[list[list[Direction]], dict[tuple[int, int], Seen]]:
+def _learn(parts: Sequence[Sample]) -> tuple[list[list[Direction]], dict[tuple[int, int], Gains]]:
     """Learn without each fold, and look at what was learned without it and another one."""
     pairs = list(combinations(range(FOLDS), 2))
     left_out = [*((k, k) for k in range(FOLDS)), *pairs]
@@ -253,7 +253,7 @@ def _learn(parts: Sequence[Sample]) -> tuple[list[list[Direction]], dict[tuple[i
 
 def _look(
     parts: Sequence[Sample], pairs: Mapping[tuple[int, int], list[Direction]]
-) -> dict[tuple[int, int], Seen]:
+) -> dict[tuple[int, int], Gains]:
     """Look from each fold at directions that were learned without it and without another one."""
     found = {}
     for fold, part in enumerate(parts):
@@ -263,7 +263,7 @@ def _look(
                 directions = pairs[min(fold, other), max(fold, other)]
                 h = np.stack([each(part.probs, logs) for each in directions])
                 gains = np.einsum("hij,ij->hi", h, residuals)
-                found[fold, other] = Seen(gains, np.einsum("hij,kij->hki", h, h))
+                found[fold, other] = Gains(gains, np.einsum("hij,kij->hki", h, h))
     return found
 
 

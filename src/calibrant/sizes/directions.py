@@ -23,7 +23,7 @@ from calibrant.engine import threads
 from calibrant.partitions import FittedPartition, VarianceTree
 from calibrant.predictions import Predictions
 from calibrant.recalibration.likelihood import ALONE, OwnClass, over_classes, softmax
-from calibrant.sizes.samples import FLOOR, NEARLY, Parts, Sample
+from calibrant.sizes.samples import FLOOR, NEARLY, PartRows, Sample
 
 Floats = NDArray[np.float64]
 Sets = Sequence[Sequence[int]]  # numbers of parts
@@ -46,14 +46,14 @@ Rows = tuple[Floats, NDArray[Any], Floats]  # log-probabilities (n, m), labels (
 
 def learn(parts: Sequence[Sample], sets: Sets) -> list[list[Direction]]:
     """Return what each set of parts tells: two directions of two outcomes, four of more."""
-    every = Parts.of(parts)
+    every = PartRows.of(parts)
     probs, labels, _ = every.sample
     if probs.shape[1] == 2:
-        table = Table.of(probs[:, 1], labels == 1, every)
+        table = PartTable.of(probs[:, 1], labels == 1, every)
         lines, curves = (map(OfEvent, fit_curves(table, sets, hats)) for hats in (0, HATS))
         return [list(pair) for pair in zip(lines, curves, strict=True)]
     top = probs.argmax(axis=1)
-    table = Table.of(probs[np.arange(top.size), top], labels == top, every)
+    table = PartTable.of(probs[np.arange(top.size), top], labels == top, every)
     scaled = scale_classes([(part.logs, part.labels, part.weights) for part in parts], sets)
     others = zip(fit_curves(table, sets, HATS), fit_trees(every, sets), strict=True)
     return [
@@ -86,7 +86,7 @@ class OfClasses:
         return softmax(self.theta[:, 0] * logs + self.theta[:, 1]) - probs
 
 
-class Sums(NamedTuple):
+class LossSums(NamedTuple):
     """Derivatives of the summed log loss of softmax(theta_j0 log p_j + theta_j1)."""
 
     gradient: Floats  # (m, 2)
@@ -103,9 +103,9 @@ def scale_classes(parts: Sequence[Rows], sets: Sets) -> list[Any]:
     derivatives between classes are left out.
     """
     m = parts[0][0].shape[1]
-    known: dict[tuple[int, int], Sums] = {}
+    known: dict[tuple[int, int], LossSums] = {}
 
-    def at_power(mine: Sequence[int], number: int) -> Sums:
+    def at_power(mine: Sequence[int], number: int) -> LossSums:
         for part in mine:
             if (part, number) not in known:
                 theta = np.tile([POWERS[number], 0.0], (m, 1))
@@ -141,39 +141,39 @@ def _power(sums_at: Any) -> tuple[float, int]:
     here = end(number)
     way = -1 if here[0] > 0 else 1
     while 0 <= number + way < POWERS.size:
-        there = end(number + way)
-        if there[0] * here[0] <= 0:
+        beyond = end(number + way)
+        if beyond[0] * here[0] <= 0:
             break
-        number, here = number + way, there
+        number, here = number + way, beyond
     else:
         return float(POWERS[number]), number
-    share = _root(here, there, way * float(np.log(POWERS[1] / POWERS[0])))
+    share = _root(here, beyond, way * float(np.log(POWERS[1] / POWERS[0])))
     power = POWERS[number] * (POWERS[1] / POWERS[0]) ** (way * share)
     return float(power), number + (way if share > 0.5 else 0)
 
 
-def _root(here: tuple[float, float], there: tuple[float, float], width: float) -> float:
+def _root(here: tuple[float, float], beyond: tuple[float, float], width: float) -> float:
     """Return where on the way a cubic is 0 that has these values and slopes at its ends."""
     low, high, sign = 0.0, 1.0, 1.0 if here[0] > 0 else -1.0
     for _ in range(30):
         t = (low + high) / 2
-        value = (1 + 2 * t) * (1 - t) ** 2 * here[0] + t * t * (3 - 2 * t) * there[0]
-        value += width * t * (1 - t) * ((1 - t) * here[1] - t * there[1])
+        value = (1 + 2 * t) * (1 - t) ** 2 * here[0] + t * t * (3 - 2 * t) * beyond[0]
+        value += width * t * (1 - t) * ((1 - t) * here[1] - t * beyond[1])
         low, high = (t, high) if value * sign > 0 else (low, t)
     return (low + high) / 2
 
 
-def _sums(rows: Rows, theta: Floats) -> Sums:
+def _sums(rows: Rows, theta: Floats) -> LossSums:
     """Add up the derivatives of all rows."""
     m = len(theta)
     spans = threads.blocks(len(rows[0]), max(1, ALONE // (m * min(m, DENSE))))
     shape = (2 * m, 2 * m) if m <= DENSE else (m, 2, 2)
-    nothing = Sums(np.zeros((m, 2)), np.zeros(shape), 0.0, 0.0)
+    nothing = LossSums(np.zeros((m, 2)), np.zeros(shape), 0.0, 0.0)
     blocks = (tuple(column[start:stop] for column in rows) for start, stop in spans)
     return _total((_of_block(theta, *block) for block in blocks), nothing)
 
 
-def _of_block(theta: Floats, logs: Floats, labels: NDArray[Any], weights: Floats) -> Sums:
+def _of_block(theta: Floats, logs: Floats, labels: NDArray[Any], weights: Floats) -> LossSums:
     design = OwnClass()
     q = softmax(design.logits(theta, logs))
     means = over_classes(np.add, q * logs)
@@ -188,19 +188,19 @@ def _of_block(theta: Floats, logs: Floats, labels: NDArray[Any], weights: Floats
     q[np.arange(len(q)), labels] -= 1.0
     q *= weights[:, None]
     gradient = design.adjoint(q, logs)
-    return Sums(gradient, curvature, float(gradient[:, 0].sum()), bend)
+    return LossSums(gradient, curvature, float(gradient[:, 0].sum()), bend)
 
 
-def _total(some: Iterator[Sums], start: Sums | None = None) -> Sums:
+def _total(some: Iterator[LossSums], start: LossSums | None = None) -> LossSums:
     """Add up sums."""
     for a in some:
         b = start
-        start = a if b is None else Sums(a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3])
+        start = a if b is None else LossSums(a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3])
     assert start is not None
     return start
 
 
-def _step(sums: Sums, away: Floats) -> Floats:
+def _step(sums: LossSums, away: Floats) -> Floats:
     """Return Newton's step (m, 2) of the penalised loss, at a distance from the centre."""
     m = len(away)
     gradient = sums.gradient + PENALTIES * away
@@ -225,7 +225,7 @@ class OfCells:
         return found
 
 
-def fit_trees(parts: Parts, sets: Sets) -> list[Direction]:
+def fit_trees(parts: PartRows, sets: Sets) -> list[Direction]:
     """Return mean deviations on the cells of a tree, which shrink the more the fewer rows."""
     probs, labels, weights = parts.sample
     m = probs.shape[1]
@@ -245,7 +245,7 @@ def fit_trees(parts: Parts, sets: Sets) -> list[Direction]:
     return [of_set(mine) for mine in sets]
 
 
-class Table(NamedTuple):
+class PartTable(NamedTuple):
     """Predictions of an event, nearly alike ones together, and what occurred in each part."""
 
     x: Floats  # (k,) their log-odds
@@ -253,7 +253,7 @@ class Table(NamedTuple):
     events: Floats  # (parts, k) weight of those with the event
 
     @classmethod
-    def of(cls, p: Floats, occurred: NDArray[np.bool_], parts: Parts) -> "Table":
+    def of(cls, p: Floats, occurred: NDArray[np.bool_], parts: PartRows) -> "PartTable":
         """Gather equal predictions or, of very many, those of the same share of all rows."""
         x = _logit(p)
         values, of_value = np.unique(x, return_inverse=True)
@@ -267,7 +267,7 @@ class Table(NamedTuple):
         return cls(sums.sum(axis=0) / mass.sum(axis=0), mass, events)
 
 
-class Curve(NamedTuple):
+class LogitCurve(NamedTuple):
     """A probability as a function of its prediction p: logit p plus a curve of it."""
 
     middle: float  # of logit p
@@ -289,25 +289,25 @@ class Curve(NamedTuple):
         return np.column_stack((np.ones(x.size), (x - self.middle) / self.scale, *hats))
 
 
-def fit_curves(table: Table, sets: Sets, hats: int) -> list[Curve]:
+def fit_curves(table: PartTable, sets: Sets, hats: int) -> list[LogitCurve]:
     """Return the curve of least penalised log loss of each set of parts; without hats a line."""
     mass = table.mass.sum(axis=0)
     ranks = np.cumsum(mass) / mass.sum()
     middle = float(np.average(table.x, weights=mass))
     scale = max(0.1, float(np.sqrt(np.average((table.x - middle) ** 2, weights=mass))))
     knots = np.unique(np.interp((np.arange(hats) + 0.5) / max(hats, 1), ranks, table.x))
-    curve = Curve(middle, scale, knots, np.zeros(2 + knots.size))
+    curve = LogitCurve(middle, scale, knots, np.zeros(2 + knots.size))
     of_intercept, of_slope, of_hat = PENALTIES_OF_CURVE
     penalty = np.array([of_intercept, of_slope, *[of_hat] * knots.size])
     inputs = curve.inputs(table.x)
     found = []
     for mine in sets:
-        some = Table(table.x, *(sums[list(mine)].sum(axis=0) for sums in table[1:]))
+        some = PartTable(table.x, *(sums[list(mine)].sum(axis=0) for sums in table[1:]))
         found.append(curve._replace(theta=_logistic_fit(inputs, some, penalty)))
     return found
 
 
-def _logistic_fit(inputs: Floats, table: Table, penalty: Floats) -> Floats:
+def _logistic_fit(inputs: Floats, table: PartTable, penalty: Floats) -> Floats:
     """Return the parameters of least penalised log loss, by Newton's method; of one part."""
     x, mass, events = table
     theta = np.zeros(penalty.size)
@@ -329,7 +329,7 @@ def _logistic_fit(inputs: Floats, table: Table, penalty: Floats) -> Floats:
 class OfEvent:
     """The direction of two outcomes."""
 
-    curve: Curve
+    curve: LogitCurve
 
     def __call__(self, probs: Floats, _: Floats) -> Floats:
         """Return the directions of rows: (k, m)."""
@@ -345,7 +345,7 @@ class OfTop:
     So sizes are never below what the curve of the confidence shows.
     """
 
-    curve: Curve
+    curve: LogitCurve
 
     def __call__(self, probs: Floats, _: Floats) -> Floats:
         """Return the directions of rows: (k, m)."""

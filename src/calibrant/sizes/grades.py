@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.engine.poisson_binomial import add_values
 from calibrant.engine.sums import value
-from calibrant.sizes.samples import FLOOR, NEARLY, Alike, Residuals, Sample
+from calibrant.sizes.samples import FLOOR, NEARLY, Residuals, Sample, Sorted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,10 +65,10 @@ class Grades(NamedTuple):
         return Residuals(*(float(each.sum()) for each in totals))
 
     @property
-    def alike(self) -> Alike:
+    def alike(self) -> Sorted:
         """Predictions of the event, sorted, away from 0 and 1, and sums that go with them."""
         p = np.clip(self.p, FLOOR, 1 - FLOOR)
-        return Alike(p, self.weights, float(self.squares.sum()), float(self.events.sum()))
+        return Sorted(p, self.weights, float(self.squares.sum()), float(self.events.sum()))
 
     @property
     def likely(self) -> bool:

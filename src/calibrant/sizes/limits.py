@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from calibrant.predictions import Predictions
 from calibrant.sizes.cross_fit import sample_of
 from calibrant.sizes.grades import Grades
-from calibrant.sizes.samples import FLOOR, NEARLY, LowerBound, Sample, Totals, bound, dot
+from calibrant.sizes.samples import FLOOR, NEARLY, LowerBound, Sample, SizeTotals, bound, dot
 
 Floats = NDArray[np.float64]
 OfEvent = Sample | Grades  # rows, or groups of them whose sums are known
@@ -69,7 +69,7 @@ class Fit(Protocol):
         """The rows; of two outcomes, the rarer one is the event."""
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> SizeTotals:
         """What the lower limit follows from."""
 
 
@@ -215,7 +215,7 @@ class Bin(NamedTuple):
         return self.moved(ends)
 
 
-class Bins(NamedTuple):
+class SquaredBins(NamedTuple):
     """Bins of rows."""
 
     shares: Floats  # (k,) of the weight of all rows
@@ -255,7 +255,7 @@ def _of_counts(sample: OfEvent, z: float, loss: float) -> float:
     return found
 
 
-def _of_squares(bins: Bins, z: float, added: float) -> float:
+def _of_squares(bins: SquaredBins, z: float, added: float) -> float:
     r"""Return the largest sum v of squares that unbiased ones of bins do not speak against.
 
     .. math:: T = \sum_k s_k (\delta_k^2 - \sigma_k^2), \quad
@@ -275,7 +275,7 @@ def _of_squares(bins: Bins, z: float, added: float) -> float:
     return max(0.0, middle + float(np.sqrt(max(0.0, middle**2 - value**2 + z * z * least))))
 
 
-def _bins(sample: OfEvent, loss: float) -> Bins:
+def _bins(sample: OfEvent, loss: float) -> SquaredBins:
     """Cut rows, sorted by prediction, into bins; equal predictions stay together.
 
     Variances are at least what predictions imply. Where outcomes scatter more, as those of a model
@@ -296,7 +296,7 @@ def _bins(sample: OfEvent, loss: float) -> Bins:
     expected, means, second = sums[2:] / mass
     shown = (second - means**2) * rows / np.maximum(rows - 1, 1)
     noise = np.maximum(shown, expected) / rows
-    return Bins(mass / mass.sum(), means**2, noise, rows, float(variance[-1]))
+    return SquaredBins(mass / mass.sum(), means**2, noise, rows, float(variance[-1]))
 
 
 def whole_bin(sample: OfEvent, loss: float) -> Bin:

@@ -65,19 +65,20 @@ class Sample(NamedTuple):
         return Residuals(mass, float(gaps.sum()), float((gaps**2).sum()), implied)
 
     @property
-    def ranked(self) -> "Ranked":
+    def ranked(self) -> "RankedRows":
         """The rows of two outcomes, sorted by prediction."""
         order = np.argsort(self.probs[:, 1], kind="stable")
         p, weights = self.probs[order, 1], self.weights[order]
-        return Ranked(p, weights, weights * p * (1 - p), p - (self.labels[order] == 1))
+        return RankedRows(p, weights, weights * p * (1 - p), p - (self.labels[order] == 1))
 
     @property
-    def alike(self) -> "Alike":
+    def alike(self) -> "Sorted":
         """Predictions of the event, sorted, away from 0 and 1, and sums that go with them."""
         p = np.clip(self.probs[:, 1], FLOOR, 1 - FLOOR)
         order = np.argsort(p, kind="stable")
         p, events, weights = p[order], self.labels[order] == 1, self.weights[order]
-        return Alike(p, weights, float((weights**2).sum()), dot(weights, events.astype(np.float64)))
+        squares = float((weights**2).sum())
+        return Sorted(p, weights, squares, dot(weights, events.astype(np.float64)))
 
 
 class Residuals(NamedTuple):
@@ -89,7 +90,7 @@ class Residuals(NamedTuple):
     implied: float  # of w² p (1 - p)
 
 
-class Alike(NamedTuple):
+class Sorted(NamedTuple):
     """Sorted predictions of an event, and how often it occurred."""
 
     p: Floats
@@ -98,7 +99,7 @@ class Alike(NamedTuple):
     events: float  # weight of rows with the event
 
 
-class Ranked(NamedTuple):
+class RankedRows(NamedTuple):
     """Rows of two outcomes, sorted by prediction."""
 
     p: Floats
@@ -117,7 +118,7 @@ class Ranked(NamedTuple):
         return chain((self.weights, self.weights**2, self.implied), weighed)
 
 
-class Parts(NamedTuple):
+class PartRows(NamedTuple):
     """Rows of all parts, one part after the other."""
 
     sample: Sample
@@ -125,7 +126,7 @@ class Parts(NamedTuple):
     total: int  # number of parts
 
     @classmethod
-    def of(cls, parts: Sequence[Sample]) -> "Parts":
+    def of(cls, parts: Sequence[Sample]) -> "PartRows":
         """Put parts together."""
         numbers = np.repeat(np.arange(len(parts)), [part.labels.size for part in parts])
         sample = Sample(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -154,7 +155,7 @@ class LowerBound(NamedTuple):
     """Up to where the estimate does not tell, where something is shown: no upper limit is below."""
 
 
-class Totals(NamedTuple):
+class SizeTotals(NamedTuple):
     """What rows say about the size together."""
 
     mass: float  # weight of all
@@ -166,7 +167,7 @@ class Totals(NamedTuple):
     scatter: float = 0.0  # variance of the gain that clusters show, times the squared mass
 
 
-def bound(rows: Totals, z: float, loss: float = 1.0) -> LowerBound:
+def bound(rows: SizeTotals, z: float, loss: float = 1.0) -> LowerBound:
     r"""Return the estimate, and the smallest x that it does not speak against.
 
     The variance is that of a truth p + t h of size x. A pair of rows counts twice, each in the

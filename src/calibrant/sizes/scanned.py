@@ -27,7 +27,7 @@ from calibrant.sizes.cross_fit import (
 )
 from calibrant.sizes.directions import Direction
 from calibrant.sizes.grades import Grades, add_grades, thresholds
-from calibrant.sizes.samples import NOTHING, Sample, Totals, dot
+from calibrant.sizes.samples import NOTHING, Sample, SizeTotals, dot
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,7 +37,7 @@ LARGEST = 8.0  # that gains, lengths and variances of a row stay below
 POWERS = (1, 1, 1, 2, 2, 2, 2, 2, 2, 2)  # of the weight, in `Along.columns`
 
 
-class Drawn(NamedTuple):
+class DrawnSample(NamedTuple):
     """The rows with the smallest marks, sorted by these, and sums over all rows."""
 
     marks: Marks  # (k,)
@@ -48,18 +48,18 @@ class Drawn(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class SampleDrawing:
     """A sample of rows, by their numbers: no more than so many."""
 
     key: np.uint64
     most: int
     unit: float  # of the weights
 
-    def zero(self) -> Drawn | None:
+    def zero(self) -> DrawnSample | None:
         """Return the sample of no rows."""
         return None
 
-    def add(self, state: Drawn | None, batch: Batch) -> Drawn | None:
+    def add(self, state: DrawnSample | None, batch: Batch) -> DrawnSample | None:
         """Add the rows of a batch."""
         kept = np.flatnonzero(batch.seen.weights > 0)
         if not kept.size:
@@ -75,17 +75,17 @@ class Drawing:
         some.sort()  # as rows that are present are taken
         sample, order = present(batch.seen, kept[some]), np.argsort(marks[some])
         columns = (each[order] for each in sample)
-        found = Drawn(marks[some[order]], Sample(*columns), kept.size, limbs)
+        found = DrawnSample(marks[some[order]], Sample(*columns), kept.size, limbs)
         return self.merge(state, found)
 
-    def merge(self, a: Drawn | None, b: Drawn | None) -> Drawn | None:
+    def merge(self, a: DrawnSample | None, b: DrawnSample | None) -> DrawnSample | None:
         """Return the sample of the rows of both."""
         if a is None or b is None:
             return b if a is None else a
         marks = np.concatenate((a.marks, b.marks))
         first = np.argsort(marks)[: self.most]
         columns = (np.concatenate(both)[first] for both in zip(a.sample, b.sample, strict=True))
-        return Drawn(marks[first], Sample(*columns), a.n + b.n, a.limbs + b.limbs)
+        return DrawnSample(marks[first], Sample(*columns), a.n + b.n, a.limbs + b.limbs)
 
 
 def marks_of(batch: Batch, key: np.uint64) -> Marks:
@@ -96,7 +96,7 @@ def marks_of(batch: Batch, key: np.uint64) -> Marks:
     return np.asarray(engine.draws.mix(numbers.astype(np.uint64) ^ key), np.uint64)
 
 
-class Pieces(NamedTuple):
+class ScannedSums(NamedTuple):
     """What all rows say."""
 
     limbs: Ints  # (3, columns) of sums over rows
@@ -116,11 +116,11 @@ class Along:
     swapped: bool
     cuts: Floats | None  # of groups, of two outcomes
 
-    def zero(self) -> Pieces | None:
+    def zero(self) -> ScannedSums | None:
         """Return the sums of no rows."""
         return None
 
-    def add(self, state: Pieces | None, batch: Batch) -> Pieces | None:
+    def add(self, state: ScannedSums | None, batch: Batch) -> ScannedSums | None:
         """Add the rows of a batch."""
         kept = np.flatnonzero(batch.seen.weights > 0)
         if not kept.size:
@@ -136,7 +136,7 @@ class Along:
         none, said = np.zeros(kept.size, np.int32), said / LARGEST
         limbs = [add_values(each, none, 1) for each in columns(weights, said)]
         grades = None if self.cuts is None else add_grades(sample, weights, self.cuts)
-        return self.merge(state, Pieces(np.concatenate(limbs, axis=1), grades))
+        return self.merge(state, ScannedSums(np.concatenate(limbs, axis=1), grades))
 
     def folds(self, marks: Marks) -> NDArray[np.int8]:
         """Return the fold of each row; those of the sample have turns, by their marks."""
@@ -145,12 +145,12 @@ class Along:
         found[inside] = np.searchsorted(self.marks, marks[inside]) % FOLDS
         return found
 
-    def merge(self, a: Pieces | None, b: Pieces | None) -> Pieces | None:
+    def merge(self, a: ScannedSums | None, b: ScannedSums | None) -> ScannedSums | None:
         """Return the sums over the rows of both."""
         if a is None or b is None:
             return b if a is None else a
         grades = None if a.grades is None or b.grades is None else a.grades + b.grades
-        return Pieces(a.limbs + b.limbs, grades)
+        return ScannedSums(a.limbs + b.limbs, grades)
 
 
 def columns(weights: Floats, said: Floats) -> tuple[Floats, ...]:
@@ -167,12 +167,12 @@ def columns(weights: Floats, said: Floats) -> tuple[Floats, ...]:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class Directions:
     """What directions show of rows that are elsewhere."""
 
     m: int
     count: int
-    totals: Totals
+    totals: SizeTotals
     groups: Grades | None = None  # of two outcomes
     swapped: bool = False
 
@@ -190,14 +190,14 @@ class Scanned:
         return self.sample.complement() if self.swapped else self.groups
 
 
-def fitting(m: int, key: np.uint64, unit: float, share: int) -> Generator[Any, Any, Scanned]:
+def fitting(m: int, key: np.uint64, unit: float, share: int) -> Generator[Any, Any, Directions]:
     """Yield what to add up over all rows, twice, and return what directions show.
 
     share : by how much a sample is smaller than in memory, for many groups of rows
     """
-    drawn: Drawn | None = yield Drawing(key, max(1, most_learned(m) // share), unit)
+    drawn: DrawnSample | None = yield SampleDrawing(key, max(1, most_learned(m) // share), unit)
     if drawn is None or drawn.n < FOLDS:
-        return Scanned(m, 0, Totals(0.0, 0.0, 0.0, np.zeros(3)))
+        return Directions(m, 0, SizeTotals(0.0, 0.0, 0.0, np.zeros(3)))
     first, second = engine.sums.value(drawn.limbs)
     scale = float(first / second) / unit
     sample = drawn.sample._replace(weights=drawn.sample.weights * scale)
@@ -209,13 +209,13 @@ def fitting(m: int, key: np.uint64, unit: float, share: int) -> Generator[Any, A
     cuts = thresholds(sample) if m == 2 else None
     directions = tuple(map(tuple, learned.without))
     work = Along(key, unit, drawn.marks, directions, tuple(shares), swapped, cuts)
-    pieces: Pieces = yield work
+    pieces: ScannedSums = yield work
     groups = None if pieces.grades is None else Grades.of(pieces.grades, unit, scale)
     totals = _totals(learned, shares, pieces.limbs, unit * scale)
-    return Scanned(m, drawn.n, totals, groups, swapped)
+    return Directions(m, drawn.n, totals, groups, swapped)
 
 
-def _totals(learned: Learned, shares: list[Floats], limbs: Ints, scale: float) -> Totals:
+def _totals(learned: Learned, shares: list[Floats], limbs: Ints, scale: float) -> SizeTotals:
     """Return what the lower limit follows from, of sums over all rows."""
     sums = engine.sums.value(limbs) * scale ** np.array(POWERS)
     scaled = LARGEST ** np.array((0, 1, 1, 0, 1, 2, 1, 2, 1, 1))
@@ -223,10 +223,10 @@ def _totals(learned: Learned, shares: list[Floats], limbs: Ints, scale: float) -
     gain, length = gains / mass, lengths / mass
     spread = np.array([constant, slope, -ll])
     if length < NOTHING:
-        return Totals(mass, gain, length, spread)
+        return SizeTotals(mass, gain, length, spread)
     without, _ = learned.as_left_out(shares)
     weights = np.concatenate([part.weights for part in learned.parts])
     scatter = max(gg - 2 * gain * g + gain * gain * squares, 1e-300)
     noise = min(1.0, dot(weights**2, changes_of(without)) / scatter)
     uneven = max(0.0, squares - 2 * of_length / length + ll / length**2)
-    return Totals(mass, gain, length, spread, noise, uneven)
+    return SizeTotals(mass, gain, length, spread, noise, uneven)

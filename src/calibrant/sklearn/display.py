@@ -244,10 +244,10 @@ def _artists(ax: "Axes") -> list[Any]:
     return [*ax.lines, *ax.collections, *ax.patches, *ax.texts, *legend]
 
 
-def _with_earlier(diagram: ReliabilityDiagram, ax: Any, there: list[Any]) -> ReliabilityDiagram:
+def _with_earlier(diagram: ReliabilityDiagram, ax: Any, artists: list[Any]) -> ReliabilityDiagram:
     """Return a diagram joined to what displays have drawn on an Axes, which is taken down."""
-    before, artists = _drawn.get(ax, (diagram, ())) if there else (diagram, ())
-    mine = [artist for artist in there if artist in artists]  # none if the Axes was cleared
+    before, earlier = _drawn.get(ax, (diagram, ())) if artists else (diagram, ())
+    mine = [artist for artist in artists if artist in earlier]  # none if the Axes was cleared
     joined = _joined(before, diagram) if mine else diagram
     for artist in mine:
         artist.remove()

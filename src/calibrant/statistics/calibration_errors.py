@@ -101,12 +101,12 @@ class CalibrationError(Statistic):
         lens = self.lens_of(data)
         return self.statistic(data if lens is None else lens(data))
 
-    def told(self, value: float, expected: float) -> str:
+    def sentence(self, value: float, expected: float) -> str:
         """Say a value in a line, with what a calibrated model would show.
 
         Examples
         --------
-        >>> ECE(15).told(0.0424, 0.0039)
+        >>> ECE(15).sentence(0.0424, 0.0039)
         'ECE 0.0424 (15 bins; a calibrated model would show 0.0039)'
         """
         beside = f"{self.settings}; a calibrated model would show {expected:.2g}"

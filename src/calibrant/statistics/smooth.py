@@ -60,7 +60,7 @@ class SmoothMiscalibration(Statistic):
 
     def prepare(self, view: View) -> Evaluate:
         ties = Ties.of(self, view)
-        first = Grid.first(ties)
+        first = Steps.first(ties)
 
         def evaluate(block: Block) -> Floats:
             out = np.zeros(block.size)
@@ -78,7 +78,7 @@ class SmoothMiscalibration(Statistic):
         return "smooth miscalibration"
 
 
-class Grid(NamedTuple):
+class Steps(NamedTuple):
     """Even steps from low to low + length, on which residuals are smoothed.
 
     A value below `narrowest` is not resolved by it, and one above `widest` is known not to occur.
@@ -127,13 +127,13 @@ def expected_width(path_scale: float) -> float:
 
 def smoothed_residuals(ties: Ties, block: Block, width: float, points: int) -> Floats:
     """Return (1/n) Σ K_s(t, p) (y - p) at t = 0, 1/points, …, 1 of each replicate: (size, t)."""
-    grid = Grid.spanning(0.0, 1.0, width, 1.0)
+    grid = Steps.spanning(0.0, 1.0, width, 1.0)
     return _at_points(_cosines(ties, block, grid, np.arange(block.size))[0], width, points)
 
 
 def smoothed_mass(places: Floats, mass: Floats, width: float, points: int) -> Floats:
     """Return the density Σ K_s(t, p) m at t = 0, 1/points, …, 1 of masses m at places p."""
-    grid = Grid.spanning(0.0, 1.0, width, 1.0)
+    grid = Steps.spanning(0.0, 1.0, width, 1.0)
     nodes = np.zeros((grid.steps + 1, 1))
     engine.densities.add_gaussians(places, mass[:, None], nodes)
     return np.asarray(_at_points(_series(nodes), width, points)[0])
@@ -164,7 +164,7 @@ def _at_points(cosines: Floats, width: float, points: int) -> Floats:
 
 
 def _try_grid(
-    ties: Ties, block: Block, grid: Grid, replicates: NDArray[np.intp], out: Floats
+    ties: Ties, block: Block, grid: Steps, replicates: NDArray[np.intp], out: Floats
 ) -> NDArray[np.bool_]:
     """Write the values of those replicates that a grid resolves to `out`; say which they are."""
     cosines, most = _cosines(ties, block, grid, replicates)
@@ -179,7 +179,7 @@ def _try_grid(
 
 
 def _cosines(
-    ties: Ties, block: Block, grid: Grid, replicates: NDArray[np.intp]
+    ties: Ties, block: Block, grid: Steps, replicates: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
     """Return the cosine series of densities (size, steps + 1), and f(0), which f does not exceed.
 
@@ -210,7 +210,7 @@ def _damped(cosines: Floats, width: Floats) -> Floats:
     return np.asarray(cosines * np.exp(-0.5 * (np.pi * np.arange(steps + 1)) ** 2 * spread))
 
 
-def _fixed_points(cosines: Floats, most: Floats, grid: Grid) -> Floats:
+def _fixed_points(cosines: Floats, most: Floats, grid: Steps) -> Floats:
     """Return the widths s with f(s) = s (size,); nan for one that the grid does not resolve."""
     s = np.full(most.size, grid.narrowest)
     f, slope = _moduli(cosines, s, grid)
@@ -225,7 +225,7 @@ def _fixed_points(cosines: Floats, most: Floats, grid: Grid) -> Floats:
 
 
 def _newton(
-    cosines: Floats, known: tuple[Floats, Floats], ends: tuple[Floats, Floats], grid: Grid
+    cosines: Floats, known: tuple[Floats, Floats], ends: tuple[Floats, Floats], grid: Steps
 ) -> Floats:
     """Solve log f(s) = log s for log s, since f is nearly a power of s.
 
@@ -249,7 +249,7 @@ def _newton(
     return s
 
 
-def _moduli(cosines: Floats, s: Floats, grid: Grid) -> tuple[Floats, Floats]:
+def _moduli(cosines: Floats, s: Floats, grid: Steps) -> tuple[Floats, Floats]:
     """Return f(s) and its derivative, for cosine series (size, steps + 1) and widths s (size,).
 
     Densities follow the heat equation, dg/ds = s g''. So f' is -2 s times the sum of |g'| over

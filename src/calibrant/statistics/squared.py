@@ -145,7 +145,7 @@ class Pieces(NamedTuple):
     share: float  # share of them in cells of two or more
 
 
-class _Rows(NamedTuple):
+class _SortedRows(NamedTuple):
     """Rows of positive weight in some cells, sorted by cell."""
 
     numbers: NDArray[np.int64]  # (n,)
@@ -165,7 +165,7 @@ class _Rows(NamedTuple):
         return mass, self.sums(self.weights[:, None] * self.residuals) / mass[:, None]
 
 
-def _sorted_rows(cells: Gathered) -> Iterator[_Rows]:
+def _sorted_rows(cells: Gathered) -> Iterator[_SortedRows]:
     """Yield the rows that count, some cells at a time."""
     data = cells.data
     for first, last in cells.blocks():
@@ -180,7 +180,7 @@ def _sorted_rows(cells: Gathered) -> Iterator[_Rows]:
         residuals[np.arange(order.size), data.labels[order]] += 1.0
         starts = np.flatnonzero(np.diff(cells.of_rows[order], prepend=-1))
         sizes = np.diff(np.append(starts, order.size))
-        yield _Rows(order, residuals, probs, data.weights[order], starts, sizes)
+        yield _SortedRows(order, residuals, probs, data.weights[order], starts, sizes)
 
 
 def pieces_of(cells: Gathered, unbiased: float) -> Pieces:
@@ -215,7 +215,7 @@ def pieces_of(cells: Gathered, unbiased: float) -> Pieces:
     )
 
 
-def _spread_of(rows: _Rows, part: slice, mean: Floats, total: float) -> Floats:
+def _spread_of(rows: _SortedRows, part: slice, mean: Floats, total: float) -> Floats:
     """Return what a cell of weight 2 or more adds to null mean and variance, remainder and slope.
 
     The last of the five numbers is its own slope, of which `steepest` is the largest.

@@ -234,7 +234,7 @@ def add_up(
 
 
 @final
-class Counts(RowSums):
+class OutcomeCounts(RowSums):
     """The weight of each outcome: (m, size)."""
 
     def __init__(self, rows: Any) -> None:
@@ -252,9 +252,9 @@ class Counts(RowSums):
         engine.null.count_outcomes(self.rows, (first, last), outcomes, *sums)
 
 
-def counts_of(view: View) -> Counts:
+def counts_of(view: View) -> OutcomeCounts:
     """Return the counts of all rows, which statistics of a view share."""
-    found: Counts = view.remember("counts", lambda: Counts(view.data.rows))
+    found: OutcomeCounts = view.remember("counts", lambda: OutcomeCounts(view.data.rows))
     return found
 
 

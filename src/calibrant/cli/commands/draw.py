@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Diagram = Bins | CurveDiagram | DecisionCurve | FlexibleDiagram
 
 
-class Kind(StrEnum):
+class PlotKind(StrEnum):
     """What is drawn."""
 
     bins = "bins"
@@ -50,19 +50,19 @@ class Style(StrEnum):
 
 
 MADE_BY = {  # or KIND_diagram
-    Kind.bins: "reliability_diagram",
-    Kind.decision: "decision_curve",
-    Kind.classes: "class_diagram",
+    PlotKind.bins: "reliability_diagram",
+    PlotKind.decision: "decision_curve",
+    PlotKind.classes: "class_diagram",
 }
-CLINICAL = {Kind.flexible, Kind.decision}  # the pictures of clinical papers, which draw nothing
-OF_ONE = {Kind.flexible, Kind.classes}  # which show one model
+CLINICAL = {PlotKind.flexible, PlotKind.decision}  # pictures of clinical papers: nothing is drawn
+OF_ONE = {PlotKind.flexible, PlotKind.classes}  # which show one model
 OPTIONS = {  # that only some kinds have
-    Kind.bins: ("--partition", "--style", "--regions", "--climatology"),
-    Kind.isotonic: ("--confidence",),
+    PlotKind.bins: ("--partition", "--style", "--regions", "--climatology"),
+    PlotKind.isotonic: ("--confidence",),
 }
 
 KindOption = Annotated[
-    Kind,
+    PlotKind,
     typer.Option(
         "--kind",
         help="Bins, or for two outcomes a curve that needs none: isotonic is CORP; flexible and"
@@ -114,7 +114,7 @@ GroupsText = Annotated[
 def plot(
     files: options.Files,
     output: options.Output = Path("reliability.png"),
-    kind: KindOption = Kind.bins,
+    kind: KindOption = PlotKind.bins,
     lens: LensText = None,
     partition: options.PartitionText = None,
     style: StyleOption = None,
@@ -167,7 +167,7 @@ def _tell(diagram: "Diagram", table: bool) -> None:
         print_table("Numbers", header, rows)
 
 
-def _check_options(kind: Kind, given: dict[str, Any]) -> None:
+def _check_options(kind: PlotKind, given: dict[str, Any]) -> None:
     """Refuse options that the kind of picture does not have."""
     for name, value in given.items():
         if value and name not in OPTIONS.get(kind, ()):
@@ -185,17 +185,17 @@ def _check_climatology(style: Style | None, climatology: float | None) -> None:
 
 
 def _look(
-    kind: Kind, style: Style | None, regions: bool, climatology: float | None, confidence: bool
+    kind: PlotKind, style: Style | None, regions: bool, climatology: float | None, confidence: bool
 ) -> dict[str, Any]:
     """Return the options of a picture, which each kind has its own of."""
     if kind in CLINICAL | OF_ONE:
         return {}
-    if kind is not Kind.bins:
+    if kind is not PlotKind.bins:
         return {"confidence": confidence}
     return {"style": style or Style.deviations, "regions": regions, "climatology": climatology}
 
 
-def _check_kind(kind: Kind, models: "dict[str, Predictions]", lens: str | None) -> None:
+def _check_kind(kind: PlotKind, models: "dict[str, Predictions]", lens: str | None) -> None:
     """Refuse what a kind of picture cannot show."""
     if kind in OF_ONE and len(models) > 1:
         raise mistake("--kind", f"{kind.value} shows one model; found {len(models)}.")
@@ -203,17 +203,17 @@ def _check_kind(kind: Kind, models: "dict[str, Predictions]", lens: str | None) 
         raise mistake("--lens", f"is needed for --kind {kind.value}, such as class:NAME.")
 
 
-def _check_lens(kind: Kind, lens: str | None) -> None:
+def _check_lens(kind: PlotKind, lens: str | None) -> None:
     """Refuse a lens where every class is shown."""
-    if kind is Kind.classes and lens is not None:
+    if kind is PlotKind.classes and lens is not None:
         raise mistake("--lens", "is not for --kind classes, which shows every predicted class.")
 
 
-def _taken(kind: Kind, settings: dict[str, Any], drawing: dict[str, Any]) -> dict[str, Any]:
+def _taken(kind: PlotKind, settings: dict[str, Any], drawing: dict[str, Any]) -> dict[str, Any]:
     """Return what a kind of picture takes of the settings, and of what is told of the draws."""
     if kind in CLINICAL:
         return {"lens": settings["lens"] or "canonical"}
-    return drawing if kind is Kind.classes else {**settings, **drawing}
+    return drawing if kind is PlotKind.classes else {**settings, **drawing}
 
 
 def _check_event(style: Style | None, models: "dict[str, Predictions]", lens: str | None) -> None:

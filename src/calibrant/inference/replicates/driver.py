@@ -92,8 +92,8 @@ def _elsewhere(
 def _prepared(
     problem: Problem, statistics: Sequence[Statistic], progress: Progress | None = None
 ) -> list[Evaluate]:
-    told = watched(statistics, len(statistics), progress)
-    return [statistic.prepare(problem.view) for statistic in told]
+    counted = watched(statistics, len(statistics), progress)
+    return [statistic.prepare(problem.view) for statistic in counted]
 
 
 def _values(prepared: Sequence[Evaluate], block: Block) -> list[float]:
@@ -116,17 +116,17 @@ def replicates(
     """
     out = np.empty((len(statistics), plan.n_resamples))
     on_device = problem.hypothesis.on_device and problem.draws is problem.hypothesis
-    here: list[Task] = []
-    there: list[Task] = []
+    of_host: list[Task] = []
+    of_device: list[Task] = []
     for number, statistic in enumerate(statistics):
         evaluate = _for_rows(problem, statistic, prepared[number])
         task = Task(out[number], evaluate, statistic.threaded, _place(values, number))
-        (there if on_device and statistic.from_totals else here).append(task)
-    if there:
-        _of_data(problem, there)
-        _fill(Block(problem.draws, Replicates(0, plan.n_resamples)), there)
-    if here:
-        _on_host(problem, here, plan)
+        (of_device if on_device and statistic.from_totals else of_host).append(task)
+    if of_device:
+        _of_data(problem, of_device)
+        _fill(Block(problem.draws, Replicates(0, plan.n_resamples)), of_device)
+    if of_host:
+        _on_host(problem, of_host, plan)
     elif plan.progress is not None:
         plan.progress(plan.n_resamples, plan.n_resamples)
     return out

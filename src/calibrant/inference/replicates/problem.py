@@ -72,8 +72,8 @@ class Plan:
 
     def part(self, number: int, parts: int, width: int = 1) -> Self:
         """Return the same plan for one of several parts, which shows its part of the progress."""
-        told = part(self.progress, number, parts, width)
-        return self if parts == 1 else replace(self, progress=told)
+        progress = part(self.progress, number, parts, width)
+        return self if parts == 1 else replace(self, progress=progress)
 
     def settings(self, **chosen: Any) -> dict[str, Any]:
         """Return what a result was made with, as plain values, from which it can be made again."""

@@ -182,7 +182,7 @@ def classwise(
     work = _at_hand if rows.held else _elsewhere
     values, null, tell = work(rows, partition, distance, plan)
     made_with = plan.settings(partition=partition, distance=name_of(distance))
-    undecided = tuple(name for name, told in zip(data.classes, tell, strict=True) if not told)
+    undecided = tuple(name for name, tells in zip(data.classes, tell, strict=True) if not tells)
     return Classwise(data.classes, values, null, made_with, undecided=undecided)
 
 

@@ -31,7 +31,7 @@ from calibrant.statistics.statistic import AnyStatistic, Statistic
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class OmnibusPart:
     """A statistic of the omnibus test."""
 
     statistic: str
@@ -42,7 +42,7 @@ class Part:
         """Return plain numbers."""
         return fields(self, "statistic", "value", "pvalue")
 
-    def told(self, n_resamples: int) -> str:
+    def sentence(self, n_resamples: int) -> str:
         """Say what was found with so many resamples."""
         return f"{self.statistic} {self.value:.4g} ({words.pvalue(self.pvalue, n_resamples, ' ')})"
 
@@ -62,7 +62,7 @@ class CalibrationTest:
         Whether the hypothesis is that the model is calibrated, not another one.
     settings : mapping
         What the test was made with.
-    parts : tuple of Part
+    parts : tuple of OmnibusPart
         Of the omnibus test: the statistics that were tested together.
     n_clusters, clusters_worth : optional
         Of rows in clusters: as in `Verdict`. If they are worth fewer than six, the test cannot
@@ -73,7 +73,7 @@ class CalibrationTest:
     null: Floats
     calibrated: bool
     settings: Settings
-    parts: tuple[Part, ...] = ()
+    parts: tuple[OmnibusPart, ...] = ()
     n_clusters: int | None = None
     clusters_worth: float | None = None
 
@@ -103,7 +103,7 @@ class CalibrationTest:
             return f"cannot tell with {words.many(count, 'cluster')}: {why}"
         p = f"{words.pvalue(self.pvalue, self.null.size, ' ')} ({self.null.size} resamples)"
         if self.parts:
-            return f"{p} from {'; '.join(part.told(self.null.size) for part in self.parts)}"
+            return f"{p} from {'; '.join(part.sentence(self.null.size) for part in self.parts)}"
         hypothesis = "if calibrated" if self.calibrated else "under the hypothesis"
         return (
             f"{self.statistic:.4g} against {self.null.mean():.4g} ± {spread(self.null):.2g}"
@@ -187,7 +187,7 @@ def omnibus_test(
 ) -> CalibrationTest:
     """Combine the statistics of the omnibus test, which saw the same draws."""
     value, null = combined(values, nulls, omnibus_weights(chosen))
-    parts = tuple(map(Part, map(str, chosen), values, pvalue(values, nulls).tolist()))
+    parts = tuple(map(OmnibusPart, map(str, chosen), values, pvalue(values, nulls).tolist()))
     return CalibrationTest(value, null, True, settings, parts)
 
 

@@ -114,12 +114,12 @@ class Difference:
     def sentence(self) -> str:
         """The conclusion, with its numbers."""
         first, second = self.verdicts
-        told = ""
+        amounts = ""
         if first.size is not None and second.size is not None:
-            told = f"{self.first} {first.amount}, {self.second} {second.amount}; "
+            amounts = f"{self.first} {first.amount}, {self.second} {second.amount}; "
         p = pvalue(self.adjusted_pvalue)
-        told = f"{capital(self.verdicts[0].subject)}: {self.conclusion} ({told}{p}, adjusted)."
-        return tables.visible(told)
+        aspect = capital(self.verdicts[0].subject)
+        return tables.visible(f"{aspect}: {self.conclusion} ({amounts}{p}, adjusted).")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""

@@ -38,4 +38,4 @@ class Ece:
         return fields(self, "statistic", "value") | summary_of(self.null)
 
     def __str__(self) -> str:
-        return self.statistic.told(self.value, self.expected)
+        return self.statistic.sentence(self.value, self.expected)

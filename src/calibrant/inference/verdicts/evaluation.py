@@ -162,10 +162,6 @@ class Evaluation(tables.Tabular):
         """Return header and lines of the table."""
         return HEADER, [row.cells() for row in self.rows]
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return one record a test."""
-        return [row.to_dict() for row in self.rows]
-
     def __repr__(self) -> str:
         off = ", ".join(str(verdict.lens) for verdict in self.verdicts if verdict.rejected)
         found = f"miscalibrated: {off}" if off else "no evidence of miscalibration"

@@ -68,8 +68,8 @@ def sizes_of(problems: Sequence[Problem], progress: Progress | None = None) -> S
     rows: Any = problems[0].rows
     if rows.held:
         directions = fit_directions(problems, part(progress, 0, 2))
-        told = watched(directions, len(problems), part(progress, 1, 2))
-        found = [Known(size_of(*fits)) for fits in told]
+        counted = watched(directions, len(problems), part(progress, 1, 2))
+        found = [Known(size_of(*fits)) for fits in counted]
         return lambda: found
     able = [one for one in problems if one.lens.rowwise and rows.has_numbers]
     asked = dict(zip(able, fit_directions(able), strict=True))

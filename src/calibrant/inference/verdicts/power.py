@@ -75,7 +75,7 @@ class PowerRow:
         return sqrt(self.power * (1 - self.power) / self.n_data_sets)
 
     @property
-    def told(self) -> str:
+    def amount(self) -> str:
         """What would be wrong, and by how much."""
         return self.name + ("" if self.size is None else f" by {points(self.size)}")
 
@@ -126,29 +126,25 @@ class Power(tables.Tabular):
         rows = [row.cells() for row in self.rows]
         return [HEADER[c] for c in kept], [[row[c] for c in kept] for row in rows]
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return one record a way of being off."""
-        return [row.to_dict() for row in self.rows]
-
     def __repr__(self) -> str:
         return f"<power: {str(self)[:450]}>"
 
     def __str__(self) -> str:
-        told = [row.told for row in self.rows if row.found]
-        if not told:
+        amounts = [row.amount for row in self.rows if row.found]
+        if not amounts:
             return self._how_often()
         hidden = [row.name for row in self.rows if not row.found]
         but = f", but not one that is {listed(hidden, 'or')}, however far" if hidden else ""
         return (
             f"{self.n:,} rows would show, in {percent(self.target or 0.0)} of data sets, a model"
-            f" that is {listed(told, 'or')}{but}"
+            f" that is {listed(amounts, 'or')}{but}"
         )
 
     def _how_often(self) -> str:
         """Say how often alternatives that were given would be seen."""
-        told = [f"in {100 * row.power:.0f} % if it were {row.name}" for row in self.rows]
-        told[0] = told[0].replace(" %", " % of data sets").replace(" it ", " the model ")
-        return f"{self.n:,} rows would show it {listed(told)}"
+        chances = [f"in {100 * row.power:.0f} % if it were {row.name}" for row in self.rows]
+        chances[0] = chances[0].replace(" %", " % of data sets").replace(" it ", " the model ")
+        return f"{self.n:,} rows would show it {listed(chances)}"
 
 
 @takes_arrays

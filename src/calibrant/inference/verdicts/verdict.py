@@ -168,10 +168,10 @@ class Verdict:
         needed = words.too_few()
         if not self.clusters_tell:
             needed = words.few_clusters(self.clusters_worth or 0.0, self.n_clusters or 0)
-        told = f"{p if self.decided else needed}; {self._told_size()}{self._told_power()}"
+        facts = f"{p if self.decided else needed}; {self._told_size()}{self._told_power()}"
         if self.impossible is not None:
-            told = f"{self.impossible.sentence}, which alone refutes calibration; {told}"
-        return told + (f". Yet {BALANCED}" if self.balanced else "")
+            facts = f"{self.impossible.sentence}, which alone refutes calibration; {facts}"
+        return facts + (f". Yet {BALANCED}" if self.balanced else "")
 
     @property
     def sentence(self) -> str:

@@ -238,7 +238,7 @@ class Labels(Draws):
 
 
 @final
-class Counted(Draws):
+class FromCounts(Draws):
     """Replicates of rows that are elsewhere, from tables of what was counted."""
 
     def __init__(self, tables: Mapping[Tabled, Floats], some: Replicates) -> None:
@@ -330,7 +330,7 @@ class _Located(NamedTuple):
 def labels_away(redraw: Redraw, m: int) -> Away:
     """Return how labels of rows that are elsewhere are drawn: counts of cells are added up."""
     entries = 1 if m == 2 else m
-    return Away(entries, lambda cells, some: CountReduction(redraw, cells, m, some), Counted)
+    return Away(entries, lambda cells, some: CountReduction(redraw, cells, m, some), FromCounts)
 
 
 def table_totals(cells: Tabled, table: Floats) -> Any:

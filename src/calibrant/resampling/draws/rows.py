@@ -121,7 +121,7 @@ class RowReduction:
 
 
 @final
-class Summed(Draws):
+class FromSums(Draws):
     """Replicates of rows that are elsewhere and were drawn again, from sums over cells."""
 
     rows_change = True
@@ -147,4 +147,4 @@ def rows_away(key: np.uint64, m: int, unit: float) -> Away:
     def adding(cells: tuple[Any, ...], some: Replicates) -> RowReduction:
         return RowReduction(key, cells, m, unit, some)
 
-    return Away(4 * m + 1, adding, lambda tables, _: Summed(tables, unit), rows_change=True)
+    return Away(4 * m + 1, adding, lambda tables, _: FromSums(tables, unit), rows_change=True)

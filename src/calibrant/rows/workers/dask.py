@@ -25,7 +25,7 @@ PATIENCE = "10s"  # for a scheduler to answer
 SIDE = 8  # states that are merged together on a worker
 
 
-class Partition(NamedTuple):
+class FramePart(NamedTuple):
     """A partition of a frame that somebody still has to compute."""
 
     delayed: Any
@@ -46,7 +46,7 @@ def on_files(client: Any, work: Any, fragments: Sequence[Any]) -> Started:
     ]
 
 
-def on_partitions(client: Any, work: Any, fragments: Sequence[Partition]) -> Started:
+def on_partitions(client: Any, work: Any, fragments: Sequence[FramePart]) -> Started:
     """Start a task on each partition of a frame, where it is or is computed."""
     return [
         (client.submit(_run_on, work, client.compute(part.delayed), part[1:], pure=False), part.n)
@@ -148,7 +148,7 @@ class Dask:
         return f"Dask({self.client.scheduler.address!r})"
 
 
-def open_dask(frame: Any, engine: Any) -> tuple[Dask, tuple[Partition, ...], Any]:
+def open_dask(frame: Any, engine: Any) -> tuple[Dask, tuple[FramePart, ...], Any]:
     """Return the workers and partitions of a Dask frame, and the Arrow schema of its columns."""
     import pyarrow  # noqa: PLC0415 (an extra)
     from distributed import default_client  # noqa: PLC0415
@@ -165,7 +165,7 @@ def open_dask(frame: Any, engine: Any) -> tuple[Dask, tuple[Partition, ...], Any
     lengths = client.compute(frame.map_partitions(len)).result().tolist()
     places = zip(frame.to_delayed(), accumulate(lengths, initial=0), lengths, strict=False)
     parts = tuple(
-        Partition(delayed, start, n, f"partition {i}")
+        FramePart(delayed, start, n, f"partition {i}")
         for i, (delayed, start, n) in enumerate(places)
         if n
     )
