@@ -116,7 +116,7 @@ class Difference:
         first, second = self.verdicts
         told = ""
         if first.size is not None and second.size is not None:
-            told = f"{self.first} {first.amount}, {self.second} {second.amount}; "
+            told = f"{self.first}: {first.amount}, {self.second}: {second.amount}; "
         p = pvalue(self.adjusted_pvalue)
         told = f"{capital(self.verdicts[0].subject)}: {self.conclusion} ({told}{p}, adjusted)."
         return tables.visible(told)
