@@ -109,7 +109,7 @@ def test_impossible_outcomes_are_named():
     found = impossible(zero)
     assert found == (2, 1, "1", 0.0)
     assert found.sentence == (
-        "row 1 was given 0 % and occurred, the first of 2 outcomes of probability 0"
+        "in row 1, what was given 0 % occurred, the first of 2 outcomes of probability 0"
     )
     assert why_infinite(zero, all_scores(zero)) == found.sentence
     assert not why_infinite(zero, {"log_score": 1.0})
@@ -121,4 +121,4 @@ def test_certainty_that_single_precision_rounds_to_is_certainty():
     """Cox's test takes it so."""
     data = Predictions(np.array([[1e-12, 1.0]] * 2, np.float32), [1, 0])
     assert np.isfinite(log_score(data))
-    assert impossible(data).sentence == "row 1 was given 100 % and did not occur"
+    assert impossible(data).sentence == "in row 1, what was given 100 % did not occur"

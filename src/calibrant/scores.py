@@ -125,7 +125,7 @@ class Impossible(NamedTuple):
             found = f"row {self.row:,} was given 0 % for what occurred, “{self.outcome}”"
         else:
             then = "did not occur" if self.event else "occurred"
-            found = f"row {self.row:,} was given {self.event:.0%} and {then}".replace("%", " %")
+            found = f"in row {self.row:,}, what was given {100 * self.event:.0f} % {then}"
         return found + f", the first of {self.n:,} outcomes of probability 0" * (self.n > 1)
 
 
@@ -137,7 +137,7 @@ def impossible(data: Predictions) -> Impossible | None:
     Examples
     --------
     >>> impossible(Predictions([0.5, 1.0, 0.0], [1, 0, 1])).sentence
-    'row 1 was given 100 % and did not occur, the first of 2 outcomes of probability 0'
+    'in row 1, what was given 100 % did not occur, the first of 2 outcomes of probability 0'
     """
     given = np.where(data.weights > 0, data.probs[np.arange(data.n), data.labels], 1.0)
     if data.event is not None and given.all():

@@ -24,7 +24,7 @@ def few_clusters(worth: float, count: int) -> str:
     known = min(worth, CLUSTERS - 0.1)  # 5.99 is not 6
     like_these = f": about {_at_least(count * CLUSTERS / worth)} like these" if worth > 0 else ""
     return (
-        f"a rare outcome, or unequal clusters, make them worth {known:.2g} with events, and"
+        f"with a rare outcome, or unequal clusters, they count as {known:.2g}, and"
         f" {needed}{like_these}"
     )
 
@@ -36,8 +36,8 @@ def _at_least(number: float) -> str:
 
 
 def too_few_for(count: int, noun: str, plural: str) -> str:
-    """Say, after something else, of how many things clusters are too few to tell."""
-    return f"; clusters too few to tell of {count:,} {noun if count == 1 else plural}" * (count > 0)
+    """Say, after something else, how many things clusters are too few to judge."""
+    return f"; too few clusters to judge {count:,} {noun if count == 1 else plural}" * (count > 0)
 
 
 def score_name(name: str) -> str:

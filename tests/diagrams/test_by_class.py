@@ -69,6 +69,22 @@ def test_any_class_of_a_calibrated_model_is_significant_in_five_of_a_hundred(pow
     assert (times <= most(TRIALS, 0.05)) == is_right
 
 
+def test_no_class_is_called_overconfident_where_confidences_are_right_on_average():
+    """Confidences of 95 % and 25 % where 60 % are right: outcomes scatter more than they imply."""
+    rng, off, named = np.random.default_rng(4), 0, 0
+    confidence = np.tile([0.95, 0.95, 0.25, 0.25], 50)
+    top = np.arange(200) % 2
+    probs = np.repeat((1 - confidence)[:, None] / 9, 10, axis=1)
+    probs[np.arange(200), top] = confidence
+    for seed in range(TRIALS):
+        labels = np.where(rng.random(200) < 0.6, top, 2)
+        found = cal.class_diagram(wrap(probs, labels), n_resamples=B, rng=seed)
+        off += bool(found.significant.any())
+        named += "confident" in str(found)
+    assert off > most(TRIALS, 0.05)
+    assert named <= most(TRIALS, 0.05)
+
+
 @pytest.mark.parametrize("power", [1.0, 0.6, 1.5])
 def test_intervals_hold_for_all_classes_at_once(power):
     """The wrong twin: intervals of half the width."""

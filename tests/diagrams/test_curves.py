@@ -359,6 +359,14 @@ def test_the_confidence_band_rules_out_other_curves():
         assert ((wrong < lower) | (wrong > upper)).any()
 
 
+@pytest.mark.parametrize("unit", [1.0, 100.0, 0.3])
+def test_the_confidence_band_of_rows_that_all_weigh_the_same_is_that_of_rows(unit):
+    p, data = next(iter(trials(1, n=200)))
+    alike = Predictions(p, data.labels, weights=np.full(data.n, unit))
+    found, expected = (curve(isotonic_diagram, each).confidence for each in (alike, data))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
 def test_confidence_band_by_hand():
     # One prediction, five of ten: the limits of Clopper and Pearson at 95 % on each side.
     series = curve(isotonic_diagram, Predictions([0.5] * 10, [0, 1] * 5))

@@ -236,22 +236,22 @@ def test_a_rare_event_cannot_tell_and_says_so():
     data = data.with_labels(np.zeros(data.n, int))
     found = calibration_test(data, n_resamples=99, rng=0)
     assert (found.pvalue, found.decided) == (1.0, False)
-    told = "cannot tell with 200 clusters: a rare outcome, or unequal clusters, make them worth 2.1"
+    told = "cannot tell with 200 clusters: with a rare outcome, or unequal clusters, they count as"
     assert str(found).startswith(told)
     (verdict,) = evaluate(data, n_resamples=99, rng=0).verdicts
     assert verdict.sentence.startswith("Cannot tell with 200 clusters whether")
-    assert "worth 2.1 with events, and at least 6 clusters are needed" in verdict.sentence
+    assert "they count as 2.1, and at least 6 clusters are needed" in verdict.sentence
     assert "calibration at 5\xa0%: about 590 like these; " in verdict.sentence
-    assert "worth 5.9 with" in words.few_clusters(5.999, 40)
+    assert "count as 5.9, and" in words.few_clusters(5.999, 40)
     assert words.few_clusters(0.0, 40).endswith(" at 5\xa0%")
     assert not verdict.to_dict()["decided"]
     groups = slices(data, {"half": np.arange(data.n) % 2}, n_resamples=99, rng=0)
-    assert str(groups).endswith("; clusters too few to tell of 2 groups")
+    assert str(groups).endswith("; too few clusters to judge 2 groups")
     assert [line[-1] for line in groups.lines()[1]] == ["cannot tell"] * 2
     cells = binwise(data, EqualWidth(5), n_resamples=99, rng=0)
     assert (cells.adjusted_pvalues.tolist(), str(cells)) == (
         [1.0],
-        "too few clusters to tell of 1 bins",
+        "too few clusters to judge 1 bin",
     )
     assert "too few clusters" in reliability_diagram(data, n_resamples=99, rng=0).sentence
     classes = classwise(data, n_resamples=99, rng=0)

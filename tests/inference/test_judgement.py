@@ -11,6 +11,7 @@ from strategies import problems
 from calibrant import Predictions, evaluate
 from calibrant.lenses import Canonical, Marginal, Pooled, TopLabel
 from calibrant.partitions import EqualWidth
+from calibrant.sizes import CrossFit, size_of
 from calibrant.statistics import ExpectedMiscalibration
 
 RNG = np.random.default_rng(0)
@@ -177,8 +178,8 @@ def test_a_forecast_of_certainty_that_failed_is_the_reason():
         f" what occurred, “2”, {alone}"
     )
     assert top.sentence.startswith(
-        "The probabilities of the predicted class are miscalibrated: row 17 was given 100 % and"
-        f" did not occur, {alone}"
+        "The probabilities of the predicted class are miscalibrated: in row 17, what was"
+        f" given 100 % did not occur, {alone}"
     )
     assert top.impossible == (1, 17, "other", 1.0)
 
@@ -189,7 +190,7 @@ def test_the_reason_is_told_where_no_test_sees_it(lens):
     found = evaluate(one_failure(), lenses=lens, statistics=blind, n_resamples=199, rng=0)
     (verdict,) = found.verdicts
     assert not verdict.rejected
-    assert "are miscalibrated, though no test rejects: row 17 was given 100 %" in str(verdict)
+    assert "are miscalibrated, though no test rejects: in row 17, what was given" in str(verdict)
 
 
 def test_calibrated_models_have_no_such_outcome():
@@ -206,3 +207,19 @@ def test_rows_without_weight_are_no_reason():
     weights[17] = 0
     for verdict in evaluate(data.weighted_by(weights), n_resamples=19, rng=0).verdicts:
         assert verdict.impossible is None
+
+
+def test_no_size_is_below_a_bias_that_is_told():
+    """A root mean square is never below a mean; learned directions alone see less of it."""
+    told, less = 0, 0
+    for seed in range(20):
+        data = binary(lambda p: -0.9, n=80, seed=seed)  # noqa: ARG005
+        found = verdict_of(data)
+        if found.direction == "high":
+            told += 1
+            less += size_of(CrossFit(data, seed)).value < found.bias
+            low, high = found.interval
+            assert found.size >= found.bias
+            assert low <= found.size <= high
+    assert told > 5
+    assert less > 0

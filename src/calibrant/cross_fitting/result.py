@@ -13,7 +13,7 @@ from calibrant.inference import CalibrationTest
 from calibrant.inference.replicates.problem import Settings, fields
 from calibrant.predictions import Predictions
 from calibrant.recalibration import Map, Method
-from calibrant.words import decimal
+from calibrant.words import decimal, many
 
 Folds = NDArray[np.int32]
 
@@ -200,6 +200,6 @@ class Recalibration(tables.Tabular):
 
     def __str__(self) -> str:
         return (
-            f"recalibration of {self.data.n:,} rows and {self.data.m} classes by"
-            f" {len(self.rows) - 1} methods. {self.recommendation}"
+            f"recalibration of {many(self.data.n, 'row')} and {self.data.m:,} classes by"
+            f" {many(len(self.rows) - 1, 'method')}. {self.recommendation}"
         )

@@ -39,7 +39,7 @@ LOGITS = 32  # and of so much in log-odds
 SHAPING = 199  # further replicates that say how wide the band of a whole curve is, and where
 LEAST = 0.1  # of the largest scale: narrower parts of the band are widened
 SIDE = 64  # replicates that are drawn together
-SLACK = 1e-9  # for rounding in a product that is a whole number
+SLACK = 1e-9  # for rounding in a product that is a whole number, and in sums of weights
 MOST_GROUPS = 100  # of rows with neighbouring predictions; each two bound an interval
 HALVINGS = 60  # of the interval in which a limit is sought
 
@@ -260,8 +260,11 @@ def confidence_band(
     first, last = np.triu_indices(size)
     totals = (np.concatenate(([0.0], np.cumsum(each))) for each in (mass, events, square))
     n, k, n2 = (total[last + 1] - total[first] for total in totals)  # of each interval
-    plain = bool((squares == found.mass).all())
-    lower, upper = _counted(n, k, tail) if plain else _weighed(n, k, n2, tail)
+    of_rows = squares / found.mass  # all rows weigh the same if it is the same everywhere
+    if np.ptp(of_rows) <= SLACK * of_rows[0]:
+        lower, upper = _counted(n / of_rows[0], k / of_rows[0], tail)
+    else:
+        lower, upper = _weighed(n, k, n2, tail)
     # The best limit that ends at each group, and then of all groups before it; likewise after.
     low, high = np.zeros(size), np.ones(size)
     np.maximum.at(low, last, lower)
@@ -278,7 +281,7 @@ def group_ends(mass: Floats, most: int) -> NDArray[np.int64]:
     if mass.size <= most:
         return np.arange(mass.size)
     total = np.cumsum(mass)
-    ends = np.searchsorted(total, total[-1] * np.arange(1, most) / most)
+    ends = np.searchsorted(total, total[-1] * np.arange(1, most) / most * (1 - SLACK))
     return np.unique(np.append(ends, mass.size - 1))
 
 

@@ -222,10 +222,10 @@ class ClassDiagram(Diagram):
         )
 
     def __str__(self) -> str:
-        off = self.significant
-        count, over = int(off.sum()), int((off & (self.deviations < 0)).sum())
-        ways = {"overconfident": over, "underconfident": count - over}
-        told = ", ".join(f"{number:,} {word}" for word, number in ways.items() if number)
+        off, (low, high) = self.significant, self.intervals.T
+        count = int(off.sum())
+        ways = {"overconfident": off & (high < 0), "underconfident": off & (low > 0)}
+        told = ", ".join(f"{which.sum():,} {word}" for word, which in ways.items() if which.any())
         return (
             f"{count:,} of {len(self.names):,} predicted classes {be(count)} further off than"
             f" chance allows{': ' * bool(told)}{told}"

@@ -278,9 +278,9 @@ def _by_class(diagram: ClassDiagram | None, element: str) -> dict[str, Any]:
 
 
 def _unshown(groups: Sequence[Slice]) -> str:
-    """Say which groups have too few clusters to tell."""
+    """Say which groups have too few clusters."""
     names = [row.group for row in groups if not row.verdict.clusters_tell]
-    return f" Clusters are too few to tell of {', '.join(names)}." if names else ""
+    return f" Too few clusters to judge {', '.join(names)}." if names else ""
 
 
 def _forest(found: Slices, column: str, element: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from calibrant.predictions import Predictions
 from calibrant.resampling import Exact, Resampler
 from calibrant.resampling.draws.counts import CountDistributions
 from calibrant.rows import Scan
-from calibrant.words import be
+from calibrant.words import be, many
 
 LAID_OUT = 1 << 21  # numbers in a block of frequencies
 SIDE = 256  # replicates that are drawn together
@@ -116,7 +116,7 @@ class Binwise:
 
     def __str__(self) -> str:
         if not self.decided:
-            return f"too few clusters to tell of {self.function.n_cells} bins"
+            return f"too few clusters to judge {many(self.function.n_cells, 'bin')}"
         off = int((self.adjusted_pvalues <= 0.05).sum())
         return f"{off} of {self.function.n_cells} bins {be(off)} significant at 5% (family-wise)"
 

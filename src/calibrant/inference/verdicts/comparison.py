@@ -116,7 +116,7 @@ class Difference:
         first, second = self.verdicts
         amounts = ""
         if first.size is not None and second.size is not None:
-            amounts = f"{self.first} {first.amount}, {self.second} {second.amount}; "
+            amounts = f"{self.first}: {first.amount}, {self.second}: {second.amount}; "
         p = pvalue(self.adjusted_pvalue)
         aspect = capital(self.verdicts[0].subject)
         return tables.visible(f"{aspect}: {self.conclusion} ({amounts}{p}, adjusted).")

@@ -113,17 +113,18 @@ def judge(
     """
     held, size = problem.rows.held, None if known is None else known.size
     groups = None if known is None else known.groups
-    bias, bias_interval = _bias(problem, groups)
+    bias, bias_interval = told = _bias(problem, groups)
+    direction = _direction(problem, told, groups) if p <= ALPHA else None
     return Verdict(
         lens=problem.lens,
         subject=subject_of(problem),
         pvalue=p,
         n_tests=n_tests,
         n_resamples=n_resamples,
-        direction=_direction(problem, (bias, bias_interval), groups) if p <= ALPHA else None,
+        direction=direction,
         bias=bias,
         bias_interval=bias_interval,
-        size=None if size is None else size.value,
+        size=None if size is None else _with_bias(size, bias, direction),
         interval=None if size is None else (size.low, size.high),
         balanced=held and balanced(problem.view.batch.given),
         scanned=known is None,
@@ -131,6 +132,13 @@ def judge(
         clusters_worth=problem.clusters_worth,
         impossible=_impossible(problem) if held else None,
     )
+
+
+def _with_bias(size: Size, bias: float | None, direction: Direction | None) -> float:
+    """Return how far predictions are off: by no less than their bias, where one is shown."""
+    if bias is None or direction not in ("high", "low"):
+        return size.value
+    return max(size.value, abs(bias) if size.high is None else min(abs(bias), size.high))
 
 
 def _impossible(problem: Problem) -> Impossible | None:

@@ -49,7 +49,8 @@ class Verdict:
         95 % interval of it; None of scanned rows whose size is not worked out.
     size : float or None
         The root mean square deviation, in units of the total variation of two outcomes: what
-        directions show that were learned on other rows. None if there are fewer than 10 rows.
+        directions show that were learned on other rows, and at least the bias where a direction is
+        told. None if there are fewer than 10 rows.
     interval : tuple of float or None
         95 % limits of it. The upper one is None for more than two outcomes: deviations that no
         direction finds have no upper bound.
