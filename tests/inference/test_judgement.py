@@ -173,11 +173,11 @@ def test_a_forecast_of_certainty_that_failed_is_the_reason():
     full, top = evaluate(one_failure(), n_resamples=199, rng=0).verdicts
     alone = "which alone refutes calibration; p"
     assert full.sentence.startswith(
-        "The full distributions over all 4 classes are miscalibrated: row 17 was given 0 % for"
+        "The full distributions over all 4 classes are miscalibrated: row 17 was given 0\xa0% for"
         f" what occurred, “2”, {alone}"
     )
     assert top.sentence.startswith(
-        "The probabilities of the predicted class are miscalibrated: row 17 was given 100 % and"
+        "The probabilities of the predicted class are miscalibrated: row 17 was given 100\xa0% and"
         f" did not occur, {alone}"
     )
     assert top.impossible == (1, 17, "other", 1.0)
@@ -189,7 +189,7 @@ def test_the_reason_is_told_where_no_test_sees_it(lens):
     found = evaluate(one_failure(), lenses=lens, statistics=blind, n_resamples=199, rng=0)
     (verdict,) = found.verdicts
     assert not verdict.rejected
-    assert "are miscalibrated, though no test rejects: row 17 was given 100 %" in str(verdict)
+    assert "are miscalibrated, though no test rejects: row 17 was given 100\xa0%" in str(verdict)
 
 
 def test_calibrated_models_have_no_such_outcome():

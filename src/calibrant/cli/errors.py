@@ -31,6 +31,8 @@ ON_THE_COMMAND_LINE = {
     "models": "the files",
     "scan": "the files",
     "paired=False": "--unpaired",
+    "style='line'": "--style line",
+    "Predictions(…, classes=[…])": "--classes",
     "where": "--region",
     "values='logits'": "--logits",
     "values='rounded'": "--normalize",

@@ -71,6 +71,7 @@ def echo(line: str) -> None:
 
 
 def _filled(text: str) -> str:
+    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
     return textwrap.fill(text, max(width(), 1), break_on_hyphens=False, break_long_words=False)
 
 
