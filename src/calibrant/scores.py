@@ -17,6 +17,7 @@ from calibrant.engine import threads
 from calibrant.lenses import Canonical, Lens
 from calibrant.predictions import Predictions
 from calibrant.rows import Batch, Scan
+from calibrant.words import percent
 
 __all__ = [
     "Decomposition",
@@ -122,10 +123,10 @@ class Impossible(NamedTuple):
     def sentence(self) -> str:
         """Say which rows these are."""
         if self.event is None:
-            found = f"row {self.row:,} was given 0 % for what occurred, “{self.outcome}”"
+            found = f"row {self.row:,} was given {percent(0)} for what occurred, “{self.outcome}”"
         else:
             then = "did not occur" if self.event else "occurred"
-            found = f"in row {self.row:,}, what was given {100 * self.event:.0f} % {then}"
+            found = f"in row {self.row:,}, what was given {percent(self.event)} {then}"
         return found + f", the first of {self.n:,} outcomes of probability 0" * (self.n > 1)
 
 
@@ -136,8 +137,8 @@ def impossible(data: Predictions) -> Impossible | None:
 
     Examples
     --------
-    >>> impossible(Predictions([0.5, 1.0, 0.0], [1, 0, 1])).sentence
-    'in row 1, what was given 100 % did not occur, the first of 2 outcomes of probability 0'
+    >>> print(impossible(Predictions([0.5, 1.0, 0.0], [1, 0, 1])).sentence)
+    in row 1, what was given 100 % did not occur, the first of 2 outcomes of probability 0
     """
     given = np.where(data.weights > 0, data.probs[np.arange(data.n), data.labels], 1.0)
     if data.event is not None and given.all():

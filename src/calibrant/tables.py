@@ -125,27 +125,36 @@ def grouped(
     return [top, under], groups
 
 
-def stacked(header: Sequence[str], row: Sequence[str], width: int) -> list[str]:
-    """Return a row as lines for a narrow place: its first cell, then a line for each other column.
+def stacked(
+    header: Sequence[str], rows: Rows, heading: Sequence[int], width: int
+) -> list[tuple[str, list[str]]]:
+    """Lay out a table for a narrow place: each row's heading, and a line for each other column.
 
     Examples
     --------
-    >>> stacked(["group", "rows", "p"], ["women", "120", "0.5"], 20)
-    ['women', '  rows: 120', '  p: 0.5']
+    >>> stacked(["group", "rows", "p"], [["women", "120", "0.5"]], [0], 20)
+    [('women', ['  rows: 120', '  p: 0.5'])]
     """
-    first, *others = zip(header, row, strict=True)
-    found = [first[1] or first[0]]
-    for name, cell in others:
-        if cell:
-            found += textwrap.wrap(
-                f"{name}: {cell}",
-                max(width, 12),
-                initial_indent="  ",
-                subsequent_indent="    ",
-                break_on_hyphens=False,
-                break_long_words=False,
-            )
+    kept = [c for c in range(len(header)) if c not in heading]
+    fill = textwrap.TextWrapper(
+        max(width, 12),
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    found = []
+    for row in rows:
+        lines = [line for c in kept if row[c] for line in fill.wrap(f"{header[c]}: {row[c]}")]
+        found.append((", ".join(filter(None, pick(row, heading))), lines))
     return found
+
+
+def names(rows: Rows, heading: Sequence[int]) -> tuple[int, ...]:
+    """Return the columns of the heading, and the next one if it holds words that name a row."""
+    left = _left(rows, len(rows[0]) if rows else 0, words=0 if heading else 1)
+    following = [c for c in range(len(left)) if c not in heading][:1]
+    return (*heading, *(c for c in following if left[c]))
 
 
 def pick(row: Sequence[str], columns: Sequence[int]) -> list[str]:

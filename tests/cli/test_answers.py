@@ -94,7 +94,7 @@ def test_power(m):
     options = ("--temperature", "3", "--shift", "-1", *FEW)
     first, *_ = told("power", f"good{m}{CLASSES[m]}", *options)
     assert re.match(
-        r"400 rows would show it in \d+ % of data sets if the model were overconfident", first
+        r"400 rows would show it in \d+\s% of data sets if the model were overconfident", first
     )
 
 

@@ -107,6 +107,6 @@ def test_pictures_that_cannot_be_drawn_are_refused(files, monkeypatch, tmp_path)
     monkeypatch.chdir(files)
     out = "-o", str(tmp_path / "a.png")
     result = run("plot", "three.csv", "--kind", "decision", *out)
-    assert "is needed for --kind decision, such as class:NAME." in result.stderr
+    assert "must name the event for --kind decision: class:NAME." in result.stderr
     result = run("plot", "three.csv", "other.csv", "--kind", "flexible", *out)
     assert "flexible shows one model; found 2." in result.stderr

@@ -174,12 +174,12 @@ def test_a_forecast_of_certainty_that_failed_is_the_reason():
     full, top = evaluate(one_failure(), n_resamples=199, rng=0).verdicts
     alone = "which alone refutes calibration; p"
     assert full.sentence.startswith(
-        "The full distributions over all 4 classes are miscalibrated: row 17 was given 0 % for"
+        "The full distributions over all 4 classes are miscalibrated: row 17 was given 0\xa0% for"
         f" what occurred, “2”, {alone}"
     )
     assert top.sentence.startswith(
         "The probabilities of the predicted class are miscalibrated: in row 17, what was"
-        f" given 100 % did not occur, {alone}"
+        f" given 100\xa0% did not occur, {alone}"
     )
     assert top.impossible == (1, 17, "other", 1.0)
 

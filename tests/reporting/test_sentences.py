@@ -18,8 +18,8 @@ def test_worst_bins_in_words():
     ((size, text),) = sentences.bin_sentences(diagram, ["no", "“yes”"], 10)
     assert size == pytest.approx(0.5 * 0.2)
     assert plain(text) == (
-        "in 500 rows “yes” had a probability of 75.0% on average and occurred in 55.0%; p ≤ 0.001,"
-        " adjusted for all tests of the page."
+        "in 500 rows “yes” had a probability of 75.0 % on average and occurred in 55.0 %;"
+        " p ≤ 0.001, adjusted for all tests of the page."
     )
 
 

@@ -260,7 +260,7 @@ class Classes:
         if any(meant in way for way in self._ways()):
             return " Write all labels in one way: all as names, or all as numbers."
         if not self.given:
-            return " If they are names, `classes` must say in which order the columns stand."
+            return " If they are names, say how the classes stand: `Predictions(…, classes=[…])`."
         return ""
 
 

@@ -5,10 +5,12 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryFile
 
 import typer
 
+from calibrant.cli.output import fitted
 from calibrant.tables import visible
 
 INTERRUPTED = 130  # the exit code, as shells have it
@@ -29,6 +31,8 @@ ON_THE_COMMAND_LINE = {
     "models": "the files",
     "scan": "the files",
     "paired=False": "--unpaired",
+    "style='line'": "--style line",
+    "Predictions(…, classes=[…])": "--classes",
     "where": "--region",
     "values='logits'": "--logits",
     "values='rounded'": "--normalize",
@@ -69,6 +73,12 @@ def mistake(option: str, sentence: str) -> typer.BadParameter:
     return typer.BadParameter(visible(sentence), param_hint=option)
 
 
+def check_ending(output: Path, *endings: str, option: str = "--output") -> None:
+    """Refuse a file to write whose name does not end in one of `endings`."""
+    if output.suffix.lower() not in endings:
+        raise mistake(option, f"must end in {' or '.join(endings)}; found {output.name!r}.")
+
+
 @contextmanager
 def one_sentence_errors() -> Iterator[None]:
     """Turn errors about data and files into one sentence and exit code 1.
@@ -82,7 +92,7 @@ def one_sentence_errors() -> Iterator[None]:
     except BrokenPipeError:  # the reader has seen enough
         raise
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-        typer.echo(f"calibrant: {visible(_sentence(error))}", err=True)
+        typer.echo(fitted(f"calibrant: {visible(_sentence(error))}"), err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         typer.echo("calibrant: interrupted.", err=True)

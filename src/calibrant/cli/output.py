@@ -11,13 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 from calibrant import tables
-from calibrant.cli.errors import mistake
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,12 +24,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "calibrant/2"
 WIDTH = 100  # of what is not read in a terminal
-
-
-def check_ending(output: Path, *endings: str, option: str = "--output") -> None:
-    """Refuse a file to write whose name does not end in one of `endings`."""
-    if output.suffix.lower() not in endings:
-        raise mistake(option, f"must end in {' or '.join(endings)}; found {output.name!r}.")
 
 
 def print_json(command: str, body: dict[str, Any]) -> None:
@@ -63,9 +55,9 @@ def _is_narrow() -> bool:
     return sys.stdout.isatty() or "COLUMNS" in os.environ
 
 
-def _heading(title: str) -> str:
-    """Return a title in lines that fit, or in one where nothing has to."""
-    return _filled(title) if _is_narrow() else title
+def fitted(line: str) -> str:
+    """Return a line in lines that fit, or as it is where nothing has to."""
+    return _filled(line) if _is_narrow() else line
 
 
 def say(sentence: str) -> None:
@@ -74,11 +66,12 @@ def say(sentence: str) -> None:
 
 
 def echo(line: str) -> None:
-    """Write a line as it is, but for characters that a terminal would obey."""
-    typer.echo(tables.visible(line, keep="\n"))
+    """Write a line that stays one in a pipe, without characters that a terminal would obey."""
+    typer.echo(fitted(tables.visible(line)))
 
 
 def _filled(text: str) -> str:
+    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
     return textwrap.fill(text, max(width(), 1), break_on_hyphens=False, break_long_words=False)
 
 
@@ -89,7 +82,7 @@ def drawn(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def print_title(title: str) -> None:
     """Write a line that stands out in a terminal."""
-    _print_styled(_console(), _heading(title), "bold")
+    _print_styled(_console(), fitted(title), "bold")
 
 
 def print_table(
@@ -97,41 +90,24 @@ def print_table(
 ) -> None:
     """Write a table that fits the terminal.
 
-    Where that is too narrow, the columns `heading` become a line above their rows; where it still
-    is, each row becomes a list of its columns.
+    Where that is too narrow, the columns `heading` become a line above their rows, then the words
+    that name a row, too; where it still is, each row becomes a list of its columns.
     """
     console = _console()
     room = console.width if console.is_terminal else width()
-    top, rule, *body = tables.lines(header, rows, words=1, rule="─")
-    groups = [("", body)]
-    if heading and len(rule) > room:
-        (top, rule), groups = tables.grouped(header, rows, heading, words=1, rule="─")
-    _print_styled(console, _heading(title), "bold")
-    if len(rule) > room:
-        _print_stacked(console, header, rows, heading)
-        return
-    _print_styled(console, top, "bold")
-    _print_styled(console, rule, "dim")
+    _print_styled(console, fitted(title), "bold")
+    for above in ((), tuple(heading), tables.names(rows, heading)):
+        (top, rule), groups = tables.grouped(header, rows, above, words=not above, rule="─")
+        if len(rule) <= room:
+            _print_styled(console, top, "bold")
+            _print_styled(console, rule, "dim")
+            break
+    else:
+        groups = tables.stacked(header, rows, tables.names(rows, heading), width())
     for words, lines in groups:
         if words:
             _print_styled(console, _filled(words), "italic")
         for line in lines:
-            _print_styled(console, line)
-    _print_styled(console, "")
-
-
-def _print_stacked(
-    console: "Console", header: Sequence[str], rows: tables.Rows, heading: Sequence[int]
-) -> None:
-    """Write each row of a table below the other, with a line for each column."""
-    kept = [c for c in range(len(header)) if c not in heading]
-    above = ""
-    for row in rows:
-        now = ", ".join(tables.pick(row, heading))
-        if now != above:
-            _print_styled(console, _filled(now), "italic")
-        above = now
-        for line in tables.stacked(tables.pick(header, kept), tables.pick(row, kept), width()):
             _print_styled(console, line)
     _print_styled(console, "")
 

@@ -34,8 +34,8 @@ def bars_picture(diagram: "ReliabilityDiagram") -> Picture:
     """Show the frequency of each bin of one model as a bar, and its gap to the mean prediction."""
     if len(diagram.series) > 1:
         raise ValueError(
-            f"bars are for one model; found {len(diagram.series)}. Draw several with style='line',"
-            " or one picture each."
+            f"bars are for one model; found {len(diagram.series)}. Draw several with"
+            " `style='line'`, or one picture each."
         )
     (series,) = diagram.series
     shown, e = series.shown, diagram.event

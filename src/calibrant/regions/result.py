@@ -110,7 +110,7 @@ class Region:
     def amount(self) -> str:
         """How far off it is, in a few words."""
         sign = 1.0 if self.off > 0 else -1.0
-        low, high = (f"{100 * end:.1f}" for end in sorted(sign * end for end in self.interval))
+        low, high = (f"{100 * end:z.1f}" for end in sorted(sign * end for end in self.interval))
         by = f"{words.points(abs(self.off))} ({low.replace('-', '−')} to {high})"
         return f"{self._kinds[self.off <= 0]} by {by}"
 

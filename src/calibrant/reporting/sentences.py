@@ -125,12 +125,15 @@ def bin_sentences(
     for c in np.flatnonzero(series.significant(diagram.alpha)):
         gaps = fn.deviations[c]
         j = diagram.event if diagram.n_outcomes == 2 else int(np.argmax(np.abs(gaps)))
-        says = "{} had a probability of {:.1%} on average and occurred in {:.1%}"
+        says = "{} had a probability of {} on average and occurred in {}"
         if names[j] == TopLabel().subject:
-            says = "the confidence was {1:.1%} on average and the accuracy {2:.1%}"
+            says = "the confidence was {1} on average and the accuracy {2}"
+        means = (
+            f"{100 * mean[c, j]:.1f}\N{NO-BREAK SPACE}%" for mean in (fn.predicted, fn.observed)
+        )
         text = (
             f"in {words.rows_of(float(fn.counts[c]), fn.weighted)}"
-            f" {says.format(names[j], fn.predicted[c, j], fn.observed[c, j])};"
+            f" {says.format(names[j], *means)};"
             f" {pvalue(float(p[c]), n_resamples)}, adjusted for all tests of the page."
         )
         found.append((float(fn.proportions[c] * np.abs(gaps).sum() / 2), text))

@@ -8,10 +8,9 @@ import typer
 
 from calibrant.checks.files import check_writable, whole_file
 from calibrant.cli import options
-from calibrant.cli.errors import mistake
+from calibrant.cli.errors import check_ending, mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
 from calibrant.cli.output import (
-    check_ending,
     echo,
     print_json,
     print_readings,
@@ -200,7 +199,7 @@ def _check_kind(kind: PlotKind, models: "dict[str, Predictions]", lens: str | No
     if kind in OF_ONE and len(models) > 1:
         raise mistake("--kind", f"{kind.value} shows one model; found {len(models)}.")
     if kind in CLINICAL and lens is None and any(model.m > 2 for model in models.values()):
-        raise mistake("--lens", f"is needed for --kind {kind.value}, such as class:NAME.")
+        raise mistake("--lens", f"must name the event for --kind {kind.value}: class:NAME.")
 
 
 def _check_lens(kind: PlotKind, lens: str | None) -> None:
@@ -222,8 +221,8 @@ def _check_event(style: Style | None, models: "dict[str, Predictions]", lens: st
     if style is Style.attributes and lens is None and most > 2:
         raise mistake(
             "--lens",
-            f"is needed for --style attributes of {most} classes, such as class:NAME for the event"
-            " or top for the predicted class.",
+            f"must name the event for --style attributes of {most} classes: class:NAME, or top for"
+            " the predicted class.",
         )
 
 
@@ -284,5 +283,6 @@ def report(
     else:
         for sentence in told:
             say(sentence)
-        echo(f"\nWritten to {output}: open it in a browser.")
+        typer.echo()
+        echo(f"Written to {output}: open it in a browser.")
         print_readings(models)

@@ -10,8 +10,8 @@ import typer
 from calibrant.checks.files import check_writable, whole_file
 from calibrant.cli import options
 from calibrant.cli.commands.evaluate import print_evaluation
-from calibrant.cli.errors import mistake
-from calibrant.cli.output import check_ending, echo, print_json, progress_after, say
+from calibrant.cli.errors import check_ending, mistake
+from calibrant.cli.output import echo, print_json, progress_after, say
 
 if TYPE_CHECKING:
     from calibrant import Predictions

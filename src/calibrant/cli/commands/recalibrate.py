@@ -7,10 +7,9 @@ import typer
 
 from calibrant.checks.files import check_writable
 from calibrant.cli import options
-from calibrant.cli.errors import without_panics
+from calibrant.cli.errors import check_ending, without_panics
 from calibrant.cli.inputs import Inputs, split, takes_inputs
 from calibrant.cli.output import (
-    check_ending,
     print_json,
     print_readings,
     print_table,

@@ -10,10 +10,9 @@ import typer
 from calibrant.checks.files import check_writable
 from calibrant.cli import options
 from calibrant.cli.commands.draw import write_picture
-from calibrant.cli.errors import mistake
+from calibrant.cli.errors import check_ending, mistake
 from calibrant.cli.inputs import Inputs, split, takes_inputs
 from calibrant.cli.output import (
-    check_ending,
     drawn,
     print_json,
     print_readings,

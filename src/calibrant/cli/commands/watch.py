@@ -16,9 +16,9 @@ from calibrant.checks.files import check_writable
 from calibrant.cli import options
 from calibrant.cli.commands.draw import write_picture
 from calibrant.cli.commands.test import REJECTED
-from calibrant.cli.errors import mistake
+from calibrant.cli.errors import check_ending, mistake
 from calibrant.cli.inputs import Inputs, takes_inputs
-from calibrant.cli.output import SCHEMA, check_ending
+from calibrant.cli.output import SCHEMA, echo
 
 if TYPE_CHECKING:
     from calibrant import Monitor
@@ -200,7 +200,7 @@ def _tell(monitor: "Monitor", source: str | None, rows: int, as_json: bool) -> N
         typer.echo(json.dumps({name: _finite(value) for name, value in told.items()}))
     else:
         new = "no new rows" if source is None else f"{source}: {words.many(rows, 'new row')}"
-        typer.echo(f"{new}; {monitor}")
+        echo(f"{new}; {monitor}")
 
 
 def _finite(value: Any) -> Any:

@@ -217,7 +217,8 @@ class Verdict:
         if self.detectable is None or self.rejected:
             return ""
         amount = f"{100 * self.detectable:.2g} points"
-        return f"; overconfidence of about {amount} would show in 80 % of such data sets"
+        share = words.percent(0.8)
+        return f"; overconfidence of about {amount} would show in {share} of such data sets"
 
     def cells(self) -> list[str]:
         """Return the texts of a line of a table: size, interval, bias, p-value."""
