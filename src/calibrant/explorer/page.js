@@ -51,8 +51,10 @@ async function panel(name, query) {
     const answer = await fetch(`panel/${name}${query}&ticket=${ticket}`, {signal: controller.signal});
     const text = await answer.text();
     if (!answer.ok) throw new Error(text);
+    const opened = new Map([...place.querySelectorAll("details")].map((each) => [each.firstChild.textContent, each.open]));
     const kept = place.contains(document.activeElement) ? document.activeElement.name : null;
     place.innerHTML = text;
+    for (const each of place.querySelectorAll("details")) each.open = opened.get(each.firstChild.textContent) ?? each.open;
     place.dataset.tab = asked;
     if (kept) place.querySelector(`[name="${CSS.escape(kept)}"]`)?.focus();
     prepare(place);
@@ -233,6 +235,10 @@ function brush(svg) {
     else point();
   });
 }
+
+// Little room is for answers: settings wait until they are asked for.
+const settings = document.querySelector(".settings");
+if (settings && matchMedia("(max-width: 1000px)").matches) settings.open = false;
 
 prepare(document);
 shown = above(location.search);
