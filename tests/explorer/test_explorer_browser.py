@@ -158,7 +158,7 @@ def test_classes_are_buttons_and_can_be_clicked_together(browser):
         browser.find_element(By.CSS_SELECTOR, ".sparks a").click()
         settled(browser)
         assert "lens=class" in browser.current_url
-        browser.find_element(By.CSS_SELECTOR, "details summary").click()
+        browser.find_element(By.CSS_SELECTOR, ".settings details summary").click()
         browser.find_elements(By.CSS_SELECTOR, ".chip")[0].click()
         settled(browser)
         assert "lens=groups" in browser.current_url
@@ -166,6 +166,24 @@ def test_classes_are_buttons_and_can_be_clicked_together(browser):
         assert not complaints(browser)
     finally:
         page.close()
+
+
+def test_on_a_phone_answers_come_before_settings(browser, page):
+    """Settings unfold there, stay so when something is chosen, and are open where there is room."""
+    opened(browser, page, "", 390)
+    verdict = "return document.querySelector('.verdict').getBoundingClientRect().top < innerHeight"
+    assert browser.execute_script(verdict)
+    style = browser.find_element(By.CSS_SELECTOR, "[name=style][value=bars]")
+    assert not style.is_displayed()
+    browser.find_element(By.CSS_SELECTOR, ".settings summary").click()
+    style.click()
+    settled(browser)
+    assert until(lambda: "style=bars" in browser.current_url)
+    assert browser.find_element(By.NAME, "statistic").is_displayed()
+    browser.find_element(By.CSS_SELECTOR, ".settings summary").click()
+    size = {"width": 1400, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    assert until(lambda: browser.find_element(By.NAME, "statistic").is_displayed())
 
 
 def test_a_mistake_is_a_sentence(browser, page):

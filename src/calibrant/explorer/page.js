@@ -35,6 +35,14 @@ function above(query) {
   return `${told}`;
 }
 
+// Little room is for answers: there, settings wait until they are asked for.
+const narrow = matchMedia("(max-width: 1000px)");
+function fold(place) {
+  place.querySelectorAll(".settings").forEach((each) => { each.open = !narrow.matches; });
+}
+
+const title = (details) => details.querySelector("summary").textContent;
+
 async function panel(name, query) {
   const place = document.getElementById(name);
   const turn = (running[name]?.turn || 0) + 1;
@@ -51,10 +59,11 @@ async function panel(name, query) {
     const answer = await fetch(`panel/${name}${query}&ticket=${ticket}`, {signal: controller.signal});
     const text = await answer.text();
     if (!answer.ok) throw new Error(text);
-    const opened = new Map([...place.querySelectorAll("details")].map((each) => [each.firstChild.textContent, each.open]));
+    const opened = new Map([...place.querySelectorAll("details")].map((each) => [title(each), each.open]));
     const kept = place.contains(document.activeElement) ? document.activeElement.name : null;
     place.innerHTML = text;
-    for (const each of place.querySelectorAll("details")) each.open = opened.get(each.firstChild.textContent) ?? each.open;
+    fold(place);
+    for (const each of place.querySelectorAll("details")) each.open = opened.get(title(each)) ?? each.open;
     place.dataset.tab = asked;
     if (kept) place.querySelector(`[name="${CSS.escape(kept)}"]`)?.focus();
     prepare(place);
@@ -236,10 +245,8 @@ function brush(svg) {
   });
 }
 
-// Little room is for answers: settings wait until they are asked for.
-const settings = document.querySelector(".settings");
-if (settings && matchMedia("(max-width: 1000px)").matches) settings.open = false;
-
+fold(document);
+narrow.addEventListener("change", () => fold(document));
 prepare(document);
 shown = above(location.search);
 load(location.search || "?", document.querySelector("#below .wait") ? ["verdict", "below"] : ["verdict"]);

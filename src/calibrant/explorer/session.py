@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calibrant.arguments import as_lens, as_region
 from calibrant.checks.parameters import listed
 from calibrant.cross_fitting import recalibrate
+from calibrant.cuts.gathering import gathered
 from calibrant.diagrams import reliability_diagram
 from calibrant.explorer import lessons
 from calibrant.explorer.state import State
@@ -37,6 +38,7 @@ T = TypeVar("T")
 MOST_ANSWERS = 48
 MOST_SELECTIONS = 4  # of rows, which take memory
 MOST_GROUPS = 12  # of a column, where all columns are looked at
+PROBED, LONGEST_NAME = 1000, 60  # rows of a column, and letters of a value that names a group
 MOST_DRAWN = 4  # outcomes of a diagram
 BINNED = ("ece", "mce", "ace", "rms")  # statistics of bins
 
@@ -82,11 +84,13 @@ class Grouped(NamedTuple):
     @classmethod
     def of(cls, column: str, values: Any, n: int) -> "Grouped":
         """Gather rows of equal values, or of quantiles and periods."""
-        names, of_row = [], np.zeros(n, np.int32)
-        for name, rows, _ in Texts.of(column, values, n).groups(LEAST):
-            of_row[rows] = len(names)
+        texts = Texts.of(column, values, n)
+        place = {value: i for i, value in enumerate(texts.names.tolist())}
+        names, of_value = [], np.zeros(len(place), np.int32)
+        for name, shared, _ in gathered(texts.counts, LEAST, column):
+            of_value[[place[value] for value in shared]] = len(names)
             names.append(name)
-        return cls(names, of_row)
+        return cls(names, of_value[texts.places])
 
     def inside(self, group: str) -> NDArray[np.bool_]:
         """Return which rows are in a group."""
@@ -185,7 +189,8 @@ class Session:
 
     def grouping(self, state: State) -> list[str]:
         """Return the columns that make a few groups of rows each."""
-        names = [] if state.lesson else list(self.model(state).columns)
+        columns = {} if state.lesson else self.model(state).columns
+        names = [name for name, values in columns.items() if _named(values)]
         sizes = {name: len(self.grouped(replace(state, by=name)).names) for name in names}
         return [name for name, size in sizes.items() if 1 < size <= MOST_GROUPS]
 
@@ -240,11 +245,12 @@ class Session:
         lens, two = self.lens_name(state), self.two(state)
         if verb is reliability_diagram and state.bins and two:
             return {"lens": lens, "partition": state.partition}
+        if verb is slices:
+            return {"by": [state.by] if state.by else self.grouping(state), "lens": lens}
         told: dict[Callable[..., Any], dict[str, Any]] = {
             reliability_diagram: {"lens": lens},
             calibration_test: {"statistic": self.statistic(state), "lens": lens},
             classwise: {},
-            slices: {"by": [state.by] if state.by else self.grouping(state), "lens": lens},
             search: {"lens": lens if two else None},
         }
         return told.get(verb, {"lenses": lens})
@@ -270,6 +276,11 @@ class Session:
     def when(self, state: State) -> OverTime | None:
         """Return the rows watched in the order of their dates; None if there are none."""
         return self._answers.get(("when", state.source), lambda: over_time(self.data(state)))
+
+
+def _named(values: Any) -> bool:
+    """Whether values are short enough for names of groups: texts of many rows are long to gather."""
+    return max((len(str(value)) for value in values[:PROBED]), default=0) <= LONGEST_NAME
 
 
 def _one_of(name: str, found: str, known: Iterable[str]) -> str:
