@@ -279,7 +279,7 @@ class Session:
 
 
 def _named(values: Any) -> bool:
-    """Whether values are short enough for names of groups: texts of many rows are long to gather."""
+    """Whether values are short enough for names of groups: long texts do not make any."""
     return max((len(str(value)) for value in values[:PROBED]), default=0) <= LONGEST_NAME
 
 
