@@ -398,6 +398,10 @@ def test_outdated_work_ends():
     assert tickets.share("tab.2") == 0.0
     with pytest.raises(OutdatedError):
         old(2, 2)
+    beside = tickets.progress("other.1")
+    tickets.progress("tab.3")
+    beside(1, 4)  # another tab works on
+    assert tickets.share("other.1") == 0.25
     assert tickets.progress("../etc.1") is None
     assert tickets.progress("tab") is None
 
@@ -410,6 +414,9 @@ def test_an_outdated_question_is_told_so(models):
 
 def test_many_who_ask_the_same_wait_for_one():
     answers, calls, begun = Answers(MOST_ANSWERS), [], threading.Barrier(8)
+    tickets = Tickets()
+    old = tickets.progress("tab.1")
+    tickets.progress("tab.2")
 
     def work():
         calls.append(1)
@@ -419,6 +426,8 @@ def test_many_who_ask_the_same_wait_for_one():
         begun.wait()
         found.append(answers.get("question", work))
 
+    with pytest.raises(OutdatedError):  # who waited for it works it out instead
+        answers.get("question", lambda: old(1, 1))
     found = []
     threads = [threading.Thread(target=ask, args=(found,)) for _ in range(8)]
     [thread.start() for thread in threads]

@@ -165,8 +165,9 @@ document.addEventListener("submit", (event) => { event.preventDefault(); go(chos
 document.addEventListener("change", (event) => {
   if (!event.target.closest("#form")) return;
   form().dataset.changed = event.target.name;
+  const {group, tab: below, found} = form().elements;
+  if (found && ["model", "by", "group", "region", "repair"].includes(event.target.name)) found.value = ""; // it was found in other rows
   if (event.target.name === "by") {
-    const {group, tab: below} = form().elements;
     if (group) group.value = "";
     if (event.target.value) below.value = "groups";
     toTabs();

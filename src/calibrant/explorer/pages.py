@@ -239,7 +239,7 @@ class Pages:
             return self._part("groupless", columns=list(self.session.model(state).columns))
         found = self.session.ask(slices, replace(state, group=""), progress)
         parts = slices_parts(found, "groups")
-        links = [state.moved(by=line[0], group=line[1]) for line in parts["slice_rows"]]
+        links = [state.moved(by=line[0], group=line[1], found="") for line in parts["slice_rows"]]
         parts["slice_rows"] = _linked(parts["slice_rows"], links, 1)
         return self._part("groups", **parts)
 
