@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 from html import escape, unescape
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
 import numpy as np
 import polars as pl
@@ -457,6 +459,17 @@ def test_a_port_in_use_gets_the_next_one(models):
         assert port < other.server.server_port < port + 20
     finally:
         other.close()
+
+
+def test_what_is_closed_answers_nobody():
+    page = explorer([0.2, 0.8, 0.4, 0.9] * 5, labels=[0, 1, 0, 1] * 5)
+    address = urlsplit(page.address)
+    connection = HTTPConnection(address.hostname, address.port, timeout=60)
+    connection.request("GET", address.path + "panel/controls")
+    assert connection.getresponse().read()
+    page.close()
+    with pytest.raises(OSError, match="refused"):
+        connection.request("GET", address.path + "panel/controls")
 
 
 def test_refusals():

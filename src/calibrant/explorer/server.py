@@ -155,7 +155,7 @@ class Handler(BaseHTTPRequestHandler):
 
     explorer: Explorer
     server_version, sys_version = "calibrant", ""
-    protocol_version = "HTTP/1.1"
+    protocol_version = "HTTP/1.0"  # a connection for each request: none outlives the server
     timeout = 60
 
     def do_GET(self) -> None:
