@@ -1,6 +1,9 @@
 """The explorer in a real browser: controls, marks, back and forward, phones, keys, no complaint."""
 
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from threading import Thread
 
 import pytest
 from browser import complaints, count, requests, until
@@ -206,13 +209,32 @@ def test_a_server_that_has_ended_is_said(browser):
     complaints(browser)
 
 
+def test_a_notebook_shows_the_page_in_a_cell(browser, page, tmp_path):
+    """Notebooks are at localhost, which is another site than 127.0.0.1."""
+    (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html><body>{page._repr_html_()}")
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as notebook:
+        Thread(target=notebook.serve_forever, daemon=True).start()
+        try:
+            browser.get(f"http://localhost:{notebook.server_port}/notebook.html")
+            browser.switch_to.frame(0)
+            settled(browser)
+            assert count(browser, "#verdict .verdict") >= 1
+        finally:
+            browser.switch_to.default_content()
+            notebook.shutdown()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everybody_can_use_it(browser, page, scheme):
+def test_everybody_can_use_it(browser, page, scheme, width):
     media = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
     try:
-        for query in ("", "?tab=rows", "?tab=groups&by=shift"):
-            opened(browser, page, query)
+        for query in ("", "?tab=rows", "?tab=groups&by=shift", "?tab=where", "?tab=code"):
+            opened(browser, page, query, width)
+            for folded in browser.find_elements(By.CSS_SELECTOR, "details:not([open]) > summary"):
+                folded.click()
             browser.execute_script(AXE)
             found = browser.execute_async_script(RUN)["violations"]
             assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")]

@@ -180,8 +180,12 @@ class Handler(BaseHTTPRequestHandler):
             compare_digest(token.encode(), self.explorer.token.encode())
             and host in here
             and (origin is None or origin in {f"http://{name}" for name in here})
-            and self.headers.get("Sec-Fetch-Site", "none") != "cross-site"
+            and (self.headers.get("Sec-Fetch-Site") != "cross-site" or self._opened())
         )
+
+    def _opened(self) -> bool:
+        """Whether somebody follows a link, or sees the page in the cell of a notebook."""
+        return self.headers.get("Sec-Fetch-Mode") == "navigate"
 
     def _answer(self, page: str, given: dict[str, str]) -> None:
         """Send a page, one of its panels, a file, or how far the work is."""
