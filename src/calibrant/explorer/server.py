@@ -2,7 +2,7 @@
 
 The standard library's server is enough for one person and needs nothing installed. Addresses begin
 with a random token, which whoever started the explorer knows; requests that lack it, name another
-host or come from a page of another origin are refused.
+host or are fetched by a page of another origin are refused.
 """
 
 import csv
