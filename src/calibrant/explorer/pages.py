@@ -145,7 +145,6 @@ class Pages:
             null = chart(null_picture(test, str(test.settings["statistic"]))).figure
             p = pvalue(test.pvalue, test.null.size)
         frame = drawn["frame"]
-        two = len(found.classes) == 2
         return self._part(
             "diagram",
             state=state,
@@ -155,15 +154,20 @@ class Pages:
             size=len(found.classes),
             one=len(found.series) == 1,
             worst=_worst(found, state),
-            title=capital(found.subject or f"P({found.classes[found.event]})")
-            if two
-            else capital(self._lenses(state)[state.lens].removeprefix("groups:")),
+            title=self._title(state, found),
             rows=self.session.data(state).n,
             where=self._narrowed(state, progress),
             null=null,
             scores=score_lines(self.session.pair(state, progress)),
             p=p,
         )
+
+    def _title(self, state: State, found: ReliabilityDiagram) -> str:
+        """Return what a diagram shows, as the list of lenses says it."""
+        if len(found.classes) == 2:
+            return capital(found.subject or f"P({found.classes[found.event]})")
+        of_groups = state.lens.startswith("groups:")
+        return ", ".join(found.classes) if of_groups else capital(self._lenses(state)[state.lens])
 
     def _narrowed(self, state: State, progress: Progress | None) -> str:
         """Return which rows are looked at, in words."""

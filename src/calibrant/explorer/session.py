@@ -86,7 +86,8 @@ class Grouped(NamedTuple):
         """Gather rows of equal values, or of quantiles and periods."""
         texts = Texts.of(column, values, n)
         place = {value: i for i, value in enumerate(texts.names.tolist())}
-        names, of_value = [], np.zeros(len(place), np.int32)
+        names: list[str] = []
+        of_value = np.zeros(len(place), np.int32)
         for name, shared, _ in gathered(texts.counts, LEAST, column):
             of_value[[place[value] for value in shared]] = len(names)
             names.append(name)
@@ -148,9 +149,11 @@ class Session:
         return self.models[_one_of("model", name, self.models)]
 
     def tidy(self, state: State) -> State:
-        """Return a state in which no model stands beside itself."""
-        itself = state.other == (state.model or self.first)
-        return replace(state, other="") if itself else state
+        """Return a state in which no model stands beside itself, and the default has no name."""
+        other = "" if state.other == (state.model or self.first) else state.other
+        found = replace(state, other=other)
+        default = state.lens == self.lens_name(replace(found, lens=""))
+        return replace(found, lens="") if default else found
 
     def lens_name(self, state: State) -> str:
         """Return the lens: the one that was chosen, or the one that a diagram has by default."""
