@@ -6,8 +6,11 @@ import re
 import subprocess
 import sys
 import threading
-from html import unescape
+from html import escape, unescape
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
+import numpy as np
 import polars as pl
 import pytest
 from explorer.opened import QUICK, explorer, get, hostile, text, written
@@ -192,6 +195,49 @@ def test_two_models_are_compared(models):
     assert diagram.sentence in unescape(text(models, "panel/diagram?other=sure"))
 
 
+def test_two_models_are_compared_on_the_same_rows(models):
+    """Those whose prediction of the shown model is in the region."""
+    first, second = tempered(900, 10), tempered(900, 10, 2.0)
+    rows = first.probs[:, 3] > 0.2
+    both = {"calibrated": first.restrict(rows), "sure": second.restrict(rows)}
+    found = unescape(text(models, "panel/verdict?other=sure&region=3 > 0.2"))
+    compared = cal.compare(both, lenses="top", **DRAWS)
+    assert all(line in found for line in str(compared).splitlines())
+    shown = unescape(text(models, "panel/diagram?other=sure&region=3 > 0.2"))
+    for score in (cal.log_score, cal.accuracy):
+        cells = "".join(rf"<td[^>]*>{score(data):.4f}</td>" for data in both.values())
+        assert re.search(cells, shown)
+
+
+def test_all_columns_of_few_groups_are_looked_at(ward):
+    """Texts that differ from row to row make no groups."""
+    data = ward.session.models["ward"]
+    found = unescape(text(ward, "panel/below?tab=groups"))
+    by = [name for name in data.columns if len(set(data.columns[name])) <= 12 or name == "age"]
+    assert str(cal.slices(data, by, lens="canonical", **DRAWS)) in found
+    assert re.findall(r'href="\?by=shift&group=(\w+)', found) == ["day", "night"]
+    assert cal.slices(data, ["shift"], lens="canonical", **DRAWS).rows[0].group == "day"
+
+
+def test_a_region_that_was_found_is_looked_at(ward):
+    data = ward.session.models["ward"]
+    region = cal.search(data, lens="canonical", **DRAWS)[0]
+    link = re.search(r'href="(\?found=[^"]*)"', text(ward, "panel/below?tab=where"))[1]
+    shown = unescape(text(ward, f"panel/diagram{unescape(link)}"))
+    assert f"{region.n} rows where {region.conditions}" in shown
+    alone = cal.reliability_diagram(data.restrict(region.mask), **DRAWS)
+    assert alone.sentence in shown
+    assert f">{escape(region.conditions)}</option>" in text(ward, f"panel/controls{unescape(link)}")
+    assert get(ward, "panel/diagram?found=99@canonical")[0] == 400
+
+
+def test_what_occurred_in_rows_is_told(models):
+    data = tempered(900, 10, 2.0)
+    counts = np.bincount(data.labels, minlength=10)
+    share = round(100 * counts.max() / 900)
+    assert f"Outcomes: {counts.argmax()} {share}" in text(models, "panel/below?model=sure&tab=rows")
+
+
 def test_before_and_after_a_calibrator(models):
     data = tempered(900, 10, 2.0)
     after = cal.recalibrate(data, [cal.recalibration.Temperature()], rng=0)
@@ -210,6 +256,7 @@ def test_before_and_after_a_calibrator(models):
         "?by=shift&group=night",
         "?by=age&group=GROUP&region=1 > 0.2 and max < 0.95",
         "?repair=beta&region=1 > 0.1",
+        "?found=1@canonical&region=1 < 0.8",
     ],
 )
 def test_the_program_reproduces_what_is_shown(ward, tmp_path, query):
@@ -234,6 +281,41 @@ def test_the_program_reproduces_what_is_shown(ward, tmp_path, query):
     assert verdict in unescape(text(ward, f"panel/verdict{query}"))
 
 
+def test_what_is_under_the_diagram_is_reproduced(ward, tmp_path):
+    query = "region=1 > 0.1"
+    page = text(ward, f"panel/below?{query}&tab=code")
+    found = re.findall(r'<pre tabindex="0"[^>]*>(.*?)</pre>', page, re.S)
+    words = [sys.executable, "-c", unescape("\n".join(found[:2]))]
+    ran = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert ran.returncode == 0, ran.stderr
+    groups = re.search(
+        r"<p>(.* groups are .*)\.</p>", text(ward, f"panel/below?{query}&tab=groups")
+    )
+    assert unescape(groups[1]) in ran.stdout
+    regions = cal.search(ward.session.data(State(region="1 > 0.1")), lens="canonical", **DRAWS)
+    assert ran.stdout.strip().endswith(str(regions))
+    shown = unescape(text(ward, f"panel/below?{query}&tab=where"))
+    assert regions.sentences[0] in shown
+
+
+def test_the_demo_is_reproduced(tmp_path):
+    """As a program, and as commands that write the networks first."""
+    networks = {"resnet": cal.datasets.cifar10("resnet"), "lenet": cal.datasets.cifar10("lenet")}
+    session = Session(networks, n_resamples=19, demo=True)
+    state = State(other="lenet", lens="top")
+    found = {}
+    program = code.python(session, state).replace("import calibrant as cal", "", 1)
+    exec(program, {"cal": cal, "print": lambda told: found.setdefault(len(found), str(told))})
+    assert found[0] == session.ask(cal.reliability_diagram, state).sentence
+    assert found[1] == str(session.ask(cal.compare, state))
+    for line in code.command(session, State()).splitlines()[:2]:
+        words = [sys.executable, "-m", *line.split()]
+        ran = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert ran.returncode == 0, ran.stderr
+    verdict = session.ask(cal.evaluate, State()).verdicts[0].sentence
+    assert " ".join(verdict.split()) in " ".join(ran.stdout.split())
+
+
 def test_the_command_reproduces_the_verdict(ward, tmp_path):
     found = text(ward, "panel/below?lens=top&tab=code")
     command = unescape(re.search(r'id="command">(.*?)</pre>', found, re.S)[1]).splitlines()[0]
@@ -254,8 +336,10 @@ def test_rows_of_a_mark_are_those_of_its_bin(ward):
         assert len(lines) == int(diagram.series[0].function.mass[j])
         outcomes = [float(line[2]) for line in lines]
         assert outcomes == sorted(outcomes)
-        for number, outcome, *_ in lines[:20]:
-            assert int(outcome) == data.labels[int(number.replace(",", ""))]
+        for number, outcome, likely, said, *_ in lines[:20]:
+            assert int(outcome) == data.labels[int(number)]
+            assert float(likely) == data.probs[int(number), int(outcome)]
+            assert float(said) == data.probs[int(number), 1]
 
 
 def test_a_range_of_predictions(ward):
@@ -316,6 +400,10 @@ def test_outdated_work_ends():
     assert tickets.share("tab.2") == 0.0
     with pytest.raises(OutdatedError):
         old(2, 2)
+    beside = tickets.progress("other.1")
+    tickets.progress("tab.3")
+    beside(1, 4)  # another tab works on
+    assert tickets.share("other.1") == 0.25
     assert tickets.progress("../etc.1") is None
     assert tickets.progress("tab") is None
 
@@ -328,6 +416,9 @@ def test_an_outdated_question_is_told_so(models):
 
 def test_many_who_ask_the_same_wait_for_one():
     answers, calls, begun = Answers(MOST_ANSWERS), [], threading.Barrier(8)
+    tickets = Tickets()
+    old = tickets.progress("tab.1")
+    tickets.progress("tab.2")
 
     def work():
         calls.append(1)
@@ -337,6 +428,8 @@ def test_many_who_ask_the_same_wait_for_one():
         begun.wait()
         found.append(answers.get("question", work))
 
+    with pytest.raises(OutdatedError):  # who waited for it works it out instead
+        answers.get("question", lambda: old(1, 1))
     found = []
     threads = [threading.Thread(target=ask, args=(found,)) for _ in range(8)]
     [thread.start() for thread in threads]
@@ -366,6 +459,17 @@ def test_a_port_in_use_gets_the_next_one(models):
         assert port < other.server.server_port < port + 20
     finally:
         other.close()
+
+
+def test_what_is_closed_answers_nobody():
+    page = explorer([0.2, 0.8, 0.4, 0.9] * 5, labels=[0, 1, 0, 1] * 5)
+    address = urlsplit(page.address)
+    connection = HTTPConnection(address.hostname, address.port, timeout=60)
+    connection.request("GET", address.path + "panel/controls")
+    assert connection.getresponse().read()
+    page.close()
+    with pytest.raises(OSError, match="refused"):
+        connection.request("GET", address.path + "panel/controls")
 
 
 def test_refusals():
@@ -460,7 +564,9 @@ def test_rows_of_a_period_or_a_quartile_are_reproduced(tmp_path, by):
     ]
     pl.read_csv(file).with_columns(pl.Series("day", times)).write_csv(file)
     session = Session({"ward": cal.load(file, keep=[by])}, [file], 99)
-    for group, inside, _ in session.group_rows(State(by=by)):
+    grouped = session.grouped(State(by=by))
+    for group in grouped.names:
+        inside = grouped.inside(group)
         program = code.python(session, State(by=by, group=group))
         assert len(program) < 1000
         *reading, _ = program.partition("diagram =")[0].splitlines()

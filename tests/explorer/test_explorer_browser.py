@@ -1,6 +1,9 @@
 """The explorer in a real browser: controls, marks, back and forward, phones, keys, no complaint."""
 
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from threading import Thread
 
 import pytest
 from browser import complaints, count, requests, until
@@ -158,7 +161,7 @@ def test_classes_are_buttons_and_can_be_clicked_together(browser):
         browser.find_element(By.CSS_SELECTOR, ".sparks a").click()
         settled(browser)
         assert "lens=class" in browser.current_url
-        browser.find_element(By.CSS_SELECTOR, "details summary").click()
+        browser.find_element(By.CSS_SELECTOR, ".settings details summary").click()
         browser.find_elements(By.CSS_SELECTOR, ".chip")[0].click()
         settled(browser)
         assert "lens=groups" in browser.current_url
@@ -166,6 +169,24 @@ def test_classes_are_buttons_and_can_be_clicked_together(browser):
         assert not complaints(browser)
     finally:
         page.close()
+
+
+def test_on_a_phone_answers_come_before_settings(browser, page):
+    """Settings unfold there, stay so when something is chosen, and are open where there is room."""
+    opened(browser, page, "", 390)
+    verdict = "return document.querySelector('.verdict').getBoundingClientRect().top < innerHeight"
+    assert browser.execute_script(verdict)
+    style = browser.find_element(By.CSS_SELECTOR, "[name=style][value=bars]")
+    assert not style.is_displayed()
+    browser.find_element(By.CSS_SELECTOR, ".settings summary").click()
+    style.click()
+    settled(browser)
+    assert until(lambda: "style=bars" in browser.current_url)
+    assert browser.find_element(By.NAME, "statistic").is_displayed()
+    browser.find_element(By.CSS_SELECTOR, ".settings summary").click()
+    size = {"width": 1400, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    assert until(lambda: browser.find_element(By.NAME, "statistic").is_displayed())
 
 
 def test_a_mistake_is_a_sentence(browser, page):
@@ -188,13 +209,32 @@ def test_a_server_that_has_ended_is_said(browser):
     complaints(browser)
 
 
+def test_a_notebook_shows_the_page_in_a_cell(browser, page, tmp_path):
+    """Notebooks are at localhost, which is another site than 127.0.0.1."""
+    (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html><body>{page._repr_html_()}")
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as notebook:
+        Thread(target=notebook.serve_forever, daemon=True).start()
+        try:
+            browser.get(f"http://localhost:{notebook.server_port}/notebook.html")
+            browser.switch_to.frame(0)
+            settled(browser)
+            assert count(browser, "#verdict .verdict") >= 1
+        finally:
+            browser.switch_to.default_content()
+            notebook.shutdown()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everybody_can_use_it(browser, page, scheme):
+def test_everybody_can_use_it(browser, page, scheme, width):
     media = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
     try:
-        for query in ("", "?tab=rows", "?tab=groups&by=shift"):
-            opened(browser, page, query)
+        for query in ("", "?tab=rows", "?tab=groups&by=shift", "?tab=where", "?tab=code"):
+            opened(browser, page, query, width)
+            for folded in browser.find_elements(By.CSS_SELECTOR, "details:not([open]) > summary"):
+                folded.click()
             browser.execute_script(AXE)
             found = browser.execute_async_script(RUN)["violations"]
             assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -12,8 +13,9 @@ from calibrant.diagrams import reliability_diagram
 from calibrant.explorer import lessons
 from calibrant.explorer.session import Session
 from calibrant.explorer.state import State
-from calibrant.inference import calibration_test, compare, evaluate, slices
+from calibrant.inference import calibration_test, classwise, compare, evaluate, slices
 from calibrant.recalibration.spelled import WHOLE
+from calibrant.regions import search
 
 FEW = 4  # values that are named one by one
 
@@ -39,20 +41,31 @@ def python(session: Session, state: State) -> str:
         names = ["data", "other"]
         drawn = f"{{{state.model or session.first!r}: data, {state.other!r}: other}}"
     masks = [mask(session, state) for mask in (_group, _region)]
-    if any(masks):
-        lines.append(f"rows = {' & '.join(filter(None, masks))}")
-        lines += [f"{name} = {name}.restrict(rows)" for name in names]
-    pictured = drawn if session.two(state) else judged
-    return "\n".join([*lines, *_answers(session, state, drawn, pictured)])
+    for rows in (" & ".join(filter(None, masks)), _found(session, state, judged)):
+        if rows:
+            lines += [f"rows = {rows}", *(f"{name} = {name}.restrict(rows)" for name in names)]
+    return "\n".join([*lines, *_answers(session, state, drawn, judged)])
 
 
-def _answers(session: Session, state: State, drawn: str, pictured: str) -> list[str]:
+def _call(session: Session, state: State, verb: Callable[..., Any], of: str) -> str:
+    """Return the call of a verb."""
+    settings = {**session.settings(verb, state), **session.draws}
+    told = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    return f"cal.{verb.__name__}({of}, {told})"
+
+
+def _found(session: Session, state: State, of: str) -> str:
+    """Return the mask of the rows of a region that was searched; "" for all."""
+    number, _, lens = state.found.partition("@")
+    searched = replace(state, lens=lens)
+    return f"{_call(session, searched, search, of)}[{int(number) - 1}].mask" if number else ""
+
+
+def _answers(session: Session, state: State, drawn: str, judged: str) -> list[str]:
     """Return the lines that draw and judge."""
 
     def call(verb: Callable[..., Any], of: str) -> str:
-        settings = {**session.settings(verb, state), **session.draws}
-        told = ", ".join(f"{name}={value!r}" for name, value in settings.items())
-        return f"cal.{verb.__name__}({of}, {told})"
+        return _call(session, state, verb, of)
 
     asked: list[tuple[Callable[..., Any], str]] = [(evaluate, "data")]
     if state.repair:
@@ -61,19 +74,29 @@ def _answers(session: Session, state: State, drawn: str, pictured: str) -> list[
         asked = [(compare, drawn)]
     if session.statistic(state):
         asked.append((calibration_test, "data"))
-    if state.by and drawn == "data" and not state.group:
-        asked.append((slices, "data"))
+    pictured = drawn if session.two(state) else judged
     first = [f"diagram = {call(reliability_diagram, pictured)}", "print(diagram.sentence)"]
     return [*first, *(f"print({call(*each)})" for each in asked)]
+
+
+def below(session: Session, state: State) -> str:
+    """Return calls for what is under the diagram, after the program: classes, groups, regions."""
+    of = "after" if state.repair else "data"
+    grouped = not state.group and session.settings(slices, state)["by"]
+    asked = [classwise] * (session.model(state).m > 2) + [slices] * bool(grouped) + [search]
+    return "\n".join(f"print({_call(session, state, verb, of)})" for verb in asked)
 
 
 def _model(session: Session, state: State, name: str) -> str:
     """Return the line that reads a model."""
     if state.lesson:
         return lessons.program(state)
+    if session.demo:
+        return f"{name} = cal.datasets.cifar10({state.model or session.first!r})"
     if not session.files:
         return f"# {name}: the Predictions that were handed to cal.explore"
-    reading = session.reading | {"keep": state.by} if state.by else session.reading
+    columns = list(session.model(state).columns)
+    reading = session.reading | ({"keep": columns} if columns else {})
     told = "".join(f", {key}={value!r}" for key, value in reading.items())
     file, alone = _file(session, state)
     if alone and not {"model", "ignore"} & set(reading):
@@ -87,7 +110,7 @@ def _group(session: Session, state: State) -> str:
     if not state.group:
         return ""
     column = session.model(state).columns[state.by].astype(str)
-    inside = {name: rows for name, rows, _ in session.group_rows(state)}[state.group]
+    inside = session.grouped(state).inside(state.group)
     named, values = f"data.columns[{state.by!r}]", np.unique(column[inside])
     if values.size == 1:
         return f"({named}.astype(str) == {str(values[0])!r})"
@@ -125,6 +148,8 @@ def _region(session: Session, state: State) -> str:
 
 def _file(session: Session, state: State) -> tuple[str, bool]:
     """Return the file of a model, and whether it has no other."""
+    if session.demo:
+        return f"{state.model or session.first}.parquet", True
     alone = len(session.files) == len(session.models)
     place = list(session.models).index(state.model or session.first) if alone else 0
     return str(session.files[place]), alone
@@ -140,14 +165,18 @@ def _files(session: Session, state: State) -> tuple[list[str], bool]:
 
 def command(session: Session, state: State) -> str:
     """Return the commands that print the verdict of a state, and draw it."""
-    if state.lesson or not session.files:
+    if state.lesson or not (session.files or session.demo):
         return "# the data are Python's: write them to a file first"
     files, alone = _files(session, state)
     if not alone and (state.other or "model" not in session.reading):
         return "# models of one file: the program above chooses and compares them"
-    note = "# of all rows as they are; the choice of a group or a calibrator is Python's\n"
-    commands = [" ".join(map(quote, words)) for words in _commands(session, state, files)]
-    return note * bool(state.group or state.repair) + "\n".join(commands)
+    lines = []
+    if state.group or state.found or state.repair or (state.region and state.other):
+        lines.append("# of all rows as they are; what narrows or recalibrates them is Python's")
+    if session.demo:
+        lines += [f"calibrant datasets {Path(file).stem} -o {file}" for file in files]
+    commands = _commands(session, state, files)
+    return "\n".join([*lines, *(" ".join(map(quote, words)) for words in commands)])
 
 
 def _commands(session: Session, state: State, files: list[str]) -> Iterator[list[str]]:
@@ -169,4 +198,4 @@ def _shared(session: Session, state: State) -> list[str]:
     words += ["--model", f"{column}={state.model or session.first}"] if column else []
     words += ["--resamples", str(session.draws["n_resamples"])]
     words += ["--seed", str(session.draws["rng"])]
-    return [*words, "--region", state.region] if state.region else words
+    return [*words, "--region", state.region] if state.region and not state.other else words

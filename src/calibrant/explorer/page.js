@@ -35,6 +35,14 @@ function above(query) {
   return `${told}`;
 }
 
+// Little room is for answers: there, settings wait until they are asked for.
+const narrow = matchMedia("(max-width: 1000px)");
+function fold(place) {
+  place.querySelectorAll(".settings").forEach((each) => { each.open = !narrow.matches; });
+}
+
+const title = (details) => details.querySelector("summary").textContent;
+
 async function panel(name, query) {
   const place = document.getElementById(name);
   const turn = (running[name]?.turn || 0) + 1;
@@ -51,8 +59,11 @@ async function panel(name, query) {
     const answer = await fetch(`panel/${name}${query}&ticket=${ticket}`, {signal: controller.signal});
     const text = await answer.text();
     if (!answer.ok) throw new Error(text);
+    const opened = new Map([...place.querySelectorAll("details")].map((each) => [title(each), each.open]));
     const kept = place.contains(document.activeElement) ? document.activeElement.name : null;
     place.innerHTML = text;
+    fold(place);
+    for (const each of place.querySelectorAll("details")) each.open = opened.get(title(each)) ?? each.open;
     place.dataset.tab = asked;
     if (kept) place.querySelector(`[name="${CSS.escape(kept)}"]`)?.focus();
     prepare(place);
@@ -154,8 +165,9 @@ document.addEventListener("submit", (event) => { event.preventDefault(); go(chos
 document.addEventListener("change", (event) => {
   if (!event.target.closest("#form")) return;
   form().dataset.changed = event.target.name;
+  const {group, tab: below, found} = form().elements;
+  if (found && ["model", "by", "group", "region", "repair"].includes(event.target.name)) found.value = ""; // it was found in other rows
   if (event.target.name === "by") {
-    const {group, tab: below} = form().elements;
     if (group) group.value = "";
     if (event.target.value) below.value = "groups";
     toTabs();
@@ -234,6 +246,8 @@ function brush(svg) {
   });
 }
 
+fold(document);
+narrow.addEventListener("change", () => fold(document));
 prepare(document);
 shown = above(location.search);
 load(location.search || "?", document.querySelector("#below .wait") ? ["verdict", "below"] : ["verdict"]);

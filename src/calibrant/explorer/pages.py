@@ -1,6 +1,6 @@
 """What a browser is sent: the page, and its panels one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from importlib.resources import files
@@ -33,11 +33,14 @@ from calibrant.reporting.page import (
     time_parts,
     where_parts,
 )
-from calibrant.words import capital, pvalue
+from calibrant.scores import all_scores
+from calibrant.words import capital, decimal, percent, pvalue, score_name
 
 PAGE_ROWS = 20
 MOST_SPARKS = 12
 MOST_CHIPS = 100  # classes that can be clicked together
+MOST_OUTCOMES = 4
+LONG = 24  # letters of a text that may take several lines
 MOST_COLUMNS = 8  # of a file, beside each row
 MOST_LENSES = 1000  # classes that are offered one by one
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
@@ -109,21 +112,28 @@ class Pages:
 
     # Panels: pieces of HTML
 
-    def controls(self, state: State, _: Progress | None = None) -> str:
+    def controls(self, state: State, progress: Progress | None = None) -> str:
         """Return the form on the left."""
         session, data = self.session, self.session.model(state)
         grouped = state.by in data.columns and not state.lesson
+        region = self.session.found(state, progress).conditions if state.found else ""
         statistics = STATISTICS if session.two(state) else OF_MANY
         return self._part(
             "lesson" if state.lesson else "controls",
             state=state,
             data=data,
-            lenses=_offered(_lenses(data, session.lens_name(replace(state, lens=""))), state.lens),
+            lenses=self._lenses(state),
             statistics=_offered(statistics, state.statistic),
-            groups=session.group_rows(state) if grouped else [],
+            groups=session.grouped(state).names if grouped else [],
+            region=region,
             chips=_chips(state, data),
             repairs=[name for name in WHOLE if data.m == 2 or name != "beta"],
         )
+
+    def _lenses(self, state: State) -> dict[str, str]:
+        """Return the lenses that are offered, and the one that was chosen."""
+        default = self.session.lens_name(replace(state, lens=""))
+        return _offered(_lenses(self.session.model(state), default), state.lens)
 
     def diagram(self, state: State, progress: Progress | None = None) -> str:
         """Return the reliability diagram, and the null distribution of its statistic."""
@@ -135,7 +145,6 @@ class Pages:
             null = chart(null_picture(test, str(test.settings["statistic"]))).figure
             p = pvalue(test.pvalue, test.null.size)
         frame = drawn["frame"]
-        two = len(found.classes) == 2
         return self._part(
             "diagram",
             state=state,
@@ -145,30 +154,40 @@ class Pages:
             size=len(found.classes),
             one=len(found.series) == 1,
             worst=_worst(found, state),
-            title=capital(found.subject or f"P({found.classes[found.event]})")
-            if two
-            else ", ".join(found.classes),
+            title=self._title(state, found),
             rows=self.session.data(state).n,
+            where=self._narrowed(state, progress),
             null=null,
+            scores=score_lines(self.session.pair(state, progress)),
             p=p,
         )
+
+    def _title(self, state: State, found: ReliabilityDiagram) -> str:
+        """Return what a diagram shows, as the list of lenses says it."""
+        if len(found.classes) == 2:
+            return capital(found.subject or f"P({found.classes[found.event]})")
+        of_groups = state.lens.startswith("groups:")
+        return ", ".join(found.classes) if of_groups else capital(self._lenses(state)[state.lens])
+
+    def _narrowed(self, state: State, progress: Progress | None) -> str:
+        """Return which rows are looked at, in words."""
+        found = self.session.found(state, progress).conditions if state.found else ""
+        group = f"{state.by} = {state.group}" if state.group else ""
+        return " and ".join(filter(None, (group, state.region, found)))
 
     def verdict(self, state: State, progress: Progress | None = None) -> str:
         """Return what may be concluded about the lens, of one model or two."""
         if state.other and not state.repair:
             compared = self.session.ask(compare, state, progress)
-            lines = [(False, line) for line in str(compared).splitlines()]
-            table = compared.lines()
-        else:
-            lines = []
-            names = ("As it is: ", f"After {state.repair}: ") if state.repair else ("",)
-            judged = self.session.evaluations(state, progress)
-            for before, found in zip(names, judged, strict=True):
-                lines += [(v.rejected, f"{before}{v.sentence}") for v in found.verdicts]
-                if found.ece is not None:
-                    lines.append((False, f"{before}{str(found).splitlines()[-1]}"))
-                table = found.lines()
-        return self._part("verdict", lines=lines, table=table)
+            lines = [(False, line, "") for line in str(compared).splitlines()]
+            return self._part("verdict", lines=lines, tables=[compared.lines()])
+        lines, told = [], []
+        names = ("As it is: ", f"After {state.repair}: ") if state.repair else ("",)
+        for before, found in zip(names, self.session.evaluations(state, progress), strict=True):
+            ece = "" if found.ece is None else str(found).splitlines()[-1]
+            lines += [(v.rejected, f"{before}{v.sentence}", ece) for v in found.verdicts]
+            told.append(found.lines())
+        return self._part("verdict", lines=lines, tables=told)
 
     def below(self, state: State, progress: Progress | None = None) -> str:
         """Return what is under the diagram: the chosen tab."""
@@ -192,7 +211,8 @@ class Pages:
             "rows",
             state=state,
             header=header,
-            lines=[_pictured(state, header, line, fixed) for line in lines],
+            outcomes=most_often(self.session.data(state), rows),
+            lines=[_row(state, header, line, fixed) for line in lines],
             n=len(rows),
             first=first,
             bin=None if place is None else f"{names[0]} {told[place][0]}",
@@ -219,19 +239,22 @@ class Pages:
         )
 
     def _groups(self, state: State, progress: Progress | None) -> str:
-        columns = list(self.session.model(state).columns)
-        if not columns or not state.by:
-            return self._part("column", state=state, columns=columns)
+        if not self.session.settings(slices, state)["by"]:
+            return self._part("groupless", columns=list(self.session.model(state).columns))
         found = self.session.ask(slices, replace(state, group=""), progress)
         parts = slices_parts(found, "groups")
-        links = [state.moved(group=line[1]) for line in parts["slice_rows"]]
+        links = [state.moved(by=line[0], group=line[1], found="") for line in parts["slice_rows"]]
         parts["slice_rows"] = _linked(parts["slice_rows"], links, 1)
         return self._part("groups", **parts)
 
     def _where(self, state: State, progress: Progress | None) -> str:
-        return self._part(
-            "where", **where_parts(Where(self.session.ask(search, state, progress)), "")
-        )
+        found = self.session.ask(search, state, progress)
+        parts = where_parts(Where(found), "")
+        lens = self.session.lens_name(state)
+        links = [state.moved(found=f"{i}@{lens}") for i in range(1, len(found.rows) + 1)]
+        if links and not state.found:
+            parts |= {"sentences": found.sentences[:1], "rows": _linked(parts["rows"], links)}
+        return self._part("where", **parts)
 
     def _when(self, state: State, _: Progress | None) -> str:
         found = time_parts(self.session.when(state), "time")
@@ -242,6 +265,7 @@ class Pages:
             "code",
             state=state,
             python=code.python(self.session, state),
+            asked=code.below(self.session, state),
             command=code.command(self.session, state),
         )
 
@@ -261,16 +285,20 @@ def _linked(lines: Sequence[Sequence[str]], links: Sequence[str], at: int = 0) -
     ]
 
 
-def _pictured(state: State, header: Sequence[str], line: Sequence[str], fixed: int) -> list[str]:
-    """Return a line of the table of rows in which names of pictures are pictures."""
+def _row(state: State, header: Sequence[str], line: Sequence[Any], fixed: int) -> list[str]:
+    """Return a line of the table of rows, in which names of pictures are pictures."""
     from markupsafe import Markup  # noqa: PLC0415
 
-    form, found = Markup('<img loading="lazy" alt="{}" src="image?{}">'), list(line)
-    for i, name in enumerate(line):
-        if i >= fixed and name.lower().endswith(IMAGES):
-            row = line[0].replace(",", "")
-            where = urlencode({"model": state.model, "row": row, "column": header[i]})
-            found[i] = form.format(tables.visible(name), where)
+    picture = Markup('<img loading="lazy" alt="{}" src="image?{}">')
+    long = Markup('<div class="long">{}</div>')
+    number, *rest = line
+    found = [f"{number:,}", *(f"{x:.4f}" if isinstance(x, float) else x for x in rest)]
+    for i, text in enumerate(found):
+        if i >= fixed and text.lower().endswith(IMAGES):
+            where = urlencode({"model": state.model, "row": number, "column": header[i]})
+            found[i] = picture.format(tables.visible(text), where)
+        elif len(text) > LONG:
+            found[i] = long.format(tables.visible(text))
     return found
 
 
@@ -349,8 +377,31 @@ def selected_rows(session: Session, state: State, found: ReliabilityDiagram) -> 
     return rows[np.argsort(given, kind="stable")]
 
 
-def row_table(session: Session, state: State, rows: Any) -> tuple[list[str], list[list[str]]]:
-    """Return header and lines of some rows, with the first columns of the file."""
+def score_lines(models: Mapping[str, Predictions]) -> tables.Lines | None:
+    """Return header and lines of the scores of models, side by side; None for one model."""
+    if len(models) < 2:
+        return None
+    scores = [all_scores(data) for data in models.values()]
+    names = [name for name in scores[0] if name != "spherical_score"]
+    lines = [[score_name(name), *(decimal(one[name]) for one in scores)] for name in names]
+    return ["score", *models], lines
+
+
+def most_often(data: Predictions, rows: Any) -> str:
+    """Return the outcomes of some rows, the most frequent first."""
+    counts = np.bincount(data.labels[rows], minlength=data.m)
+    most = np.argsort(-counts, kind="stable")[:MOST_OUTCOMES]
+    found = [(data.classes[j], counts[j]) for j in most] + [
+        ("others", len(rows) - counts[most].sum())
+    ]
+    shares = (
+        (name, percent(round(100 * count / len(rows)) / 100)) for name, count in found if count
+    )
+    return ", ".join(f"{name} {share}" for name, share in shares)
+
+
+def row_table(session: Session, state: State, rows: Any) -> tuple[list[str], list[list[Any]]]:
+    """Return header and values of some rows, with the first columns of the file."""
     data, numbers = session.data(state), session.rows(state)
     columns = list(data.columns)[:MOST_COLUMNS]
     told = [f"P({data.classes[1]})"] if data.m == 2 else ["predicted", "confidence"]
@@ -358,7 +409,7 @@ def row_table(session: Session, state: State, rows: Any) -> tuple[list[str], lis
     for row in rows:
         probs, label = data.probs[row], data.labels[row]
         top = int(probs.argmax())
-        said = [f"{probs[1]:.4f}"] if data.m == 2 else [data.classes[top], f"{probs[top]:.4f}"]
-        known = [f"{numbers[row]:,}", data.classes[label], f"{probs[label]:.4f}"]
+        said = [float(probs[1])] if data.m == 2 else [data.classes[top], float(probs[top])]
+        known = [int(numbers[row]), data.classes[label], float(probs[label])]
         lines.append([*known, *said, *(str(data.columns[name][row]) for name in columns)])
     return ["row, from 0", "outcome", "P(outcome)", *told, *columns], lines

@@ -2,7 +2,7 @@
 
 The standard library's server is enough for one person and needs nothing installed. Addresses begin
 with a random token, which whoever started the explorer knows; requests that lack it, name another
-host or come from a page of another origin are refused.
+host or are fetched by a page of another origin are refused.
 """
 
 import csv
@@ -155,7 +155,7 @@ class Handler(BaseHTTPRequestHandler):
 
     explorer: Explorer
     server_version, sys_version = "calibrant", ""
-    protocol_version = "HTTP/1.1"
+    protocol_version = "HTTP/1.0"  # a connection for each request: none outlives the server
     timeout = 60
 
     def do_GET(self) -> None:
@@ -180,8 +180,12 @@ class Handler(BaseHTTPRequestHandler):
             compare_digest(token.encode(), self.explorer.token.encode())
             and host in here
             and (origin is None or origin in {f"http://{name}" for name in here})
-            and self.headers.get("Sec-Fetch-Site", "none") != "cross-site"
+            and (self.headers.get("Sec-Fetch-Site") != "cross-site" or self._opened())
         )
+
+    def _opened(self) -> bool:
+        """Whether somebody follows a link, or sees the page in the cell of a notebook."""
+        return self.headers.get("Sec-Fetch-Mode") == "navigate"
 
     def _answer(self, page: str, given: dict[str, str]) -> None:
         """Send a page, one of its panels, a file, or how far the work is."""

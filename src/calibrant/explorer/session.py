@@ -3,10 +3,9 @@
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any, TypeVar, final
+from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from calibrant.arguments import as_lens, as_region
 from calibrant.checks.parameters import listed
 from calibrant.cross_fitting import recalibrate
+from calibrant.cuts.gathering import gathered
 from calibrant.diagrams import reliability_diagram
 from calibrant.explorer import lessons
 from calibrant.explorer.state import State
@@ -31,12 +31,14 @@ from calibrant.lenses import Lens
 from calibrant.monitor.periods import OverTime, over_time
 from calibrant.predictions import Predictions
 from calibrant.recalibration.spelled import as_method
-from calibrant.regions import search
+from calibrant.regions import Region, search
 from calibrant.statistics.calibration_errors import BINS
 
 T = TypeVar("T")
 MOST_ANSWERS = 48
 MOST_SELECTIONS = 4  # of rows, which take memory
+MOST_GROUPS = 12  # of a column, where all columns are looked at
+PROBED, LONGEST_NAME = 1000, 60  # rows of a column, and letters of a value that names a group
 MOST_DRAWN = 4  # outcomes of a diagram
 BINNED = ("ece", "mce", "ace", "rms")  # statistics of bins
 
@@ -73,6 +75,29 @@ class Answers:
                 self._locks.pop(question, None)
 
 
+class Grouped(NamedTuple):
+    """Groups of rows by a column: their names, and the place of the group of each row (n,)."""
+
+    names: list[str]
+    of_row: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, column: str, values: Any, n: int) -> "Grouped":
+        """Gather rows of equal values, or of quantiles and periods."""
+        texts = Texts.of(column, values, n)
+        place = {value: i for i, value in enumerate(texts.names.tolist())}
+        names: list[str] = []
+        of_value = np.zeros(len(place), np.int32)
+        for name, shared, _ in gathered(texts.counts, LEAST, column):
+            of_value[[place[value] for value in shared]] = len(names)
+            names.append(name)
+        return cls(names, of_value[texts.places])
+
+    def inside(self, group: str) -> NDArray[np.bool_]:
+        """Return which rows are in a group."""
+        return np.asarray(self.of_row == self.names.index(_one_of("group", group, self.names)))
+
+
 @final
 class Session:
     """Models of the same classes, and what is asked about them.
@@ -87,6 +112,8 @@ class Session:
         How `load` was told to read these.
     options : sequence of str
         The same as options of the command.
+    demo : bool
+        Whether they are the networks that come with the package.
     n_resamples, rng
         As in `calibration_test`.
     """
@@ -99,6 +126,7 @@ class Session:
         rng: int = 0,
         reading: Mapping[str, Any] | None = None,
         options: Sequence[str] = (),
+        demo: bool = False,
     ) -> None:
         self.models, self.first = dict(models), next(iter(models))
         for name, other in models.items():
@@ -108,6 +136,7 @@ class Session:
                     f" others than {self.first!r}."
                 )
         self.files, self.reading, self.options = tuple(files), dict(reading or {}), tuple(options)
+        self.demo = demo
         self.draws: dict[str, Any] = {"n_resamples": n_resamples, "rng": rng}
         self._answers, self._selections = Answers(MOST_ANSWERS), Answers(MOST_SELECTIONS)
 
@@ -120,9 +149,11 @@ class Session:
         return self.models[_one_of("model", name, self.models)]
 
     def tidy(self, state: State) -> State:
-        """Return a state in which no model stands beside itself."""
-        itself = state.other == (state.model or self.first)
-        return replace(state, other="") if itself else state
+        """Return a state in which no model stands beside itself, and the default has no name."""
+        other = "" if state.other == (state.model or self.first) else state.other
+        found = replace(state, other=other)
+        default = state.lens == self.lens_name(replace(found, lens=""))
+        return replace(found, lens="") if default else found
 
     def lens_name(self, state: State) -> str:
         """Return the lens: the one that was chosen, or the one that a diagram has by default."""
@@ -137,25 +168,41 @@ class Session:
         """Whether the lens shows two outcomes."""
         return self.lens(state)(self.model(state).take(np.arange(1))).m == 2
 
-    def rows(self, state: State) -> NDArray[np.intp]:
+    def rows(self, state: State, progress: Progress | None = None) -> NDArray[np.intp]:
         """Return the numbers of the rows that are looked at."""
+        if state.found:
+            region = self.found(state, progress)
+            return self.rows(replace(state, found=""))[region.mask]
         data = self.model(state)
         mask = np.ones(data.n, bool)
         if state.region:
             mask &= as_region(state.region, data)(data.probs)
         if state.group:
-            found = {name: rows for name, rows, _ in self.group_rows(state)}
-            mask &= found[_one_of("group", state.group, found)]
+            mask &= self.grouped(state).inside(state.group)
         if not mask.any():
             raise ValueError("No row is left: the region and the group have none in common.")
         return np.flatnonzero(mask)
 
-    def group_rows(self, state: State) -> list[tuple[str, NDArray[np.bool_], int]]:
-        """Return the groups of the column of a state: name, rows (n,), number of rows."""
+    def found(self, state: State, progress: Progress | None = None) -> Region:
+        """Return the region that a search found in the rows that are looked at."""
+        number, _, lens = state.found.partition("@")
+        searched = self.ask(search, replace(state.source, found="", lens=lens), progress)
+        known = {str(i): region for i, region in enumerate(searched.rows, 1)}
+        return known[_one_of("found", number, known)]
+
+    def grouping(self, state: State) -> list[str]:
+        """Return the columns that make a few groups of rows each."""
+        columns = {} if state.lesson else self.model(state).columns
+        names = [name for name, values in columns.items() if _named(values)]
+        sizes = {name: len(self.grouped(replace(state, by=name)).names) for name in names}
+        return [name for name, size in sizes.items() if 1 < size <= MOST_GROUPS]
+
+    def grouped(self, state: State) -> Grouped:
+        """Return the groups that the column of a state makes of all rows."""
         data = self.model(state)
-        texts = partial(Texts.of, state.by, data.columns[_one_of("by", state.by, data.columns)])
-        question = "group_rows", state.model, state.by
-        return self._answers.get(question, lambda: list(texts(data.n).groups(LEAST)))
+        values = data.columns[_one_of("by", state.by, data.columns)]
+        question = "grouped", state.model, state.by
+        return self._answers.get(question, lambda: Grouped.of(state.by, values, data.n))
 
     def data(self, state: State, progress: Progress | None = None) -> Predictions:
         """Return the rows that are looked at, recalibrated if that was chosen."""
@@ -168,8 +215,8 @@ class Session:
             rng = self.draws["rng"]
             found = recalibrate(whole, [method], n_resamples=1, rng=rng, progress=progress)
             whole = found.predictions(found.rows[1].name)
-        narrowed = state.region or state.group
-        return whole.take(self.rows(state)) if narrowed else whole
+        narrowed = state.region or state.group or state.found
+        return whole.take(self.rows(state, progress)) if narrowed else whole
 
     def pair(self, state: State, progress: Progress | None = None) -> Mapping[str, Predictions]:
         """Return the models that are drawn together, by name."""
@@ -178,8 +225,16 @@ class Session:
             return {"as it is": plain, f"after {state.repair}": self.data(state, progress)}
         shown = {state.model or self.first: self.data(state)}
         if state.other and state.other not in shown:
-            shown[state.other] = self.data(replace(state, model=state.other))
+            shown[state.other] = self._beside(state)
         return shown
+
+    def _beside(self, state: State) -> Predictions:
+        """Return the other model, of the same rows if both models predict the same."""
+        whole = self.models[_one_of("other", state.other, self.models)]
+        if whole.n != self.model(state).n:
+            return self.data(replace(state, model=state.other))
+        question = state.source, state.other
+        return self._selections.get(question, lambda: whole.take(self.rows(state)))
 
     def statistic(self, state: State) -> str:
         """Return the statistic of the exact test, with the number of its bins; "" for none."""
@@ -193,11 +248,12 @@ class Session:
         lens, two = self.lens_name(state), self.two(state)
         if verb is reliability_diagram and state.bins and two:
             return {"lens": lens, "partition": state.partition}
+        if verb is slices:
+            return {"by": [state.by] if state.by else self.grouping(state), "lens": lens}
         told: dict[Callable[..., Any], dict[str, Any]] = {
             reliability_diagram: {"lens": lens},
             calibration_test: {"statistic": self.statistic(state), "lens": lens},
             classwise: {},
-            slices: {"by": state.by, "lens": lens},
             search: {"lens": lens if two else None},
         }
         return told.get(verb, {"lenses": lens})
@@ -209,7 +265,7 @@ class Session:
         data: Any = models if len(models) > 1 else self.data(state, progress)
         settings = self.settings(verb, state)
         seen = replace(state, style="", bin=-1, low=0.0, high=1.0, page=0, tab="bins")
-        question = verb.__name__, seen, tuple(settings.items())
+        question = verb.__name__, seen, repr(settings)
         return self._answers.get(
             question, lambda: verb(data, **settings, **self.draws, progress=progress)
         )
@@ -223,6 +279,11 @@ class Session:
     def when(self, state: State) -> OverTime | None:
         """Return the rows watched in the order of their dates; None if there are none."""
         return self._answers.get(("when", state.source), lambda: over_time(self.data(state)))
+
+
+def _named(values: Any) -> bool:
+    """Whether values are short enough for names of groups: long texts do not make any."""
+    return max((len(str(value)) for value in values[:PROBED]), default=0) <= LONGEST_NAME
 
 
 def _one_of(name: str, found: str, known: Iterable[str]) -> str:

@@ -38,6 +38,7 @@ class State:
     region: str = ""
     by: str = ""  # a column
     group: str = ""  # and the value that rows have in it
+    found: str = ""  # a region that was searched: its place from 1, an @, and the lens
     repair: str = ""  # a calibrator
     bin: int = -1  # the mark whose rows are shown
     low: float = 0.0  # or the range of predictions
@@ -78,7 +79,7 @@ class State:
     @property
     def source(self) -> "State":
         """What says which rows are looked at, and nothing else."""
-        names = ("model", "region", "by", "group", "repair", "lesson", "beta0", "beta1")
+        names = ("model", "region", "by", "group", "found", "repair", "lesson", "beta0", "beta1")
         return State(**{name: getattr(self, name) for name in names})
 
     @property

@@ -86,7 +86,8 @@ class MonitorDiagram(Diagram):
         over = np.flatnonzero(self.evidence > HIGHEST)
         if over.size:
             at = np.array([float(self.rows[over[0]]), HIGHEST])
-            parts.append(Label(at, f"more than 10^{HIGHEST:.0f}", (-1, 1), "name"))
+            side = (1, -1) if at[0] < right / 2 else (-1, 1)  # away from the axis and the curve
+            parts.append(Label(at, f"more than 10^{HIGHEST:.0f}", side, "name"))
         return Picture(self.text, tuple(parts), self._keys(), frame)
 
     def _alarms(self, heights: Floats, limit: float) -> list[Part]:
@@ -100,7 +101,8 @@ class MonitorDiagram(Diagram):
                 shape = "circle" if name == "alarm" else "diamond"
                 off = np.array([name == "alarm"])
                 found.append(Marks(at, off, (note,), np.full(1, 0.8), (shape,)))
-                found.append(Label(at[0], f"{row:,}", (-1, 1), "name"))
+                side = 1 if row < self.n / 4 else -1  # away from the axis
+                found.append(Label(at[0], f"{row:,}", (side, 1), "name"))
         return found
 
     def _keys(self) -> tuple[Key, ...]:

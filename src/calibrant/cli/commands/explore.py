@@ -63,7 +63,8 @@ def _page(
 
     plain = "probabilities", None, False, ()
     reading = {name: value for name, value in inputs.reading.items() if value not in plain}
-    session = Session(models, files, inputs.resamples, inputs.seed, reading, inputs.words)
+    drawn = inputs.resamples, inputs.seed
+    session = Session(models, files, *drawn, reading, inputs.words, demo=not files)
     first = State(region=inputs.region or "")
     session.rows(first)
     title = ", ".join(file.name for file in files) or "Networks on CIFAR-10"
