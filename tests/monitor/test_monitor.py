@@ -314,6 +314,11 @@ def test_monitors_merge_by_the_mean_or_the_product():
     assert "2 monitors, 800 rows" in str(product)
     with pytest.raises(ValueError, match="found the same twice"):
         first.merge(first)
+    with pytest.raises(ValueError, match="found the same twice"):
+        first.merge(second, cal.Monitor.from_dict(second.to_dict()), independent=True)
+    groups = lenses.Groups([[0, 1], [2, 3]])  # which has no short name
+    pair = [watched(*class_rows(30, seed=seed), lens=groups) for seed in (1, 2)]
+    assert pair[0].merge(pair[1]).n == 60
     with pytest.raises(TypeError, match="must be monitors; found int"):
         first.merge(3)
 

@@ -44,7 +44,7 @@ STEP = 1 << 20  # bytes that are unpacked at a time
 
 
 class NoRowsError(ValueError):
-    """A file that names columns and has no rows."""
+    """A file that names columns and has no rows: the cause of the ValueError that readers see."""
 
 
 @contextmanager
@@ -219,7 +219,7 @@ def one_sentence(file: str) -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
-        kind = type(error) if type(error) in (TypeError, NoRowsError) else ValueError
+        kind = TypeError if type(error) is TypeError else ValueError
         raise kind(f"{file}: {_sentence(error)}") from error
 
 

@@ -70,8 +70,10 @@ class Journal:
         try:
             with _whole_lines(file) as place:
                 data = None if place is None else load(place)
-        except NoRowsError:  # of a night without any
-            data = None
+        except ValueError as error:
+            if not isinstance(error.__cause__, NoRowsError):
+                raise
+            data = None  # of a night without any
         if data is None:
             return 0
         name = str(file.resolve())

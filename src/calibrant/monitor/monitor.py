@@ -323,12 +323,14 @@ class Monitor:
         for streams that are independent of each other. Rows of two monitors cannot become those
         of one: bets learn from the order of time.
         """
-        for other in others:
+        every = (self, *others)
+        for k, other in enumerate(others, 1):
             if not isinstance(other, Monitor):
                 raise TypeError(f"`others` must be monitors; found {type(other).__name__}.")
-            if other is self or (other.n and other.to_dict() == self.to_dict()):
+            if any(
+                other is each or (other.n and other._packed == each._packed) for each in every[:k]
+            ):
                 raise ValueError("`others` must have seen other rows; found the same twice.")
-        every = (self, *others)
         logs = [each.log_evalue for each in every]
         return Merged.of(logs, sum(each.n for each in every), independent)
 
@@ -342,9 +344,14 @@ class Monitor:
             "crossed": self._crossed,
             "curve": self._curve.to_dict(),
             "waiting": self._waiting.to_list(),
-            "streams": [[saved.packed(each) for each in slots] for slots in self._streams],
+            "streams": self._packed,
         }
         return saved.sealed(body)
+
+    @property
+    def _packed(self) -> list[list[dict[str, str]]]:
+        """What all rows have left behind, as texts."""
+        return [[saved.packed(each) for each in slots] for slots in self._streams]
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> "Monitor":
