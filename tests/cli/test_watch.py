@@ -187,6 +187,18 @@ def test_rows_that_lack_a_value_are_counted_once(tmp_path):
     assert (found.exit_code, "have changed since" in found.output) == (1, True)
 
 
+def test_a_night_of_one_outcome_needs_the_names_of_both(tmp_path):
+    state = tmp_path / "state.json"
+    for name, label in (("1", "ok"), ("2", "fraud")):
+        (tmp_path / f"{name}.csv").write_text(f"label,prob_fraud\n{label},0.2\n")
+    named = ("--classes", "ok,fraud")
+    assert run("watch", tmp_path / "1.csv", "--state", state, *named).exit_code == 0
+    found = run("watch", tmp_path / "2.csv", "--state", state)
+    assert (found.exit_code, "Name them with --classes" in found.output) == (1, True)
+    assert "1 new row" in run("watch", tmp_path, "--state", state, *named).output
+    assert monitor_of(state).n == 2
+
+
 def test_settings_belong_to_a_state(tmp_path):
     file, state = tmp_path / "rows.csv", tmp_path / "state.json"
     file.write_text(HEADER + lines(30))
