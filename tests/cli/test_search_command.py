@@ -1,6 +1,7 @@
 """Regions of rows, from the command line and on the page of a report."""
 
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import polars as pl
@@ -75,6 +76,28 @@ def test_gaps_are_a_level(wards, tmp_path):
     data = load(path, keep=["age"])
     assert sum(value is None for value in data.columns["age"]) == frame["age"].null_count()
     assert run("search", path, "--resamples", "19").exit_code == 0
+
+
+def test_lists_and_records_are_left_out_and_said_so(wards, tmp_path):
+    lists = pl.Series([[0.1, 0.2]] * pl.read_csv(wards).height)
+    frame = pl.read_csv(wards).with_columns(
+        lists.alias("vector"),
+        pl.struct("age").alias("record"),
+        lists.alias("words").cast(pl.List(pl.String)),
+    )
+    frame.write_parquet(tmp_path / "rows.parquet")
+    words = ["--resamples", "19", "--json"]
+    paths = [tmp_path / "rows.parquet"]
+    if find_spec("pyarrow"):
+        paths.append(tmp_path)
+    for path in paths:
+        found = run("search", path, *words)
+        assert found.exit_code == 0, found.output
+        reading = json.loads(found.stdout)["reading"]
+        assert reading["left_out"] == reading["nested"] == ["vector", "record", "words"]
+    found = run("search", tmp_path / "rows.parquet", "--columns", "vector")
+    assert found.exit_code == 1
+    assert "column 'vector' must be whole numbers or names; found List(Float64)" in found.stderr
 
 
 def test_refusals(wards):

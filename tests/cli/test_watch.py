@@ -1,11 +1,13 @@
 """``calibrant watch``: every row once, whatever happens."""
 
+import gzip
 import json
 import os
 import subprocess
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
 from command import run, run_process
 from typer.testing import CliRunner
@@ -71,6 +73,22 @@ def test_new_files_of_a_folder_are_read_and_renamed_ones_are_not(tmp_path, monke
     assert "no new rows" in run("watch", folder, "--state", state).output
     monkeypatch.chdir(folder)
     assert "no new rows" in run("watch", "2.csv", folder / "3.csv", "--state", state).output
+
+
+def test_a_folder_may_hold_all_formats_and_nights_without_rows(tmp_path):
+    folder, state = tmp_path / "rows", tmp_path / "state.json"
+    folder.mkdir()
+    with gzip.open(folder / "1.csv.gz", "wt") as file:
+        file.write(HEADER + lines(30, seed=1))
+    rows = pl.read_csv((HEADER + lines(20, seed=2)).encode())
+    rows.clear().write_parquet(folder / "2.parquet")
+    (folder / "3.csv").write_text("")
+    rows.write_parquet(folder / "4.parquet")
+    found = run("watch", folder, "--state", state)
+    assert found.exit_code == 0, found.output
+    assert "1.csv.gz: 30 new rows" in found.output
+    assert "4.parquet: 20 new rows; no alarm after 50 rows" in found.output
+    assert run("watch", folder / "2.parquet", "--state", state).output.startswith("no new rows")
 
 
 @pytest.mark.parametrize("text", ["1,0.9\n", "0,0.01\n" * 40])
@@ -167,6 +185,18 @@ def test_rows_that_lack_a_value_are_counted_once(tmp_path):
     (folder / "0.csv").write_text(text.replace(",0.2\n", "1,0.2\n", 1))  # known by now
     found = run("watch", folder, "--state", state, "--drop-missing")
     assert (found.exit_code, "have changed since" in found.output) == (1, True)
+
+
+def test_a_night_of_one_outcome_needs_the_names_of_both(tmp_path):
+    state = tmp_path / "state.json"
+    for name, label in (("1", "ok"), ("2", "fraud")):
+        (tmp_path / f"{name}.csv").write_text(f"label,prob_fraud\n{label},0.2\n")
+    named = ("--classes", "ok,fraud")
+    assert run("watch", tmp_path / "1.csv", "--state", state, *named).exit_code == 0
+    found = run("watch", tmp_path / "2.csv", "--state", state)
+    assert (found.exit_code, "Name them with --classes" in found.output) == (1, True)
+    assert "1 new row" in run("watch", tmp_path, "--state", state, *named).output
+    assert monitor_of(state).n == 2
 
 
 def test_settings_belong_to_a_state(tmp_path):

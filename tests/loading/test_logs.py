@@ -77,6 +77,13 @@ def test_several_contexts_may_precede_one_text(tmp_path):
         cal.load(write(tmp_path / "x.jsonl", [three]))
 
 
+@pytest.mark.parametrize("bad", [[-1.0, np.nan, -2.0], [-1.0, np.inf], [-np.inf, -np.inf]])
+def test_what_is_no_likelihood_is_refused_where_it_stands(tmp_path, bad):
+    rows = [*samples(), sample(3, bad, 0)]
+    with pytest.raises(ValueError, match=r"samples must have log-likelihoods.*; row 3 has"):
+        cal.load(write(tmp_path / "x.jsonl", rows))
+
+
 def test_choices_without_the_question_are_left_out(tmp_path):
     rows = [sample(i, [*logs, *logs[::-1]], i % 2) for i, logs in enumerate(LOGS)]
     path = write(tmp_path / "x.jsonl", [row | {"acc_mutual_info": 1.0} for row in rows])

@@ -130,6 +130,7 @@ def test_without_an_alarm_nothing_began():
     assert str(cal.Monitor()) == "no rows yet"
     calm = cal.Monitor()
     calm.update([], [])
+    calm.predict([], [])
     assert (calm.n, calm.evalue, calm.pvalue) == (0, 1, 1)
     assert cal.Monitor().bias is cal.Monitor().bias_interval is cal.Monitor().which is None
 
@@ -197,6 +198,27 @@ def test_rows_without_outcome_are_left_out_and_said():
     assert as_floats.to_dict() == monitor.to_dict()
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "boolean", "string"])
+def test_missing_values_of_pandas_are_known(dtype):
+    pd = pytest.importorskip("pandas")
+    p, y = rows(3)
+    holes = pd.array([str(y[0]) if dtype == "string" else y[0], None, y[2]], dtype)
+    monitor = watched(p, pd.Series(holes))
+    assert (monitor.n, monitor.missing) == (2, 1)
+    assert monitor.log_evalue == watched(p[[0, 2]], y[[0, 2]]).log_evalue
+
+
+def test_frames_may_be_predicted():
+    probs, labels = class_rows(20, m=3)
+    monitor = cal.Monitor("class:b")
+    monitor.predict(range(20), pl.DataFrame(probs, schema=[f"prob_{name}" for name in "abc"]))
+    assert cal.Monitor.from_dict(monitor.to_dict()).to_dict() == monitor.to_dict()
+    assert str(monitor) == "no rows yet; 20 rows waiting"
+    assert monitor.which is None
+    monitor.observe(range(20), [("a", "b", "c")[y] for y in labels])
+    assert monitor.log_evalue == watched(probs, labels, lens="class:1").log_evalue
+
+
 def test_frames_and_names_of_classes_are_taken():
     probs, labels = class_rows(200, m=3)
     frame = pl.DataFrame({f"prob_{name}": probs[:, j] for j, name in enumerate("abc")})
@@ -235,7 +257,7 @@ def test_late_outcomes_are_refused_where_they_do_not_fit():
     monitor.observe(["b"], [1])
     with pytest.raises(ValueError, match="'b' was observed before"):
         monitor.observe(["b"], [1])
-    with pytest.raises(ValueError, match="from 0 to 1; row 0 has 7"):
+    with pytest.raises(ValueError, match="among the classes '0', '1'; row 0 has 7"):
         monitor.observe(["a"], [7])
     assert monitor.waiting == 2
     monitor.observe(["a"], [None])
@@ -265,6 +287,14 @@ def test_what_cannot_be_bet_on_is_refused():
         watched(p, y).update(*class_rows(10))
     with pytest.raises(TypeError, match="`labels` must be given"):
         cal.Monitor().update(p)
+    with pytest.raises(
+        ValueError, match=r"`probs` must be of shape \(n, m\) or \(n,\); found \(\)"
+    ):
+        cal.Monitor().update(0.3, 1)
+    with pytest.raises(
+        ValueError, match=r"`probs` must be of shape \(n, m\) or \(n,\); found \(\)"
+    ):
+        cal.Monitor().predict(["a"], 0.3)
     with pytest.raises(ValueError, match="at least one lens"):
         cal.Monitor([])
     with pytest.raises(ValueError, match="`alpha` must be between 0 and 1"):
@@ -284,6 +314,11 @@ def test_monitors_merge_by_the_mean_or_the_product():
     assert "2 monitors, 800 rows" in str(product)
     with pytest.raises(ValueError, match="found the same twice"):
         first.merge(first)
+    with pytest.raises(ValueError, match="found the same twice"):
+        first.merge(second, cal.Monitor.from_dict(second.to_dict()), independent=True)
+    groups = lenses.Groups([[0, 1], [2, 3]])  # which has no short name
+    pair = [watched(*class_rows(30, seed=seed), lens=groups) for seed in (1, 2)]
+    assert pair[0].merge(pair[1]).n == 60
     with pytest.raises(TypeError, match="must be monitors; found int"):
         first.merge(3)
 

@@ -32,6 +32,16 @@ def test_columns_of_dates_are_known():
     assert dates_of({}) is None
 
 
+def test_times_of_one_zone_are_as_written_and_those_of_several_universal():
+    for zone in ("Z", "+02:00", "-0530"):
+        _, found = dates_of({"when": [f"2026-03-29T00:30:00{zone}", f"2026-03-29 03:00{zone}"]})
+        assert found.astype(str).tolist() == ["2026-03-29T00:30:00", "2026-03-29T03:00:00"]
+    texts = ["2026-10-25T02:30:00+02:00", "2026-10-25 02:10:00+0100", "2026-10-25T02:10:00-05:30"]
+    _, found = dates_of({"when": texts})
+    universal = ["2026-10-25T00:30:00", "2026-10-25T01:10:00", "2026-10-25T07:40:00"]
+    assert found.astype(str).tolist() == universal
+
+
 def test_periods_are_days_months_or_years():
     first = np.datetime64("2026-01-01", "s")
     for days, unit in ((10, "D"), (300, "M"), (4000, "Y")):

@@ -1,6 +1,7 @@
 """Columns cut into codes: what conditions there are, and what they say."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from calibrant.cuts.columns import cut_columns, distinct_values
@@ -106,6 +107,9 @@ def test_odd_columns():
     found, left_out = cut(lacking=[None] * 60, lists=[[1], [2, 3]] * 30, inf=[np.inf, 0.0] * 30)
     assert [one.cut.names for one in found] == [("[1]", "[2, 3]"), ("0", "inf")]
     assert left_out == [("lacking", "one value")]
+    pairs, left_out = cut(pairs=[[1, 2], [3, 4]] * 30, records=pl.Series([{"a": 1}, {"a": 2}] * 30))
+    assert [one.cut.names for one in pairs] == [("[1, 2]", "[3, 4]"), ("[1]", "[2]")]
+    assert not left_out
 
 
 def test_one_number_in_several_spellings_has_one_code():

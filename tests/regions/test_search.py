@@ -304,6 +304,18 @@ def test_the_price_of_looking():
     assert "a region of 60 rows must be off by" in many.notes[0]
 
 
+def test_where_nothing_differs_all_rows_are_the_region():
+    data = cal.Predictions(np.full(N, 0.3), np.arange(N) % 2)
+    found = cal.search(data, {"one": ["x"] * N}, n_resamples=99)
+    assert (found.n_regions, found[0].conditions) == (1, "all rows")
+    assert found[0].mask.all()
+    assert found[0].bias == pytest.approx(-0.2)
+    assert [name for name, _ in found.left_out] == ["one", "P(1)"]
+    assert found.price.alone <= found.price.searched
+    with pytest.raises(ValueError, match="`data` must have a region of 40 rows or more"):
+        cal.search(cal.Predictions([0.3], [1]), n_resamples=19)
+
+
 def test_refusals():
     weighted = cal.Predictions(P, DATA.labels, weights=np.ones(N))
     with pytest.raises(ValueError, match="`data` must have no weights here"):
@@ -320,7 +332,9 @@ def test_refusals():
         cal.search(DATA, COLUMNS, min_rows=700)
     with pytest.raises(ValueError, match="`columns` must have a value for each of the 600 rows"):
         cal.search(DATA, {"x": [1, 2]})
-    with pytest.raises(ValueError, match="`columns` must name columns that were kept"):
+    with pytest.raises(
+        ValueError, match="`columns` must name columns that were kept beside the data; none"
+    ):
         cal.search(DATA, ["age"])
     with pytest.raises(TypeError, match="`columns` must be a dict of columns"):
         cal.search(DATA, 3)

@@ -129,8 +129,8 @@ class Inputs:
         models = self.load_all(files, paired=False)
         if Path("-") in files:  # which is read once
             return models
-        left_out = [getattr(model.reading, "left_out", ()) for model in models.values()]
-        keep = [name for name in left_out[0] if all(name in others for others in left_out)]
+        others = [getattr(model.reading, "keepable", ()) for model in models.values()]
+        keep = [name for name in others[0] if all(name in each for each in others)]
         return self.load_all(files, paired=False, keep=keep) if keep else models
 
     def load_all(

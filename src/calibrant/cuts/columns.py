@@ -140,12 +140,12 @@ class Distinct(NamedTuple):
 
 def _array(column: Any) -> Array:
     """Return a column as an array of one dimension; of more, each row is a value."""
-    if hasattr(column, "to_numpy"):
-        return np.atleast_1d(column.to_numpy())
     try:
-        return np.atleast_1d(np.asarray(column))
+        array = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
     except ValueError:  # lists of several lengths
         return np.array([str(value) for value in column], object)
+    rows = [str(value) for value in array.tolist()] if array.ndim > 1 else array
+    return np.atleast_1d(np.asarray(rows))
 
 
 def texts_of(column: Any) -> Array:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 Check = Callable[[Sequence[str]], None]
 PARTS = 10  # of a file: beside the matrix, a tenth of the data is in memory
 TEXTS = ("String", "Categorical", "Enum")
-LABELS, NAMES = "the labels", "names of models and rows"
+NUMBERS = ("whole", "float", "list")
 
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -51,7 +51,7 @@ class Columnar:
     def first_labels(self, label: str) -> list[str]:
         """Return the labels of the first rows."""
         self.check([self.spelled[label]])
-        frame = _guarded(self.frame.select(self._names(label, LABELS)).head(SAMPLE).collect)
+        frame = _guarded(self.frame.select(self._names(label, label=True)).head(SAMPLE).collect)
         return distinct(frame.to_series().drop_nulls())
 
     def read(self, numeric: Sequence[str], named: Sequence[str]) -> pl.DataFrame:
@@ -59,7 +59,7 @@ class Columnar:
         order = [*numeric, *named]
         self.check([self.spelled[name] for name in order])
         asked = self._numbers(numeric)
-        asked += [self._names(name, LABELS if not j else NAMES) for j, name in enumerate(named)]
+        asked += [self._names(name, label=not j) for j, name in enumerate(named)]
         frame = _guarded(self.frame.select(asked).collect)
         return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in order])
 
@@ -67,7 +67,7 @@ class Columnar:
         """Return the expressions for columns of numbers, or of lists of numbers."""
         groups: dict[Any, list[str]] = {}
         for name in numeric:
-            if self.kinds[name] in ("text", "other") and self.types[name] != pl.Null():
+            if self.kinds[name] not in NUMBERS and self.types[name] != pl.Null():
                 cells = self.first_labels(name) if self.kinds[name] == "text" else []
                 hint = next(filter(None, map(remedy, cells)), "")
                 raise TypeError(
@@ -79,15 +79,16 @@ class Columnar:
             for target, names in groups.items()
         ]
 
-    def _names(self, name: str, what: str) -> Any:
+    def _names(self, name: str, *, label: bool) -> Any:
         """Return the expression for a column of numbers or texts that name something."""
         kind = self.types[name]
         column = cs.by_name(self.spelled[name])
         if isinstance(kind, pl.Boolean | pl.Categorical | pl.Enum):
             return column.cast(pl.String)
-        if kind.is_temporal() and what == NAMES:
+        if kind.is_temporal() and not label:
             return column.cast(pl.String)
         if not (kind.is_numeric() or isinstance(kind, pl.String | pl.Binary | pl.Null)):
+            what = "the labels" if label else f"column {name!r}"
             raise TypeError(f"{what} must be whole numbers or names; found {kind}.")
         return column
 
@@ -166,6 +167,8 @@ def _kind(kind: pl.DataType) -> Kind:
     inner = _inner(kind)
     if inner is not None and inner.is_numeric():
         return "list"
+    if kind.is_nested():
+        return "nested"
     return "text" if type(kind).__name__ in TEXTS else "other"
 
 

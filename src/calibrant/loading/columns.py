@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.checks.labels import Classes, shown, written
 from calibrant.checks.parameters import Source, more
+from calibrant.loading.plain_files import NoRowsError
 from calibrant.loading.roles import Kind, Roles
 
 FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)  # of its readers
@@ -138,7 +139,7 @@ def _complete(
     """Read columns; refuse them if they are empty, or have gaps where they may not."""
     frame = store.read(numeric, named)
     if frame.height == 0:
-        raise ValueError("there must be at least one row; found only the names of columns.")
+        raise NoRowsError("there must be at least one row; found only the names of columns.")
     for column in frame.get_columns():
         if column.null_count() and column.name not in gaps:
             row = column.is_null().arg_max() or 0

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from calibrant.checks.labels import shown
 from calibrant.checks.parameters import listed, more
 from calibrant.loading.columns import FAILURES, SAMPLE, refuse_width
-from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
+from calibrant.loading.plain_files import (
+    BOM,
+    NoRowsError,
+    created_text,
+    first_bytes,
+    opened_text,
+    reason_of,
+)
 from calibrant.loading.records import QUOTE, Record, records, with_number
 from calibrant.loading.roles import WEIGHTS, Kind, remedy, repeated
 
@@ -214,7 +221,7 @@ def delimited(path: Path) -> Delimited:
         rows = list(_first_rows(found, len(names)))
     _refuse_header(names)
     if not any(map(any, rows)):
-        raise ValueError("there must be at least one row; found only the names of columns.")
+        raise NoRowsError("there must be at least one row; found only the names of columns.")
     index = {name: j for j, name in enumerate(names) if name}
     sample = {name: _cells(rows, j) for name, j in index.items()}
     kinds = {name: _kind(name, cells) for name, cells in sample.items()}

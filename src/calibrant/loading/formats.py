@@ -62,6 +62,14 @@ def read_file(file: Path, options: Options) -> Table:
         return read_columns(understood(open_columns(plain), options, texts=texts), options)
 
 
+def is_readable(file: Path) -> bool:
+    """Whether the ending of a file says what is in it."""
+    try:
+        return bool(_ending(file))
+    except ValueError:
+        return False
+
+
 def _format(plain: Path) -> Callable[[Path], Rewritable] | None:
     """Return how to open a file, which must not be empty."""
     if not plain.stat().st_size:

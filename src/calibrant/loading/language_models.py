@@ -10,7 +10,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Mapping, Sequence
-from math import exp
+from math import exp, inf
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -117,7 +117,7 @@ def _scored(row: int, sample: Mapping[str, Any]) -> tuple[Sequence[float], int]:
     answers = [_likelihood(answer) for answer in sample["filtered_resps"]]
     if "acc_mutual_info" in sample:  # then all choices follow once more, without the question
         answers = answers[: len(answers) // 2]
-    if len(answers) < 2 or None in answers:
+    if len(answers) < 2 or None in answers or set(answers) == {-inf}:
         raise ValueError(
             "samples must have log-likelihoods of at least two choices; row"
             f" {row} has {brief(sample['filtered_resps'])}. Of answers that were generated, write"
@@ -136,9 +136,10 @@ def _scored(row: int, sample: Mapping[str, Any]) -> tuple[Sequence[float], int]:
 def _likelihood(answer: Any) -> float | None:
     """Return the log-likelihood of a choice, which is written as [number, whether greedy]."""
     try:
-        return float(answer[0]) if isinstance(answer, list) and len(answer) == 2 else None
+        found = float(answer[0]) if isinstance(answer, list) and len(answer) == 2 else inf
     except (TypeError, ValueError):
         return None
+    return found if found < inf else None  # no number is
 
 
 def _places(sample: Mapping[str, Any], logs: Any) -> Sequence[int]:

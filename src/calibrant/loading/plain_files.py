@@ -43,6 +43,10 @@ LEAST = 1 << 26  # bytes that any file may unpack to
 STEP = 1 << 20  # bytes that are unpacked at a time
 
 
+class NoRowsError(ValueError):
+    """A file that names columns and has no rows: the cause of the ValueError that readers see."""
+
+
 @contextmanager
 def plain_file(path: Path) -> Iterator[Path]:
     """Give a file that is not compressed and that every library can open by its name.
@@ -221,7 +225,7 @@ def one_sentence(file: str) -> Iterator[None]:
 
 def _sentence(error: BaseException) -> str:
     """Say what is wrong."""
-    if type(error) in (ValueError, TypeError, ImportError):
+    if type(error) in (ValueError, TypeError, ImportError, NoRowsError):
         return str(error)
     if isinstance(error, OSError):
         return f"the file must be readable; {error.strerror or reason_of(error)}."

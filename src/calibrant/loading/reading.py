@@ -41,6 +41,8 @@ class Reading:
         How many rows were left out since they lacked a value.
     dropped_rows : tuple of str, default ()
         The first of them, in words.
+    nested : tuple of str, default ()
+        Those of the other columns that hold lists or records, and so cannot be kept.
 
     Examples
     --------
@@ -64,6 +66,12 @@ class Reading:
     percent: bool = False
     dropped: int = 0
     dropped_rows: tuple[str, ...] = ()
+    nested: tuple[str, ...] = ()
+
+    @property
+    def keepable(self) -> tuple[str, ...]:
+        """The other columns that can be kept beside the predictions."""
+        return tuple(name for name in self.left_out if name not in self.nested)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values."""

@@ -51,7 +51,7 @@ ONE_HOT = (  # what to do with columns of labels, one for each class
     " column as `label`, and that of its probability as `probs`."
 )
 
-Kind = Literal["float", "whole", "list", "text", "other"]  # what a column holds
+Kind = Literal["float", "whole", "list", "nested", "text", "other"]  # what a column holds
 Values = Literal["probabilities", "rounded", "logits"]
 
 

@@ -81,10 +81,10 @@ def scan(
         return _of_frame(path, home, options, row, engine)
     workers = as_workers(engine)
     files = listed_files(path)
-    columns, fragments, names = _open(files, options, row)
+    columns, fragments, types = _open(files, options, row)
     if not fragments:
         raise ValueError("`path` must hold at least one row; found none.")
-    return Scan(columns, tuple(fragments), workers, _reading(columns, names))
+    return Scan(columns, tuple(fragments), workers, _reading(columns, types))
 
 
 def _of_frame(frame: Any, home: str, options: Options, row: str | None, engine: Any) -> Scan:
@@ -112,12 +112,12 @@ def _of_frame(frame: Any, home: str, options: Options, row: str | None, engine: 
         workers, fragments = SparkFrame(frame), (Whole(frame.count()),)
     if not fragments or not fragments[0].n:
         raise ValueError("`path` must hold at least one row; found none.")
-    return Scan(columns, fragments, workers, _reading(columns, list(types)))
+    return Scan(columns, fragments, workers, _reading(columns, types))
 
 
 def _open(
     files: Sequence[str], options: Options, row: str | None
-) -> tuple[Columns, list[Fragment], list[str]]:
+) -> tuple[Columns, list[Fragment], Types]:
     """Read the footers of all files; the first one says which columns hold what."""
     first = open_parquet(files[0])
     types = _types(first.schema_arrow)
@@ -139,12 +139,15 @@ def _open(
             f" {files[0].rsplit('/', 1)[-1]}, or of other types."
         )
     keys = [name for name in folder_keys(files[0]) if name not in types]
-    return columns, fragments, [*types, *keys]
+    return columns, fragments, {**types, **dict.fromkeys(keys)}
 
 
-def _reading(columns: Columns, names: Sequence[str]) -> Reading:
+def _reading(columns: Columns, types: Types) -> Reading:
     """Say which columns were taken for what."""
+    from pyarrow.types import is_nested  # noqa: PLC0415 (an extra)
+
     classes = columns.known.names
+    left_out = tuple(name for name in types if name not in columns.names)
     return Reading(
         columns.label,
         columns.probs,
@@ -152,7 +155,8 @@ def _reading(columns: Columns, names: Sequence[str]) -> Reading:
         columns.weight,
         id=columns.row,
         kept=columns.kept,
-        left_out=tuple(name for name in names if name not in columns.names),
+        left_out=left_out,
+        nested=tuple(name for name in left_out if types[name] and is_nested(types[name])),
         lists=columns.lists,
         logits=columns.logits,
         normalize=columns.normalize,

@@ -197,7 +197,8 @@ def _checked(
     correct = roles.correct and single
     reading = reading_of(chosen, roles, known, store.kinds, options, correct)
     count, rows = getattr(store, "dropped", (0, ()))
-    reading = replace(reading, dropped=count, dropped_rows=rows)
+    nested = tuple(name for name in reading.left_out if store.kinds[name] in ("list", "nested"))
+    reading = replace(reading, dropped=count, dropped_rows=rows, nested=nested)
     return Table(probs, labels, known.names, weights, loaded.names, reading, source)
 
 

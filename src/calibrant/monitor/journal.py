@@ -19,13 +19,14 @@ from typing import Any, final
 import numpy as np
 
 from calibrant.checks.files import whole_file
+from calibrant.loading.formats import is_readable
+from calibrant.loading.plain_files import NoRowsError
 from calibrant.monitor import saved
 from calibrant.monitor.monitor import Monitor
 from calibrant.predictions import Predictions
 
 FORMAT = "calibrant watch"
 LINES = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson")  # files that grow line by line
-READ = (*LINES, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".npz", ".json")
 DIFFERENT = 16  # rows that two files do not share by chance, if they differ from one another
 LOOKED_AT = 1000  # rows among which these are looked for
 Load = Callable[[Path], Predictions]
@@ -66,8 +67,13 @@ class Journal:
 
     def read(self, file: Path, load: Load) -> int:
         """Watch the new rows of a file, and save; return how many there are."""
-        with _whole_lines(file) as place:
-            data = None if place is None else load(place)
+        try:
+            with _whole_lines(file) as place:
+                data = None if place is None else load(place)
+        except ValueError as error:
+            if not isinstance(error.__cause__, NoRowsError):
+                raise
+            data = None  # of a night without any
         if data is None:
             return 0
         name = str(file.resolve())
@@ -147,7 +153,7 @@ def files_in(paths: list[Path]) -> list[Path]:
 
 
 def _is_data(file: Path) -> bool:
-    return file.is_file() and file.suffix.lower() in READ and not file.name.startswith(".")
+    return file.is_file() and is_readable(file) and not file.name.startswith(".")
 
 
 @contextmanager

@@ -110,21 +110,31 @@ def known_rows(
     known, outcomes = _known_labels(labels)
     names = _names(probs, classes)
     if known is None or len(known) != len(probs):
-        return np.ones(len(probs), bool), Predictions(probs, outcomes, names)
+        data = Predictions(probs, outcomes, names)
+        return np.ones(data.n, bool), data
     if not known.any():
         return known, None
     return known, Predictions(np.asarray(probs)[known], outcomes[known], names)
 
 
-def unlabelled(probs: np.ndarray[Any, Any], classes: tuple[str, ...] | None) -> Predictions:
-    """Return rows with any outcome, to refuse what is no prediction."""
-    names = _names(probs, classes)
-    return Predictions(probs, ["0" if names is None else names[0]] * len(probs), names)
+def unlabelled(probs: Any, classes: tuple[str, ...] | None) -> Predictions:
+    """Return rows with any outcome, to refuse what is no prediction, and to learn the classes."""
+    first = np.zeros((*(np.shape(probs) or (1,)), 2)[:2])
+    first[:, 0] = 1.0
+    return Predictions(probs, first, _names(probs, classes))
+
+
+def is_empty(rows: Any) -> bool:
+    """Whether there are no rows; what has no length is none of them."""
+    try:
+        return len(rows) == 0
+    except TypeError:
+        return False
 
 
 def _names(probs: Any, classes: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Return the classes that are known, for labels that are names."""
-    width = (*np.shape(probs), 2)[1]
+    width = (*np.shape(probs)[1:], 2)[0]
     return classes if classes and len(classes) == width else None
 
 
@@ -145,4 +155,6 @@ def _known_labels(labels: Any) -> tuple[Any, Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and isnan(value))
+    if value is None or type(value).__name__ == "NAType":  # of pandas
+        return True
+    return isinstance(value, float) and isnan(value)

@@ -14,7 +14,7 @@ from calibrant.lenses import Lens
 from calibrant.monitor import bias, findings, saved, sentences
 from calibrant.monitor.curve import Curve
 from calibrant.monitor.findings import Direction, Finding
-from calibrant.monitor.late import Waiting, known_rows, unlabelled
+from calibrant.monitor.late import Waiting, is_empty, known_rows, unlabelled
 from calibrant.monitor.merged import Merged
 from calibrant.monitor.starts import Start, find_start
 from calibrant.monitor.streams import (
@@ -127,7 +127,7 @@ class Monitor:
             return
         if labels is None:
             raise TypeError("`labels` must be given: the outcome of each row, None if not known.")
-        if not len(probs):  # a night without rows
+        if is_empty(probs):  # a night without rows
             return
         known, data = known_rows(probs, labels, self._classes)
         if data is not None:
@@ -144,9 +144,13 @@ class Monitor:
         probs : array_like of shape (n, m) or (n,)
             Predictions.
         """
-        rows = np.asarray(probs)
-        check_rows(unlabelled(rows, self._classes), self._classes)
-        self._waiting.predict(ids, rows)
+        if is_empty(probs) and is_empty(ids):  # a night without rows
+            return
+        data = unlabelled(probs, self._classes)
+        check_rows(data, self._classes)
+        if not self._streams:
+            self._begin(data)
+        self._waiting.predict(ids, np.asarray(probs))
 
     def observe(self, ids: Sequence[Any], labels: Sequence[Any]) -> None:
         """Tell outcomes of rows that were predicted.
@@ -277,7 +281,7 @@ class Monitor:
     @property
     def which(self) -> Finding | None:
         """The bet that has most of the wealth; None before the first row."""
-        if not self._streams:
+        if not self.n:
             return None
         best = self._best
         j = next(j for j, slots in enumerate(self._streams) if best in slots)
@@ -319,12 +323,14 @@ class Monitor:
         for streams that are independent of each other. Rows of two monitors cannot become those
         of one: bets learn from the order of time.
         """
-        for other in others:
+        every = (self, *others)
+        for k, other in enumerate(others, 1):
             if not isinstance(other, Monitor):
                 raise TypeError(f"`others` must be monitors; found {type(other).__name__}.")
-            if other is self or (other.n and other.to_dict() == self.to_dict()):
+            if any(
+                other is each or (other.n and other._packed == each._packed) for each in every[:k]
+            ):
                 raise ValueError("`others` must have seen other rows; found the same twice.")
-        every = (self, *others)
         logs = [each.log_evalue for each in every]
         return Merged.of(logs, sum(each.n for each in every), independent)
 
@@ -338,9 +344,14 @@ class Monitor:
             "crossed": self._crossed,
             "curve": self._curve.to_dict(),
             "waiting": self._waiting.to_list(),
-            "streams": [[saved.packed(each) for each in slots] for slots in self._streams],
+            "streams": self._packed,
         }
         return saved.sealed(body)
+
+    @property
+    def _packed(self) -> list[list[dict[str, str]]]:
+        """What all rows have left behind, as texts."""
+        return [[saved.packed(each) for each in slots] for slots in self._streams]
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> "Monitor":

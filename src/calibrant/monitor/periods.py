@@ -1,7 +1,7 @@
 """Rows with dates, watched in the order of time: bias and evidence by day, month or year."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,7 +17,10 @@ from calibrant.predictions import Predictions
 
 Dates = NDArray[np.datetime64]
 
-DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?)?Z?")
+DATE = re.compile(
+    r"(?P<time>\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?)?)"
+    r"(Z|(?P<hours>[+-]\d{2}):?(?P<minutes>\d{2}))?"
+)
 HEADER = ("period", "rows", words.BIAS, "e-value", "found")
 DAYS = {"D": 60, "M": 5 * 366}  # the longest span of which days, and months, are shown
 LETTERS = {"D": 10, "M": 7, "Y": 4}  # of a date
@@ -80,13 +83,23 @@ class OverTime(NamedTuple):
 def dates_of(columns: Mapping[str, Any]) -> tuple[str, Dates] | None:
     """Return the first column of dates, as they are written in ISO 8601; None if there is none."""
     for name, texts in columns.items():
-        if len(texts) and all(DATE.fullmatch(str(text)) for text in set(texts)):  # some are None
-            plain = [text.rstrip("Z") for text in texts]
+        found = [DATE.fullmatch(str(text)) for text in texts]  # some are None
+        if found and all(found):
             try:
-                return name, np.array(plain, "datetime64[s]")
+                return name, _moments(found)
             except ValueError:  # such as a month 13
                 continue
     return None
+
+
+def _moments(found: Sequence[Any]) -> Dates:
+    """Return dates as they are written, or of several time zones in universal time."""
+    dates = np.array([each["time"] for each in found], "datetime64[s]")
+    ahead = [f"{each['hours'] or '+00'}{each['minutes'] or '00'}" for each in found]
+    if len(set(ahead)) == 1:
+        return dates
+    minutes = [int(each[:3]) * 60 + int(each[0] + each[3:]) for each in ahead]
+    return np.asarray(dates - np.array(minutes, "timedelta64[m]"))
 
 
 def over_time(data: Predictions) -> OverTime | None:

@@ -12,7 +12,7 @@ def told(monitor: "Monitor") -> str:
     """Say whether there is an alarm, since when, and how far off predictions are."""
     rows = words.many(monitor.n, "row")
     if not monitor.n:
-        return "no rows yet"
+        return f"no rows yet{_beside(monitor)}"
     evidence = f"e-value {monitor.evalue:.3g}"
     if monitor.alarm is None and monitor.change is None:
         told = f"no alarm after {rows}: {evidence}, alarm at {1 / monitor.alpha:.3g}"

@@ -95,7 +95,7 @@ def check_rows(data: Predictions, classes: tuple[str, ...] | None) -> None:
     if classes is not None and data.classes != classes:
         raise ValueError(
             f"`probs` must have the same classes in every portion, {_some(classes)}; found"
-            f" {_some(data.classes)}."
+            f" {_some(data.classes)}. Name them with `classes`."
         )
 
 

@@ -126,7 +126,8 @@ def _pairs(columns: Sequence[Column], depth: int) -> list[tuple[int, int]]:
     """Return the pairs of columns, numbered from 1, that have regions; 0 stands for none."""
     alone = [(0, c) for c, column in enumerate(columns, 1) if column.alone]
     paired = [c for c, column in enumerate(columns, 1) if column.paired]
-    return alone + (list(combinations(paired, 2)) if depth > 1 else [])
+    both = list(combinations(paired, 2)) if depth > 1 else []
+    return [*alone, *both] or [(0, 0)]  # where no column differs between rows, there are all rows
 
 
 def _rectangles(pair: int, first: Sequence[Span], second: Sequence[Span]) -> tuple[Ints, ...]:

@@ -168,7 +168,7 @@ class Price(NamedTuple):
     def of(cls, n: int, limit: float, variance: float) -> "Price":
         """Return the price, where the largest of all regions must reach `limit`."""
         unit = sqrt(variance / n)
-        return cls(n, (limit + POWER) * unit, (ALONE + POWER) * unit)
+        return cls(n, (max(limit, ALONE) + POWER) * unit, (ALONE + POWER) * unit)
 
 
 @final

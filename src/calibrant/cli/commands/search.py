@@ -103,7 +103,7 @@ def _load(file: Path, columns: str | None, inputs: Inputs) -> "Predictions | Sca
             raise ValueError(re.sub("`(keep|by)`", "`columns`", str(error))) from None
     if not inputs.streams(file):
         return inputs.load(file, columns=True)
-    others = inputs.scan(file).reading.left_out
+    others = inputs.scan(file).reading.keepable
     return replace(inputs, by=",".join(others) or None).open(file)
 
 

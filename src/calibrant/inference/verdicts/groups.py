@@ -251,10 +251,11 @@ def named_columns(data: Predictions, given: Any, argument: str) -> Mapping[str, 
     names = _names(given, argument)
     missing = sorted(set(names) - set(data.columns))
     if missing:
+        known = listed(data.columns)
+        found = f"{listed(missing)} not among {known}" if known else "none were"
         raise ValueError(
-            f"`{argument}` must name columns that were kept beside the data; {listed(missing)} not"
-            f" among {listed(data.columns)}. Keep them with load(…, keep=…), or give them as a"
-            " dict."
+            f"`{argument}` must name columns that were kept beside the data; {found}. Keep them"
+            " with load(…, keep=…), or give them as a dict."
         )
     return {name: data.columns[name] for name in names}
 
