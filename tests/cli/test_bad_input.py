@@ -292,6 +292,30 @@ def test_a_reader_that_has_seen_enough_is_no_error(good):
     assert result.stderr == ""
 
 
+@pytest.mark.skipif(os.name == "nt", reason="shells there close nothing")
+def test_closed_standard_streams_are_no_error(good, tmp_path):
+    page = tmp_path / "r.html"
+    command = " ".join([*COMMAND, "report", str(good), "--resamples", "19", "-o", str(page)])
+    assert subprocess.run(["bash", "-c", f"{command} <&- >&- 2>&-"], check=False).returncode == 0
+    assert page.read_text().endswith("</html>")
+    command = " ".join([*COMMAND, "evaluate", "-", "<&-"])
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (
+        result.stderr
+        == "calibrant: standard input: the file must have a header and rows; it is empty.\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are UTF-8 elsewhere")
+def test_names_that_are_not_utf8_are_shown(good, tmp_path):
+    odd = tmp_path / os.fsdecode(b"\xff.csv")
+    odd.write_bytes(good.read_bytes())
+    for words in (["report", "-o", tmp_path / "r.html"], ["plot", good, "-o", tmp_path / "r.svg"]):
+        result = run(*words, odd, *QUICK)
+        assert result.exit_code == 0, result.output
+        assert r"\udcff" in words[-1].read_text()
+
+
 def test_no_traceback_in_a_process_of_its_own(tmp_path):
     result = run_process("evaluate", tmp_path / "none.csv")
     assert result.returncode == 1

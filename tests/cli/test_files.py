@@ -3,14 +3,18 @@
 import errno
 import os
 import stat
+import subprocess
 import threading
 from pathlib import Path
 
 import pytest
+from command import run_process
 
 from calibrant import report
 from calibrant.checks import files
 from calibrant.checks.files import as_path, check_writable, whole_file
+from calibrant.loading.plain_files import one_sentence
+from calibrant.recalibration import TemperatureMap
 
 unix = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights and devices")
 
@@ -51,8 +55,36 @@ def test_a_report_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 @unix
 def test_a_device_is_not_replaced():
-    with whole_file(Path("/dev/null")) as temporary:
-        assert temporary == Path("/dev/null")
+    written(Path("/dev/null"))
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@unix
+def test_a_pipe_gets_the_whole_file_or_nothing(tmp_path):
+    """What was written into a pipe cannot be read again to be compared."""
+    data, pipe, saved = (tmp_path / name for name in ("in.csv", "pipe.csv", "map.json"))
+    data.write_text("prob\n0.25\n0.75\n")
+    TemperatureMap(("no", "yes"), 0.5).save(saved)
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        assert run_process("apply", saved, data, "-o", pipe, timeout=60).returncode == 0
+        found = reader.stdout.read()
+    run_process("apply", saved, data, "-o", tmp_path / "out.csv")
+    assert found == (tmp_path / "out.csv").read_bytes() != b""
+
+
+def test_a_full_disk_is_named_by_the_file_that_is_written(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*r\.html'"):
+        written(tmp_path / "r.html")
+    with (
+        pytest.raises(ValueError, match=r"in\.csv: there must be room; No"),
+        one_sentence("in.csv"),
+    ):
+        full()
 
 
 def written(path, text="new"):

@@ -1,6 +1,7 @@
 """calibrant recalibrate and calibrant apply, as they are used."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 from command import run, write
 
 import calibrant as cal
-from calibrant.recalibration import Temperature, load_map
+from calibrant.recalibration import Temperature, TemperatureMap, load_map
 
 QUICK = ("--resamples", "99")
 
@@ -151,6 +152,28 @@ def test_a_damaged_map_leaves_no_file(train, tmp_path, name):
     (tmp_path / "map.json").write_text(MAPS[name])
     result = run("apply", tmp_path / "map.json", train, "-o", folder / "out.csv")
     refused(result, 1, PARTS[name], folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "code", "part"),
+    [
+        ("in.csv.gz", "out.json.gz", 2, "must end in .csv.gz; found 'out.json.gz'"),
+        ("in", "out.csv", 1, "in: the ending must say what is in the file"),
+        ("-", "out.csv", 1, "-: the ending must say what is in the file"),
+        ("in.csv", "out.csv", 1, "1 (line 3) has none in column 'p'. What is written again must"),
+    ],
+)
+def test_what_apply_says_of_files_that_it_does_not_write(
+    tmp_path, monkeypatch, name, output, code, part
+):
+    monkeypatch.chdir(tmp_path)
+    TemperatureMap(("no", "yes"), 0.5).save("map.json")
+    for file in ("in", "in.csv", "in.csv.gz"):
+        Path(file).write_text("p,x\n0.25,1\n,2\n")
+    result = run("apply", "map.json", name, "-o", output)
+    assert result.exit_code == code
+    assert part in " ".join(result.stderr.split())
+    assert not Path(output).exists()
 
 
 def test_a_map_of_other_classes_leaves_the_file_that_was_there(train, tmp_path):

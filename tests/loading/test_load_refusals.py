@@ -260,6 +260,10 @@ BAD_CSV = [
     (CSV.encode("utf-16"), r"must be UTF-8; this is UTF-16\. Save it as UTF-8\."),
     (CSV.replace("\n", "\r"), r"lines must end with \\n or \\r\\n; found \\r alone\."),
     (CSV + '"a,0.5,0.5\nb,0.5,0.5\n', r"a quote that is opened must be closed; look at line 4"),
+    (
+        'y,p,note\n1,0.5,x\n0,0.5,6" pipe\n',
+        r"a cell with a quote in it .*; row 1 \(line 3\) has '6\" pipe'\.",
+    ),
     ('n,y,p\n"a\nb",1,0.5\n\n"c\nd",1,x\n', r"row 2 \(line 5\) has 'x' in column 'p'"),
 ]
 

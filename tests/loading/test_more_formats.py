@@ -203,6 +203,25 @@ def test_the_time_for_many_keys_grows_with_their_number(tmp_path, ending):
     assert time.process_time() - start < 4  # a sixth of this is usual
 
 
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e400", '"cut \\ud83d"'])
+def test_what_python_writes_into_another_column_is_no_fault(tmp_path, ending, value):
+    """Polars has no NaN in JSON lines; half a character is no UTF-8."""
+    rows = ['{"y": 1, "prob": 0.25, "other": VALUE}', '{"prob": 1, "y": true, "site": 3}']
+    text = (",\n" if ending == "json" else "\n").join(rows).replace("VALUE", value)
+    path = tmp_path / f"x.{ending}"
+    path.write_text(f"[{text}]" if ending == "json" else text)
+    data = load(path, keep="site")
+    assert data.probs[:, 1].tolist() == [0.25, 1.0]
+    assert data.labels.tolist() == [1, 1]
+
+
+def test_lists_beside_a_number_that_json_does_not_have(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"y": 1, "probs": [0, 1], "x": NaN}\n{"y": 0, "probs": [0.25, 0.75]}\n')
+    assert load(path).probs.tolist() == [[0.0, 1.0], [0.25, 0.75]]
+
+
 def test_bad_lists_in_lines(tmp_path):
     rows = '{"y": 0, "probs": [0.75, 0.25]}\n' * 150
     for last, sentence in (

@@ -118,6 +118,16 @@ GOOD = {
         "observed": [[1.0, 0.0], [0.5, 0.5]],
     },
 }
+NUMBERS = {
+    "of": "probability",
+    "column": "p",
+    "kind": "numbers",
+    "edges": [0.4],
+    "low": 1,
+    "high": 2,
+}
+LEVELS = {"of": "column", "column": "site", "kind": "levels", "levels": ["A"], "period": ""}
+LEVELS |= {"rest": 1, "lacking": 2, "low": 0, "high": 1}
 TREE = {
     "partition": "variance_tree",
     "min_size": 10,
@@ -142,6 +152,13 @@ def document(kind, **changes):
 
 def cells(start, **changes):
     return document("histogram", cells=start | changes)
+
+
+def shifts(start, by=1.0, **changes):
+    """Return a calibrator that shifts log-odds where a condition holds."""
+    one = {"region": "r", "by": by, "class": "yes", "conditions": [start | changes]}
+    head = {"schema": "calibrant-map/1", "kind": "regions", "classes": ["no", "yes"]}
+    return head | {"shifts": [one]}
 
 
 BOXES = GOOD["histogram"]["cells"]
@@ -181,6 +198,18 @@ DAMAGED = [
     (cells(TREE, nodes=[[1, 1, 3], [-1, 0, -1], [-1, 1, -1]]), "`nodes` must be those of a tree"),
     (cells(TREE, nodes=[[1, 1, 2], [-1, 0, -1], [-1, 0, -1]]), "`nodes` must be those of a tree"),
     (cells(TREE, thresholds=[0.5]), r"`thresholds` must be of shape \(3\); found"),
+    (shifts(NUMBERS, by=701), "`by` must be between ±700; found 701"),
+    (shifts(NUMBERS, of="confidence"), "`of` must be column, probability or class; found 'conf"),
+    (shifts(NUMBERS, edges=[10**400]), "`edges` must be numbers; found"),
+    (shifts(NUMBERS, edges=["x" * 10**5]), "`edges` must be numbers; found .'x{,300}…"),
+    (shifts(NUMBERS, edges=[0.5, 0.4]), "`edges` must rise, and be at most 253; found"),
+    (shifts(NUMBERS, edges=list(range(254))), "`edges` must rise, and be at most 253; found"),
+    (shifts(NUMBERS, low=-1), "`low` must be from 0 to 255; found -1"),
+    (shifts(LEVELS, levels="AB"), "`levels` must be a list of texts; found 'AB'"),
+    (shifts(LEVELS, levels=[1]), r"`levels` must be a list of texts; found \[1\]"),
+    (shifts(LEVELS, levels=["A"] * 256), "`levels` must be at most 255; found 256"),
+    (shifts(LEVELS, rest=256), "`rest` must be from 0 to 255; found 256"),
+    (shifts(LEVELS, period=["week"]), r"`period` must be one of .*; found \['week'\]"),
     (MAP | {"kind": "chain"}, "`maps` must be there; it is missing"),
     (MAP | {"kind": "chain", "maps": [MAP | {"kind": "chain"}]}, "`kind` must be one of"),
     (MAP | {"kind": "chain", "maps": [MAP | {"classes": ["a", "b"]}]}, "of the same classes"),
@@ -220,6 +249,16 @@ def test_files_written_by_hand(tmp_path, start):
     path.write_text(json.dumps(cells(start) | {"comment": "further fields are ignored"}))
     found = load_map(path)([0.2, 0.7])
     np.testing.assert_array_equal(found, [[1.0, 0.0], [0.5, 0.5]])
+
+
+def test_regions_written_by_hand(tmp_path):
+    path = tmp_path / "map.json"
+    path.write_text(json.dumps(shifts(NUMBERS, by=float(np.log(4)))))
+    np.testing.assert_allclose(load_map(path)([0.2, 0.5])[:, 1], [0.2, 0.8], rtol=1e-15)
+    path.write_text(json.dumps(shifts(LEVELS, by=700)))
+    columns = {"site": ["A", "B", ""]}
+    moved = load_map(path).shifted(np.array([[1.0, 0.0], [0.5, 0.5], [0.5, 0.5]]), columns)
+    assert moved.tolist() == [[1.0, 0.0], [0.5, 0.5], [0.5, 0.5]]
 
 
 def test_the_page_has_every_kind_and_field():

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import Any
 
 BINARY = getattr(os, "O_BINARY", 0)  # Windows would change the ends of lines
@@ -72,11 +74,14 @@ def whole_file(path: Path) -> Iterator[Path]:
     Yields the name of an empty temporary file that becomes `path` if all goes well, and vanishes
     if not. A file that is there keeps its rights and, where the system allows it, its owner; a
     symbolic link stays, and what it leads to is replaced. What is no plain file, such as a
-    device, is written to directly.
+    device or a pipe, is not replaced; it gets what is in the temporary file.
     """
     before = _replaceable(path)
     if _is_special(before):
-        yield path
+        with TemporaryDirectory(prefix="calibrant-") as folder:
+            yield (temporary := Path(folder) / path.name)
+            with temporary.open("rb") as whole, path.open("wb") as special:
+                copyfileobj(whole, special)
         return
     target, temporary = _target(path), _temporary(path)
     try:
@@ -89,7 +94,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         with suppress(OSError):  # not every system can; either file is whole in any case
             _synchronise(target.parent)
     except OSError as error:
-        if error.filename in (temporary, str(temporary)):
+        if error.filename in (None, temporary, str(temporary)):
             error.filename, error.filename2 = str(path), None
         raise
     finally:

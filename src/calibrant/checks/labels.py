@@ -54,6 +54,17 @@ def written(value: Any) -> str:
     return str(value).strip()
 
 
+def spelled_out(text: str) -> str:
+    r"""Return a text that UTF-8 can hold: half a character becomes what JSON writes for it.
+
+    Examples
+    --------
+    >>> print(spelled_out("\u00e4\ud83d"))
+    ä\ud83d
+    """
+    return text.encode(errors="backslashreplace").decode()
+
+
 def meaning(text: str) -> Meaning:
     """Return the number that a text writes, or the text itself.
 

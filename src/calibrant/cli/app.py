@@ -110,6 +110,7 @@ for _command, (_short, _example) in COMMANDS.items():
 
 def main() -> None:
     """Run the command."""
+    open_streams()
     # A terminal that lacks a sign, such as ±, shows another one instead of an error.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -130,6 +131,13 @@ def main() -> None:
             remove_unfinished()
             os._exit(INTERRUPTED)
         raise
+
+
+def open_streams() -> None:
+    """Open the standard streams that whoever started the command has closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def return_large_arrays() -> None:

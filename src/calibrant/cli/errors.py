@@ -75,7 +75,7 @@ def mistake(option: str, sentence: str) -> typer.BadParameter:
 
 def check_ending(output: Path, *endings: str, option: str = "--output") -> None:
     """Refuse a file to write whose name does not end in one of `endings`."""
-    if output.suffix.lower() not in endings:
+    if not (output.suffix and output.name.lower().endswith(endings)):
         raise mistake(option, f"must end in {' or '.join(endings)}; found {output.name!r}.")
 
 

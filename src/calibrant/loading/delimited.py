@@ -170,6 +170,17 @@ class Delimited:
                 raise ValueError(_ragged(row, line, len(cells), self.width))
         if empty:
             raise ValueError(f"every line must hold a row; {empty} is empty.")
+        self._refuse_lone_quotes()
+
+    def _refuse_lone_quotes(self) -> None:
+        """Refuse a quote in a cell that does not begin with one, such as 6": polars loses lines."""
+        for row, each in enumerate(self._rows()):
+            odd = [cell for cell in each.cells if cell.count(QUOTE) % 2 and cell[0] != QUOTE]
+            if odd:
+                raise ValueError(
+                    "a cell with a quote in it must stand between quotes, and the quote twice;"
+                    f" row {row} (line {each.line}) has {shown(odd[0])}."
+                )
 
     def _rows(self) -> Iterator[Record]:
         """Yield the rows after the header; refuse quotes that are not closed."""

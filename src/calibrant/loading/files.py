@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from calibrant.checks.convert import is_frame
 from calibrant.checks.files import as_path
+from calibrant.checks.labels import spelled_out
 from calibrant.checks.parameters import brief, listed
 from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence
 from calibrant.loading.roles import MODELS, Columns, Notation, Options, Values
@@ -238,6 +239,7 @@ def _named(paths: Paths) -> dict[str, Path]:
 
     files = [checked_path(path) for path in _several(paths)]
     stems = ["standard input" if f == STANDARD_INPUT else title(f) or f.stem for f in files]
+    stems = [spelled_out(stem) for stem in stems]
     counts = Counter(stems)
     named = {
         stem if counts[stem] == 1 else str(file): file

@@ -1,5 +1,6 @@
 """Files by their endings: opened to be read, or to be written again with other probabilities."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from calibrant.loading.table import FILE, Table, read_columns
 from calibrant.predictions import CONFIDENCES
 
 Floats = NDArray[np.float64]
+ADVICE = re.compile(r" [^.]*=True.\.")  # to read a file with an option
 # ending → how to open it; arrays of NPZ files are no columns
 FORMATS: dict[str, Callable[[Path], Rewritable] | None] = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), delimited),
@@ -51,7 +53,7 @@ def read_frame(frame: Any, options: Options) -> Table:
 def read_file(file: Path, options: Options) -> Table:
     """Read and check the rows of a file."""
     if file != STANDARD_INPUT:
-        _ending(file)
+        ending(file)
     with plain_file(file) as plain:
         open_columns = _format(plain)
         if open_columns is None:
@@ -74,14 +76,14 @@ def _format(plain: Path) -> Callable[[Path], Rewritable] | None:
     """Return how to open a file, which must not be empty."""
     if not plain.stat().st_size:
         raise ValueError("the file must have a header and rows; it is empty.")
-    return FORMATS[_ending(plain)]
+    return FORMATS[ending(plain)]
 
 
-def _ending(file: Path) -> str:
-    """Return the ending that says what is in the file, without that of a compression."""
-    last = file.suffix.lower()
-    if last in PACKED and Path(file.stem).suffix.lower() in COMPRESSED:
-        return Path(file.stem).suffix.lower()
+def ending(file: Path) -> str:
+    """Return the ending that says what is in the file, and how it is compressed."""
+    last, inner = file.suffix.lower(), Path(file.stem).suffix.lower()
+    if last in PACKED and inner in COMPRESSED:
+        return inner + last
     if last in FORMATS:
         return last
     found = repr(file.suffix) if file.suffix else "none"
@@ -95,8 +97,8 @@ def _plain_matrix(store: Rewritable, columns: Sequence[str]) -> NDArray[Any]:
     try:
         return load_matrix(store, columns)
     except (ValueError, TypeError) as error:
-        but = " What is written again must hold plain numbers." * ("=True`" in str(error))
-        raise type(error)(f"{error}{but}") from error
+        plain = " What is written again must hold plain numbers."
+        raise type(error)(ADVICE.sub(plain, str(error))) from error
 
 
 def _logits(probs: Floats, single: bool) -> Floats:

@@ -22,7 +22,7 @@ from calibrant.checks.labels import written
 from calibrant.checks.parameters import listed
 from calibrant.loading.columns import FAILURES, MOST, SAMPLE, refuse_width
 from calibrant.loading.json_members import rest, scan, scan_object, spliced
-from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text, reason_of
+from calibrant.loading.plain_files import BOM, created_text, first_bytes, opened_text
 from calibrant.loading.roles import Kind, remedy, repeated, spelled
 
 STEP = 1 << 24  # bytes that are searched at a time
@@ -61,17 +61,22 @@ class JsonLines:
         schema |= {self.spelled[name]: pl.String() for name in named}
         try:
             frame = pl.scan_ndjson(self._source(), schema=schema).collect()
-        except FAILURES as error:
+        except FAILURES:
             self._find_fault(numeric)
-            raise ValueError(
-                f"every line must be a JSON object; one cannot be read ({reason_of(error)})."
-            ) from error
+            frame = self._parsed(schema)
         # Of a key that a line has twice, polars takes one. But every row has each of the keys, or
         # else a gap that is refused: none is there twice if none is there more often than rows.
         if any(self.counts.get(key.encode(), 0) > frame.height for key in schema):
             self._find_fault(())
         wanted = [*numeric, *named]
         return pl.DataFrame([frame.get_column(self.spelled[name]).alias(name) for name in wanted])
+
+    def _parsed(self, schema: Mapping[str, Any]) -> pl.DataFrame:
+        """Return the columns as Python reads them, for which NaN and 1e400 are numbers."""
+        with opened_text(self.path) as file:
+            lines = (_line(*each) for each in _filled(file))
+            rows = [[_as_column(one.get(key), schema[key]) for key in schema] for one in lines]
+        return pl.DataFrame(rows, schema, orient="row", strict=False)
 
     def _source(self) -> Any:
         """Return what polars shall read: the file, or its content after a byte order mark."""
@@ -229,6 +234,14 @@ def _fault(value: Any, kind: Kind) -> str:
     if type(value) not in (int, float):
         return "a number"
     return "" if _is_number(value) else "finite"
+
+
+def _as_column(value: Any, kind: Any) -> Any:
+    """Return a value as a column holds it: of texts, what is no text is one."""
+    if kind != pl.String or value is None or isinstance(value, str):
+        return value
+    text = json.dumps(value)
+    return None if text == "NaN" else text
 
 
 def is_list_of_numbers(value: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from calibrant.checks.labels import written
+from calibrant.checks.labels import spelled_out, written
 from calibrant.loading.columnar import Columnar
 from calibrant.loading.columns import Rewritable
 from calibrant.loading.json_files import (
@@ -107,7 +107,7 @@ def json_file(path: Path) -> Rewritable:
         ) from None
     except RecursionError:
         raise ValueError("the file must be JSON; it is too deep.") from None
-    frame = pl.DataFrame([_series(key, values) for key, values in columns.items()])
+    frame = pl.DataFrame([_series(spelled_out(key), values) for key, values in columns.items()])
     return JsonTable(path, is_list, Columnar.of(frame.lazy()))
 
 
@@ -178,7 +178,7 @@ def _series(key: str, values: Sequence[Any]) -> pl.Series:
         return pl.Series(key, values, pl.List(pl.Float64), strict=False)
     if kind == "whole" and max(map(abs, there)) < 1 << 63:
         return pl.Series(key, values, pl.Int64)
-    return pl.Series(key, _each(written, values), pl.String)
+    return pl.Series(key, _each(lambda value: spelled_out(written(value)), values), pl.String)
 
 
 def _each(change: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:

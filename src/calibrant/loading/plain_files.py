@@ -12,6 +12,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from errno import ENOSPC
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -228,7 +229,9 @@ def _sentence(error: BaseException) -> str:
     if type(error) in (ValueError, TypeError, ImportError, NoRowsError):
         return str(error)
     if isinstance(error, OSError):
-        return f"the file must be readable; {error.strerror or reason_of(error)}."
+        full = error.errno == ENOSPC  # where the file is unpacked, or written again
+        must = "there must be room" if full else "the file must be readable"
+        return f"{must}; {error.strerror or reason_of(error)}."
     if isinstance(error, MemoryError):
         return "the file must fit in memory; it asks for too much."
     if isinstance(error, OverflowError):

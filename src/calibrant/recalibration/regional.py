@@ -7,17 +7,19 @@ from typing import Any, NamedTuple, Self, final
 import numpy as np
 
 from calibrant.checks.parameters import brief, listed
-from calibrant.cuts.coders import SPELLED, Coder, Levels, Numbers
+from calibrant.cuts.coders import NOWHERE, SPELLED, Coder, Levels, Numbers
 from calibrant.cuts.columns import texts_of
 from calibrant.recalibration.map import Array, Fields, Floats, Map, integers, numbers
 
+COLUMN = "column"  # of a file
 PROBABILITY, CLASS = "probability", "class"  # what columns hold that predictions make
+LARGEST = 700.0  # shift whose odds float64 can hold
 
 
 class Condition(NamedTuple):
     """A span of the codes of a column: a file's, or one that predictions make."""
 
-    of: str  # "column", or "probability" of the event, or predicted "class"
+    of: str  # a column, the probability of the event, or the predicted class
     coder: Coder
     low: int
     high: int
@@ -36,18 +38,42 @@ class Condition(NamedTuple):
     @classmethod
     def from_fields(cls, fields: Fields) -> Self:
         """Return the condition that has these fields."""
-        column, kind, period = str(fields["column"]), fields["kind"], fields.get("period", "")
-        if kind not in (Numbers.kind, Levels.kind) or period not in ("", *SPELLED):
+        of, kind = fields["of"], fields["kind"]
+        if of not in (COLUMN, PROBABILITY, CLASS):
+            raise ValueError(f"`of` must be {COLUMN}, {PROBABILITY} or {CLASS}; found {brief(of)}.")
+        if kind not in (Numbers.kind, Levels.kind):
             raise ValueError(f"`kind` must be numbers or levels; found {brief(kind)}.")
-        low, high = (int(integers(name, fields[name], ())) for name in ("low", "high"))
-        coder: Coder
-        if kind == Numbers.kind:
-            edges = numbers("edges", np.array(fields["edges"], float), (None,))
-            coder = Numbers(column, tuple(edges.tolist()))
-        else:
-            rest, lacking = (int(integers(name, fields[name], ())) for name in ("rest", "lacking"))
-            coder = Levels(column, tuple(map(str, fields["levels"])), rest, lacking, period)
-        return cls(str(fields["of"]), coder, low, high)
+        coder = _numbers(fields) if kind == Numbers.kind else _levels(fields)
+        return cls(of, coder, _code(fields, "low"), _code(fields, "high"))
+
+
+def _numbers(fields: Fields) -> Numbers:
+    """Return what cuts numbers; a code is a byte, and there are two more of them than edges."""
+    edges = numbers("edges", fields["edges"], (None,)).tolist()
+    if len(edges) > NOWHERE - 2 or edges != sorted(set(edges)):
+        raise ValueError(f"`edges` must rise, and be at most {NOWHERE - 2}; found {brief(edges)}.")
+    return Numbers(str(fields["column"]), tuple(edges))
+
+
+def _levels(fields: Fields) -> Levels:
+    """Return what tells levels, or the periods of dates, from one another."""
+    levels, period = fields["levels"], fields.get("period", "")
+    if not isinstance(levels, list) or not all(isinstance(each, str) for each in levels):
+        raise ValueError(f"`levels` must be a list of texts; found {brief(levels)}.")
+    if len(levels) > NOWHERE:
+        raise ValueError(f"`levels` must be at most {NOWHERE}; found {len(levels):,}.")
+    if period not in ("", *SPELLED):
+        raise ValueError(f"`period` must be one of {listed(SPELLED)}; found {brief(period)}.")
+    rest, lacking = _code(fields, "rest"), _code(fields, "lacking")
+    return Levels(str(fields["column"]), tuple(levels), rest, lacking, period)
+
+
+def _code(fields: Fields, name: str) -> int:
+    """Return a field that is the code of a value, or the one after the last."""
+    code = int(integers(name, fields[name], ()))
+    if not 0 <= code <= NOWHERE:
+        raise ValueError(f"`{name}` must be from 0 to {NOWHERE}; found {code}.")
+    return code
 
 
 class Shift(NamedTuple):
@@ -84,7 +110,7 @@ class RegionMap(Map):
     def needs(self) -> tuple[str, ...]:
         """Names of the columns that must be beside the predictions."""
         every = (each for shift in self.shifts for each in shift.conditions)
-        return tuple(dict.fromkeys(one.coder.column for one in every if one.of == "column"))
+        return tuple(dict.fromkeys(one.coder.column for one in every if one.of == COLUMN))
 
     def shifted(self, probs: Array, columns: Mapping[str, Any]) -> Floats:
         """Return what the map makes of rows (k, m) with columns of k texts."""
@@ -146,8 +172,11 @@ class RegionMap(Map):
             if name is not None and name not in classes:
                 raise ValueError(f"`class` must be one of {listed(classes)}; found {brief(name)}.")
             event = None if name is None else classes.index(name)
+            by = one.number("by")
+            if abs(by) > LARGEST:
+                raise ValueError(f"`by` must be between ±{LARGEST:g}; found {by:g}.")
             conditions = tuple(map(Condition.from_fields, _conditions(one)))
-            found.append(Shift(str(one["region"]), event, one.number("by"), conditions))
+            found.append(Shift(str(one["region"]), event, by, conditions))
         return cls(classes, tuple(found))
 
     def __str__(self) -> str:

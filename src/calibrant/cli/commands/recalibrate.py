@@ -110,9 +110,13 @@ def apply(
     logits: options.Logits = False,
 ) -> None:
     """Recalibrate the probabilities of a file; all other columns stay as they are."""
-    check_ending(output, file.suffix.lower())
+    from calibrant.loading.formats import Rewriting, ending
+    from calibrant.loading.plain_files import one_sentence
+
+    with one_sentence(str(file)):
+        wanted = ending(file)
+    check_ending(output, wanted)
     check_writable(output)
-    from calibrant.loading.formats import Rewriting
     from calibrant.loading.reading import few
     from calibrant.loading.roles import Options
 
