@@ -67,7 +67,7 @@ def read_file(file: Path, options: Options) -> Table:
 def is_readable(file: Path) -> bool:
     """Whether the ending of a file says what is in it."""
     try:
-        return bool(_ending(file))
+        return bool(ending(file))
     except ValueError:
         return False
 
