@@ -1,10 +1,10 @@
 """How the command starts: help, version, completion, and how fast."""
 
+import os
 import re
 import subprocess
 import sys
 from importlib.metadata import version
-from time import perf_counter
 
 import pytest
 from command import COMMAND, run, run_process
@@ -65,12 +65,19 @@ def test_completion_completes():
 
 
 def test_help_starts_at_once():
+    """In half a second of work, however many programs share the machine."""
     times = []
     for _ in range(7):
-        start = perf_counter()
+        before = children_seconds()
         subprocess.run([*COMMAND, "--help"], check=True, capture_output=True)
-        times.append(perf_counter() - start)
+        times.append(children_seconds() - before)
     assert min(times) < 0.5
+
+
+def children_seconds():
+    """Return what programs that were called and have ended took of the processors."""
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def test_help_loads_no_library_that_computes():
