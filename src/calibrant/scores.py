@@ -153,7 +153,7 @@ def impossible(data: Predictions) -> Impossible | None:
     first = int(rows[0])
     label = int(data.labels[first])
     given_event = None if data.event is None else float(label != data.event)
-    hard = bool((data.probs.max(axis=1) == 1).all())
+    hard = bool(((data.probs == 0) | (data.probs == 1)).all())
     return Impossible(int(rows.size), first, data.classes[label], given_event, hard)
 
 
