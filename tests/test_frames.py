@@ -204,6 +204,12 @@ def test_settings_of_other_verbs_are_refused_by_the_right_name(rows, verb, name,
             verb(*given, **{name: "x"})
 
 
+def test_a_lazy_frame_is_to_be_collected():
+    frame = pl.LazyFrame({"p": [0.5, 0.25], "y": [0, 1]})
+    with pytest.raises(TypeError, match=r"column of a data frame; found LazyFrame\. Collect"):
+        cal.evaluate(frame, label="y", probs="p")
+
+
 @pytest.mark.parametrize("swapped", [lambda p, y: (y[:, 0], p[:, 0]), lambda p, y: (y[:, 0], p)])
 @pytest.mark.parametrize("named", [True, False])
 def test_arguments_in_the_order_of_scikit_learn_are_asked_about(rows, swapped, named):

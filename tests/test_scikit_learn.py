@@ -179,7 +179,7 @@ def test_displays_on_one_axes_may_have_other_bins_and_ranges():
         assert second.ax_.get_xlim() == pytest.approx((-0.02, 1.02))  # all of both is seen
         texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
         assert "(5 bins)" in texts[0]
-        assert {"quantile": "(10 equal masses)", "uniform": "(10 bins)"}[strategy] in texts[1]
+        assert {"quantile": "(10 bins of equal mass)", "uniform": "(10 bins)"}[strategy] in texts[1]
     with pytest.raises(ValueError, match=r"at the same level; found .* at level 0\.9 and .* 0\.5"):
         binary(EVENT, PROB, level=0.5, ax=first.ax_)
 

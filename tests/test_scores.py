@@ -107,7 +107,7 @@ def test_impossible_outcomes_are_named():
     assert impossible(Predictions([0.2, 1.0], [0, 1])) is None
     zero = Predictions([0.2, 0.0, 0.0, 1.0], [0, 1, 0, 0])
     found = impossible(zero)
-    assert found == (2, 1, "1", 0.0)
+    assert found == (2, 1, "1", 0.0, False)
     assert found.sentence == (
         "in row 1, what was given 0\xa0% occurred, the first of 2 outcomes of probability 0"
     )
@@ -115,6 +115,12 @@ def test_impossible_outcomes_are_named():
     assert not why_infinite(zero, {"log_score": 1.0})
     names = Predictions([[0.5, 0.5, 0.0]], ["c"], classes=["a", "b", "c"])
     assert impossible(names).sentence == "row 0 was given 0\xa0% for what occurred, “c”"
+
+
+def test_predicted_classes_in_place_of_probabilities_are_asked_about():
+    asked = " (every probability is 0 or 1: are these predicted classes?)"
+    for probs in ([0.0, 1.0, 1.0], [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]):
+        assert impossible(Predictions(probs, [0, 1, 0])).sentence.endswith(asked)
 
 
 def test_certainty_that_single_precision_rounds_to_is_certainty():

@@ -148,6 +148,11 @@ def _read(
         data = _with_labels(data, rest.pop(0))
     elif _of_frames(data):
         data = _from_frames(data, settings, known)
+    elif "label" in settings and "label" not in known:
+        raise TypeError(
+            f"`label` must name a column of a data frame; found {type(data).__name__}. Collect a"
+            " lazy frame before, or let `cal.scan` read the files."
+        )
     return data, *rest
 
 

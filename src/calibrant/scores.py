@@ -118,6 +118,7 @@ class Impossible(NamedTuple):
     row: int  # the first of them, counted from 0
     outcome: str  # what occurred there
     event: float | None = None  # what the event of two outcomes was given there, 0 or 1
+    hard: bool = False  # whether all predictions are 0 and 1
 
     @property
     def sentence(self) -> str:
@@ -127,7 +128,9 @@ class Impossible(NamedTuple):
         else:
             then = "did not occur" if self.event else "occurred"
             found = f"in row {self.row:,}, what was given {percent(self.event)} {then}"
-        return found + f", the first of {self.n:,} outcomes of probability 0" * (self.n > 1)
+        found += f", the first of {self.n:,} outcomes of probability 0" * (self.n > 1)
+        asked = " (every probability is 0 or 1: are these predicted classes?)"
+        return found + asked * self.hard
 
 
 def impossible(data: Predictions) -> Impossible | None:
@@ -150,7 +153,8 @@ def impossible(data: Predictions) -> Impossible | None:
     first = int(rows[0])
     label = int(data.labels[first])
     given_event = None if data.event is None else float(label != data.event)
-    return Impossible(int(rows.size), first, data.classes[label], given_event)
+    hard = bool(((data.probs == 0) | (data.probs == 1)).all())
+    return Impossible(int(rows.size), first, data.classes[label], given_event, hard)
 
 
 def why_infinite(data: Predictions | Scan, scores: Mapping[str, float]) -> str:

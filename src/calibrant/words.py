@@ -40,6 +40,12 @@ def too_few_for(count: int, noun: str, plural: str) -> str:
     return f"; too few clusters to judge {count:,} {noun if count == 1 else plural}" * (count > 0)
 
 
+def bins(partition: str) -> str:
+    """Write of which bins something is: "15 equal widths" are "15 bins of equal width"."""
+    named = partition.replace("equal widths", "bins of equal width")
+    return named.replace("equal masses", "bins of equal mass")
+
+
 def score_name(name: str) -> str:
     """Return the name of a score in words."""
     return name.replace("_", " ").replace("brier", "Brier").replace("log score", "log loss")

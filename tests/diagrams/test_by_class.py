@@ -53,6 +53,18 @@ def test_p_values_see_the_draws_of_every_other_verb(resnet, found):
     np.testing.assert_array_equal(same.adjusted_pvalues, found.cells.adjusted_pvalues)
 
 
+def test_the_line_at_zero_strikes_no_name_out():
+    probs = np.repeat(np.eye(3) * 0.85 + 0.05, 100, axis=0)
+    labels = np.repeat([0, 1, 2], 100)
+    for k, wrong in enumerate((40, 30, 12)):  # the right one is just below 0, its name above it
+        labels[100 * k : 100 * k + wrong] = (k + 1) % 3
+    picture = cal.class_diagram(Predictions(probs, labels), n_resamples=19, rng=0).picture()
+    low, high = picture.frame.y
+    heights = [abs(part.at[1]) for part in picture.parts if isinstance(part, Label)]
+    assert len(heights) == 3
+    assert min(heights) > 0.02 * (high - low)
+
+
 def calibrated(rng, n=400, m=8, power=1.0):
     probs = rng.dirichlet(np.full(m, 0.5), n)
     law = probs**power / (probs**power).sum(axis=1, keepdims=True)

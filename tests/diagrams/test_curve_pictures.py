@@ -84,6 +84,11 @@ def test_curves_have_gaps_where_there_are_no_predictions():
     assert len([c for c in found.plot().collections if isinstance(c, PolyCollection)]) == 2
 
 
+def test_curves_of_confidences_show_accuracy():
+    for m, name in ((2, "observed frequency"), (3, "accuracy")):
+        assert isotonic_diagram(dirichlet(300, m), **FEW).picture().frame.vertical == name
+
+
 @pytest.mark.parametrize("make", [isotonic_diagram, smooth_diagram], ids=["isotonic", "smooth"])
 def test_reliability_curves_are_square(make):
     ax = make(dirichlet(300, 2), **FEW).plot()

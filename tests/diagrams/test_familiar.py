@@ -58,7 +58,7 @@ def test_the_corner_names_bins_of_equal_mass():
     masses = cal.reliability_diagram(p, labels, partition="mass:3", n_resamples=19, rng=0)
     error = cal.ace(p, labels, bins=3)
     assert abs(error - cal.ece(p, labels, bins=10)) > 0.01
-    assert masses.picture(style="bars").summary[0] == f"ECE {error:.3f} (3 equal masses)"
+    assert masses.picture(style="bars").summary[0] == f"ECE {error:.3f} (3 bins of equal mass)"
 
 
 @pytest.mark.parametrize("style", ["bars", "line"])

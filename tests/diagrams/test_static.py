@@ -553,6 +553,7 @@ def test_names_are_set_as_they_are():
         ("a" * 12, 5, ["a" * 5, "a" * 5, "aa"]),
         ("snake_case_name", 6, ["snake_", "case_", "name"]),
         ("", 5, [""]),
+        ("bins: p\xa0≤\xa00.001", 10, ["bins:", "p\xa0≤\xa00.001"]),
     ],
 )
 def test_wrapping(text, width, lines):

@@ -142,7 +142,8 @@ def test_estimates_alone():
     lines = found.table().splitlines()
     assert lines[0].split() == ["class", "estimate"]
     assert lines[2].split() == [str(found.values.argmax()), f"{found.values.max():.4f}"]
-    assert str(found) == f"mean miscalibration of 3 classes on 15 equal widths: {found.mean:.4g}"
+    bins = "15 bins of equal width"
+    assert str(found) == f"mean miscalibration of 3 classes on {bins}: {found.mean:.4g}"
     assert "estimate" in found._repr_html_()
 
 
@@ -157,7 +158,7 @@ def test_plain_numbers_and_tables():
     assert [line.split()[0] for line in lines[2:]] == ["<a>", "b", "c"]  # the worst first
     assert "&lt;a&gt;" in found._repr_html_()
     assert "<a>" not in found._repr_html_()
-    assert "of 3 classes on 15 equal widths: 0.1667, p = " in str(found)
+    assert "of 3 classes on 15 bins of equal width: 0.1667, p = " in str(found)
 
 
 def test_blocks_and_threads_change_no_bit(monkeypatch):

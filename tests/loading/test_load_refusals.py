@@ -621,3 +621,9 @@ def test_groups_of_the_labels_themselves_are_refused(tmp_path):
         load(tmp_path / "x.csv", keep="label")
     with pytest.raises(ValueError, match=r"found nothing beside the labels"):
         load(tmp_path / "x.csv", keep="p")
+
+
+def test_confidences_beside_true_classes_ask_who_was_right(tmp_path):
+    (tmp_path / "x.csv").write_text("true_class,pred_class,confidence\n3,3,0.5\n1,2,0.25\n7,7,1\n")
+    with pytest.raises(ValueError, match="say whether the prediction was right, 1 or 0; found"):
+        load(tmp_path / "x.csv", label="true_class")

@@ -265,9 +265,9 @@ def uncertainty_calibration(
     """
     known = {
         "ece": ("ECE", _bins.quotient_widths, _bins.mean, "bins"),
-        "ece_em": ("ECE", _bins.midpoints, _bins.mean, "equal masses"),
-        "l2": ("L2 error", _bins.midpoints, _bins.root_mean_square, "equal masses"),
-        "l2_debiased": ("debiased L2 error", _bins.midpoints, _bins.debiased, "equal masses"),
+        "ece_em": ("ECE", _bins.midpoints, _bins.mean, "bins of equal mass"),
+        "l2": ("L2 error", _bins.midpoints, _bins.root_mean_square, "bins of equal mass"),
+        "l2_debiased": ("debiased L2 error", _bins.midpoints, _bins.debiased, "bins of equal mass"),
     }
     name, draw, combine, kind = _chosen("measure", measure, known)
     statistic = BinnedError(Bins(draw, num_bins, "right"), combine)
@@ -286,7 +286,7 @@ def helm(measure: Literal["ece_10_bin", "ece_1_bin"] = "ece_10_bin") -> Calibrat
     """
     count = _chosen("measure", measure, {"ece_10_bin": 10, "ece_1_bin": 1})
     statistic = BinnedError(Bins(_bins.midpoints, count, "right"))
-    kind = "equal masses" if count > 1 else "bin"
+    kind = "bins of equal mass" if count > 1 else "bin"
     return _of(
         "HELM with uncertainty-calibration", measure, statistic, f"{count} {kind}", look="top"
     )

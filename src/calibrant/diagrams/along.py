@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.diagrams import picture
+from calibrant.diagrams.bins import rate_name
 from calibrant.diagrams.picture import Floats, Frame, Key, Lines, Marks, Part, Picture, Range
 from calibrant.words import capital, pvalue
 
@@ -31,7 +32,7 @@ def curve_picture(diagram: "CurveDiagram", *, confidence: bool) -> Picture:
     told = chain(*(_places_told(diagram, i, limits[i], shown, confidence) for i in models))
     frame = _frame(diagram, limits, shown)
     return Picture(
-        label=f"{capital(kind.vertical)}, over the {frame.horizontal}.",
+        label=f"{capital(frame.vertical)}, over the {frame.horizontal}.",
         parts=(picture.reference(float(kind.diagonal), shown), *curves, *told),
         keys=tuple(_curve_keys(diagram, confidence)),
         frame=frame,
@@ -58,7 +59,8 @@ def _frame(diagram: "CurveDiagram", limits: "list[Limits]", shown: Range) -> Fra
     prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
     horizontal = kind.horizontal.format(prediction)
     if kind.diagonal:
-        return Frame(picture.enlarged(horizontal, shown), kind.vertical, axis, axis, square=True)
+        horizontal = picture.enlarged(horizontal, shown)
+        return Frame(horizontal, rate_name(diagram), axis, axis, square=True)
     ends = [np.zeros(1), *chain(*limits), *(series.y for series in diagram.series)]
     extent, above = picture.with_margins(ends), _predictions(diagram)
     return Frame(horizontal, kind.vertical, picture.SQUARE, extent, above=above)

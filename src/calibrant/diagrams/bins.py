@@ -1,6 +1,5 @@
 """What is drawn of a reliability diagram: bins over one axis, or arrows on a simplex."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -10,9 +9,10 @@ import numpy as np
 from calibrant.diagrams import picture
 from calibrant.diagrams.picture import Arrows, Floats, Key, Label, Lines, Marks, Mask, Part, Picture
 from calibrant.lenses import TopLabel
-from calibrant.words import capital, percent, pvalue, rows_of
+from calibrant.words import bins, capital, percent, pvalue, rows_of
 
 if TYPE_CHECKING:
+    from calibrant.diagrams.curve import CurveDiagram
     from calibrant.diagrams.reliability import ReliabilityDiagram
     from calibrant.diagrams.series import Series
 
@@ -83,9 +83,14 @@ def deviation_name(diagram: "ReliabilityDiagram") -> str:
     return " −\N{NO-BREAK SPACE}".join(names)
 
 
-def is_top(diagram: "ReliabilityDiagram") -> bool:
+def is_top(diagram: "ReliabilityDiagram | CurveDiagram") -> bool:
     """Whether it is about the predicted class."""
     return diagram.subject == TopLabel().subject
+
+
+def rate_name(diagram: "ReliabilityDiagram | CurveDiagram") -> str:
+    """Return what the rate of the event is called."""
+    return "accuracy" if is_top(diagram) else "observed frequency"
 
 
 def horizontal_name(diagram: "ReliabilityDiagram") -> str:
@@ -155,7 +160,7 @@ def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
 
 def _named_bins(series: "Series") -> str:
     """Return the words for the bins of a model."""
-    return re.sub(r"^(\d+) equal widths$", r"\1 bins", str(series.cells.settings["partition"]))
+    return bins(str(series.cells.settings["partition"])).removesuffix(" of equal width")
 
 
 def holds_enough(shares: Floats) -> Mask:

@@ -153,6 +153,8 @@ class ClassDiagram(Diagram):
             for i in numbers:
                 x, y = at[i].tolist()
                 taken = max(up * y + 0.8 * gap, taken + gap)
+                if abs(taken) < 0.6 * gap:  # the line at 0 would strike the name out
+                    taken = 0.6 * gap
                 place = np.array([x - up * ASIDE * k, up * taken])
                 parts.append(Lines(np.array([[(x, y), place]]), "leader"))
                 parts.append(Label(place, _short(self.names[order[i]]), (-0.5 * up, 0), "name"))

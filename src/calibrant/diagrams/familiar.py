@@ -19,6 +19,7 @@ from calibrant.diagrams.bins import (
     is_top,
     of_model,
     of_models,
+    rate_name,
     summary_lines,
     true_curve,
 )
@@ -129,9 +130,7 @@ def means(diagram: "ReliabilityDiagram", series: "Series") -> tuple[float, float
 
 def _names(diagram: "ReliabilityDiagram") -> tuple[str, str]:
     """Return what the mean prediction and the rate are called."""
-    if is_top(diagram):
-        return "mean confidence", "accuracy"
-    return "mean prediction", "observed frequency"
+    return "mean confidence" if is_top(diagram) else "mean prediction", rate_name(diagram)
 
 
 def _mean_keys(diagram: "ReliabilityDiagram", series: "Series") -> list[Key]:
@@ -142,17 +141,17 @@ def _mean_keys(diagram: "ReliabilityDiagram", series: "Series") -> list[Key]:
 def _framed(diagram: "ReliabilityDiagram", parts: tuple[Part, ...], keys: list[Key]) -> Picture:
     """Put parts into a square, over the histogram."""
     prediction = picture.prediction_name(diagram.subject, diagram.classes[diagram.event])
-    vertical = "accuracy" if is_top(diagram) else "observed frequency"
     axis = picture.axis(diagram.shown)
     alone = len(diagram.series) == 1
     lines: tuple[tuple[float, str], ...] = ()
     if alone:
         lines = tuple(zip(means(diagram, diagram.series[0]), ("mean", "rate"), strict=True))
     return Picture(
-        label=f"{capital(vertical)}, over the {prediction}, for each bin{of_models(diagram)}.",
+        label=f"{capital(rate_name(diagram))}, over the {prediction}, for each bin"
+        f"{of_models(diagram)}.",
         parts=parts,
         keys=tuple(keys),
-        frame=picture.Frame(horizontal_name(diagram), vertical, axis, axis, square=True),
+        frame=picture.Frame(horizontal_name(diagram), rate_name(diagram), axis, axis, square=True),
         strip=picture.present(series.histogram for series in diagram.series),
         strip_range=diagram.shown,
         strip_lines=lines,

@@ -306,6 +306,6 @@ def _pieces(text: str, width: int) -> list[str]:
     """Cut a text where a line may end, into pieces of at most `width` letters."""
     return [
         word[start : start + width]
-        for word in re.split(r"(?<=[\s+/_|-])", text)
+        for word in re.split(r"(?<=[ \t\n+/_|-])", text)
         for start in range(0, len(word), width)
     ]

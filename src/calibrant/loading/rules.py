@@ -51,6 +51,12 @@ class Chosen:
         event = next(iter(self.classes), None)
         if correct and event is None and {meaning(label) for label in labels} <= ZERO_AND_ONE:
             return Classes(CONFIDENCES, ("0", "1"))
+        if self.columns[0].lower() in usual.CONFIDENCES and len(labels) > 2:
+            raise ValueError(
+                "the labels beside confidences must say whether the prediction was right, 1 or 0;"
+                f" found {listed(sorted(labels))}. Compare predicted and true classes in a column"
+                " 'correct'."
+            )
         return Classes(_two_names(labels, event, self.columns[0]))
 
 

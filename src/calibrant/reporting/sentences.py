@@ -59,6 +59,7 @@ def classes_verdict(found: Classwise) -> Sentence:
     if (found.adjusted_pvalues <= ALPHA).any():
         return _some_classes(found)
     m, n_resamples = len(found.classes), found.null.shape[1]
+    bins = words.bins(found.settings["partition"])
     least = pvalue(float(found.adjusted_pvalues.min()), n_resamples)
     strongest = f"{least} for the strongest of {m:,}, adjusted for all tests of the page"
     undecided = n_resamples < NEEDED
@@ -66,7 +67,7 @@ def classes_verdict(found: Classwise) -> Sentence:
         lead = "The classes are off when each is looked at alone, all of them taken together"
         mean, expected = words.apart(found.mean, float(found.null.mean()))
         facts = (
-            f"{mean} in the mean of {m:,} classes on {found.settings['partition']}, where"
+            f"{mean} in the mean of {m:,} classes on {bins}, where"
             f" {expected} would be expected of calibrated ones;"
             f" {pvalue(found.mean_pvalue, n_resamples)}. No single class is shown to be off;"
             f" {strongest}"
@@ -96,8 +97,9 @@ def _some_classes(found: Classwise) -> Sentence:
     lead = f"{which} {m:,} classes {words.be(count)} off when each is looked at alone"
     value, expected = words.apart(float(found.values[j]), float(found.null[j].mean()))
     p = pvalue(float(found.adjusted_pvalues[j]), found.null.shape[1])
+    bins = words.bins(found.settings["partition"])
     facts = (
-        f"most of all “{found.classes[j]}” by {value} on average of {found.settings['partition']},"
+        f"most of all “{found.classes[j]}” by {value} on average of {bins},"
         f" where {expected} would be expected of a calibrated one;"
         f" {p}, adjusted for all tests of the page"
     )

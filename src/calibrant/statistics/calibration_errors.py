@@ -138,7 +138,7 @@ def MCE(bins: int = BINS) -> CalibrationError:  # noqa: N802
 def ACE(bins: int = BINS) -> CalibrationError:  # noqa: N802
     """Return the expected calibration error on equal masses, also known as adaptive."""
     statistic = ExpectedMiscalibration(EqualMass(bins))
-    return CalibrationError("ACE", statistic, _bins(bins, "equal masses"))
+    return CalibrationError("ACE", statistic, _bins(bins, "bins of equal mass"))
 
 
 def RMS(bins: int = BINS) -> CalibrationError:  # noqa: N802

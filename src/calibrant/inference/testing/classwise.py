@@ -126,8 +126,8 @@ class Classwise(tables.Tabular):
         return f"<classes: {self}>"
 
     def __str__(self) -> str:
-        bins = self.settings["partition"]
-        text = f"mean miscalibration of {len(self.classes)} classes on {bins}: {self.mean:.4g}"
+        bins = words.bins(str(self.settings["partition"]))
+        text = f"mean miscalibration of {len(self.classes):,} classes on {bins}: {self.mean:.4g}"
         if not self.null.size:
             return text
         text = f"{text}, {words.pvalue(self.mean_pvalue, self.null.shape[1], ' ')}"
