@@ -15,7 +15,7 @@ from selenium.webdriver.chrome.service import Service
 import calibrant as cal
 
 TARGET = Path(__file__).parents[1] / "docs" / "figures" / "explorer.png"
-WIDTH, HEIGHT = 1280, 1240
+WIDTH, HEIGHT = 1280, 1450
 PATIENCE = 60.0  # seconds
 QUIET = "return !document.querySelector('[aria-busy]')"
 
