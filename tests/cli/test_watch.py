@@ -162,6 +162,9 @@ def test_damaged_states_are_refused(tmp_path):
     state.write_text(json.dumps(body))
     found = run("watch", file, "--state", state)
     assert (found.exit_code, "is damaged" in found.output) == (1, True)
+    state.write_text("[" * 100_000)
+    found = run("watch", file, "--state", state)
+    assert (found.exit_code, "is not the state of a monitor" in found.output) == (1, True)
 
 
 def test_rows_that_lack_a_value_are_counted_once(tmp_path):

@@ -1,6 +1,10 @@
 """The monitor: portions, promises, words, JSON and refusals."""
 
+import base64
 import json
+import tracemalloc
+import zlib
+from contextlib import suppress
 
 import numpy as np
 import polars as pl
@@ -12,7 +16,7 @@ from calibrant import lenses
 from calibrant.diagrams.picture import Label
 from calibrant.engine.bets import line_prior
 from calibrant.engine.wealth import State, bet_on_event
-from calibrant.monitor import starts
+from calibrant.monitor import saved, starts
 from calibrant.monitor.bias import PSI, RATES, interval, reach
 
 
@@ -96,6 +100,19 @@ def test_damaged_states_are_refused():
                 within[path[-1]] = value
                 with pytest.raises(ValueError, match="`state`"):
                     cal.Monitor.from_dict(damaged)
+                del damaged["digest"]  # whoever writes a digest may write any number, but no junk
+                with suppress(ValueError):
+                    cal.Monitor.from_dict(saved.sealed(damaged))
+
+
+def test_arrays_that_unpack_to_more_than_they_may_hold_are_not_unpacked():
+    bomb = zlib.compress(bytes(1 << 26))
+    for content in (bomb, zlib.compress(bytes(8))[:-2]):
+        tracemalloc.start()
+        with pytest.raises(ValueError, match="is damaged: an array has another length"):
+            saved.from_text(base64.b64encode(content).decode(), np.float64, 1)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+        tracemalloc.stop()
 
 
 def places(body, path=()):

@@ -50,7 +50,14 @@ class Journal:
             body = json.loads(path.read_text(encoding="utf-8"))
             found = cls(path, Monitor.from_dict(body["monitor"]), dict(body["files"]))
             whole = {name: body[name] for name in ("format", "monitor", "files")}
-        except (OSError, UnicodeDecodeError, LookupError, TypeError, json.JSONDecodeError):
+        except (
+            OSError,
+            UnicodeDecodeError,
+            LookupError,
+            TypeError,
+            RecursionError,
+            json.JSONDecodeError,
+        ):
             raise ValueError(f"{path}: is not the state of a monitor. {saved.REMEDY}") from None
         if body.get("digest") != saved.digest(whole):
             raise ValueError(f"{path}: is damaged. {saved.REMEDY}")

@@ -357,6 +357,13 @@ class Monitor:
     def from_dict(cls, state: Mapping[str, Any]) -> "Monitor":
         """Continue with what `to_dict` returned; refuse it if it is damaged."""
         body = saved.opened(state)
+        try:
+            return cls._continued(body)
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise saved.damaged("it is not what a monitor writes") from error
+
+    @classmethod
+    def _continued(cls, body: Mapping[str, Any]) -> "Monitor":
         settings = {name: body[name] for name in ("alpha", "run_length", "lead")}
         monitor = cls(body["lens"], **settings)
         for name in ("n", "missing", "change", "impossible"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.checks.parameters import brief
 from calibrant.engine.record import ROOM
 from calibrant.lenses import Canonical, Lens, Marginal, TopK, TopLabel
 from calibrant.monitor.streams import Stream, arrays_of
@@ -32,8 +33,8 @@ def opened(given: Any) -> dict[str, Any]:
         raise ValueError("`state` must be what `Monitor.to_dict` returned; found something else.")
     if given.get("version") != VERSION:
         raise ValueError(
-            f"`state` must be of version {VERSION}; found {given.get('version')!r}. It was written"
-            " by another version of calibrant."
+            f"`state` must be of version {VERSION}; found {brief(given.get('version'))}. It was"
+            " written by another version of calibrant."
         )
     body = {name: value for name, value in given.items() if name != "digest"}
     if given.get("digest") != digest(body):
@@ -81,13 +82,14 @@ def to_text(array: np.ndarray[Any, Any]) -> str:
 
 def from_text(text: Any, dtype: Any, size: int) -> np.ndarray[Any, Any]:
     """Return the array of a text; refuse one of another length."""
+    length = size * np.dtype(dtype).itemsize
+    reader = zlib.decompressobj()
     try:
-        plain = zlib.decompress(base64.b64decode(text, validate=True))
+        plain = reader.decompress(base64.b64decode(text, validate=True), length + 1)
     except (binascii.Error, zlib.error, TypeError, ValueError):
         raise damaged("an array cannot be read") from None
-    length = size * np.dtype(dtype).itemsize
-    if len(plain) > length:
-        raise damaged("an array is too long")
+    if len(plain) > length or not reader.eof:
+        raise damaged("an array has another length")
     return np.frombuffer(plain.ljust(length, b"\0"), np.dtype(dtype).newbyteorder("<"))
 
 
