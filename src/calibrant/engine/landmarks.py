@@ -196,7 +196,7 @@ class Sorting(NamedTuple):
 
     outcomes: Annotated[NDArray[Any], out(code["_ n"])]  # of some replicates, one after the other
     rows: Annotated[NDArray[np.int32], out(i4["n"])]
-    starts: Annotated[NDArray[np.int32], out(i4["m+1"])]  # where rows of each outcome begin
+    starts: Annotated[NDArray[np.int32], out(i4["m+1"])]  # where rows of each outcome begin, or end
 
 
 def add_features(units: NDArray[np.int32], outcomes: NDArray[Any], sums: Ints) -> None:
@@ -213,29 +213,32 @@ def add_features(units: NDArray[np.int32], outcomes: NDArray[Any], sums: Ints) -
         _add_features(units[some], outcomes[some], room, sums)
 
 
+@helper
+def sort_rows(drawn, rows, starts):
+    """Write the rows sorted by what they have drawn, and where those of each outcome end."""
+    for c in range(starts.shape[0]):
+        starts[c] = 0
+    for s in range(drawn.shape[0]):
+        starts[drawn[s] + 1] += 1
+    for c in range(starts.shape[0] - 1):
+        starts[c + 1] += starts[c]
+    for s in range(drawn.shape[0]):  # starts[c] is where the next row of outcome c goes
+        c = drawn[s]
+        rows[starts[c]] = s
+        starts[c] += 1
+
+
 @kernel(i4["n rank"], code["n size"], Sorting, out(i8["size m rank"]))
 def _add_features(units, outcomes, room, sums):
     rows, starts = room.rows, room.starts
-    n, m = units.shape[0], sums.shape[1]
     for t in range(sums.shape[0]):
         if t % SORTED == 0:
-            for s in range(n):
+            for s in range(units.shape[0]):
                 for k in range(min(SORTED, sums.shape[0] - t)):
                     room.outcomes[k, s] = outcomes[s, t + k]
-        drawn = room.outcomes[t % SORTED]
-        for c in range(m + 1):
-            starts[c] = 0
-        for s in range(n):
-            starts[drawn[s] + 1] += 1
-        for c in range(m):
-            starts[c + 1] += starts[c]
-        # While rows are placed, starts[c] is where the next row of outcome c goes.
-        for s in range(n):
-            c = drawn[s]
-            rows[starts[c]] = s
-            starts[c] += 1
+        sort_rows(room.outcomes[t % SORTED], rows, starts)
         a = 0
-        for c in range(m):  # starts[c] is where its rows end now
+        for c in range(sums.shape[1]):
             out, stop = sums[t, c], starts[c]
             while a + 8 <= stop:  # eight rows in a sweep
                 one, two = units[rows[a]], units[rows[a + 1]]
