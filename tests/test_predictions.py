@@ -614,7 +614,7 @@ def test_faults_are_found_in_every_block(monkeypatch):
 @pytest.mark.parametrize(
     ("labels", "match"),
     [
-        ([0, 1, 3], r"`labels` must be whole numbers from 0 to 2; row 2 has 3\. If they are names, `classes` must"),
+        ([0, 1, 3], r"`labels` must be whole numbers from 0 to 2; row 2 has 3\. If they are names, name the classes in order"),
         ([0, -1, 3], r"`labels` must be whole numbers from 0 to 2; row 1 has -1 \(and 1 more\)\."),
         (np.array([0, 2**63, 1], np.uint64), r"numbers from 0 to 2; row 1 has 9223372036854775808\."),
         ([0.5, 1, 1], r"`labels` must be whole numbers from 0 to 2; row 0 has 0\.5\."),
@@ -628,7 +628,7 @@ def test_faults_are_found_in_every_block(monkeypatch):
         ([[1, 0, 0], [0, 1, 0], [0, 0.5, 0.5]], r"must be one-hot: .* row 2 is \[0\.0, 0\.5, 0\.5\]\."),
         ([[1, 0, 0], [0, 0, 0], [0, 0, 1]], r"must be one-hot: .* row 1 is \[0, 0, 0\]\."),
         ([[1, 0, NAN], [0, 1, 0], [0, 0, 1]], r"must be one-hot: .* row 0"),
-        (["a", "b", "a"], r"row 0 has 'a' \(and 2 more\)\. If they are names, `classes` must say in which order"),
+        (["a", "b", "a"], r"row 0 has 'a' \(and 2 more\)\. If they are names, name the classes in order"),
         (np.array(["2020-01-01"] * 3, "M8[D]"), r"`labels` must be whole numbers or names; found datetime64\[D\]\."),
         (np.array([0, 1j, 1]), r"`labels` must be whole numbers or names; found complex128\."),
         (pd.Series([0, None, 1], dtype="Int64"), r"`labels` must not have missing values; row 1 is missing\."),

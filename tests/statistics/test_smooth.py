@@ -86,7 +86,7 @@ def test_values_far_below_one():
     # Seen from close up: p in units of 1/100 is far from the other end, and s scales with it.
     near = cosine_moments_of(100 * p, data)
     assert smooth_norm(near, 100 * s) == pytest.approx(s, rel=1e-9)
-    first = module.Grid.first(Ties.of(smooth, View.of(data)))
+    first = module.Steps.first(Ties.of(smooth, View.of(data)))
     assert s < first.narrowest  # so that a finer grid was needed
 
 
@@ -105,7 +105,7 @@ def test_grids_agree(monkeypatch):
         assert smooth(data) == pytest.approx(expected, abs=1e-13)
     monkeypatch.setattr(module, "FEWEST", 16)
     monkeypatch.setattr(
-        module.Grid, "first", classmethod(lambda cls, _: cls.spanning(0.0, 1.0, 0.3, 1.0))
+        module.Steps, "first", classmethod(lambda cls, _: cls.spanning(0.0, 1.0, 0.3, 1.0))
     )
     assert smooth(data) == pytest.approx(expected, abs=1e-13)
 

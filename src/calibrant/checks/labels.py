@@ -271,7 +271,7 @@ class Classes:
         if any(meant in way for way in self._ways()):
             return " Write all labels in one way: all as names, or all as numbers."
         if not self.given:
-            return " If they are names, say how the classes stand: `Predictions(…, classes=[…])`."
+            return " If they are names, name the classes in order: `Predictions(…, classes=[…])`."
         return ""
 
 
